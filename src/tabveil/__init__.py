@@ -1,0 +1,1 @@
+"""Audit, benchmark and synthesize tables about people."""

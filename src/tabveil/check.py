@@ -1,0 +1,46 @@
+"""One form for every complaint about a parameter: who, what, what it must be, what it was."""
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+
+from tabveil.errors import ParameterError
+
+
+def at_least(owner: str, name: str, value: float, minimum: float) -> None:
+    """Require ``value >= minimum``.
+
+    >>> at_least("Linkability", "n_neighbors", 0, 1)
+    Traceback (most recent call last):
+    ...
+    tabveil.errors.ParameterError: Linkability: n_neighbors must be >= 1, got 0.
+    """
+    if not value >= minimum:
+        raise ParameterError(f"{owner}: {name} must be >= {minimum}, got {value!r}.")
+
+
+def between(owner: str, name: str, value: float, low: float, high: float) -> None:
+    """Require ``low < value < high``."""
+    if not low < value < high:
+        raise ParameterError(f"{owner}: {name} must lie between {low} and {high}, got {value!r}.")
+
+
+def one_of(owner: str, name: str, value: object, allowed: Collection[object]) -> None:
+    """Require a member of ``allowed``."""
+    if value not in allowed:
+        choices = ", ".join(repr(choice) for choice in allowed)
+        raise ParameterError(f"{owner}: {name} must be one of {choices}; got {value!r}.")
+
+
+def known_names(owner: str, kind: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Require every name to be known, and offer the nearest spelling where it is not.
+
+    >>> known_names("audit", "metric", ["closest_shar"], ["closest_share", "mmd"])
+    Traceback (most recent call last):
+    ...
+    tabveil.errors.ParameterError: audit: no metric 'closest_shar'. Did you mean 'closest_share'?
+    """
+    for name in names:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
+            raise ParameterError(f"{owner}: no {kind} {name!r}. {hint}")

@@ -1,0 +1,6 @@
+"""Exact nearest neighbors for tables: one engine, two distances, several strategies behind one call."""
+
+from tabveil.neighbors.engine import Found, Neighbors
+from tabveil.neighbors.space import Space
+
+__all__ = ["Found", "Neighbors", "Space"]

@@ -1,0 +1,231 @@
+"""Tables as arrays: a schema, one float64 matrix, and the three tables of an audit.
+
+Types are decided once, at the door (``frame``). From here on a cell is a number, a category's code, or NaN
+for missing, and nobody looks at dtypes again.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tabveil import check
+from tabveil.errors import SchemaError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numeric:
+    """A column of numbers (dates among them), with the range over all tables that share the schema.
+
+    ``decimals`` is the number of decimal places every value fits in (0 for integers), None if there is none.
+    """
+
+    name: str
+    low: float
+    high: float
+    decimals: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low <= self.high):
+            raise SchemaError(f"Column {self.name!r}: range must be finite and ordered.")
+
+    @property
+    def integer(self) -> bool:
+        """Whether the column holds whole numbers only."""
+        return self.decimals == 0
+
+    @property
+    def width(self) -> float:
+        """The distance between the smallest and the largest value."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, kw_only=True)
+class Categorical:
+    """A column of labels; a cell is the label's position in ``labels``."""
+
+    name: str
+    labels: tuple[str, ...]
+    ordered: bool = False
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) != len(self.labels):
+            raise SchemaError(f"Column {self.name!r}: labels must be distinct.")
+
+
+Column = Numeric | Categorical
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order.
+
+    >>> age = Numeric(name="age", low=0, high=99, decimals=0)
+    >>> schema = Schema((age, Categorical(name="sex", labels=("f", "m"))))
+    >>> schema.names
+    ('age', 'sex')
+    >>> Schema.from_json(schema.to_json()) == schema
+    True
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for name in self.names:
+            if name in seen:
+                raise SchemaError(f"Column name {name!r} occurs more than once.")
+            seen.add(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[self.position(name)]
+
+    def position(self, name: str) -> int:
+        """Return where a column stands."""
+        check.known_names("schema", "column", [name], self._positions)
+        return self._positions[name]
+
+    def select(self, names: Iterable[str]) -> Self:
+        """Keep these columns, in this order."""
+        return type(self)(tuple(self[name] for name in names))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return plain data. It holds labels and ranges, which are values of the tables."""
+        return [
+            {"name": column.name, "numeric": [column.low, column.high], "decimals": column.decimals}
+            if isinstance(column, Numeric)
+            else {"name": column.name, "labels": list(column.labels), "ordered": column.ordered}
+            for column in self.columns
+        ]
+
+    @classmethod
+    def from_json(cls, data: Sequence[dict[str, Any]]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        return cls(
+            tuple(
+                Numeric(
+                    name=item["name"],
+                    low=item["numeric"][0],
+                    high=item["numeric"][1],
+                    decimals=item["decimals"],
+                )
+                if "numeric" in item
+                else Categorical(name=item["name"], labels=tuple(item["labels"]), ordered=item["ordered"])
+                for item in data
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table:
+    """Rows under a schema: a read-only float64 matrix, categories as codes, NaN for missing."""
+
+    schema: Schema
+    values: Floats  # (n_rows, n_columns)
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.values, dtype=np.float64).view()
+        if values.ndim != 2 or values.shape[1] != len(self.schema):  # noqa: PLR2004 - rows and columns
+            raise SchemaError(f"Table: expected {len(self.schema)} columns, got shape {values.shape}.")
+        values.flags.writeable = False
+        object.__setattr__(self, "values", values)
+
+    def __len__(self) -> int:
+        return self.values.shape[0]
+
+    def column(self, name: str) -> Floats:
+        """Return one column's cells."""
+        return self.values[:, self.schema.position(name)]
+
+    def select(self, names: Iterable[str]) -> Self:
+        """Keep these columns, in this order."""
+        names = tuple(names)
+        positions = [self.schema.position(name) for name in names]
+        return type(self)(schema=self.schema.select(names), values=self.values[:, positions])
+
+    def take(self, rows: Indices) -> Self:
+        """Keep these rows, in this order."""
+        return type(self)(schema=self.schema, values=self.values[rows])
+
+    def sample(self, n_rows: int, *, rng: Generator) -> Indices:
+        """Draw distinct rows; which ones depends on what they hold, not on where they stand.
+
+        So a report does not change when the file is sorted differently. Returns the rows' indices.
+        """
+        if n_rows >= len(self):
+            return np.arange(len(self))
+        return np.argsort(self.row_hash(), kind="stable")[rng.choice(len(self), n_rows, replace=False)]
+
+    def row_hash(self) -> NDArray[np.uint64]:
+        """Hash every row to 64 bits: equal rows have equal hashes, whatever the order of the columns."""
+        total = np.zeros(len(self), dtype=np.uint64)
+        for name in self.schema.names:
+            salt = np.frombuffer(hashlib.sha256(name.encode()).digest()[:8], dtype=np.uint64)[0]
+            cells = self.column(name) + 0.0  # -0.0 and 0.0 are one value
+            cells[np.isnan(cells)] = np.nan  # and so are all NaNs
+            total += _mix(cells.view(np.uint64) ^ salt)
+        return _mix(total)
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread every bit over all others (the finalizer of splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Split:
+    """The three tables of an audit under one schema.
+
+    ``train`` are the real rows the generator learned from, ``control`` real rows it never saw (none is legal;
+    then every metric that needs them says so), ``synthetic`` the rows to be released.
+    """
+
+    train: Table
+    control: Table
+    synthetic: Table
+
+    def __post_init__(self) -> None:
+        for role in ("control", "synthetic"):
+            if getattr(self, role).schema != self.train.schema:
+                raise SchemaError(f"Split: {role} must have the schema of train.")
+        for role in ("train", "synthetic"):
+            if len(getattr(self, role)) == 0:
+                raise SchemaError(f"The {role} table has no rows.")
+        if len(self.schema) == 0:
+            raise SchemaError("The tables have no columns.")
+
+    @property
+    def schema(self) -> Schema:
+        """The schema all three share."""
+        return self.train.schema
+
+    def select(self, names: Iterable[str]) -> Self:
+        """Keep these columns of all three tables."""
+        names = tuple(names)
+        return type(self)(
+            train=self.train.select(names),
+            control=self.control.select(names),
+            synthetic=self.synthetic.select(names),
+        )

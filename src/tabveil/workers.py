@@ -1,0 +1,92 @@
+"""The threads a computation may use and the listener that hears how far it is.
+
+Both are settings of the caller (command line, notebook, test), not of a metric, so they travel in a context
+variable instead of through every signature. :func:`each_chunk` is the only place that divides work.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, replace
+
+from tabveil import check
+
+Listener = Callable[[str, float], None]
+"""Told what is being done and which share of it is complete."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """How many threads to use and whom to tell."""
+
+    threads: int
+    listener: Listener | None = None
+
+
+def available_threads() -> int:
+    """Count the cores this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_current: ContextVar[Workers | None] = ContextVar("tabveil_workers", default=None)
+
+
+def current() -> Workers:
+    """Return the settings in force."""
+    return _current.get() or Workers(threads=available_threads())
+
+
+@contextmanager
+def working(*, threads: int | None = None, listener: Listener | None = None) -> Iterator[None]:
+    """Run the block with these settings; what is not given stays as it was."""
+    settings = current()
+    if threads is not None:
+        check.at_least("workers", "threads", threads, 1)
+        settings = replace(settings, threads=threads)
+    if listener is not None:
+        settings = replace(settings, listener=listener)
+    token = _current.set(settings)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def tell(doing: str, share: float) -> None:
+    """Report progress to whoever listens."""
+    listener = current().listener
+    if listener is not None:
+        listener(doing, share)
+
+
+def each_chunk(n_items: int, chunk: int, function: Callable[[int, int], None], *, doing: str) -> None:
+    """Call ``function(start, stop)`` for consecutive chunks on all threads and report progress.
+
+    The function writes into places that belong to its chunk alone, so the answer does not depend on the
+    number of threads or on the order in which chunks finish.
+    """
+    bounds = [(start, min(start + chunk, n_items)) for start in range(0, n_items, chunk)]
+    threads = min(current().threads, len(bounds))
+    if threads <= 1:
+        for start, stop in bounds:
+            function(start, stop)
+            tell(doing, stop / n_items)
+        return
+    done = 0
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: set[Future[None]] = {
+            pool.submit(copy_context().run, function, start, stop) for start, stop in bounds
+        }
+        try:
+            while waiting:
+                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    future.result()
+                done += len(finished)
+                tell(doing, done / len(bounds))
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
