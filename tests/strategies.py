@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tables as users have them: small, tied, with missing, constant and odd columns."""
+"""Hypothesis strategies for tables as users have them: small, tied, with missing and constant columns."""
 
 import numpy as np
 from hypothesis import strategies as st

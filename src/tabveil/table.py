@@ -34,8 +34,8 @@ class Numeric:
     decimals: int | None = None
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.low) and np.isfinite(self.high) and self.low <= self.high):
-            raise SchemaError(f"Column {self.name!r}: range must be finite and ordered.")
+        if not (np.isfinite(self.high - self.low) and self.low <= self.high):
+            raise SchemaError(f"Column {self.name!r}: the range of its values must be finite.")
 
     @property
     def integer(self) -> bool:
@@ -151,7 +151,7 @@ class Table:
         object.__setattr__(self, "values", values)
 
     def __len__(self) -> int:
-        return self.values.shape[0]
+        return int(self.values.shape[0])
 
     def column(self, name: str) -> Floats:
         """Return one column's cells."""

@@ -10,6 +10,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from tabveil import check
 
@@ -59,6 +61,14 @@ def tell(doing: str, share: float) -> None:
     listener = current().listener
     if listener is not None:
         listener(doing, share)
+
+
+def announce_compilation(kernel: Any) -> None:  # noqa: ANN401 - a function compiled by Numba
+    """Say so before a kernel's first run on a machine: compiling takes some seconds, once."""
+    source = Path(kernel.py_func.__code__.co_filename)
+    cached = Path(kernel.stats.cache_path).glob(f"{source.stem}.{kernel.py_func.__name__}-*.nbi")
+    if not kernel.signatures and not any(f.stat().st_mtime >= source.stat().st_mtime for f in cached):
+        tell("compiling (first run only)", 0.0)
 
 
 def each_chunk(n_items: int, chunk: int, function: Callable[[int, int], None], *, doing: str) -> None:

@@ -1,62 +1,118 @@
-"""TEMPORARY brute force; the real engine replaces it behind the same interface."""
+"""Exact nearest neighbors between tables: one call, whatever the columns are."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil import check
+from tabveil import check, workers
+from tabveil.neighbors import search_kernels
+from tabveil.neighbors.index import Index, Sorted, encode_codes, encode_values, grow, hashes, missing_in
 from tabveil.neighbors.space import Space
 from tabveil.table import Table
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+NOBODY = np.iinfo(np.int64).max
+QUERIES_AT_ONCE = 512
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Found:
     """The nearest rows of each query, nearest first; equally near rows in the order they stand."""
 
-    distance: NDArray[np.float64]  # (m, k)
-    index: NDArray[np.int64]  # (m, k)
+    distance: Floats  # (m, k)
+    index: Indices  # (m, k)
 
 
 class Neighbors:
-    """Which rows of ``reference`` are nearest?"""
+    """Which rows of ``reference`` are nearest?
+
+    >>> from tabveil.table import Numeric, Schema
+    >>> schema = Schema((Numeric(name="age", low=0, high=100, decimals=0),))
+    >>> people = Table(schema=schema, values=np.array([[20.0], [30.0], [70.0]]))
+    >>> asked = Table(schema=schema, values=np.array([[31.0]]))
+    >>> found = Neighbors(Space.gower(schema), people).nearest(asked, n_neighbors=2)
+    >>> found.index, found.distance
+    (array([[1, 0]]), array([[0.01, 0.11]]))
+    """
 
     def __init__(self, space: Space, reference: Table) -> None:
+        workers.announce_compilation(search_kernels.search)
         self.space = space
-        self.reference = reference
+        self.n_rows = len(reference)
+        self._reference = reference
+        self._index = Index.of(space, reference)
 
     def nearest(self, queries: Table, n_neighbors: int = 1) -> Found:
         """Find the nearest reference rows of every query row."""
-        return self._search(queries, n_neighbors, skip_self=False)
+        check.at_least("Neighbors", "n_neighbors", n_neighbors, 1)
+        check.at_least("Neighbors", "the number of reference rows", self.n_rows, n_neighbors)
+        total, index = self._search(queries, n_neighbors)
+        return Found(distance=self._report(total), index=index)
 
     def nearest_other(self, n_neighbors: int = 1) -> Found:
         """Find the nearest *other* rows of every reference row (a row is never its own neighbor)."""
-        return self._search(self.reference, n_neighbors, skip_self=True)
-
-    def _search(self, queries: Table, n_neighbors: int, *, skip_self: bool) -> Found:
         check.at_least("Neighbors", "n_neighbors", n_neighbors, 1)
-        check.at_least("Neighbors", "reference rows", len(self.reference) - skip_self, n_neighbors)
-        distance = np.empty((len(queries), n_neighbors))
-        index = np.empty((len(queries), n_neighbors), dtype=np.int64)
-        for start in range(0, len(queries), 256):
-            stop = min(start + 256, len(queries))
-            total = np.zeros((stop - start, len(self.reference)))
-            for name in self.space.matched:
-                total += _cost(queries, self.reference, name, slice(start, stop), None, 1)
-            for name, weight in zip(self.space.measured, self.space.weights, strict=True):
-                total += _cost(queries, self.reference, name, slice(start, stop), weight, self.space.power)
-            if skip_self:
-                total[np.arange(stop - start), np.arange(start, stop)] = np.inf
-            index[start:stop] = np.argsort(total, axis=1, kind="stable")[:, :n_neighbors]
-            distance[start:stop] = np.take_along_axis(total, index[start:stop], axis=1)
-        distance = np.sqrt(distance) if self.space.power == 2 else distance
-        return Found(distance=distance / self.space.divisor, index=index)
+        check.at_least("Neighbors", "the number of reference rows", self.n_rows, n_neighbors + 1)
+        total, index = self._search(self._reference, n_neighbors + 1)
+        # One of k + 1 is the row itself, or all are earlier rows just as near: then the last one goes.
+        own = index == np.arange(self.n_rows)[:, None]
+        own[~own.any(axis=1), -1] = True
+        keep = (self.n_rows, n_neighbors)
+        return Found(distance=self._report(total[~own].reshape(keep)), index=index[~own].reshape(keep))
 
+    def _report(self, total: Floats) -> Floats:
+        return (np.sqrt(total) if self.space.power == 2 else total) / self.space.divisor  # noqa: PLR2004
 
-def _cost(queries, reference, name, rows, weight, power):
-    a = queries.column(name)[rows, None]
-    b = reference.column(name)[None, :]
-    missing_a, missing_b = np.isnan(a), np.isnan(b)
-    cost = (a != b).astype(float) if weight is None else (np.abs(a - b) * weight) ** power
-    cost = np.where(missing_a & missing_b, 0.0, cost)
-    return np.where(missing_a != missing_b, 1.0, cost)
+    def _search(self, queries: Table, k: int) -> tuple[Floats, Indices]:
+        index = self._index
+        flagged = tuple(name for name in missing_in(self.space, queries) if name not in index.flagged)
+        codes = encode_codes(self.space, queries, index.flagged + flagged)
+        values, weights = encode_values(self.space, queries)
+        rows = Sorted.of(
+            codes, values
+        )  # equal queries have equal answers, equal codes the same groups to visit
+        order = grow(
+            values[rows.representatives], weights, rows.group_start
+        ).order  # and near ones much the same
+        kinds = rows.representatives[order]
+        n_codes = len(index.groups[0])
+        kind_codes = np.ascontiguousarray(codes[:n_codes, kinds])
+        runs = (
+            np.repeat(np.arange(len(rows.group_hash)), np.diff(rows.group_start)),
+            self._home(kind_codes),
+            codes[n_codes:, kinds].sum(axis=0, dtype=np.int64),  # missing where the reference never is
+        )
+        best = np.full((len(kinds), k), np.inf)
+        found = np.full((len(kinds), k), NOBODY)
+        kind_values = values[kinds]
+
+        def search(start: int, stop: int) -> None:
+            search_kernels.search(
+                index.groups, index.tree, index.reference, index.weights, self.space.power,
+                (kind_codes, kind_values), runs, self._counts(), start, best[start:stop], found[start:stop],
+            )  # fmt: skip
+
+        workers.each_chunk(len(kinds), QUERIES_AT_ONCE, search, doing="comparing rows")
+        position = np.empty(len(kinds), dtype=np.int64)
+        position[order] = np.arange(len(kinds))
+        kind_of = np.empty(len(queries), dtype=np.int64)
+        kind_of[rows.order] = np.repeat(position, np.diff(rows.row_start))
+        return best[kind_of], found[kind_of]
+
+    def _home(self, kind_codes: NDArray[Any]) -> Indices:
+        """Find the reference group with exactly these codes (c, q), or -1."""
+        group_codes = self._index.groups[0]
+        wanted = hashes(kind_codes, np.empty((kind_codes.shape[1], 0), dtype=np.uint64), self._index.salt)
+        at = np.searchsorted(self._index.group_hash, wanted)
+        at[at == len(self._index.group_hash)] = 0
+        same = (group_codes[:, at] == kind_codes).all(axis=0)
+        return np.where(same, at, -1)
+
+    def _counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        n_codes, n_groups = self._index.groups[0].shape
+        kind = np.min_scalar_type(n_codes)
+        return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // search_kernels.STRIP), dtype=kind)

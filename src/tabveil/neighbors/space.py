@@ -14,29 +14,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil import check
-from tabveil.table import Categorical, Numeric, Schema, Table
+from tabveil.table import Categorical, Column, Numeric, Schema, Table
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A column compared by difference."""
+
+    name: str
+    weight: float
+    decimals: int | None  # decimal places that every value fits in
+
+
+@dataclass(frozen=True, kw_only=True)
 class Space:
-    """A distance between rows of one schema."""
+    """A distance between rows of one schema.
+
+    Columns stand by name: their order in a file must not move the last bit of a distance.
+    """
 
     matched: tuple[str, ...]  # compared by equality
-    measured: tuple[str, ...]  # compared by difference
-    weights: tuple[float, ...]  # one a measured column
-    decimals: tuple[int | None, ...]  # likewise
+    measured: tuple[Measured, ...]  # compared by difference
     power: Literal[1, 2]
     divisor: float = 1.0  # what the sum is divided by when reported
 
     @classmethod
     def gower(cls, schema: Schema) -> Self:
         """Return the mixed distance: range-scaled differences and mismatches, averaged over the columns."""
-        measured = [c for c in schema.columns if isinstance(c, Numeric)]
+        columns = _by_name(schema)
         return cls(
-            matched=tuple(sorted(c.name for c in schema.columns if isinstance(c, Categorical))),
-            **_measure(measured, [1 / c.width if c.width > 0 else 0.0 for c in measured]),
+            matched=tuple(c.name for c in columns if isinstance(c, Categorical)),
+            measured=tuple(
+                Measured(name=c.name, weight=1 / c.width if c.width > 0 else 0.0, decimals=c.decimals)
+                for c in columns
+                if isinstance(c, Numeric)
+            ),
             power=1,
             divisor=float(len(schema)),
         )
@@ -49,24 +63,23 @@ class Space:
         order is arbitrary, as the papers do.
         """
         check.one_of("Space", "encoding", encoding, ("onehot", "ordinal"))
-        measured = [c for c in train.schema.columns if isinstance(c, Numeric) or encoding == "ordinal"]
-        weights = [_inverse_deviation(train.column(c.name)) if isinstance(c, Numeric) else 1.0 for c in measured]
-        matched = () if encoding == "ordinal" else train.schema.columns
+        columns = _by_name(train.schema)
+        ordinal = encoding == "ordinal"
         return cls(
-            matched=tuple(sorted(c.name for c in matched if isinstance(c, Categorical))),
-            **_measure(measured, weights),
+            matched=tuple(c.name for c in columns if isinstance(c, Categorical) and not ordinal),
+            measured=tuple(
+                Measured(name=c.name, weight=_inverse_deviation(train.column(c.name)), decimals=c.decimals)
+                if isinstance(c, Numeric)
+                else Measured(name=c.name, weight=1.0, decimals=0)
+                for c in columns
+                if isinstance(c, Numeric) or ordinal
+            ),
             power=2,
         )
 
 
-def _measure(columns: list[Numeric | Categorical], weights: list[float]) -> dict[str, tuple]:
-    # Sums run over columns by name: their order in the file must not move the last bit of a distance.
-    pairs = sorted(zip(columns, weights, strict=True), key=lambda pair: pair[0].name)
-    return {
-        "measured": tuple(column.name for column, _ in pairs),
-        "weights": tuple(weight for _, weight in pairs),
-        "decimals": tuple(column.decimals if isinstance(column, Numeric) else 0 for column, _ in pairs),
-    }
+def _by_name(schema: Schema) -> list[Column]:
+    return sorted(schema.columns, key=lambda column: column.name)
 
 
 def _inverse_deviation(cells: Floats) -> float:

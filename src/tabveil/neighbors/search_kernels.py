@@ -1,0 +1,263 @@
+"""The compiled search.
+
+It works on arrays prepared by ``index``. The layout of the reference:
+
+- Distinct rows stand in *blocks*: a block holds rows of one group (one combination of matched values and
+  missing cells), column after column, so that one instruction works on several rows.
+- A group of up to ``BLOCK`` rows is one block. A larger group is a tree whose leaves are blocks and whose
+  nodes carry bounding boxes.
+
+A distance is ``level + sum of column costs``, the level being the number of mismatches. Sums run in the same
+order everywhere and rounding is monotone, so a bound computed from a box never exceeds the distance of a row
+in the box, not even by one bit: pruning is exact, and ties are real ties.
+"""
+
+# mypy: allow-untyped-defs
+import numpy as np
+from numba import njit, uint8
+
+from tabveil.neighbors.build_kernels import BLOCK
+
+FEW = 8  # rows that are summed one by one; vector instructions pay off beyond that
+STRIP = 1024  # groups whose mismatches are counted at once; they stay in the first-level cache
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _sum_one(blocks, base, size, query, weights, power):
+    """Sum the costs of one row, whose cells stand ``size`` apart."""
+    total = 0.0
+    if power == 1:
+        for j in range(query.size):
+            total += abs(blocks[base + j * size] - query[j]) * weights[j]
+    else:
+        for j in range(query.size):
+            gap = (blocks[base + j * size] - query[j]) * weights[j]
+            total += gap * gap
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _sum_block(blocks, base, size, query, weights, power, sums):
+    """Sum the costs of a block's rows into ``sums``, three columns a pass, in the order of `_sum_one`."""
+    d = query.size
+    for r in range(size):
+        sums[r] = 0.0
+    j = 0
+    while j + 2 < d:
+        a = blocks[base + j * size : base + (j + 1) * size]
+        b = blocks[base + (j + 1) * size : base + (j + 2) * size]
+        c = blocks[base + (j + 2) * size : base + (j + 3) * size]
+        x, y, z = query[j], query[j + 1], query[j + 2]
+        u, v, w = weights[j], weights[j + 1], weights[j + 2]
+        if power == 1:
+            for r in range(size):
+                sums[r] = ((sums[r] + abs(a[r] - x) * u) + abs(b[r] - y) * v) + abs(c[r] - z) * w
+        else:
+            for r in range(size):
+                e, f, g = (a[r] - x) * u, (b[r] - y) * v, (c[r] - z) * w
+                sums[r] = ((sums[r] + e * e) + f * f) + g * g
+        j += 3
+    while j < d:
+        a, x, u = blocks[base + j * size : base + (j + 1) * size], query[j], weights[j]
+        if power == 1:
+            for r in range(size):
+                sums[r] += abs(a[r] - x) * u
+        else:
+            for r in range(size):
+                e = (a[r] - x) * u
+                sums[r] += e * e
+        j += 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _gap_to_box(box, node, query, weights, power):
+    """Sum the least costs that any row in a node's box can have."""
+    total = 0.0
+    for j in range(query.size):
+        x = query[j]
+        gap = max(box[node, 0, j] - x, x - box[node, 1, j], 0.0) * weights[j]
+        total += gap if power == 1 else gap * gap
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _offer(best, index, q, distance, member_start, members, row):
+    """Insert the copies of a distinct row, all at one distance, into the sorted list of query ``q``."""
+    last = best.shape[1] - 1
+    for m in range(member_start[row], member_start[row + 1]):
+        i = members[m]
+        if distance > best[q, last] or (distance == best[q, last] and i > index[q, last]):
+            return
+        j = last
+        while j > 0 and (best[q, j - 1] > distance or (best[q, j - 1] == distance and index[q, j - 1] > i)):
+            best[q, j], index[q, j] = best[q, j - 1], index[q, j - 1]
+            j -= 1
+        best[q, j], index[q, j] = distance, i
+
+
+@njit(cache=True, nogil=True)
+def _visit_block(
+    blocks, member_start, members, start, size, level, query, weights, power, best, index, q, sums
+):
+    """Offer every row of a block that can still enter the query's list."""
+    last = best.shape[1] - 1
+    base = start * query.size
+    if size <= FEW:
+        for r in range(size):
+            distance = level + _sum_one(blocks, base + r, size, query, weights, power)
+            if distance <= best[q, last]:
+                _offer(best, index, q, distance, member_start, members, start + r)
+        return
+    _sum_block(blocks, base, size, query, weights, power, sums)
+    limit, n_near = best[q, last], 0
+    for r in range(size):
+        n_near += level + sums[r] <= limit
+    if n_near == 0:
+        return
+    for r in range(size):
+        distance = level + sums[r]
+        if distance <= best[q, last]:
+            _offer(best, index, q, distance, member_start, members, start + r)
+
+
+@njit(cache=True, nogil=True)
+def _visit_tree(
+    blocks, member_start, members, left, right, begin, end, box, root, level, query, weights, power,
+    best, index, q, sums, stack, gaps,
+):  # fmt: skip
+    """Descend to the nearer child first and skip every box that lies beyond the query's worst neighbor."""
+    last = best.shape[1] - 1
+    stack[0], gaps[0] = root, _gap_to_box(box, root, query, weights, power)
+    depth = 1
+    while depth:
+        depth -= 1
+        node, gap = stack[depth], gaps[depth]
+        while level + gap <= best[q, last] and left[node] >= 0:
+            near, far = left[node], right[node]
+            gap = _gap_to_box(box, near, query, weights, power)
+            far_gap = _gap_to_box(box, far, query, weights, power)
+            if far_gap < gap:
+                near, far, gap, far_gap = far, near, far_gap, gap
+            stack[depth], gaps[depth] = far, far_gap
+            depth += 1
+            node = near
+        if level + gap <= best[q, last]:
+            start = begin[node]
+            while start < end[node]:  # rows too near to be told apart by a box may fill several blocks
+                size = min(BLOCK, end[node] - start)
+                _visit_block(
+                    blocks,
+                    member_start,
+                    members,
+                    start,
+                    size,
+                    level,
+                    query,
+                    weights,
+                    power,
+                    best,
+                    index,
+                    q,
+                    sums,
+                )
+                start += size
+
+
+@njit(cache=True, nogil=True)
+def count_mismatches(codes, query, counts, lowest):
+    """Count in how many matched columns each group (c, n_groups) differs from the query (c,).
+
+    Also notes the lowest count of every strip, so that a search for one level skips the strips without it.
+    """
+    n_groups = counts.size
+    for s in range(lowest.size):
+        start, stop = s * STRIP, min((s + 1) * STRIP, n_groups)
+        part = counts[start:stop]
+        for i in range(part.size):
+            part[i] = 0
+        j = 0
+        while j + 2 < codes.shape[0]:
+            a, b, c = codes[j, start:stop], codes[j + 1, start:stop], codes[j + 2, start:stop]
+            x, y, z = query[j], query[j + 1], query[j + 2]
+            for i in range(part.size):
+                part[i] += uint8(a[i] != x) + uint8(b[i] != y) + uint8(c[i] != z)
+            j += 3
+        while j < codes.shape[0]:
+            a, x = codes[j, start:stop], query[j]
+            for i in range(part.size):
+                part[i] += uint8(a[i] != x)
+            j += 1
+        low = part[0]
+        for i in range(part.size):
+            low = min(low, part[i])
+        lowest[s] = low
+
+
+@njit(cache=True, nogil=True)
+def search(groups, tree, reference, weights, power, queries, runs, counts, first, best, index):
+    """Find the nearest reference rows of consecutive distinct queries.
+
+    ``queries`` = (codes (c, q), values (q, d)); ``runs`` = (run (q,): queries with equal codes share one,
+    home (q,): the reference group with those codes or -1, base (q,): mismatches with every group). The
+    queries are ``first`` … ``first + len(best) - 1``; answers go to ``best`` and ``index`` (rows, k), which
+    hold infinity and a large index at the start. ``counts`` = (mismatches (n_groups,), lowest (strips,)).
+    """
+    codes, missing, group_start, root = groups
+    left, right, begin, end, box = tree
+    blocks, member_start, members = reference
+    query_codes, query_values = queries
+    run, home, base = runs
+    mismatches, lowest = counts
+    last = best.shape[1] - 1
+    sums, stack, gaps = np.empty(BLOCK), np.empty(128, dtype=np.int64), np.empty(128)
+    query, effective = np.empty(weights.size), np.empty(weights.size)
+    listed = np.empty(mismatches.size, dtype=np.int64)
+    counted = -1  # the run whose mismatches are in ``mismatches``
+    for q in range(best.shape[0]):
+        at = first + q
+        floor, level, least = base[at], np.int64(0), np.int64(0)
+        for j in range(weights.size):
+            blank = np.isnan(query_values[at, j])
+            query[j] = 0.0 if blank else query_values[at, j]
+            effective[j] = 0.0 if blank else weights[j]
+        while level <= codes.shape[0] and floor + level <= best[q, last]:
+            n_listed = 0
+            if level == 0:
+                if home[at] >= 0:
+                    listed[0], n_listed = home[at], 1
+            else:
+                if counted != run[at]:
+                    counted = run[at]
+                    count_mismatches(codes, query_codes[:, at].copy(), mismatches, lowest)
+                if least == 0:
+                    least = np.int64(lowest.min())
+                    level = max(level, least)
+                n_listed = _list_level(mismatches, lowest, level, listed)
+            for g in listed[:n_listed]:
+                if missing.size > 0:  # what query or group misses is counted in the level, not here
+                    for j in range(weights.size):
+                        blank = missing[g, j] or np.isnan(query_values[at, j])
+                        effective[j] = 0.0 if blank else weights[j]
+                if root[g] < 0:
+                    _visit_block(
+                        blocks, member_start, members, group_start[g], group_start[g + 1] - group_start[g],
+                        float(floor + level), query, effective, power, best, index, q, sums,
+                    )  # fmt: skip
+                else:
+                    _visit_tree(
+                        blocks, member_start, members, left, right, begin, end, box, root[g],
+                        float(floor + level), query, effective, power, best, index, q, sums, stack, gaps,
+                    )  # fmt: skip
+            level += 1
+
+
+@njit(cache=True, nogil=True)
+def _list_level(mismatches, lowest, level, listed):
+    """List the groups with exactly ``level`` mismatches; returns how many there are."""
+    n = 0
+    for s in range(lowest.size):
+        if lowest[s] <= level:
+            for g in range(s * STRIP, min((s + 1) * STRIP, mismatches.size)):
+                listed[n] = g
+                n += mismatches[g] == level
+    return n
