@@ -1,1 +1,52 @@
-"""Audit, benchmark and synthesize tables about people."""
+"""Audit, benchmark and synthesize tables about people.
+
+>>> import tabveil
+>>> train, fresh, control = (tabveil.datasets.hospital(200, seed=seed) for seed in (1, 2, 3))
+>>> report = tabveil.audit(train, fresh, control, metrics=["identical_match_share"])
+>>> report["identical_match_share"].risk.low < 0.01
+True
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tabveil.version import __version__
+
+if TYPE_CHECKING:
+    from tabveil import datasets, errors
+    from tabveil.auditing import audit
+    from tabveil.errors import TabveilError
+    from tabveil.frame import load_split
+    from tabveil.result import Report, Result
+
+__all__ = [
+    "Report",
+    "Result",
+    "TabveilError",
+    "__version__",
+    "audit",
+    "datasets",
+    "errors",
+    "load_split",
+]
+
+# Loaded when first asked for, so that `tabveil --help` does not wait for pandas and the compiler.
+_HOMES = {
+    "Report": "tabveil.result",
+    "Result": "tabveil.result",
+    "TabveilError": "tabveil.errors",
+    "audit": "tabveil.auditing",
+    "load_split": "tabveil.frame",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        return import_module(f"tabveil.{name}")
+    raise AttributeError(f"module 'tabveil' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,12 +5,12 @@ Nothing here is clipped or rounded: a negative risk is noise around zero and is 
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri, stdtrit
 
 from tabveil import check
 
@@ -18,6 +18,7 @@ CONFIDENCE = 0.95
 N_RESAMPLES = 1000
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +49,29 @@ def wilson(successes: float, trials: float, confidence: float = CONFIDENCE) -> E
     0.0076
     """
     check.at_least("wilson", "trials", trials, 1)
-    if not 0 <= successes <= trials:
-        check.between("wilson", "successes", successes, 0, trials)
-    z = float(norm.ppf((1 + confidence) / 2))
+    check.at_least("wilson", "successes", successes, 0)
+    check.at_least("wilson", "failures", trials - successes, 0)
+    check.between("wilson", "confidence", confidence, 0, 1)
+    z = float(ndtri((1 + confidence) / 2))
     center = (successes + z * z / 2) / (trials + z * z)
     half = z / (trials + z * z) * math.sqrt(successes * (trials - successes) / trials + z * z / 4)
     return Estimate(value=center, low=center - half, high=center + half, n=int(trials))
+
+
+def share(
+    value: float, n: int, *, effective: float | None = None, confidence: float = CONFIDENCE
+) -> Estimate:
+    """Estimate a share by the observed value itself, between Wilson's bounds.
+
+    For shares that are facts about the tables at hand (a copy must read 1, not Wilson's 0.999). ``effective``
+    is the number of independent observations the ``n`` observed ones are worth.
+
+    >>> share(1.0, 500).value
+    1.0
+    """
+    worth = float(n) if effective is None else max(min(effective, float(n)), 1.0)
+    bounds = wilson(min(max(value, 0.0), 1.0) * worth, worth, confidence)
+    return Estimate(value=value, low=min(bounds.low, value), high=max(bounds.high, value), n=n)
 
 
 def excess(attack: Estimate, control: Estimate, worst: float = 1.0) -> Estimate | None:
@@ -86,9 +104,13 @@ def _error(estimate: Estimate, *, upward: bool) -> float:
 
 
 def percentile_interval(value: float, resampled: Floats, n: int, confidence: float = CONFIDENCE) -> Estimate:
-    """Turn a statistic and its resampled values (n_resamples,) into an estimate."""
+    """Turn a statistic and its resampled values (n_resamples,) into an estimate.
+
+    Where resampling is biased the percentiles can pass by the value itself; the interval is then widened to
+    hold it.
+    """
     low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Estimate(value=float(value), low=float(low), high=float(high), n=n)
+    return Estimate(value=float(value), low=min(float(low), value), high=max(float(high), value), n=n)
 
 
 def resample_means(
@@ -97,26 +119,53 @@ def resample_means(
     """Bootstrap the (weighted) mean: resample records, recompute nothing but the mean.
 
     Records are sorted first, so the answer does not depend on their order, and equal records are drawn
-    together: a resample of n records with u different values is one draw of a multinomial, n or u numbers,
-    whichever is less. Returns (n_resamples,) means.
+    together: a resample of n records of u kinds is one draw of a multinomial, u numbers instead of n.
+    Weights must be positive. Returns (n_resamples,) means.
     """
     weights = np.ones(len(values)) if weights is None else weights
-    pairs = np.column_stack([values, weights])
-    kinds, counts = np.unique(pairs, axis=0, return_counts=True) if len(pairs) else (pairs, np.ones(0))
-    n = len(values)
+    check.at_least("resample_means", "records", len(values), 1)
+    order = np.lexsort((weights, values))
+    values, weights = values[order], weights[order]
+    new = np.append(True, (np.diff(values) != 0) | (np.diff(weights) != 0))
+    counts = np.diff(np.append(np.flatnonzero(new), len(values)))
+    if len(counts) * 4 < len(values):
+        drawn = rng.multinomial(len(values), counts / len(values), size=n_resamples)  # (b, u)
+        return np.asarray((drawn @ (values * weights)[new]) / (drawn @ weights[new]))
     means = np.empty(n_resamples)
-    rows_at_once = max(1, 4_000_000 // max(len(kinds), 1))
-    for start in range(0, n_resamples, rows_at_once):
-        stop = min(start + rows_at_once, n_resamples)
-        if len(kinds) * 4 < n:
-            drawn = rng.multinomial(n, counts / n, size=stop - start)  # (b, u)
-            means[start:stop] = (drawn @ (kinds[:, 0] * kinds[:, 1])) / (drawn @ kinds[:, 1])
-        else:
-            order = np.lexsort((weights, values))
-            picks = order[rng.integers(0, n, size=(stop - start, n))]  # (b, n)
-            drawn_weights = weights[picks]
-            means[start:stop] = (values[picks] * drawn_weights).sum(axis=1) / drawn_weights.sum(axis=1)
+    at_once = max(1, 4_000_000 // len(values))
+    for start in range(0, n_resamples, at_once):
+        size = (min(at_once, n_resamples - start), len(values))
+        picks = rng.integers(0, len(values), size=size, dtype=np.int32)  # (b, n)
+        means[start : start + size[0]] = (values * weights)[picks].sum(axis=1) / weights[picks].sum(axis=1)
     return means
+
+
+def grouped_error(influence: Floats, *groupings: Indices) -> float:
+    """Return the standard error of ``influence.sum()`` when records of one group stand or fall together.
+
+    Records near one real row are all near or all far when that row is replaced, so errors computed (or
+    resampled) record by record are too small. With two groupings, records that share a group in either are
+    dependent: variances add, what both count is taken off (Cameron, Gelbach and Miller 2011).
+    """
+    first = _grouped_variance(influence, groupings[0])
+    if len(groupings) == 1:
+        return math.sqrt(first)
+    second = _grouped_variance(influence, groupings[1])
+    both = _grouped_variance(influence, groupings[0] * (groupings[1].max(initial=0) + 1) + groupings[1])
+    return math.sqrt(max(first + second - both, first, second))
+
+
+def _grouped_variance(influence: Floats, groups: Indices) -> float:
+    _, positions = np.unique(groups, return_inverse=True)
+    order = np.lexsort((influence, positions))  # sums must not depend on the order of the records
+    sums = np.sort(np.bincount(positions[order], weights=influence[order]))
+    return float((sums**2).sum()) * len(sums) / max(len(sums) - 1, 1)
+
+
+def around(value: float, error: float, n: int, *, groups: int, confidence: float = CONFIDENCE) -> Estimate:
+    """Return Student's interval for a value whose standard error was estimated from this many groups."""
+    half = float(stdtrit(max(groups - 1, 1), (1 + confidence) / 2)) * error
+    return Estimate(value=value, low=value - half, high=value + half, n=n)
 
 
 def sidak(confidence: float, n_intervals: int) -> float:
@@ -137,13 +186,3 @@ def strongest(configurations: Mapping[str, Estimate]) -> str:
     largest of many lower bounds that hold together is not.
     """
     return max(configurations, key=lambda name: configurations[name].low)
-
-
-def shifted(estimate: Estimate, *, scale: float = 1.0, offset: float = 0.0) -> Estimate:
-    """Return ``scale * estimate + offset`` for a positive scale."""
-    return replace(
-        estimate,
-        value=scale * estimate.value + offset,
-        low=scale * estimate.low + offset,
-        high=scale * estimate.high + offset,
-    )

@@ -77,7 +77,10 @@ class Result:
             details=data["details"],
             notes=tuple(data["notes"]),
             seconds=data["seconds"],
-            **{name: Estimate(**data[name]) if data[name] is not None else None for name in _ESTIMATES},
+            risk=_estimate_from_json(data["risk"]),
+            attack=_estimate_from_json(data["attack"]),
+            control=_estimate_from_json(data["control"]),
+            baseline=_estimate_from_json(data["baseline"]),
         )
 
 
@@ -86,6 +89,15 @@ _ESTIMATES = ("risk", "attack", "control", "baseline")
 
 def _estimate_to_json(estimate: Estimate | None) -> Any:  # noqa: ANN401 - JSON
     return None if estimate is None else plain(estimate.to_json())
+
+
+def _estimate_from_json(data: Mapping[str, Any] | None) -> Estimate | None:
+    return None if data is None else Estimate(**data)
+
+
+def params_of(metric: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """Return a metric's parameters, as they stand in its result."""
+    return {item.name: getattr(metric, item.name) for item in fields(metric)}
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - JSON in, JSON out
@@ -191,6 +203,22 @@ class Report:
                 for result in self.results
             ]
         )
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook; pandas escapes every text on the way."""
+        columns = ["metric", "risk", "low", "high", "attack", "control", "pillar"]
+        tables = [
+            self.to_frame()[columns] if self.results else pd.DataFrame(),
+            pd.DataFrame([{"not computed": item.metric, "reason": item.reason} for item in self.skipped]),
+            pd.DataFrame({"notes": self.notes}),
+        ]
+        with pd.option_context("display.max_colwidth", None):
+            shown = [
+                table.to_html(index=False, border=0, na_rep="", float_format="{:.3f}".format, justify="left")
+                for table in tables
+                if len(table)
+            ]
+        return "<p>Indicators are diagnostics, not evidence of anonymity.</p>" + "".join(shown)
 
     def records(self) -> pd.DataFrame:
         """Return the per-row scores of every metric: metric, table, row, score. Sensitive."""

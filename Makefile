@@ -1,0 +1,51 @@
+# Two commands: `make demo` shows what tabveil does, `make test` checks that it does it right.
+# Both set up everything they need in .venv and are fast the second time.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
+SOURCES := src tests benchmarks
+
+.PHONY: demo test bench lint format clean
+.DELETE_ON_ERROR:
+
+demo: .venv/core.stamp
+	@$(BIN)/tabveil demo
+
+test: lint
+	@$(BIN)/python -m pytest -q -n auto
+
+lint: .venv/all.stamp
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/ruff format --check $(SOURCES)
+	@$(BIN)/mypy
+
+format: .venv/all.stamp
+	@$(BIN)/ruff check --fix $(SOURCES)
+	@$(BIN)/ruff format $(SOURCES)
+
+bench: .venv/all.stamp
+	@$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/made.stamp:
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 14) else "tabveil needs Python 3.11, 3.12 or 3.13; this is %d.%d. Try: make PYTHON=python3.11" % v)'
+	@echo "Making a virtual environment in .venv"
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+# Installing everything installs the core too, so one stamp answers for both.
+.venv/core.stamp: pyproject.toml constraints.txt | .venv/made.stamp
+	@echo "Installing tabveil (once; about a minute)"
+	@$(PIP) -e .
+	@touch $@
+
+# torch first and alone: the packages that depend on it must find the version that was tested.
+.venv/all.stamp: pyproject.toml constraints.txt | .venv/made.stamp
+	@echo "Installing tabveil with everything for its tests (once; a few minutes, 2 GB)"
+	@$(PIP) torch==2.13.0
+	@$(PIP) -e '.[all,dev]'
+	@touch .venv/core.stamp $@

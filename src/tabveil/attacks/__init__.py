@@ -1,0 +1,1 @@
+"""Attacks: what an intruder who holds only the release can do with it."""

@@ -1,0 +1,195 @@
+"""What can be asked on the command line: every command with its options and examples.
+
+The work itself is in ``commands``, imported when a command runs: ``--help`` must not wait for pandas.
+"""
+# ruff: noqa: PLC0415 - see above
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tabveil.cli.ending import Commands
+from tabveil.version import __version__
+
+app = typer.Typer(
+    name="tabveil",
+    cls=Commands,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="How much does a synthetic table betray about the people behind it?",
+    epilog="Start with [bold]tabveil demo[/]. Then, with your own data: [bold]tabveil split[/] before you "
+    "train a generator, [bold]tabveil audit[/] before you release anything.",
+)
+
+FILE, TEXT, N = "FILE", "TEXT", "N"
+Train = Annotated[Path, typer.Option(metavar=FILE, help="The real rows the generator learned from.")]
+Synthetic = Annotated[Path, typer.Option(metavar=FILE, help="The rows to be released.")]
+Control = Annotated[
+    Path | None, typer.Option(metavar=FILE, help="Real rows the generator never saw. Give them if you can.")
+]
+SchemaFile = Annotated[
+    Path | None, typer.Option(metavar=FILE, help="Column types, as written by 'tabveil schema'.")
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Run only this one (see 'tabveil metrics'). Repeatable."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(metavar=TEXT, help="A text that stands for a missing value, such as '?'. Repeatable."),
+]
+DropIdentifiers = Annotated[
+    bool, typer.Option("--drop-identifiers", help="Leave out columns that look like identifiers.")
+]
+Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same numbers.")]
+Threads = Annotated[
+    int | None, typer.Option(metavar=N, min=1, help="How many threads to use; all cores if left out.")
+]
+Json = Annotated[
+    Path | None, typer.Option(metavar=FILE, help="Write the report as JSON; '-' is standard output.")
+]
+Records = Annotated[
+    Path | None,
+    typer.Option(metavar=FILE, help="Write scores of single rows (.csv or .parquet). Sensitive."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - the shape of a callback
+    if asked:
+        typer.echo(f"tabveil {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+@app.command(
+    help="Measure what a synthetic table betrays about the rows it was learned from.\n\n"
+    "Files may be CSV (also .gz), Parquet or Feather. Every risk is compared with real rows the generator "
+    "never saw ([bold]--control[/]): 0 means that the release is as close to the training rows as fresh data "
+    "are, 1 is the worst case. Exit code 2 and one line on standard error mean that an input is at fault.",
+    epilog="Examples:\n\n"
+    "[cyan]tabveil audit --train train.csv --control control.csv --synthetic out.csv[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --synthetic s.csv --missing '?' --json report.json[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --synthetic s.csv --metric mmd --json - --quiet[/]",
+)
+def audit(
+    *,
+    train: Train,
+    synthetic: Synthetic,
+    control: Control = None,
+    schema: SchemaFile = None,
+    metric: Metrics = None,
+    missing: Missing = None,
+    drop_identifiers: DropIdentifiers = False,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: Json = None,
+    records: Records = None,
+    quiet: Quiet = False,
+) -> None:
+    """Audit files."""
+    from tabveil.cli import commands
+
+    commands.audit(
+        tables=commands.Tables(train=train, synthetic=synthetic, control=control, schema=schema),
+        metrics=metric or None,
+        missing=missing or (),
+        drop_identifiers=drop_identifiers,
+        seed=seed,
+        threads=threads,
+        json=json,
+        records=records,
+        quiet=quiet,
+    )
+
+
+@app.command(
+    help="Hold back control rows before you train a generator.\n\n"
+    "Train the generator on [bold]train[/] only and keep [bold]control[/] for the audit: without rows the "
+    "generator never saw, an audit concludes little. Rows of one person stay together, and so do equal rows.",
+    epilog="Examples:\n\n[cyan]tabveil split --data patients.csv --control 0.3 --out split[/]\n\n"
+    "[cyan]tabveil split --data visits.parquet --control 0.3 --by patient --out split[/]",
+)
+def split(
+    *,
+    data: Annotated[Path, typer.Option(metavar=FILE, help="All the real rows you have.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write train and control.")],
+    control: Annotated[float, typer.Option(metavar="SHARE", help="The share of rows to hold back.")] = 0.3,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows with the same value (one person) stay together."),
+    ] = None,
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Split a file."""
+    from tabveil.cli import commands
+
+    commands.split(data=data, out=out, control=control, by=by, seed=seed, force=force)
+
+
+@app.command(
+    help="Write down the column types found in a table, to be edited and given to an audit.",
+    epilog="Examples:\n\n[cyan]tabveil schema patients.csv --missing '?' --out schema.yaml[/]\n\n"
+    "[cyan]tabveil audit --schema schema.yaml --train train.csv --synthetic out.csv[/]",
+)
+def schema(
+    *,
+    file: Annotated[Path, typer.Argument(metavar=FILE, help="A table.", show_default=False)],
+    missing: Missing = None,
+    out: Annotated[Path | None, typer.Option(metavar=FILE, help="Write it here, not to the screen.")] = None,
+    force: Force = False,
+) -> None:
+    """Describe a file."""
+    from tabveil.cli import commands
+
+    commands.schema(file=file, missing=missing or (), out=out, force=force)
+
+
+@app.command(help="List every metric: the question it answers and where it belongs.")
+def metrics() -> None:
+    """List the metrics."""
+    from tabveil.cli import commands
+
+    commands.metrics()
+
+
+@app.command(
+    help="Audit two releases of a simulated hospital: a clean one, and one with a planted leak.\n\n"
+    "Nobody's data are needed, and nothing leaves this machine. Takes less than a minute.",
+    epilog="Example:\n\n[cyan]tabveil demo --out demo[/]",
+)
+def demo(
+    *,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to put tables and reports.")] = Path(
+        "demo"
+    ),
+    seed: Seed = 0,
+    svg: Annotated[Path | None, typer.Option(hidden=True, help="Draw what is printed.")] = None,
+) -> None:
+    """Run the demo."""
+    from tabveil.cli import demo
+
+    demo.run(out=out, seed=seed, svg=svg)
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # an old terminal shows "?", it does not stop the audit
+    app()

@@ -1,0 +1,146 @@
+"""Two releases of a simulated hospital, one clean and one with a planted leak, audited side by side."""
+
+import os
+import re
+import shutil
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+from rich.console import Console
+from rich.text import Text
+
+from tabveil import auditing
+from tabveil.cli import files
+from tabveil.cli.progress import progress_bar
+from tabveil.datasets import hospital
+from tabveil.errors import ParameterError
+from tabveil.render.text import comparison, leaks
+from tabveil.result import Report
+from tabveil.rng import stream
+
+N_TRAIN, N_CONTROL, N_RELEASE = 6000, 6000, 6000
+COPIED, JITTERED = 0.05, 0.05  # shares of the leaky release
+_TABLES = ("train", "control", "clean", "leaky")
+_ABOUT = "README.txt"
+_FIRST_LINE = "Made by 'tabveil demo'. Nobody in these tables exists.\n"
+
+
+def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
+    """Make the tables, audit both releases, show the difference, say what to try next."""
+    folder = _own_folder(out)
+    picture = None if svg is None else files.writable("--svg", svg)
+    console = Console(record=picture is not None, width=80 if picture else None)
+    _write_tables(folder, seed)
+    reports = {name: _audit(folder, name, seed) for name in ("clean", "leaky")}
+    for name, report in reports.items():
+        files.write_text(folder / f"{name}.json", report.to_json() + "\n")
+    console.print(comparison(reports))
+    console.print()
+    console.print(Text(_explanation(reports)))
+    if picture:
+        files.write_text(picture, drawing(console))
+    console.print()
+    console.print(Text(_next(out), style="dim"), soft_wrap=True)  # commands to copy
+
+
+def plant(fresh: pd.DataFrame, train: pd.DataFrame, *, rng: Generator) -> pd.DataFrame:
+    """Replace some fresh rows by training rows: some exact, some with their numbers shaken a little."""
+    n_copied, n_jittered = round(COPIED * len(fresh)), round(JITTERED * len(fresh))
+    people = train.iloc[rng.choice(len(train), n_copied + n_jittered, replace=False)].reset_index(drop=True)
+    shaken = np.arange(len(people)) >= n_copied
+    for name, decimals in {"systolic": 0, "hemoglobin": 1, "creatinine": 2, "crp": 1, "cost": 2}.items():
+        noise = 1 + rng.normal(0, 0.02, len(people))
+        people[name] = people[name].where(~shaken, np.round(people[name] * noise, decimals))
+    mixed = pd.concat([people, fresh.iloc[len(people) :]], ignore_index=True)
+    return mixed.iloc[rng.permutation(len(mixed))].reset_index(drop=True)
+
+
+def _write_tables(folder: Path, seed: int) -> None:
+    """Draw everybody from one population and deal them out, so that a clean release is truly fresh."""
+    people = hospital(N_TRAIN + N_CONTROL + 2 * N_RELEASE, seed=seed)
+    bounds = np.cumsum([0, N_TRAIN, N_CONTROL, N_RELEASE, N_RELEASE])
+    parts = [people.iloc[a:b].reset_index(drop=True) for a, b in pairwise(bounds)]
+    tables = dict(zip(_TABLES, parts, strict=True))
+    tables["leaky"] = plant(tables["leaky"], tables["train"], rng=stream(seed, "demo"))
+    files.write_text(folder / _ABOUT, _about())
+    for name, table in tables.items():
+        with files.replacing(folder / f"{name}.csv") as temporary:
+            table.to_csv(temporary, index=False)
+
+
+def _audit(folder: Path, name: str, seed: int) -> Report:
+    with progress_bar(quiet=False, title=f"{name} release: ") as listener:
+        return auditing.audit(
+            folder / "train.csv", folder / f"{name}.csv", folder / "control.csv", seed=seed, progress=listener
+        )
+
+
+def _own_folder(out: Path) -> Path:
+    """Make the folder, but never write over files that the demo did not make."""
+    folder = files.folder("--out", out)
+    about = folder / _ABOUT
+    ours = about.is_file() and about.read_text(encoding="utf-8", errors="replace").startswith(_FIRST_LINE)
+    names = [f"{name}.csv" for name in _TABLES] + ["clean.json", "leaky.json", _ABOUT]
+    taken = [name for name in names if (folder / name).exists()]
+    if taken and not ours:
+        raise ParameterError(f"--out: {out} already has a file {taken[0]}; choose another folder.")
+    return folder
+
+
+def _about() -> str:
+    return (
+        f"{_FIRST_LINE}\n"
+        "train.csv    real patients, as far as the demo is concerned: a generator learned from them\n"
+        "control.csv  patients the generator never saw\n"
+        "clean.csv    a release of fresh patients, as a perfect generator would make it\n"
+        f"leaky.csv    the same, but {COPIED:.0%} of its rows are copies of train.csv and\n"
+        f"             {JITTERED:.0%} are copies with measurements and cost shaken by about 2%\n"
+        "clean.json, leaky.json  the audits\n"
+    )
+
+
+def _explanation(reports: dict[str, Report]) -> str:
+    counts = {
+        name: f"{sum(map(leaks, report.results))} of {len(report.results)}"
+        for name, report in reports.items()
+    }
+    return (
+        "Both releases imitate the same simulated hospital, and by eye they look alike. "
+        f"The clean one holds fresh patients only: {counts['clean']} indicators see a leak. "
+        f"In the leaky one, {COPIED:.0%} of the rows are copies of training patients and {JITTERED:.0%} are "
+        f"copies with slightly shaken numbers: {counts['leaky']} indicators see it. "
+        "Risk says how far a release goes from fresh data (0) to the worst case (1), always measured against "
+        "control patients the generator never saw."
+    )
+
+
+def _next(out: Path) -> str:
+    """Say where the files are and which command comes next."""
+    program = _program()
+    return (
+        f"Tables and reports are in {out}{os.sep} (README.txt says which is which).\n"
+        "The full table of one release:\n"
+        f"  {program} audit --train {out / 'train.csv'} --control {out / 'control.csv'} \\\n"
+        f"    --synthetic {out / 'leaky.csv'}\n"
+        "With your own data, begin before you train a generator:\n"
+        f"  {program} split --data FILE --control 0.3 --out split"
+    )
+
+
+def _program() -> str:
+    """Spell the program so that it can be typed: 'make demo' leaves its environment inactive."""
+    if shutil.which("tabveil"):
+        return "tabveil"
+    return os.path.relpath(Path(sys.executable).with_name("tabveil"))
+
+
+def drawing(console: Console) -> str:
+    """Return what a recording console printed as a picture that loads nothing from anywhere."""
+    picture = console.export_svg(title="tabveil demo", unique_id="tabveil")
+    picture = re.sub(r"\s*@font-face \{.*?\}", "", picture, flags=re.DOTALL)  # web fonts
+    picture = re.sub(r"\s*<!--.*?-->", "", picture, flags=re.DOTALL)
+    return picture.replace("Fira Code, monospace", "monospace")

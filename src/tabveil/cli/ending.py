@@ -1,0 +1,76 @@
+"""How a command ends: one clear line for every fault, never a traceback, never a value from the data.
+
+=====  ==================================================================
+code   meaning
+=====  ==================================================================
+0      the command did what was asked
+2      the command line, a file or the data is at fault; one line says how
+70     a fault of tabveil itself
+130    interrupted
+=====  ==================================================================
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from typer.core import TyperGroup
+
+from tabveil.errors import TabveilError
+
+BAD_INPUT = 2
+OUR_FAULT = 70
+INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """A group of commands that ends with one line and a documented exit code."""
+
+    def main(  # type: ignore[override] # the group only ever runs as a program
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        **settings: Any,  # noqa: ANN401 - the parser's own settings, passed on as they are
+    ) -> NoReturn:
+        """Run a command line and leave with its exit code; without arguments, show the help."""
+        given = list(sys.argv[1:] if args is None else args) or ["--help"]
+        run = super().main
+        settings["standalone_mode"] = False  # the parser raises instead of printing its own boxes
+        sys.exit(exit_code(lambda: run(given, prog_name or "tabveil", **settings)))
+
+
+def exit_code(command: Callable[[], Any]) -> int:
+    """Run a command and return its exit code, after one line on standard error where something went wrong."""
+    try:
+        code = command()
+    except TabveilError as error:
+        return _complain(str(error), BAD_INPUT)
+    except OSError as error:
+        return _complain(f"{error.filename or 'file'}: {error.strerror or 'cannot be used'}.", BAD_INPUT)
+    except MemoryError:
+        return _complain("not enough memory for tables of this size.", BAD_INPUT)
+    except Exception as error:  # the last door: nothing beyond it may print a traceback
+        if hasattr(error, "format_message"):  # what the parser raises, in every version of it
+            return _complain(_usage(error), BAD_INPUT)
+        if os.environ.get("TABVEIL_DEBUG"):
+            raise
+        kind = type(error).__name__
+        return _complain(
+            f"something went wrong inside tabveil ({kind}); set TABVEIL_DEBUG=1 to see where.", OUR_FAULT
+        )
+    if code == INTERRUPTED:
+        return _complain("interrupted.", INTERRUPTED)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Any) -> str:  # noqa: ANN401 - the parser's exception
+    context = getattr(error, "ctx", None)
+    hint = f" See '{context.command_path} --help'." if context else ""
+    return f"{error.format_message().rstrip('. ')}.{hint}"
+
+
+def _complain(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    sys.stderr.write(f"tabveil: {line}\n")
+    return code

@@ -1,0 +1,61 @@
+"""Files that are either written completely or not at all, and refused before the long work begins."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tabveil.errors import ParameterError
+
+
+def writable(option: str, path: Path, *, not_over: Iterable[Path | None] = ()) -> Path:
+    """Make sure a file can be written there, and that it is none of the inputs."""
+    target = path.resolve()
+    if target.is_dir():
+        raise ParameterError(f"{option}: {path} is a folder; name a file in it.")
+    if target.exists() and not target.is_file():
+        raise ParameterError(f"{option}: {path} is not an ordinary file.")
+    if any(other is not None and other.resolve() == target for other in not_over):
+        raise ParameterError(f"{option}: {path} is also used for something else; choose another name.")
+    _try(option, target.parent, shown=path.parent)
+    return target
+
+
+def folder(option: str, path: Path) -> Path:
+    """Make the folder if need be and make sure that files can be written into it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ParameterError(f"{option}: {path} is a file; name a folder.") from None
+    except OSError as error:
+        raise ParameterError(f"{option}: cannot make the folder {path}: {error.strerror}.") from None
+    _try(option, path, shown=path)
+    return path
+
+
+def _try(option: str, place: Path, *, shown: Path) -> None:
+    if not place.is_dir():
+        raise ParameterError(f"{option}: there is no folder {shown}.")
+    trial = place / f".tabveil-{os.getpid()}"
+    try:
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise ParameterError(f"{option}: cannot write into {shown}: {error.strerror}.") from None
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Hand out a temporary neighbor of ``path`` that takes its place once the block has ended well."""
+    temporary = path.with_name(f".{os.getpid()}-{path.name}")  # the suffix stays: writers look at it
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file at one stroke."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

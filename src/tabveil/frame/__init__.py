@@ -1,0 +1,35 @@
+"""The one door for data: pandas, polars, Arrow, CSV, Parquet and Feather to tables of cells, and back."""
+
+from pathlib import Path
+
+from tabveil.frame import files
+from tabveil.frame.describe import describe
+from tabveil.frame.files import read_raw, write_raw
+from tabveil.frame.layout import Layout, to_arrow, to_native, to_text
+from tabveil.frame.load import Loaded, LoadedTable, load_split, load_table
+from tabveil.table import Table
+
+__all__ = [
+    "Layout",
+    "Loaded",
+    "LoadedTable",
+    "describe",
+    "load_split",
+    "load_table",
+    "read_raw",
+    "to_native",
+    "write",
+    "write_raw",
+]
+
+
+def write(table: Table, layout: Layout, path: str | Path) -> None:
+    """Write a table to a file of the kind its suffix says, whole or not at all.
+
+    A text file keeps the delimiter, the encoding and the way values were written in the file that came in.
+    """
+    path = Path(path)
+    if files.is_text_file(path):
+        files.write(to_text(table, layout), path, layout.csv)
+    else:
+        files.write(to_arrow(table, layout), path)

@@ -1,0 +1,183 @@
+"""Text tables in and out, verbatim: every cell a string; only delimiter and encoding are guessed."""
+
+import csv
+import gzip
+import io
+import itertools
+import re
+import zlib
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
+from tabveil.errors import SchemaError
+
+DELIMITERS = ",;\t|"
+MOST_COLUMNS = 10_000
+
+_HEAD = 1 << 16
+_BLOCK = 1 << 26  # one record may be this long
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvForm:
+    """How a text table is written."""
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+
+
+def parse(data: bytes, *, what: str, tabs: bool = False) -> tuple[list[str], pa.Table, CsvForm]:
+    """Read a text table: its header, its rows as strings (columns named 0, 1, ...), and how it is written.
+
+    Parameters
+    ----------
+    data
+        The file's bytes, packed with gzip or not.
+    what
+        What errors call the file.
+    tabs
+        The name of the file says that tabs separate the cells.
+    """
+    text, encoding = _decode(_unpack(data, what), what)
+    if not text.strip():
+        raise SchemaError(f"{what} is empty.")
+    form = CsvForm(delimiter="\t" if tabs else _delimiter(text[:_HEAD]), encoding=encoding)
+    header = _header(text, form.delimiter, what)
+    if len(header) > MOST_COLUMNS:
+        raise SchemaError(f"{what} has {len(header):,} columns; an absurd width, more than {MOST_COLUMNS:,}.")
+    _require_names(header, what)
+    return header, _rows(text, len(header), form.delimiter, what), form
+
+
+def _unpack(data: bytes, what: str) -> bytes:
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise SchemaError(f"{what} is a damaged gzip file.") from error
+
+
+def _decode(data: bytes, what: str) -> tuple[str, str]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encodings = ["utf-16"]
+    elif data.startswith(b"\xef\xbb\xbf"):
+        encodings = ["utf-8-sig"]
+    elif re.search(rb"[\x00-\x08\x0e-\x1f]", data[:_HEAD]):
+        raise SchemaError(f"{what} is not a text table: it holds binary data.")
+    else:
+        encodings = ["utf-8", "cp1252", "latin-1"]
+    for encoding in encodings:
+        try:
+            return data.decode(encoding), encoding
+        except UnicodeDecodeError:
+            continue
+    raise SchemaError(f"{what} is not readable as {encodings[0]} text.")
+
+
+def _delimiter(head: str) -> str:
+    """Choose the delimiter under which most lines have as many cells as the first."""
+    lines = head.splitlines(keepends=True)
+    lines = lines[:-1] if len(lines) > 1 and len(head) == _HEAD else lines  # the last may be cut off
+    best = (0.0, 0, ",")
+    for candidate in DELIMITERS:
+        try:
+            counts = [len(record) for record in csv.reader(lines[:200], delimiter=candidate) if record]
+        except csv.Error:
+            continue
+        width = counts[0] if counts else 1
+        if width > 1:
+            best = max(best, (counts.count(width) / len(counts), width, candidate), key=lambda item: item[:2])
+    return best[2]
+
+
+def _header(text: str, delimiter: str, what: str) -> list[str]:
+    try:
+        return next(record for record in csv.reader(io.StringIO(text), delimiter=delimiter) if record)
+    except (csv.Error, StopIteration) as error:
+        raise SchemaError(f"{what} has no readable header line.") from error
+
+
+def _require_names(header: list[str], what: str) -> None:
+    """Refuse a first line that is a record: its cells would be shown as column names."""
+    numeric = [float(name) for name in header if re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name)]
+    steps = {round(after - before, 9) for before, after in itertools.pairwise(numeric)}
+    if len(numeric) * 4 >= len(header) and numeric and not (len(numeric) > 1 and steps == {1.0}):
+        raise SchemaError(
+            f"{what}: the first line looks like a record, not like column names ({len(numeric)} of "
+            f"{len(header)} cells are numbers). Add a header line."
+        )
+
+
+def _rows(text: str, width: int, delimiter: str, what: str) -> pa.Table:
+    names = [str(position) for position in range(width)]
+    if '"' in text and text.count('"') % 2:
+        _check_quotes(text, delimiter, what)
+    try:
+        table = arrow_csv.read_csv(
+            pa.py_buffer(text.encode()),
+            read_options=arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in text),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.large_string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid:
+        # Arrow's own message quotes the line, which is somebody's record.
+        raise _ragged(text, width, delimiter, what) from None
+    return table.slice(1)  # the header
+
+
+def _ragged(text: str, width: int, delimiter: str, what: str) -> SchemaError:
+    """Find the first line that has too many or too few cells."""
+    start = 1
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    try:
+        for record in reader:
+            if record and len(record) != width:
+                cells = "cell" if len(record) == 1 else "cells"
+                return SchemaError(
+                    f"{what}: line {start} has {len(record)} {cells}, the header has {width}. "
+                    "Quote cells that hold the delimiter, and write empty cells for missing values."
+                )
+            start = reader.line_num + 1
+    except csv.Error:
+        return SchemaError(f"{what}: line {start} cannot be read as delimited text.")
+    return SchemaError(f"{what} cannot be read as a table of delimited text.")
+
+
+def _check_quotes(text: str, delimiter: str, what: str) -> None:
+    """Refuse a quoted cell that never ends: it would swallow the rest of the file."""
+    start = 1
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
+    try:
+        for _ in reader:
+            start = reader.line_num + 1
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise SchemaError(f"{what}: a quote opened on line {start} is never closed.") from None
+
+
+def compose(table: pa.Table, form: CsvForm) -> bytes:
+    """Write a table of strings as delimited text, quoting only what needs it."""
+    single = table.num_columns == 1  # there, an empty line would be no row at all
+    columns = [_quote(table.column(i), form.delimiter, empty=single) for i in range(table.num_columns)]
+    lines = pc.binary_join_element_wise(*columns, pa.scalar(form.delimiter, pa.large_string()))
+    header = _quote(pa.chunked_array([table.column_names], pa.large_string()), form.delimiter, empty=single)
+    text = "\n".join([form.delimiter.join(header.to_pylist()), *lines.to_pylist(), ""])
+    try:
+        return text.encode(form.encoding)
+    except UnicodeEncodeError:
+        return text.encode("utf-8")
+
+
+def _quote(cells: pa.ChunkedArray, delimiter: str, *, empty: bool) -> pa.ChunkedArray:
+    cells = pc.fill_null(cells.cast(pa.large_string()), "")
+    special = pc.match_substring_regex(cells, rf'["\r\n{re.escape(delimiter)}]' + ("|^$" if empty else ""))
+    mark = pa.scalar('"', pa.large_string())
+    doubled = pc.replace_substring(cells, '"', '""')
+    nothing = pa.scalar("", pa.large_string())
+    return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, nothing), cells)

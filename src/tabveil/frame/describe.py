@@ -1,0 +1,74 @@
+"""The schema file that ``tabveil schema`` writes: what each column was taken for, ready to be edited."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow.types as pt
+import yaml
+
+from tabveil.frame.infer import TypeName
+from tabveil.frame.layout import ColumnLayout
+from tabveil.frame.load import load_table
+from tabveil.frame.pieces import Kind
+from tabveil.frame.wording import MIN_SHARED
+from tabveil.table import Categorical, Column
+
+_HEAD = """\
+# What tabveil takes each column for. Change what is wrong, delete what is right if you like,
+# and give the file to an audit with --schema. Columns that are not listed are recognized as usual.
+#
+# Types: integer, real, boolean, category, ordered category, date, datetime, time, duration.
+# Numbers that are codes (such as a ward's number) are better declared as category.
+# An order is given by listing the labels:
+#   severity: {type: ordered category, labels: [mild, moderate, severe]}
+
+# Texts that mean missing, in every text column.
+"""
+_DROP = "\n# Columns to leave out, such as identifiers.\n"
+_COLUMNS = "\n# Labels are written here only where each of them occurs at least 10 times.\n"
+
+
+def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN401 - a path or a table
+    """Return a schema file for a table, with comments that teach. No rare value stands in it."""
+    missing = (missing,) if isinstance(missing, str) else tuple(missing)
+    loaded = load_table(source, missing=missing)
+    lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": []}), _COLUMNS, "columns:\n"]
+    for column, place in loaded.layout.of(loaded.table):
+        cells = loaded.table.column(column.name)
+        entry = _entry(column, place, cells[~np.isnan(cells)])
+        lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
+    return "".join(lines)
+
+
+def _dump(data: dict[str, Any]) -> str:
+    """Write YAML with lists on one line and everything else on lines of its own."""
+    flow = None if any(isinstance(value, (list, dict)) for value in data.values()) else False
+    return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, default_flow_style=flow, width=10_000)
+
+
+def _entry(column: Column, place: ColumnLayout, held: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Any:  # noqa: ANN401
+    name = type_name(column, place)
+    if name != "ordered category" or not isinstance(column, Categorical):
+        return name
+    counts = np.bincount(held.astype(np.int64), minlength=len(column.labels))
+    if len(counts) == 0 or counts.min() < MIN_SHARED:
+        return name
+    return {"type": name, "labels": list(column.labels)}
+
+
+def type_name(column: Column, place: ColumnLayout) -> TypeName:
+    """Return what a schema file calls this column's type."""
+    match place.kind:
+        case Kind.NUMBER:
+            return "integer" if pt.is_integer(place.plain) else "real"
+        case Kind.BOOLEAN:
+            return "boolean"
+        case Kind.MOMENT:
+            return "date" if pt.is_date(place.plain) else "datetime"
+        case Kind.TIME:
+            return "time"
+        case Kind.DURATION:
+            return "duration"
+        case _:
+            return "ordered category" if isinstance(column, Categorical) and column.ordered else "category"

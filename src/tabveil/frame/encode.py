@@ -1,0 +1,294 @@
+"""One column of all tables, from what came to cells, with its schema and its way back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from tabveil.errors import SchemaError
+from tabveil.frame import readings, text
+from tabveil.frame.forms import form_of, plain_type
+from tabveil.frame.infer import Declared, decide
+from tabveil.frame.layout import ColumnLayout
+from tabveil.frame.pieces import EXACT, Kind, Piece, Texts, has_values
+from tabveil.frame.text import Floats
+from tabveil.frame.wording import quoted, rows
+from tabveil.table import Categorical, Column, Numeric
+
+_MOST_DECIMALS = 6
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Encoded:
+    """One column, ready to stand in the tables."""
+
+    column: Column
+    cells: Mapping[str, Floats]  # by role
+    unbound: Mapping[str, Floats | Texts]  # by role: as one table says it, whatever the others hold
+    place: ColumnLayout
+    notes: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()  # labels that may mean missing
+
+    def content(self, role: str) -> bytes:
+        """Return what the digest of a dataframe is taken of: the same for every library."""
+        match self.unbound[role]:
+            case Texts() as texts:
+                return _label_bytes(texts)
+            case cells:
+                return _number_bytes(cells)
+
+    def distinct_share(self, role: str) -> float:
+        """Return the share of different values among the cells that hold one."""
+        match self.unbound[role]:
+            case Texts(counts=counts):
+                return float((counts > 0).sum() / max(counts.sum(), 1))
+            case cells:
+                held = pa.array(cells[~np.isnan(cells)])
+                return float(pc.count_distinct(held).as_py() / max(len(held), 1))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Read:
+    """Cells before they are bound to a place."""
+
+    column: Column
+    cells: list[Floats]
+    unbound: Sequence[Floats | Texts]
+    step: int = 1
+    notes: tuple[str, ...] = ()
+
+
+def encode(name: str, pieces: Mapping[str, Piece], declared: Declared | None = None) -> Encoded:
+    """Turn a column of all tables into cells under one schema; the first table is the one that leads."""
+    decision = decide(name, pieces, declared)
+    kind = decision.kind
+    held = list(pieces.values())
+    match kind:
+        case Kind.NUMBER:
+            read = _numbers(name, held, declared)
+        case Kind.BOOLEAN:
+            read = _booleans(name, held)
+        case Kind.MOMENT | Kind.TIME | Kind.DURATION:
+            read = _moments(name, held, kind, declared)
+        case _:
+            read = _labels(name, held, declared)
+    return Encoded(
+        column=read.column,
+        cells=dict(zip(pieces, read.cells, strict=True)),
+        unbound=dict(zip(pieces, read.unbound, strict=True)),
+        place=_place(name, held, kind, read.step),
+        notes=(*decision.notes, *read.notes),
+        markers=decision.markers,
+    )
+
+
+def _place(name: str, pieces: list[Piece], kind: Kind, step: int) -> ColumnLayout:
+    """Remember how the column stood in the first table that holds values of it."""
+    leader = next((piece for piece in pieces if has_values(piece)), pieces[0])
+    match leader:
+        case Texts(levels=True):
+            plain = leader.type if kind is Kind.LABELS else pa.string()
+            return ColumnLayout(label=name, kind=kind, type=leader.type, plain=plain, step=step)
+        case Texts():
+            form = form_of(leader, kind)
+            plain = plain_type(leader, kind, form)
+            kept = plain if leader.verbatim else leader.type
+            plain = leader.type if kind is Kind.LABELS and not leader.verbatim else plain
+            return ColumnLayout(label=name, kind=kind, type=kept, plain=plain, step=step, form=form)
+        case _:
+            return ColumnLayout(label=name, kind=kind, type=leader.type, plain=leader.type, step=step)
+
+
+def _numbers(name: str, pieces: list[Piece], declared: Declared | None) -> _Read:
+    cells = []
+    for piece in pieces:
+        each, bad = readings.numbers(piece)
+        if bad.any():
+            raise readings.offending(name, piece, bad, "numbers")
+        if np.isinf(each).any():
+            raise SchemaError(
+                f"Column {quoted(name)} of {piece.role}: {rows(np.isinf(each))} hold infinity. "
+                "Replace it by a number or leave the cell empty."
+            )
+        cells.append(each + 0.0)  # -0.0 and 0.0 are one value
+    integer = declared is not None and declared.type == "integer"
+    if integer:
+        _require_whole(name, pieces, cells)
+    decimals = _decimals(np.concatenate(cells))
+    rounded = cells if decimals is None else [np.round(each, decimals) + 0.0 for each in cells]
+    low, high = _range(rounded)
+    return _Read(
+        column=Numeric(name=name, low=low, high=high, decimals=decimals),
+        cells=rounded,
+        unbound=cells,
+    )
+
+
+def _require_whole(name: str, pieces: list[Piece], cells: list[Floats]) -> None:
+    for piece, each in zip(pieces, cells, strict=True):
+        bad = ~(np.isnan(each) | (each == np.round(each)))
+        if bad.any():
+            raise readings.offending(name, piece, bad, "whole numbers")
+        if readings.too_large(piece):
+            raise SchemaError(
+                f"Column {quoted(name)} of {piece.role}: its whole numbers have more digits than a 64-bit "
+                "float holds. Declare it category."
+            )
+
+
+def _decimals(cells: Floats) -> int | None:
+    """Return the fewest decimal places that hold every number, None if more than six are needed.
+
+    A number may miss the grid by a billionth of itself, which is noise of arithmetic or of writing, but never
+    by more than a millionth of the grid's step: large numbers keep their decimals.
+    """
+    held = cells[~np.isnan(cells)]
+    for decimals in range(_MOST_DECIMALS + 1):
+        if _fits(held[:1000], decimals) and _fits(held, decimals):
+            return decimals
+    return None
+
+
+def _fits(cells: Floats, decimals: int) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        miss = np.abs(np.round(cells, decimals) - cells)
+    return bool((miss <= np.minimum(np.abs(cells) * 1e-9, 1e-6 * 10.0**-decimals)).all())
+
+
+def _range(cells: list[Floats]) -> tuple[float, float]:
+    held = [each[~np.isnan(each)] for each in cells]
+    lows = [float(each.min()) for each in held if len(each)]
+    highs = [float(each.max()) for each in held if len(each)]
+    return (min(lows), max(highs)) if lows else (0.0, 0.0)
+
+
+def _number_bytes(cells: Floats) -> bytes:
+    plain = cells + 0.0
+    plain[np.isnan(plain)] = np.nan  # one NaN for all
+    return b"number" + plain.tobytes()
+
+
+def _booleans(name: str, pieces: list[Piece]) -> _Read:
+    cells = []
+    for piece in pieces:
+        each, bad = readings.booleans(piece)
+        if bad.any():
+            raise readings.offending(name, piece, bad, "true or false")
+        cells.append(each)
+    return _Read(
+        column=Categorical(name=name, labels=("False", "True")),
+        cells=cells,
+        unbound=cells,
+    )
+
+
+def _moments(name: str, pieces: list[Piece], kind: Kind, declared: Declared | None) -> _Read:
+    read = []
+    for piece in pieces:
+        each = readings.ticks(piece, kind)
+        if each.bad.any():
+            expected = "a date such as 2024-03-01" if kind is Kind.MOMENT else kind.value
+            raise readings.offending(name, piece, each.bad, expected)
+        read.append(each)
+    _require_one_clock(name, pieces, [each.zoned for each in read])
+    step = next(step for step in text.STEPS.values() if not any((each.ticks % step).any() for each in read))
+    if declared is not None and declared.type == "date" and step != text.STEPS["days"]:
+        for piece, each in zip(pieces, read, strict=True):
+            if (each.ticks % text.STEPS["days"]).any():
+                raise readings.offending(
+                    name, piece, each.ticks % text.STEPS["days"] != 0, "a date without a time"
+                )
+    cells = [np.where(each.missing, np.nan, each.ticks // step) for each in read]
+    low, high = _range(cells)
+    coarse = any(each.rounded for each in read) or max(abs(low), abs(high)) > EXACT
+    note = f"Column {quoted(name)}: times are finer than can be held exactly; they are rounded."
+    return _Read(
+        column=Numeric(name=name, low=low, high=high, decimals=0),
+        cells=cells,
+        unbound=[np.where(each.missing, np.nan, each.ticks) for each in read],
+        step=step,
+        notes=(note,) if coarse else (),
+    )
+
+
+def _require_one_clock(name: str, pieces: list[Piece], zoned: list[bool]) -> None:
+    """Refuse to compare moments in a time zone with moments of nobody knows where."""
+    held = [(piece.role, zone) for piece, zone in zip(pieces, zoned, strict=True) if has_values(piece)]
+    with_zone = [role for role, zone in held if zone]
+    if with_zone and len(with_zone) < len(held):
+        without = next(role for role, zone in held if not zone)
+        raise SchemaError(
+            f"Column {quoted(name)} has a time zone in {with_zone[0]} but none in {without}. "
+            "Give both a time zone, or neither."
+        )
+
+
+def _labels(name: str, pieces: list[Piece], declared: Declared | None) -> _Read:
+    read = [readings.labels(piece) for piece in pieces]
+    numeric = all(piece.kind in (Kind.NUMBER, Kind.NOTHING) for piece in pieces)
+    ordered = any(pt.is_dictionary(each.type) and each.type.ordered for each in read)
+    notes: tuple[str, ...] = ()
+    if declared is not None and declared.labels is not None:
+        labels = pa.array(declared.labels, pa.large_string())
+    else:
+        labels = _union(read, numeric=numeric)
+    if declared is not None:
+        ordered = declared.type == "ordered category"
+        by_itself = numeric or declared.labels is not None or any(each.levels for each in read)
+        if ordered and not by_itself:
+            notes = (
+                f"Column {quoted(name)}: no labels are given in the schema; their order is alphabetical.",
+            )
+    cells = []
+    for each in read:
+        into = pc.index_in(each.texts, labels).to_numpy(zero_copy_only=False).astype(np.float64)
+        unlisted = each.flag(np.isnan(into))
+        if unlisted.any():
+            raise readings.offending(name, each, unlisted, "a label that the schema lists")
+        cells.append(each.spread(into))
+    return _Read(
+        column=Categorical(name=name, labels=tuple(labels.to_pylist()), ordered=ordered),
+        cells=cells,
+        unbound=read,
+        notes=(*notes, *_strangers(name, read)),
+    )
+
+
+def _union(read: list[Texts], *, numeric: bool) -> pa.Array:
+    """Return the leading table's labels, sorted unless its author listed them, then those only others use."""
+    known = _sorted(read[0].texts, numeric=numeric) if not read[0].levels else read[0].texts
+    used = [each.texts.filter(pa.array(each.counts > 0)) for each in read[1:]]
+    others = pc.unique(pa.concat_arrays([known.slice(0, 0), *used]))
+    fresh = others.filter(pc.invert(pc.is_in(others, known)))
+    return pa.concat_arrays([known, _sorted(fresh, numeric=numeric)])
+
+
+def _sorted(texts: pa.Array, *, numeric: bool) -> pa.Array:
+    if not numeric:
+        return texts.take(pc.sort_indices(texts))
+    return texts.take(pa.array(np.argsort(text.numbers(pc.utf8_trim_whitespace(texts))[0], kind="stable")))
+
+
+def _strangers(name: str, read: list[Texts]) -> tuple[str, ...]:
+    """Note tables that share no label with the first: mostly a matter of spelling."""
+    first = read[0].texts.filter(pa.array(read[0].counts > 0))
+    for each in read[1:]:
+        used = each.texts.filter(pa.array(each.counts > 0))
+        if len(first) and len(used) and not text.as_bools(pc.is_in(used, first)).any():
+            where = f"no label of {each.role} occurs in {read[0].role}"
+            return (f"Column {quoted(name)}: {where}; check spelling and spaces.",)
+    return ()
+
+
+def _label_bytes(piece: Texts) -> bytes:
+    """Return codes over the sorted labels in use, and those labels: the same for every library."""
+    used = np.flatnonzero(piece.counts > 0)
+    texts = piece.texts.take(pa.array(used))
+    order = pc.sort_indices(texts).to_numpy()
+    rank = np.full(len(piece.texts) + 1, -1, np.int64)
+    rank[used[order]] = np.arange(len(used))
+    written = "\x1f".join(f"{len(label)}:{label}" for label in texts.take(pa.array(order)).to_pylist())
+    return b"labels" + rank[piece.codes].tobytes() + written.encode()

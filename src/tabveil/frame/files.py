@@ -1,0 +1,154 @@
+"""Files of rows, as they stand: text, Parquet and Arrow files, read into Arrow and written back."""
+
+import gzip
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tabveil.errors import ParameterError, SchemaError
+from tabveil.frame import csvfile
+from tabveil.frame.csvfile import CsvForm
+from tabveil.frame.wording import quoted, shown
+
+TEXT = (".csv", ".tsv", ".txt")
+PARQUET = (".parquet", ".pq")
+ARROW = (".feather", ".arrow", ".ipc")
+
+_LONGEST_PATH = 160
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RawFile:
+    """A file's rows and what identifies it."""
+
+    names: tuple[str, ...]  # as the file has them: perhaps twice, perhaps empty
+    data: pa.Table
+    csv: CsvForm | None
+    sha256: str
+
+
+def read(path: Path, role: str) -> RawFile:
+    """Read a file of any known kind, or say in one line why not."""
+    kind = _kind(path, role)
+    what = f"The {role} file {quoted(path.name)}"
+    data = _bytes(path, role)
+    sha256 = hashlib.sha256(data).hexdigest()
+    if not data:
+        raise SchemaError(f"{what} is empty.")
+    if kind in TEXT:
+        names, table, form = csvfile.parse(data, what=what, tabs=kind == ".tsv")
+        return RawFile(names=tuple(names), data=table, csv=form, sha256=sha256)
+    table = _columnar(data, kind, what)
+    return RawFile(names=tuple(table.column_names), data=table, csv=None, sha256=sha256)
+
+
+def is_text_file(path: Path) -> bool:
+    """Whether a path names a file of delimited text; refuses unknown suffixes."""
+    return _kind(path, "out") in TEXT
+
+
+def _kind(path: Path, role: str) -> str:
+    name = path.name.lower()
+    packed = name.endswith(".gz")
+    kind = Path(name.removesuffix(".gz")).suffix
+    if kind in TEXT or (kind in (*PARQUET, *ARROW) and not packed):
+        return kind
+    if path.is_dir():
+        raise ParameterError(f"{role}: {shown(path, _LONGEST_PATH)} is a folder, not a file.")
+    known = ", ".join((*TEXT, *PARQUET, *ARROW))
+    raise ParameterError(
+        f"{role}: cannot tell what kind of file {quoted(path.name)} is; its name must end in one of {known} "
+        "(text files also with .gz)."
+    )
+
+
+def _bytes(path: Path, role: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ParameterError(f"{role}: there is no file {shown(path, _LONGEST_PATH)}.") from None
+    except IsADirectoryError:
+        raise ParameterError(f"{role}: {shown(path, _LONGEST_PATH)} is a folder, not a file.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a usable path"
+        raise ParameterError(f"{role}: cannot read {shown(path, _LONGEST_PATH)}: {reason}.") from None
+
+
+def _columnar(data: bytes, kind: str, what: str) -> pa.Table:
+    source = pa.BufferReader(data)
+    try:
+        if kind in PARQUET:
+            return pq.read_table(source)
+        try:
+            return pa.ipc.open_file(source).read_all()
+        except pa.ArrowInvalid:  # the other of Arrow's two file formats
+            return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
+    except (pa.ArrowException, OSError, NotImplementedError):
+        name = "a Parquet" if kind in PARQUET else "an Arrow"
+        raise SchemaError(f"{what} is damaged or not {name} file.") from None
+
+
+def read_raw(path: str | Path) -> pa.Table:
+    """Read a file's rows verbatim: cells of text files as strings, typed files with their types."""
+    raw = read(Path(path), "data")
+    return raw.data.rename_columns(list(raw.names))
+
+
+def write_raw(table: pa.Table, path: str | Path, like: str | Path | None = None) -> None:
+    """Write rows verbatim, as the path's suffix says; a text file is written like the file ``like``."""
+    raw = read(Path(like), "data") if like is not None and _kind(Path(like), "data") in TEXT else None
+    write(table, Path(path), raw.csv if raw is not None else None)
+
+
+def write(table: pa.Table, path: Path, form: CsvForm | None = None) -> None:
+    """Write an Arrow table, whole or not at all."""
+    kind = _kind(path, "out")
+    if kind in TEXT:
+        form = form or CsvForm()
+        if kind == ".tsv" or path.name.lower().endswith(".tsv.gz"):
+            form = CsvForm(delimiter="\t", encoding=form.encoding)
+        data = csvfile.compose(table, form)
+        data = gzip.compress(data, mtime=0) if path.name.lower().endswith(".gz") else data
+    else:
+        sink = pa.BufferOutputStream()
+        if kind in PARQUET:
+            pq.write_table(table, sink, compression="zstd")
+        else:
+            with pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table)
+        data = sink.getvalue()
+    with _replacing(path) as handle:
+        os.write(handle, b"") if not data else _write_all(handle, memoryview(data))
+
+
+def _write_all(handle: int, data: memoryview) -> None:
+    while len(data):
+        data = data[os.write(handle, data) :]
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[int]:
+    """Open a temporary file beside ``path`` that takes its place once it is complete."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise ParameterError(f"out: cannot write {shown(path, _LONGEST_PATH)}: {error.strerror}.") from None
+    try:
+        yield handle
+        os.fsync(handle)
+    except BaseException:
+        os.close(handle)
+        Path(name).unlink(missing_ok=True)
+        raise
+    os.close(handle)
+    umask = os.umask(0)
+    os.umask(umask)
+    Path(name).chmod(0o666 & ~umask)  # mkstemp's files are for the owner alone
+    Path(name).replace(path)

@@ -1,0 +1,130 @@
+"""What is each column? Decided once for all tables together, so that no metric ever asks again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tabveil.errors import SchemaError
+from tabveil.frame import readings, text
+from tabveil.frame.pieces import Kind, Piece, Texts, has_values
+from tabveil.frame.wording import MIN_SHARED, quoted, shown
+
+TypeName = Literal[
+    "integer", "real", "boolean", "category", "ordered category", "date", "datetime", "time", "duration"
+]
+
+KINDS: dict[TypeName, Kind] = {
+    "integer": Kind.NUMBER,
+    "real": Kind.NUMBER,
+    "boolean": Kind.BOOLEAN,
+    "category": Kind.LABELS,
+    "ordered category": Kind.LABELS,
+    "date": Kind.MOMENT,
+    "datetime": Kind.MOMENT,
+    "time": Kind.TIME,
+    "duration": Kind.DURATION,
+}
+
+_STRAY = 5
+"""Up to so many different texts among numbers are taken for strays or missing markers, not for labels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared:
+    """What the user's schema says about a column."""
+
+    type: TypeName
+    labels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What a column holds in all tables, and what the user may want to know about it."""
+
+    kind: Kind
+    notes: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()  # labels that may mean missing
+
+
+def decide(name: str, pieces: Mapping[str, Piece], declared: Declared | None) -> Decision:
+    """Decide what a column holds in all tables.
+
+    The schema's word comes first, then what the tables agree on. Where one has text and another numbers,
+    dates or truth values, the text must read as such, or the offending rows are named.
+    """
+    if declared is not None:
+        return Decision(kind=KINDS[declared.type])
+    holding = [piece for piece in pieces.values() if has_values(piece)]
+    kinds = {piece.kind for piece in holding} or {piece.kind for piece in pieces.values()}
+    kinds = kinds - {Kind.NOTHING} or {Kind.NOTHING}
+    kind = kinds.pop() if len(kinds) == 1 else _reconcile(name, holding, kinds)
+    if kind is Kind.NUMBER and any(readings.too_large(piece) for piece in holding):
+        note = (
+            f"Column {quoted(name)}: its numbers have more digits than a 64-bit float holds; "
+            "they are treated as categories, not rounded."
+        )
+        return Decision(kind=Kind.LABELS, notes=(note,))
+    if kind in (Kind.TEXT, Kind.NOTHING):
+        found = {marker: None for piece in holding for marker in _markers(piece)}
+        return Decision(kind=Kind.LABELS, markers=tuple(found))
+    return Decision(kind=kind)
+
+
+def _reconcile(name: str, holding: list[Piece], kinds: set[Kind]) -> Kind:
+    """Find the kind that tables which differ can share."""
+    if Kind.LABELS in kinds and kinds <= {Kind.LABELS, Kind.TEXT, Kind.NUMBER, Kind.BOOLEAN}:
+        return Kind.LABELS
+    if kinds == {Kind.TEXT, Kind.NUMBER}:
+        return _text_or_number(name, holding)
+    if kinds == {Kind.TEXT, Kind.BOOLEAN}:
+        return Kind.TEXT if any(readings.booleans(piece)[1].any() for piece in holding) else Kind.BOOLEAN
+    if kinds == {Kind.NUMBER, Kind.BOOLEAN}:
+        for piece in holding:
+            bad = readings.booleans(piece)[1]
+            if bad.any():
+                raise readings.offending(name, piece, bad, "true or false (or 1 or 0)")
+        return Kind.BOOLEAN
+    if kinds == {Kind.TEXT, Kind.MOMENT}:
+        for piece in holding:
+            bad = readings.ticks(piece, Kind.MOMENT).bad
+            if bad.any():
+                raise readings.offending(name, piece, bad, "a date such as 2024-03-01")
+        return Kind.MOMENT
+    held = "; ".join(f"{piece.role} holds {piece.kind.value}" for piece in holding)
+    raise SchemaError(
+        f"Column {quoted(name)}: {held}. Give it one type in all tables, or a type in a schema."
+    )
+
+
+def _text_or_number(name: str, holding: list[Piece]) -> Kind:
+    """Text in one table, numbers in another: stray text among numbers, or codes that happen to be digits."""
+    worded = [piece for piece in holding if isinstance(piece, Texts) and piece.kind is Kind.TEXT]
+    readable = all(isinstance(piece, Texts) for piece in holding)  # the numbers, too, are there as written
+    if readable and any(text.has_leading_zero(piece.words) for piece in worded):
+        return Kind.TEXT
+    for piece in worded:
+        bad = readings.numbers(piece)[1]
+        strays = len(np.unique(piece.codes[bad]))
+        if strays and not (readable and piece is holding[0] and strays > _STRAY):
+            raise readings.offending(name, piece, bad, "numbers, as in another table,")
+        if strays:
+            return Kind.TEXT
+    return Kind.NUMBER
+
+
+def _markers(piece: Piece) -> list[str]:
+    """Return labels that may mean missing, if enough rows share them to be shown."""
+    if not isinstance(piece, Texts):
+        return []
+    suspects = np.flatnonzero(_suspects(piece) & (piece.counts >= MIN_SHARED))
+    return [shown(piece.words[int(position)].as_py()) for position in suspects]
+
+
+def _suspects(piece: Texts) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Flag words known to mean missing, and the few words that keep a column from being numbers."""
+    known = text.is_missing_word(piece.words) | text.matches(piece.words, r"^(\?|-|\.)$")
+    bad = text.numbers(piece.words, comma=piece.has_comma)[1]
+    few = bad.sum() <= _STRAY and piece.counts[~bad].sum() > piece.counts[bad].sum()
+    return known | bad if piece.verbatim and few and not text.has_leading_zero(piece.words) else known

@@ -1,0 +1,171 @@
+"""Which rows to train on, and which to hold back: the disjoint train and control that an audit needs."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from tabveil import check
+from tabveil.errors import SchemaError
+from tabveil.rng import stream
+
+Indices = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+_TRIES = 32
+"""Orders of the groups that are tried for a control of exactly the wanted size."""
+
+
+class _Groups(NamedTuple):
+    """Rows that must stay together."""
+
+    of_row: Indices  # (n,) the group of every row
+    weight: Indices  # (g,) what a group counts for: rows, or persons
+
+
+def split_rows(data: pa.Table, *, control: float, by: str | None, seed: int) -> tuple[Indices, Indices]:
+    """Choose the rows of train and control so that no person and no row stands on both sides.
+
+    Rows with the same value of ``by`` (one person) stay together, and so do rows that are equal in every
+    column; a row whose ``by`` is missing is a person of its own. Two persons whose rows are equal but for
+    ``by`` are two persons and may be parted. Which group goes where depends on the seed and on what the rows
+    hold, not on their order in the file.
+
+    Parameters
+    ----------
+    data
+        The rows, as :func:`tabveil.frame.read_raw` returns them.
+    control
+        The share to hold back, between 0 and 1: of persons if ``by`` is given, else of rows. Met as closely
+        as the groups allow; neither side is ever empty.
+    by
+        The column that says whose row it is.
+    seed
+        Another seed, another choice.
+
+    Returns
+    -------
+    The indices of train and of control, each in ascending order.
+
+    >>> people = pa.table({"person": [1, 1, 2, 3], "visit": [1, 2, 1, 1]})
+    >>> train, control = split_rows(people, control=0.34, by="person", seed=0)
+    >>> len(train) + len(control), {0, 1} <= set(train.tolist()) or {0, 1} <= set(control.tolist())
+    (4, True)
+    """
+    check.between("split", "control", control, 0, 1)
+    if by is not None:
+        check.known_names("split", "column", [by], data.column_names)
+    hashes = [_hash_column(data.column(place), name) for place, name in enumerate(data.column_names)]
+    rows = _combine(hashes, data.num_rows)
+    person = None if by is None else hashes[data.column_names.index(by)]
+    missing = None if by is None else _flags(data.column(by))
+    groups, keys = _group(rows, person, missing)
+    if len(groups.weight) < 2:  # noqa: PLR2004 - one for each side
+        whose = "equal" if by is None else f"equal or of one {by!r}"
+        raise SchemaError(f"split: cannot divide {data.num_rows} rows that are all {whose}.")
+    held_back = _choose(groups.weight, keys, control, stream(seed, "holdout"))
+    side = held_back[groups.of_row]
+    return np.flatnonzero(~side), np.flatnonzero(side)
+
+
+def _flags(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Flag missing cells; in a text file, they are empty."""
+    missing = column.is_null()
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        missing = pc.or_(missing, pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), ""))
+    return np.asarray(missing.to_numpy(), dtype=np.bool_)
+
+
+def _hash_column(column: pa.ChunkedArray, name: str) -> Hashes:
+    """Hash cells by what they say, so that equal cells agree in every file and order."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        texts = column.cast(pa.large_string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise SchemaError(
+            f"split: column {name!r} has type {column.type}, which cannot be compared."
+        ) from None
+    coded = texts.combine_chunks().dictionary_encode()
+    distinct = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)
+    salted = pd.util.hash_array(distinct, categorize=False) if len(distinct) else np.zeros(0, np.uint64)
+    codes = pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
+    each: Hashes = np.append(salted, np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)  # the last is missing
+    cells: Hashes = each[codes]
+    return cells
+
+
+def _combine(hashes: list[Hashes], n_rows: int) -> Hashes:
+    """Hash rows from their cells; columns in another order are other rows, which does not matter here."""
+    total = np.zeros(n_rows, dtype=np.uint64)
+    for each in hashes:
+        total = (total ^ each) * np.uint64(0xBF58476D1CE4E5B9)
+        total ^= total >> np.uint64(29)
+    return total
+
+
+def _group(rows: Hashes, person: Hashes | None, missing: NDArray[np.bool_] | None) -> tuple[_Groups, Hashes]:
+    """Join rows that are equal and rows of one person; return the groups and a key of what each holds."""
+    same_row = np.unique(rows, return_inverse=True)[1]
+    if person is None or missing is None:
+        of_row = same_row
+        weight = np.bincount(of_row)
+    else:
+        # A row without a person is joined to nothing but rows that equal it.
+        owner = np.where(missing, rows, person)
+        owners = np.unique(np.column_stack([missing, owner]), axis=0, return_inverse=True)[1].ravel()
+        n_owners, n_kinds = int(owners.max(initial=-1)) + 1, int(same_row.max(initial=-1)) + 1
+        links = coo_array(
+            (np.ones(len(rows)), (owners, n_owners + same_row)), shape=(n_owners + n_kinds,) * 2
+        )
+        joined = connected_components(links, directed=False)[1][owners]
+        of_row = np.unique(joined, return_inverse=True)[1]
+        persons = np.zeros(int(of_row.max(initial=-1)) + 1, dtype=np.int64)
+        first = np.unique(owners, return_index=True)[1]
+        np.add.at(persons, of_row[first[~missing[first]]], 1)
+        np.add.at(persons, of_row[missing], 1)
+        weight = persons
+    keys = np.full(len(weight), np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(keys, of_row, rows)
+    return _Groups(of_row=of_row, weight=weight), keys
+
+
+def _choose(weight: Indices, keys: Hashes, share: float, rng: Generator) -> NDArray[np.bool_]:
+    """Draw groups at random until their weight is as near the share as can be; never none, never all."""
+    by_content = np.argsort(keys, kind="stable")
+    total = int(weight.sum())
+    wanted = min(max(round(share * total), 1), total - 1)
+    best, smallest_miss = by_content[:1], total
+    for _ in range(_TRIES):
+        drawn = _fill(by_content[rng.permutation(len(keys))], weight, wanted)
+        miss = abs(int(weight[drawn].sum()) - wanted)
+        if miss < smallest_miss:
+            best, smallest_miss = drawn, miss
+        if smallest_miss == 0:
+            break
+    chosen = np.zeros(len(keys), dtype=np.bool_)
+    chosen[best] = True
+    return chosen
+
+
+def _fill(order: Indices, weight: Indices, wanted: int) -> Indices:
+    """Take groups in this order as long as they fit, then the one that comes nearest if that is nearer."""
+    taken = int(np.searchsorted(np.cumsum(weight[order]), wanted, side="right"))
+    picked, rest = list(order[:taken]), order[taken:]
+    gap = wanted - int(weight[order[:taken]].sum())
+    while gap > 0 and (weight[rest] <= gap).any():
+        place = int(np.argmax(weight[rest] <= gap))
+        picked.append(rest[place])
+        gap -= int(weight[rest[place]])
+        rest = rest[place + 1 :]
+    left = order[~np.isin(order, picked)] if gap > 0 else rest[:0]
+    nearest = left[np.argmin(weight[left])] if len(left) > 1 else None
+    if nearest is not None and (not picked or weight[nearest] - gap < gap):
+        picked.append(nearest)
+    return np.asarray(picked, dtype=np.int64)

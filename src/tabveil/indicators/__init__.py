@@ -1,0 +1,30 @@
+"""Indicators: what a release looks like beside the training rows. Diagnostics, not evidence of anonymity."""
+
+from tabveil.indicators.adversarial import AdversarialAccuracy
+from tabveil.indicators.closest import ClosestShare, DistanceToClosest
+from tabveil.indicators.discrepancy import MaximumMeanDiscrepancy
+from tabveil.indicators.identical import IdenticalMatchShare
+from tabveil.indicators.nearest import NearestNeighbors
+from tabveil.indicators.ratio import NeighborDistanceRatio
+from tabveil.protocols import Metric
+
+INDICATORS: tuple[type[Metric], ...] = (
+    IdenticalMatchShare,
+    DistanceToClosest,
+    ClosestShare,
+    NearestNeighbors,
+    NeighborDistanceRatio,
+    AdversarialAccuracy,
+    MaximumMeanDiscrepancy,
+)
+
+__all__ = [
+    "INDICATORS",
+    "AdversarialAccuracy",
+    "ClosestShare",
+    "DistanceToClosest",
+    "IdenticalMatchShare",
+    "MaximumMeanDiscrepancy",
+    "NearestNeighbors",
+    "NeighborDistanceRatio",
+]

@@ -1,0 +1,132 @@
+"""The score behind DCR and k-NN: how many rows lie closer than fresh rows hardly ever do?
+
+``threshold`` is the alpha-percentile of the distances of fresh rows, an actual value of theirs; F is the
+share of distances at or below it. ``(F_attacked - F_fresh) / (1 - F_fresh)`` is 0 for rows like fresh ones
+and 1 where every row lies that close. On continuous data F_fresh is alpha; on discrete data, where the
+threshold is often 0 and many fresh rows sit on it, the score keeps both ends.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.errors import NotApplicable
+from tabveil.estimate import CONFIDENCE, N_RESAMPLES, Estimate, percentile_interval, share
+from tabveil.indicators.comparison import Drawn, in_order, require_control
+from tabveil.result import Role
+from tabveil.table import Floats, Split, Table
+
+NO_CONTROL = (
+    "No control: one half of train is the reference, the other stands in for fresh rows, and the risk is "
+    "scaled up to all of train."
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sides:
+    """Whose distances are compared, and to which rows."""
+
+    role: Role
+    attacked: Drawn
+    fresh: Table
+    reference: Table
+    reference_share: float = 1.0
+    notes: tuple[str, ...] = ()
+
+
+def sides(
+    name: str,
+    split: Split,
+    direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real",
+    *,
+    rng: Generator,
+) -> Sides:
+    """Choose the sides. Both are always measured to the same reference, so no table's size matters."""
+    control, synthetic, train = (in_order(table) for table in (split.control, split.synthetic, split.train))
+    if direction == "real_to_synthetic":
+        require_control(name, split)
+        return Sides(role="train", attacked=train, fresh=control.table, reference=synthetic.table)
+    if len(control) > 0:
+        return Sides(role="synthetic", attacked=synthetic, fresh=control.table, reference=train.table)
+    if len(train) < 2:  # noqa: PLR2004 - two halves
+        raise NotApplicable(f"{name}: needs control rows, or at least two train rows to split in halves.")
+    half = train.table.sample((len(train) + 1) // 2, rng=rng)
+    other = np.setdiff1d(np.arange(len(train)), half)
+    return Sides(
+        role="synthetic",
+        attacked=synthetic,
+        fresh=train.table.take(other),
+        reference=train.table.take(np.sort(half)),
+        reference_share=len(half) / len(train),
+        notes=(NO_CONTROL,),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closeness:
+    """The two shares within the threshold and the risk between them."""
+
+    threshold: float
+    attack: Estimate
+    control: Estimate
+    risk: Estimate
+
+
+def closeness(
+    name: str,
+    attacked: Floats,
+    fresh: Floats,
+    *,
+    alpha: float,
+    reference_share: float = 1.0,
+    confidence: float = CONFIDENCE,
+    rng: Generator,
+) -> Closeness:
+    """Compare the distances of attacked rows with those of fresh rows to the same reference.
+
+    ``reference_share`` is the part of train that serves as the reference: a copy of train scores no more than
+    that, so the score is divided by it.
+    """
+    attacked, fresh = np.sort(attacked), np.sort(fresh)
+    rank = int(np.ceil(alpha * len(fresh)))
+    threshold = fresh[rank - 1]
+    within = _share_within(attacked, threshold), _share_within(fresh, threshold)
+    if within[1] == 1:
+        raise NotApplicable(
+            f"{name}: the {len(fresh)} control rows are all equally close to train, so nothing can be closer "
+            "than most of them."
+        )
+    resampled = _resample(attacked, fresh, rank, rng=rng)
+    value = float((within[0] - within[1]) / (1 - within[1]))
+    return Closeness(
+        threshold=float(threshold),
+        attack=share(float(within[0]), len(attacked), confidence=confidence),
+        control=share(float(within[1]), len(fresh), confidence=confidence),
+        risk=percentile_interval(
+            value / reference_share, resampled / reference_share, len(attacked), confidence
+        ),
+    )
+
+
+def _share_within(ordered: Floats, threshold: Floats | float) -> Floats:
+    return np.searchsorted(ordered, threshold, side="right") / len(ordered)
+
+
+def _resample(attacked: Floats, fresh: Floats, rank: int, *, rng: Generator) -> Floats:
+    """Bootstrap the score without drawing single records: the same law, a few numbers a resample.
+
+    A resample of n records is n uniform positions in the sorted originals; its ``rank``-th smallest position
+    follows a Beta law and names the resampled threshold. The n - rank larger positions are uniform above it,
+    so how many of them still carry a value within the threshold is binomial, and so is the number of attacked
+    records within it. Resamples in which every fresh record is within have no score and are left out.
+    """
+    n = len(fresh)
+    position = rng.beta(rank, n - rank + 1, N_RESAMPLES)  # (b,)
+    threshold = fresh[np.minimum((position * n).astype(np.int64), n - 1)]
+    above = np.clip((_share_within(fresh, threshold) - position) / (1 - position), 0.0, 1.0)
+    fresh_within = (rank + rng.binomial(n - rank, above)) / n
+    attacked_within = rng.binomial(len(attacked), _share_within(attacked, threshold)) / len(attacked)
+    defined = fresh_within < 1
+    return (attacked_within[defined] - fresh_within[defined]) / (1 - fresh_within[defined])

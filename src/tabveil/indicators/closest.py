@@ -1,0 +1,155 @@
+"""Distance to the closest record and the closest share: do synthetic rows hug the training rows?"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil import check
+from tabveil.estimate import Estimate, excess, known, share
+from tabveil.indicators.closeness import closeness, sides
+from tabveil.indicators.comparison import (
+    Measured,
+    draw,
+    in_order,
+    nearest,
+    nearest_other,
+    params,
+    require_control,
+    sampling_note,
+    summary,
+)
+from tabveil.neighbors import Found, Space
+from tabveil.result import Labels, Result, Scores
+from tabveil.table import Split, Table
+
+CHANCE = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceToClosest(Measured):
+    """How many synthetic rows lie closer to a training row than fresh real rows hardly ever do?
+
+    The threshold is the ``alpha``-percentile of the distances from control rows to their nearest train row;
+    ``attack`` is the share of synthetic rows within it, ``control`` that of control rows, ``risk = (attack -
+    control) / (1 - control)`` (the papers' DCR, right on tied data too; see ``closeness``). Without control,
+    one half of train is the reference and the other half stands in for fresh rows.
+
+    ``direction="real_to_synthetic"`` measures from real rows to their nearest synthetic row, as the papers
+    do: then ``attack`` is a share of train rows, and it depends on how many synthetic rows there are.
+    """
+
+    alpha: float = 0.02
+    direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real"
+
+    name: ClassVar[str] = "distance_to_closest"
+    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.between("DistanceToClosest", "alpha", self.alpha, 0, 1)
+        directions = ("synthetic_to_real", "real_to_synthetic")
+        check.one_of("DistanceToClosest", "direction", self.direction, directions)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Compare the distances."""
+        compared = sides(self.name, split, self.direction, rng=rng)
+        space = self.space(split)
+        attacked, fresh = (
+            nearest(space, compared.reference, rows).distance[:, 0]
+            for rows in (compared.attacked.table, compared.fresh)
+        )
+        found = closeness(
+            self.name, attacked, fresh, alpha=self.alpha, reference_share=compared.reference_share, rng=rng
+        )
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params(self),
+            risk=found.risk,
+            attack=found.attack,
+            control=found.control,
+            details={
+                "threshold": found.threshold,
+                "attacked": summary(attacked),
+                "fresh": summary(fresh),
+                "within_train": _within(space, split.train),
+                "within_control": _within(space, split.control),
+                "within_synthetic": _within(space, split.synthetic),
+            },
+            notes=compared.notes,
+            scores=(Scores(table=compared.role, rows=compared.attacked.rows, values=-attacked),),
+        )
+
+
+def _within(space: Space, table: Table) -> dict[str, float] | None:
+    """Return how far rows of one table are apart (near 0 where a generator repeats itself)."""
+    return summary(nearest_other(space, table).distance[:, 0]) if len(table) > 1 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosestShare(Measured):
+    """Are synthetic rows closer to training people than to people never seen?
+
+    The share of synthetic rows nearer to train than to equally many control rows, ties half; by chance one
+    half. ``risk = (share - 1/2) / (1/2)``. Synthetic rows whose nearest real row is the same win or lose
+    together, so the interval counts how many independent rows they are worth.
+    """
+
+    name: ClassVar[str] = "closest_share"
+    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Compare each row's two distances."""
+        require_control(self.name, split)
+        n = min(len(split.train), len(split.control))
+        synthetic, space = in_order(split.synthetic), self.space(split)
+        to_train, to_control = (
+            nearest(space, draw(table, n, rng=rng).table, synthetic.table, min(n, 2))
+            for table in (split.train, split.control)
+        )
+        attack = _share(to_train, to_control, n)
+        gain = to_control.distance[:, 0] - to_train.distance[:, 0]
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params(self),
+            risk=excess(attack, known(CHANCE, n)),
+            attack=attack,
+            control=known(CHANCE, n),
+            details={
+                "nearer_to_train": int(np.sum(gain > 0)),
+                "nearer_to_control": int(np.sum(gain < 0)),
+                "ties": int(np.sum(gain == 0)),
+                "n_rows": n,
+            },
+            notes=sampling_note(n, train=split.train, control=split.control),
+            scores=(Scores(table="synthetic", rows=synthetic.rows, values=gain),),
+        )
+
+
+def _share(to_train: Found, to_control: Found, n_real: int) -> Estimate:
+    """Return the share of rows nearer to train, between Wilson's bounds for the untied rows.
+
+    Given the rows, only the label (train or control) of the nearest real row is chance. So the 2n real rows
+    are the observations, each with the synthetic rows it owns, and the noise is the sum of squares of what
+    they own. As exactly half of them are train, were all to own equally many there would be no noise at all:
+    what the rows with a single nearest real row own on average is taken off. (Where several real rows are
+    equally near, the outcome hangs on all their labels; nothing is taken off for those.)
+    """
+    gain = to_control.distance[:, 0] - to_train.distance[:, 0]
+    n, untied = len(gain), int(np.sum(gain != 0))
+    if untied == 0:
+        return share(CHANCE, n, effective=1)
+    owner = np.where(gain > 0, to_train.index[:, 0], to_control.index[:, 0] + n_real)
+    owned = np.bincount(owner[gain != 0], minlength=2 * n_real).astype(np.float64)  # (2n,)
+    nearer = np.where((gain > 0)[:, None], to_train.distance, to_control.distance)  # (m, 1 or 2)
+    single = int(np.sum((gain != 0) & (nearer[:, 0] < nearer[:, -1]))) if n_real > 1 else 0
+    noise = (float((owned**2).sum()) - single**2 / (2 * n_real)) * (2 * n_real) / (2 * n_real - 1)
+    effective = untied**2 / max(noise, 1.0)
+    won = share(float(np.sum(gain > 0)) / untied, untied, effective=effective)
+    ties, part = (n - untied) / n * CHANCE, untied / n
+    return Estimate(
+        value=ties + part * won.value, low=ties + part * won.low, high=ties + part * won.high, n=n
+    )

@@ -1,0 +1,132 @@
+"""Identical match share: rows of the release that are rows of the training data."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import gammaln
+
+from tabveil.estimate import Estimate, share
+from tabveil.indicators.comparison import group_equal_rows, params
+from tabveil.result import Labels, Result, Scores
+from tabveil.table import Floats, Indices, Split
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdenticalMatchShare:
+    """How many synthetic rows are rows of real people, beyond what chance explains?
+
+    ``attack`` is the share of synthetic rows that equal some train row, ``control`` the same for control.
+    Where the two tables differ in size, the larger one matches more by its size alone; both shares are then
+    those expected for a random sample as large as the smaller table (in closed form, nothing is drawn), and
+    the worst case is what train itself would score against such a sample. So ``risk = (attack - control) /
+    (worst - control)`` is 1 for a copy of train and 0 on average for fresh rows at any sizes; at equal sizes
+    the worst case is 1. The plain share in all of train is in ``details``.
+
+    The interval of ``risk`` is built from the synthetic rows that only one side matches (what both match says
+    nothing), counted by *different* row: ten equal synthetic rows match together or not at all.
+    """
+
+    name: ClassVar[str] = "identical_match_share"
+    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="uniqueness")
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:  # noqa: ARG002 - nothing is drawn
+        """Count the matches."""
+        groups = group_equal_rows(split.synthetic, split.train, split.control)
+        n_groups = 1 + max(int(group.max(initial=0)) for group in groups)
+        synthetic, train, control = (np.bincount(group, minlength=n_groups) for group in groups)
+        matched = train[groups[0]] > 0  # (m,)
+        answer = Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params(self),
+            details=_details(synthetic, train, control),
+            scores=(
+                Scores(table="synthetic", rows=np.arange(len(matched)), values=matched.astype(np.float64)),
+            ),
+        )
+        if len(split.control) == 0:
+            note = "No control: some matches may be chance, so no risk is derived from the share."
+            return replace(
+                answer, attack=_matched_share(synthetic, (train > 0).astype(np.float64)), notes=(note,)
+            )
+        return _compare(answer, synthetic, train, control)
+
+
+def _details(synthetic: Indices, train: Indices, control: Indices) -> dict[str, float | int | None]:
+    rows = int(synthetic.sum())
+    in_train, in_control = int(synthetic @ (train > 0)), int(synthetic @ (control > 0))
+    held_back = int(control.sum()) > 0
+    return {
+        "matches_in_train": in_train,
+        "matches_in_control": in_control if held_back else None,
+        "share_in_train": in_train / rows,
+        "share_in_control": in_control / rows if held_back else None,
+        "different_matching_rows": int(np.sum((synthetic > 0) & (train > 0))),
+    }
+
+
+def _compare(answer: Result, synthetic: Indices, train: Indices, control: Indices) -> Result:
+    size = min(int(train.sum()), int(control.sum()))
+    by_train, by_control = _match_chance(train, size), _match_chance(control, size)
+    attack, chance = _matched_share(synthetic, by_train), _matched_share(synthetic, by_control)
+    worst = _average(by_train, train)
+    room = worst - chance.value
+    notes = []
+    if train.sum() != control.sum():
+        notes.append(
+            f"Train and control differ in size: attack and control are the shares expected for {size} rows "
+            "of each; the share in all of train is in the details."
+        )
+    answer = replace(answer, attack=attack, control=chance)
+    if room <= 0:
+        notes.append("Control matches as much as train itself would: there is no room for a risk.")
+        return replace(answer, notes=tuple(notes))
+    risk = _risk(synthetic, by_train - by_control, (attack.value - chance.value) / room, room)
+    return replace(answer, risk=risk, notes=tuple(notes))
+
+
+def _match_chance(copies: Indices, size: int) -> Floats:
+    """Return for every different row the chance that a sample of ``size`` rows of the table holds it."""
+    total = int(copies.sum())
+    if size == total:
+        return (copies > 0).astype(np.float64)
+    others = np.maximum(total - copies, size)  # where the others are fewer, every sample holds the row
+    log_missed = (
+        gammaln(others + 1) - gammaln(others - size + 1) - gammaln(total + 1) + gammaln(total - size + 1)
+    )
+    chance = np.where(total - copies < size, 1.0, -np.expm1(np.minimum(log_missed, 0.0)))
+    return np.where(copies > 0, chance, 0.0)
+
+
+def _average(values: Floats, counts: Indices) -> float:
+    return float((values * counts).sum()) / int(counts.sum())
+
+
+def _matched_share(synthetic: Indices, chance: Floats) -> Estimate:
+    """Return the share of matched synthetic rows; equal rows are one observation."""
+    n = int(synthetic.sum())
+    value = _average(chance, synthetic)
+    spread = float(((synthetic * (chance - value)) ** 2).sum())
+    return share(value, n, effective=n * n * value * (1 - value) / spread if spread > 0 else None)
+
+
+def _risk(synthetic: Indices, gain: Floats, value: float, room: float) -> Estimate:
+    """Put the errors around the share gained on control, as a part of the room there was.
+
+    Gains and losses (matched by train more, by control more) are two counts of different rows, each between
+    Wilson's bounds, which also hold at zero; their errors add in squares.
+    """
+    n = int(synthetic.sum())
+    changes = synthetic * gain
+    total = float(np.abs(changes).sum())
+    rows_an_event = max(float((changes**2).sum()) / total, 1.0) if total > 0 else 1.0
+    gained, lost = (
+        share(float(np.maximum(side, 0.0).sum()) / n, n, effective=n / rows_an_event)
+        for side in (changes, -changes)
+    )
+    below = math.hypot(gained.value - gained.low, lost.high - lost.value) / room
+    above = math.hypot(gained.high - gained.value, lost.value - lost.low) / room
+    return Estimate(value=value, low=value - below, high=value + above, n=n)

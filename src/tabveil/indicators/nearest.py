@@ -1,0 +1,105 @@
+"""k nearest neighbors: DCR with the mean distance to several training rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil import check
+from tabveil.errors import NotApplicable
+from tabveil.estimate import CONFIDENCE, sidak, strongest
+from tabveil.indicators.closeness import Sides, closeness, sides
+from tabveil.indicators.comparison import Measured, nearest, params, summary
+from tabveil.result import Labels, Result, Scores
+from tabveil.table import Floats, Split
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestNeighbors(Measured):
+    """Do synthetic rows lie closer to groups of training rows than fresh real rows do?
+
+    As :class:`~tabveil.indicators.closest.DistanceToClosest` with the mean distance to the k nearest train
+    rows, for each k of ``n_neighbors``. Intervals hold for all k together; the headline is the k with the
+    largest lower bound, every k stands in ``details``.
+    """
+
+    n_neighbors: Sequence[int] = (1, 2, 3, 5, 10)
+    alpha: float = 0.02
+
+    name: ClassVar[str] = "nearest_neighbors"
+    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.between("NearestNeighbors", "alpha", self.alpha, 0, 1)
+        check.at_least("NearestNeighbors", "number of n_neighbors", len(self.n_neighbors), 1)
+        check.at_least("NearestNeighbors", "n_neighbors", min(self.n_neighbors), 1)
+        object.__setattr__(self, "n_neighbors", tuple(sorted(set(self.n_neighbors))))
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Compare the distances for every k."""
+        compared = sides(self.name, split, rng=rng)
+        ks, notes = self._possible(compared)
+        space = self.space(split)
+        attacked, fresh = (
+            _means(nearest(space, compared.reference, rows, ks[-1]).distance)
+            for rows in (compared.attacked.table, compared.fresh)
+        )
+        level = sidak(CONFIDENCE, len(ks))
+        found = {
+            str(k): closeness(
+                self.name,
+                attacked[:, k - 1],
+                fresh[:, k - 1],
+                alpha=self.alpha,
+                reference_share=compared.reference_share,
+                confidence=level,
+                rng=rng,
+            )
+            for k in ks
+        }
+        best = strongest({k: item.risk for k, item in found.items()})
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params(self),
+            risk=found[best].risk,
+            attack=found[best].attack,
+            control=found[best].control,
+            details={
+                "n_neighbors": int(best),
+                "confidence_of_each": level,
+                "by_n_neighbors": {
+                    str(k): {
+                        "risk": found[str(k)].risk,
+                        "threshold": found[str(k)].threshold,
+                        "attacked": summary(attacked[:, k - 1]),
+                        "fresh": summary(fresh[:, k - 1]),
+                    }
+                    for k in ks
+                },
+            },
+            notes=notes,
+            scores=(
+                Scores(table="synthetic", rows=compared.attacked.rows, values=-attacked[:, int(best) - 1]),
+            ),
+        )
+
+    def _possible(self, compared: Sides) -> tuple[list[int], tuple[str, ...]]:
+        """Return the numbers of neighbors there can be, and a note on those there cannot."""
+        rows = len(compared.reference)
+        ks = [k for k in self.n_neighbors if k <= rows]
+        if not ks:
+            raise NotApplicable(f"{self.name}: train has only {rows} rows to compare with.")
+        if len(ks) == len(self.n_neighbors):
+            return ks, compared.notes
+        too_many = ", ".join(str(k) for k in self.n_neighbors if k > rows)
+        return ks, (*compared.notes, f"Left out, since only {rows} train rows are compared: k = {too_many}.")
+
+
+def _means(distances: Floats) -> Floats:
+    """Return the mean of the first k distances in column k - 1."""
+    means = np.cumsum(distances, axis=1) / np.arange(1, distances.shape[1] + 1)
+    return np.round(means, 12)  # equal distances give equal means

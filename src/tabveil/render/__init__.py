@@ -1,0 +1,1 @@
+"""Reports for people: plain data in, something to read out."""

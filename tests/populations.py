@@ -1,0 +1,95 @@
+"""Populations with a known truth: fresh rows, planted leaks and Adult, for tests of what a metric can see."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tabveil.errors import NotApplicable
+from tabveil.table import Categorical, Numeric, Schema, Split, Table
+
+ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult.parquet"
+
+SCHEMAS = {
+    "normal": Schema(tuple(Numeric(name=f"x{i}", low=-6, high=6) for i in range(4))),
+    "levels": Schema(tuple(Categorical(name=f"c{i}", labels=tuple("abcdef")) for i in range(4))),
+    "mixed": Schema(
+        (
+            Numeric(name="age", low=0, high=90, decimals=0),
+            Categorical(name="region", labels=tuple("abcdefgh")),
+            Numeric(name="income", low=-6, high=9),
+            Categorical(name="sex", labels=("f", "m")),
+            Numeric(name="visits", low=0, high=10, decimals=0),
+        )
+    ),
+}
+
+
+def rows(kind, n, rng):
+    """Draw n people of a population."""
+    if kind == "normal":
+        return np.clip(rng.normal(size=(n, 4)), -6, 6)
+    if kind == "levels":
+        return rng.integers(0, 6, (n, 4)).astype(float)
+    age = np.clip(np.round(rng.gamma(4, 10, n)), 0, 90)
+    income = np.clip(rng.normal(size=n) + age / 40, -6, 9)
+    income[rng.random(n) < 0.1] = np.nan
+    region = np.minimum(rng.geometric(0.4, n) - 1, 7)
+    visits = np.where(rng.random(n) < 0.6, 0, np.minimum(rng.poisson(3, n), 10))
+    return np.column_stack([age, region, income, rng.integers(0, 2, n), visits]).astype(float)
+
+
+def population(kind, sizes, *, leak=0.0, seed=0):
+    """Draw train, control and synthetic rows independently, then overwrite a share of synthetic by train."""
+    rng = np.random.default_rng(seed)
+    train, control, synthetic = (rows(kind, n, rng) for n in sizes)
+    n_leaked = round(leak * len(synthetic))
+    synthetic[:n_leaked] = train[rng.permutation(len(train))[:n_leaked]]
+    return split(SCHEMAS[kind], train, control, synthetic)
+
+
+def split(schema, train, control, synthetic):
+    width = len(schema)
+    return Split(
+        **{
+            role: Table(schema=schema, values=np.asarray(values, dtype=float).reshape(-1, width))
+            for role, values in (("train", train), ("control", control), ("synthetic", synthetic))
+        }
+    )
+
+
+def risks(metric, kind, sizes, *, leak=0.0, seeds):
+    """Return (n_seeds, 3): value, low and high of the risk in independent draws."""
+    found = []
+    for seed in range(seeds):
+        try:
+            risk = metric(
+                population(kind, sizes, leak=leak, seed=seed), rng=np.random.default_rng([7, seed])
+            ).risk
+        except NotApplicable:
+            continue
+        found.append((risk.value, risk.low, risk.high))
+    assert len(found) > seeds * 0.9
+    return np.array(found)
+
+
+def adult_thirds():
+    """Return Adult cut in three disjoint thirds: train, control, release (as matrices) and the schema."""
+    if not ADULT.exists():
+        pytest.skip(f"needs {ADULT.name} in ../shared/data beside the project")
+    frame = pd.read_parquet(ADULT)
+    columns, values = [], []
+    for name, cells in frame.items():
+        if pd.api.types.is_numeric_dtype(cells):
+            numbers = cells.to_numpy(dtype=float)
+            low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+            columns.append(Numeric(name=name, low=low, high=high, decimals=0))
+        else:
+            codes, labels = pd.factorize(cells)
+            numbers = np.where(codes < 0, np.nan, codes)
+            columns.append(Categorical(name=name, labels=tuple(map(str, labels))))
+        values.append(numbers)
+    order = np.random.default_rng(0).permutation(len(frame))
+    matrix = np.column_stack(values)
+    return Schema(tuple(columns)), [matrix[order[i * 16280 : (i + 1) * 16280]] for i in range(3)]
