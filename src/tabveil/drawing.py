@@ -1,8 +1,8 @@
 """Rows of a table in an order, or a sample, that depends on what they hold and not on where they stand.
 
-Of several equally near rows the neighbor engine names the first. Tables are therefore put in an order of their
-content (indicators) or in a random one (attacks that depend on *which* of equally near rows is taken): no
-answer changes when a file is sorted differently.
+Of several equally near rows the neighbor engine names the first. Tables are therefore put in an order of
+their content (indicators) or in a random one (attacks that depend on *which* of equally near rows is taken):
+no answer changes when a file is sorted differently.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Drawn:
 
 
 def draw(table: Table, n_rows: int, *, rng: Generator) -> Drawn:
-    """Sample rows without replacement (all of them where there are no more), in the order of their content."""
+    """Sample rows without replacement, all where there are no more, in the order of their content."""
     rows = table.sample(n_rows, rng=rng)
     rows = rows[np.argsort(table.row_hash()[rows], kind="stable")]
     return Drawn(table=table.take(rows), rows=rows)

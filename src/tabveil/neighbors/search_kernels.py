@@ -38,35 +38,19 @@ def _sum_one(blocks, base, size, query, weights, power):
 
 @njit(cache=True, nogil=True)
 def _sum_block(blocks, base, size, query, weights, power, sums):
-    """Sum the costs of a block's rows into ``sums``, three columns a pass, in the order of `_sum_one`."""
-    d = query.size
+    """Sum the costs of a block's rows into ``sums``, column by column, in the order of `_sum_one`."""
     for r in range(size):
         sums[r] = 0.0
-    j = 0
-    while j + 2 < d:
-        a = blocks[base + j * size : base + (j + 1) * size]
-        b = blocks[base + (j + 1) * size : base + (j + 2) * size]
-        c = blocks[base + (j + 2) * size : base + (j + 3) * size]
-        x, y, z = query[j], query[j + 1], query[j + 2]
-        u, v, w = weights[j], weights[j + 1], weights[j + 2]
+    for j in range(query.size):
+        column = blocks[base + j * size : base + (j + 1) * size]
+        x, w = query[j], weights[j]
         if power == 1:
             for r in range(size):
-                sums[r] = ((sums[r] + abs(a[r] - x) * u) + abs(b[r] - y) * v) + abs(c[r] - z) * w
+                sums[r] += abs(column[r] - x) * w
         else:
             for r in range(size):
-                e, f, g = (a[r] - x) * u, (b[r] - y) * v, (c[r] - z) * w
-                sums[r] = ((sums[r] + e * e) + f * f) + g * g
-        j += 3
-    while j < d:
-        a, x, u = blocks[base + j * size : base + (j + 1) * size], query[j], weights[j]
-        if power == 1:
-            for r in range(size):
-                sums[r] += abs(a[r] - x) * u
-        else:
-            for r in range(size):
-                e = (a[r] - x) * u
-                sums[r] += e * e
-        j += 1
+                gap = (column[r] - x) * w
+                sums[r] += gap * gap
 
 
 @njit(cache=True, nogil=True, inline="always")
