@@ -214,12 +214,12 @@ def _words_for_typed_numbers(folder):
     return pair(folder, train=words, synthetic=columns(age=list(range(12))), suffix="parquet")
 
 
-@broken("'age' of synthetic: row 2 ")
+@broken("'age' of synthetic: infinity in row 2.")
 def _infinity(folder):
     return pair(folder, columns(age=[1.0, 2.0]), columns(age=[1.0, float("inf")]), suffix="parquet")
 
 
-@broken("'age' of train: row 2 ")
+@broken("'age' of train: infinity in row 2.")
 def _infinity_in_text(folder):
     return pair(folder, train="age,sex,city\n1,f,A\n-inf,f,A\n")
 

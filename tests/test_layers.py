@@ -10,7 +10,7 @@ import tabveil
 ROOT = Path(tabveil.__file__).parent
 
 LAYERS = (
-    {"errors", "check", "rng", "workers", "version"},
+    {"errors", "check", "rng", "workers", "writing", "version"},
     {"table", "estimate"},
     {"frame", "drawing", "encode", "neighbors", "result", "protocols"},
     {

@@ -164,3 +164,12 @@ def test_nearest_neighbors_leaves_out_what_cannot_be():
 def test_parameters_are_checked_when_given(make, message):
     with pytest.raises(ParameterError, match=message):
         make()
+
+
+def test_a_share_of_none_or_all_keeps_an_interval():
+    fresh = np.arange(100.0)
+    none = closeness("test", np.full(30, 50.0), fresh, alpha=0.02, rng=rng())
+    assert none.attack.value == 0
+    assert none.risk.low < 0 < none.risk.high  # of 30 rows, no more than a few could have been expected
+    every = closeness("test", np.zeros(30), fresh, alpha=0.02, rng=rng())
+    assert every.risk.low < every.risk.value == every.risk.high == 1

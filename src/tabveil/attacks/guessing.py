@@ -8,23 +8,29 @@ attack; at low levels the control rate, and with it the noise, shrinks while a l
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tabveil.drawing import Drawn, draw
 from tabveil.estimate import CONFIDENCE, Estimate, excess, sidak, strongest, wilson
 from tabveil.neighbors import Neighbors, Space
+from tabveil.result import Role, Scores
 from tabveil.table import Floats, Split
 
 Bools = NDArray[np.bool_]
 
 LEVELS = (1.0, 0.1, 0.01, 0.001)
 LEAST_CONFIDENT = 5  # control guesses a level must leave to be worth a configuration
+TIE_THAT_MATTERS = 1.5  # a tie at the bar that lets in this many times the guesses meant is worth breaking
 
 NOT_INFORMATIVE = (
     "Not informative: the attack does no better than its naive baseline, so it says nothing about the risk."
+)
+NO_CONTROL = (
+    "No control: how often the attack would succeed on people never seen is unknown, so no risk is derived."
 )
 
 
@@ -33,14 +39,17 @@ class Guesses:
     """The guesses about some rows: were they right, would a naive guess have been, how sure was each?"""
 
     correct: Bools  # (n,)
-    naive: Bools  # (n,) the same for a guesser without the synthetic rows
+    naive: Bools | Floats  # (n,) the same for a naive guesser: was it right, or the chance that it is
     confidence: Floats  # (n,) higher is surer
     rarity: Floats | None = None  # (n,) breaks ties of confidence: how far from held-back real rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """How often an attack in one configuration succeeded, on train, on control, and naively on train."""
+    """How often an attack in one configuration succeeded, on train, on control, and naively on train.
+
+    Without control rows ``n_control`` is 0.
+    """
 
     train: float
     n_train: int
@@ -51,29 +60,53 @@ class Tally:
 
 
 def usable_levels(n_control: int, levels: Sequence[float] = LEVELS) -> tuple[float, ...]:
-    """Keep the levels at which enough control guesses remain to tell a rate."""
+    """Keep the levels at which enough control guesses remain to tell a rate; the standard attack always."""
     return tuple(level for level in levels if level == 1 or level * n_control >= LEAST_CONFIDENT)
 
 
 def tallies(
     name: str, train: Guesses, control: Guesses, levels: Sequence[float] = LEVELS
 ) -> dict[str, Tally]:
-    """Count successes at each confidence level, keyed by configuration: the name, and the level."""
+    """Count successes at each confidence level, keyed by configuration: the name, and the level.
+
+    All guesses tied at a level's bar are counted. Without control rows only the standard attack is.
+    """
     rank_train, rank_control = _ranks(train, control)
     found = {}
     for level in usable_levels(len(control.correct), levels):
-        n_confident = int(np.ceil(level * len(rank_control)))
-        bar = np.partition(rank_control, -n_confident)[-n_confident]
+        bar = _bar(rank_control, level) if level < 1 else 0
         sure_train, sure_control = rank_train >= bar, rank_control >= bar
         found[name if level == 1 else f"{name}, {level:.1%} most confident"] = Tally(
             train=int(np.sum(train.correct & sure_train)),
             n_train=len(train.correct),
             control=int(np.sum(control.correct & sure_control)),
             n_control=len(control.correct),
-            naive=int(np.sum(train.naive & sure_train)),
+            naive=float(np.sum(train.naive[sure_train])),
             n_naive=len(train.naive),
         )
     return found
+
+
+def _bar(confidence: NDArray[Any], level: float) -> Any:  # noqa: ANN401 - one of the values given
+    """Return how sure the least sure of the best share of guesses is."""
+    n_confident = int(np.ceil(level * len(confidence)))
+    return np.partition(confidence, -n_confident)[-n_confident]
+
+
+def ties_matter(confidence: Floats, levels: Sequence[float] = LEVELS) -> bool:
+    """Tell whether the bar of some level falls into a large tie of control guesses, worth breaking by rarity.
+
+    >>> ties_matter(np.arange(1000.0))
+    False
+    >>> ties_matter(np.repeat([0.0, 1.0], 500))
+    True
+    """
+    for level in usable_levels(len(confidence), levels):
+        if level < 1:
+            n_sure = int(np.sum(confidence >= _bar(confidence, level)))
+            if n_sure > TIE_THAT_MATTERS * level * len(confidence) + 1:
+                return True
+    return False
 
 
 def _ranks(train: Guesses, control: Guesses) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -98,59 +131,105 @@ class Headline:
     configuration: str
     risk: Estimate | None
     attack: Estimate
-    control: Estimate
+    control: Estimate | None
     baseline: Estimate | None
     details: Mapping[str, Any]
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rates:
+    """A tally's success rates and the risk between them."""
+
+    attack: Estimate
+    control: Estimate | None
+    baseline: Estimate | None
+    risk: Estimate | None
+
+    @classmethod
+    def of(cls, tally: Tally, confidence: float) -> Self:
+        attack = wilson(tally.train, tally.n_train, confidence)
+        control = wilson(tally.control, tally.n_control, confidence) if tally.n_control else None
+        return cls(
+            attack=attack,
+            control=control,
+            baseline=wilson(tally.naive, tally.n_naive, confidence) if tally.n_naive else None,
+            risk=excess(attack, control) if control else None,
+        )
+
+    @property
+    def gain(self) -> Estimate:
+        """What configurations compete by: the risk, else the gain on the naive guesser, else the rate."""
+        over_baseline = excess(self.attack, self.baseline) if self.baseline else None
+        return self.risk or over_baseline or self.attack
 
 
 def headline(configurations: Mapping[str, Tally], confidence: float = CONFIDENCE) -> Headline:
     """Choose among configurations by the lower bound of simultaneous intervals.
 
     ``details`` holds every configuration and, as the papers report it, the largest point estimate (biased
-    upward by the choice among many).
+    upward by the choice among many). Without control there is no risk; then the configuration that gains most
+    on the naive guesser is shown.
     """
     level = sidak(confidence, len(configurations))
-    rates = {
-        name: (wilson(tally.train, tally.n_train, level), wilson(tally.control, tally.n_control, level))
-        for name, tally in configurations.items()
-    }
-    risks = {
-        name: risk
-        for name, (attack, control) in rates.items()
-        if (risk := excess(attack, control)) is not None
-    }
-    best = strongest(risks)
-    tally = configurations[best]
-    baseline = wilson(tally.naive, tally.n_naive, level) if tally.n_naive else None
-    attack, control = rates[best]
-    beaten = baseline is None or attack.value > baseline.value
-    largest = max(risks, key=lambda name: risks[name].value)
+    rates = {name: _Rates.of(tally, level) for name, tally in configurations.items()}
+    best = strongest({name: item.gain for name, item in rates.items()})
+    shown = rates[best]
+    risks = {name: item.risk.value for name, item in rates.items() if item.risk}
+    largest = max(risks, key=lambda name: risks[name], default=None)
+    informative = shown.baseline is None or shown.attack.value > shown.baseline.value
     return Headline(
         configuration=best,
-        risk=risks[best],
-        attack=attack,
-        control=control,
-        baseline=baseline,
+        risk=shown.risk,
+        attack=shown.attack,
+        control=shown.control,
+        baseline=shown.baseline,
         details={
             "configuration": best,
             "confidence_of_each": level,
-            "largest_point_estimate": {"configuration": largest, "risk": risks[largest].value},
-            "configurations": {
-                name: {
-                    "risk": risks.get(name),
-                    "attack": rates[name][0],
-                    "control": rates[name][1],
-                    "successes_train": item.train,
-                    "n_train": item.n_train,
-                    "successes_control": item.control,
-                    "n_control": item.n_control,
-                    "naive": item.naive / item.n_naive if item.n_naive else None,
-                }
-                for name, item in configurations.items()
-            },
+            "largest_point_estimate": {"configuration": largest, "risk": risks[largest]} if largest else None,
+            "configurations": {name: _detail(configurations[name], rates[name]) for name in configurations},
         },
-        notes=() if beaten else (NOT_INFORMATIVE,),
+        notes=((NO_CONTROL,) if shown.control is None else ()) + (() if informative else (NOT_INFORMATIVE,)),
+    )
+
+
+def _detail(tally: Tally, rates: _Rates) -> dict[str, Any]:
+    return {
+        "risk": rates.risk,
+        "attack": rates.attack,
+        "control": rates.control,
+        "successes_train": tally.train,
+        "n_train": tally.n_train,
+        "successes_control": tally.control,
+        "n_control": tally.n_control,
+        "naive": tally.naive / tally.n_naive if tally.n_naive else None,
+    }
+
+
+def draw_attacked(split: Split, n_attacks: int | None, *, rng: Generator) -> tuple[Drawn, Drawn]:
+    """Draw the train and control rows to attack, in the order of their content.
+
+    All of them by default; with ``n_attacks`` that many of each, fewer where a table is smaller. No control
+    rows are drawn where there are none.
+    """
+    sizes = [len(table) for table in (split.train, split.control)]
+    if n_attacks is not None:
+        least = min(n_attacks, *(size for size in sizes if size > 0))
+        sizes = [min(size, least) for size in sizes]
+    return draw(split.train, sizes[0], rng=rng), draw(split.control, sizes[1], rng=rng)
+
+
+def scores(attacked: tuple[Drawn, Drawn], guesses: tuple[Guesses, Guesses]) -> tuple[Scores, ...]:
+    """Score the train and control rows whose guesses have a distance for a (negative) confidence.
+
+    0 where the guess was wrong; where it was right, 1 at distance zero and less the farther off.
+    """
+    roles: tuple[Role, Role] = ("train", "control")
+    return tuple(
+        Scores(table=role, rows=drawn.rows, values=made.correct / (1 - made.confidence))
+        for role, drawn, made in zip(roles, attacked, guesses, strict=True)
+        if len(drawn) > 0
     )
 
 
@@ -158,8 +237,13 @@ def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Float
     """How far is each train and control row from real rows held back for the comparison?
 
     Control is cut in halves; a control row is compared with the half it is not in, a train row with either by
-    lot. So no row meets itself, all meet equally many, and only a leaked train row is unlike a control row.
+    lot. So no row meets itself, all meet equally many, and only a leaked train row is unlike a control row. A
+    single control row cannot be cut: then all rows are equally rare.
+
+    Hand over tables in an order of their content (:func:`draw_attacked`), or the halves depend on the file's.
     """
+    if len(split.control) < 2:  # noqa: PLR2004 - two halves
+        return np.zeros(len(split.train)), np.zeros(len(split.control))
     side = np.zeros(len(split.control), dtype=bool)
     side[split.control.sample(len(side) // 2, rng=rng)] = True
     lot = np.zeros(len(split.train), dtype=bool)
@@ -171,5 +255,6 @@ def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Float
             (np.flatnonzero(side != half), split.control, of_control),
             (np.flatnonzero(lot == half), split.train, of_train),
         ):
-            out[rows] = held.nearest(table.take(rows)).distance[:, 0]
+            # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie.
+            out[rows] = np.round(held.nearest(table.take(rows)).distance[:, 0], 12)
     return of_train, of_control

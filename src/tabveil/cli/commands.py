@@ -16,6 +16,7 @@ from tabveil.errors import ParameterError
 from tabveil.holdout import split_rows
 from tabveil.render.text import report_page
 from tabveil.result import Report
+from tabveil.writing import replacing, write_text
 
 STDOUT = Path("-")
 _RECORD_KINDS = (".csv", ".parquet")
@@ -82,7 +83,7 @@ def _hand_over(
     report: Report, *, json: Path | None, json_file: Path | None, records_file: Path | None, quiet: bool
 ) -> None:
     if json_file:
-        files.write_text(json_file, report.to_json() + "\n")
+        write_text(json_file, report.to_json() + "\n")
     if records_file:
         write_records(report, records_file)
     if json == STDOUT:
@@ -99,7 +100,7 @@ def _hand_over(
 def write_records(report: Report, path: Path) -> None:
     """Write the scores of single rows, as the name's ending says."""
     scores = report.records()
-    with files.replacing(path) as temporary:
+    with replacing(path) as temporary:
         if path.suffix.lower() == ".csv":
             scores.to_csv(temporary, index=False)
         else:
@@ -131,7 +132,7 @@ def schema(*, file: Path, missing: Sequence[str], out: Path | None, force: bool)
     if out is None:
         sys.stdout.write(text)
     else:
-        files.write_text(out, text)
+        write_text(out, text)
 
 
 def _refuse_to_replace(path: Path, *, force: bool) -> None:

@@ -21,6 +21,7 @@ from tabveil.errors import ParameterError
 from tabveil.render.text import comparison, leaks
 from tabveil.result import Report
 from tabveil.rng import stream
+from tabveil.writing import replacing, write_text
 
 N_TRAIN, N_CONTROL, N_RELEASE = 6000, 6000, 6000
 COPIED, JITTERED = 0.05, 0.05  # shares of the leaky release
@@ -37,12 +38,12 @@ def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
     _write_tables(folder, seed)
     reports = {name: _audit(folder, name, seed) for name in ("clean", "leaky")}
     for name, report in reports.items():
-        files.write_text(folder / f"{name}.json", report.to_json() + "\n")
+        write_text(folder / f"{name}.json", report.to_json() + "\n")
     console.print(comparison(reports))
     console.print()
     console.print(Text(_explanation(reports)))
     if picture:
-        files.write_text(picture, drawing(console))
+        write_text(picture, drawing(console))
     console.print()
     console.print(Text(_next(out), style="dim"), soft_wrap=True)  # commands to copy
 
@@ -66,9 +67,9 @@ def _write_tables(folder: Path, seed: int) -> None:
     parts = [people.iloc[a:b].reset_index(drop=True) for a, b in pairwise(bounds)]
     tables = dict(zip(_TABLES, parts, strict=True))
     tables["leaky"] = plant(tables["leaky"], tables["train"], rng=stream(seed, "demo"))
-    files.write_text(folder / _ABOUT, _about())
+    write_text(folder / _ABOUT, _about())
     for name, table in tables.items():
-        with files.replacing(folder / f"{name}.csv") as temporary:
+        with replacing(folder / f"{name}.csv") as temporary:
             table.to_csv(temporary, index=False)
 
 

@@ -1,8 +1,7 @@
-"""Files that are either written completely or not at all, and refused before the long work begins."""
+"""Output files that cannot be written, refused before the long work begins."""
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 from tabveil.errors import ParameterError
@@ -42,20 +41,3 @@ def _try(option: str, place: Path, *, shown: Path) -> None:
         trial.unlink()
     except OSError as error:
         raise ParameterError(f"{option}: cannot write into {shown}: {error.strerror}.") from None
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Hand out a temporary neighbor of ``path`` that takes its place once the block has ended well."""
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")  # the suffix stays: writers look at it
-    try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file at one stroke."""
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")

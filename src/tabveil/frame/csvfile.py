@@ -18,6 +18,7 @@ DELIMITERS = ",;\t|"
 MOST_COLUMNS = 10_000
 
 _HEAD = 1 << 16
+_LONGEST_HEADER = 1 << 24
 _BLOCK = 1 << 26  # one record may be this long
 
 
@@ -96,7 +97,11 @@ def _delimiter(head: str) -> str:
 
 def _header(text: str, delimiter: str, what: str) -> list[str]:
     try:
-        return next(record for record in csv.reader(io.StringIO(text), delimiter=delimiter) if record)
+        return next(
+            record
+            for record in csv.reader(io.StringIO(text[:_LONGEST_HEADER]), delimiter=delimiter)
+            if record
+        )
     except (csv.Error, StopIteration) as error:
         raise SchemaError(f"{what} has no readable header line.") from error
 

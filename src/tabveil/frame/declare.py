@@ -37,6 +37,9 @@ def _as_label(value: Any) -> str:  # noqa: ANN401 - YAML
 
 
 Label = Annotated[str, BeforeValidator(_as_label)]
+Labels = Annotated[
+    tuple[Label, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+]
 
 
 class _Strict(BaseModel):
@@ -66,8 +69,8 @@ class ColumnEntry(_Strict):
 class SchemaFile(_Strict):
     """The whole file."""
 
-    missing: tuple[Label, ...] = ()
-    drop: tuple[Label, ...] = ()
+    missing: Labels = ()
+    drop: Labels = ()
     columns: dict[Label, ColumnEntry] = Field(default_factory=dict)
 
     def of(self, name: str) -> Declared | None:

@@ -110,7 +110,7 @@ def _numbers(name: str, pieces: list[Piece], declared: Declared | None) -> _Read
             raise readings.offending(name, piece, bad, "numbers")
         if np.isinf(each).any():
             raise SchemaError(
-                f"Column {quoted(name)} of {piece.role}: {rows(np.isinf(each))} hold infinity. "
+                f"Column {quoted(name)} of {piece.role}: infinity in {rows(np.isinf(each))}. "
                 "Replace it by a number or leave the cell empty."
             )
         cells.append(each + 0.0)  # -0.0 and 0.0 are one value

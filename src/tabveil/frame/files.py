@@ -2,10 +2,6 @@
 
 import gzip
 import hashlib
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +12,7 @@ from tabveil.errors import ParameterError, SchemaError
 from tabveil.frame import csvfile
 from tabveil.frame.csvfile import CsvForm
 from tabveil.frame.wording import quoted, shown
+from tabveil.writing import replacing
 
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -98,7 +95,8 @@ def _columnar(data: bytes, kind: str, what: str) -> pa.Table:
 def read_raw(path: str | Path) -> pa.Table:
     """Read a file's rows verbatim: cells of text files as strings, typed files with their types."""
     raw = read(Path(path), "data")
-    return raw.data.rename_columns(list(raw.names))
+    renamed = raw.data.rename_columns(list(raw.names))
+    return renamed.replace_schema_metadata(raw.data.schema.metadata)  # pandas keeps its types there
 
 
 def write_raw(table: pa.Table, path: str | Path, like: str | Path | None = None) -> None:
@@ -124,31 +122,8 @@ def write(table: pa.Table, path: Path, form: CsvForm | None = None) -> None:
             with pa.ipc.new_file(sink, table.schema) as writer:
                 writer.write_table(table)
         data = sink.getvalue()
-    with _replacing(path) as handle:
-        os.write(handle, b"") if not data else _write_all(handle, memoryview(data))
-
-
-def _write_all(handle: int, data: memoryview) -> None:
-    while len(data):
-        data = data[os.write(handle, data) :]
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[int]:
-    """Open a temporary file beside ``path`` that takes its place once it is complete."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with replacing(path) as temporary:
+            temporary.write_bytes(data)
     except OSError as error:
         raise ParameterError(f"out: cannot write {shown(path, _LONGEST_PATH)}: {error.strerror}.") from None
-    try:
-        yield handle
-        os.fsync(handle)
-    except BaseException:
-        os.close(handle)
-        Path(name).unlink(missing_ok=True)
-        raise
-    os.close(handle)
-    umask = os.umask(0)
-    os.umask(umask)
-    Path(name).chmod(0o666 & ~umask)  # mkstemp's files are for the owner alone
-    Path(name).replace(path)

@@ -41,7 +41,7 @@ def form_of(piece: Texts, kind: Kind) -> TextForm:
         case Kind.BOOLEAN:
             return TextForm(missing=missing, words=_truth_words(words))
         case Kind.MOMENT:
-            return TextForm(missing=missing, iso=text.moments(words).iso)
+            return TextForm(missing=missing, iso=piece.moments.iso)
         case _:
             return TextForm(missing=missing)
 
@@ -107,7 +107,8 @@ def _render_floats(array: pa.Array, form: TextForm) -> pa.Array:
         whole = pc.and_(pc.equal(pc.round(array), array), pc.less(pc.abs(array), float(EXACT)))
         plain = pc.if_else(whole, array, pa.scalar(0.0, array.type)).cast(pa.int64()).cast(pa.large_string())
         plain = _join(plain, "0", between=".") if form.point else plain
-        written = pc.if_else(whole, plain, array.cast(pa.large_string()))
+        short = pc.replace_substring_regex(array.cast(pa.large_string()), r"e([+-])(\d)$", r"e\10\2")
+        written = pc.if_else(whole, plain, short)  # 1e-05, as most programs write
     return pc.replace_substring(written, ".", ",") if form.comma else written
 
 

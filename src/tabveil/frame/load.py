@@ -147,9 +147,9 @@ def _encode_all(
 
 def _require_same_columns(names: list[str], other: Source, leader: str, dropped: Iterable[str]) -> None:
     """Refuse tables whose columns differ, showing only the difference."""
-    theirs = [name for name in other.data.column_names if name not in set(dropped)]
-    ours_only = [name for name in names if name not in set(theirs)]
-    theirs_only = [name for name in theirs if name not in set(names)]
+    ours, theirs = set(names), set(other.data.column_names) - set(dropped)
+    ours_only = [name for name in names if name not in theirs]
+    theirs_only = [name for name in other.data.column_names if name in theirs and name not in ours]
     if not ours_only and not theirs_only:
         return
     parts = [
@@ -172,8 +172,9 @@ def _table(read: Mapping[str, Encoded], role: str, n_rows: int) -> Table:
 def _layout(source: Source, read: Mapping[str, Encoded]) -> Layout:
     """Bind the columns' places to the table they leave as."""
     columns = {}
+    positions = {name: position for position, name in enumerate(source.data.column_names)}
     for name, encoded in read.items():
-        position = source.data.column_names.index(name)
+        position = positions[name]
         mine = source.data.schema.field(position).type == encoded.place.type or source.csv is not None
         columns[name] = replace(
             encoded.place,

@@ -72,6 +72,11 @@ class Texts:
         return self.comma and text.uses_comma(self.words)
 
     @cached_property
+    def moments(self) -> text.Moments:
+        """The moments that the strings say, but for those that mean missing."""
+        return text.moments(self.words.filter(pa.array(~self.missing_words)))
+
+    @cached_property
     def kind(self) -> Kind:
         """What all strings together can be read as."""
         if self.levels:
@@ -83,7 +88,7 @@ class Texts:
             return Kind.TEXT
         if self.verbatim and not text.numbers(words, comma=self.has_comma)[1].any():
             return Kind.TEXT if text.has_leading_zero(words) else Kind.NUMBER
-        if not text.moments(words).bad.any():
+        if text.may_be_moments(words) and not self.moments.bad.any():
             return Kind.MOMENT
         if self.verbatim and not text.booleans(words)[1].any():
             return Kind.BOOLEAN

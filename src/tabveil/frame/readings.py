@@ -95,7 +95,7 @@ def ticks(piece: Piece, kind: Kind) -> Ticks:
     """Read every row as microseconds: since 1970, since midnight, or long."""
     match piece:
         case Texts():
-            read = text.moments(piece.words.filter(pa.array(~piece.missing_words)))
+            read = piece.moments
             ticks_of, bad_of = np.zeros(len(piece.texts), np.int64), np.ones(len(piece.texts), np.bool_)
             ticks_of[~piece.missing_words], bad_of[~piece.missing_words] = read.ticks, read.bad
             missing = (piece.codes < 0) | piece.flag(piece.missing_words)
@@ -132,7 +132,7 @@ def too_large(piece: Piece) -> bool:
     match piece:
         case Texts():
             whole = text.matches(piece.words, r"^[+-]?\d{16,}$")
-            return bool(whole.any() and (np.abs(text.numbers(piece.words)[0][whole]) > EXACT).any())
+            return bool(whole.any() and (np.abs(text.numbers(piece.words)[0][whole]) >= EXACT).any())
         case Values(array=array) if pt.is_int64(array.type) or pt.is_uint64(array.type):
             bounds = pc.min_max(array).as_py()
             low, high = (0 if bounds[end] is None else bounds[end] for end in ("min", "max"))

@@ -103,6 +103,11 @@ def booleans(words: pa.Array) -> tuple[Floats, Bools]:
     return np.where(true, 1.0, np.where(false, 0.0, np.nan)), ~(true | false)
 
 
+def may_be_moments(words: pa.Array) -> bool:
+    """Look at the first words only: most columns of text are told from dates at once."""
+    return bool(matches(words.slice(0, 3), r"^\d{4}-\d{2}-\d{2}").all())
+
+
 def moments(words: pa.Array) -> Moments:
     """Read ISO dates and datetimes. Words with and without a zone do not mix: then all are bad."""
     parts = pc.extract_regex(words, _ISO)

@@ -8,25 +8,17 @@ from numpy.random import Generator
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from tabveil.drawing import Drawn, draw
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, grouped_error
-from tabveil.indicators.comparison import (
-    Drawn,
-    Measured,
-    draw,
-    nearest,
-    nearest_other,
-    params,
-    require_control,
-    sampling_note,
-)
+from tabveil.indicators.comparison import ByDistance, nearest, nearest_other, require_control, sampling_note
 from tabveil.neighbors import Space
-from tabveil.result import Labels, Result, Scores
+from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Indices, Split
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdversarialAccuracy(Measured):
+class AdversarialAccuracy(ByDistance):
     """Is the release more entangled with the training rows than with rows never seen?
 
     On equal numbers of real (R) and synthetic (S) rows, ``AA = (mean[d_RS > d_RR] + mean[d_SR > d_SS]) / 2``
@@ -63,7 +55,7 @@ class AdversarialAccuracy(Measured):
         return Result(
             metric=self.name,
             labels=self.labels,
-            params=params(self),
+            params=params_of(self),
             risk=_risk(train, control),
             attack=train.estimate(),
             control=control.estimate(),

@@ -6,15 +6,16 @@ and 1 where every row lies that close. On continuous data F_fresh is alpha; on d
 threshold is often 0 and many fresh rows sit on it, the score keeps both ends.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.drawing import Drawn, in_order
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, N_RESAMPLES, Estimate, percentile_interval, share
-from tabveil.indicators.comparison import Drawn, in_order, require_control
+from tabveil.indicators.comparison import require_control
 from tabveil.result import Role
 from tabveil.table import Floats, Split, Table
 
@@ -90,24 +91,31 @@ def closeness(
     that, so the score is divided by it.
     """
     attacked, fresh = np.sort(attacked), np.sort(fresh)
-    rank = int(np.ceil(alpha * len(fresh)))
-    threshold = fresh[rank - 1]
-    within = _share_within(attacked, threshold), _share_within(fresh, threshold)
-    if within[1] == 1:
+    rank = int(np.ceil(round(alpha * len(fresh), 9)))  # 0.07 * 100 is a little more than 7
+    rank = max(rank, 1)
+    threshold = float(fresh[rank - 1])
+    attack = share(float(_share_within(attacked, threshold)), len(attacked), confidence=confidence)
+    control = share(float(_share_within(fresh, threshold)), len(fresh), confidence=confidence)
+    if control.value == 1:
         raise NotApplicable(
             f"{name}: the {len(fresh)} control rows are all equally close to train, so nothing can be closer "
             "than most of them."
         )
     resampled = _resample(attacked, fresh, rank, rng=rng)
-    value = float((within[0] - within[1]) / (1 - within[1]))
-    return Closeness(
-        threshold=float(threshold),
-        attack=share(float(within[0]), len(attacked), confidence=confidence),
-        control=share(float(within[1]), len(fresh), confidence=confidence),
-        risk=percentile_interval(
-            value / reference_share, resampled / reference_share, len(attacked), confidence
-        ),
+    value, *bounds = (
+        (one_share - control.value) / (1 - control.value)
+        for one_share in (attack.value, attack.low, attack.high)
     )
+    interval = percentile_interval(value, resampled, len(attacked), confidence)
+    if attack.value in {0, 1}:  # such a share does not vary under resampling: Wilson's bounds take over
+        interval = replace(interval, low=min(interval.low, bounds[0]), high=max(interval.high, bounds[1]))
+    risk = Estimate(
+        value=value / reference_share,
+        low=interval.low / reference_share,
+        high=interval.high / reference_share,
+        n=len(attacked),
+    )
+    return Closeness(threshold=threshold, attack=attack, control=control, risk=risk)
 
 
 def _share_within(ordered: Floats, threshold: Floats | float) -> Floats:

@@ -7,28 +7,26 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.drawing import draw, in_order
 from tabveil.estimate import Estimate, excess, known, share
 from tabveil.indicators.closeness import closeness, sides
 from tabveil.indicators.comparison import (
-    Measured,
-    draw,
-    in_order,
+    ByDistance,
     nearest,
     nearest_other,
-    params,
     require_control,
     sampling_note,
     summary,
 )
 from tabveil.neighbors import Found, Space
-from tabveil.result import Labels, Result, Scores
+from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Split, Table
 
 CHANCE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistanceToClosest(Measured):
+class DistanceToClosest(ByDistance):
     """How many synthetic rows lie closer to a training row than fresh real rows hardly ever do?
 
     The threshold is the ``alpha``-percentile of the distances from control rows to their nearest train row;
@@ -66,7 +64,7 @@ class DistanceToClosest(Measured):
         return Result(
             metric=self.name,
             labels=self.labels,
-            params=params(self),
+            params=params_of(self),
             risk=found.risk,
             attack=found.attack,
             control=found.control,
@@ -89,7 +87,7 @@ def _within(space: Space, table: Table) -> dict[str, float] | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosestShare(Measured):
+class ClosestShare(ByDistance):
     """Are synthetic rows closer to training people than to people never seen?
 
     The share of synthetic rows nearer to train than to equally many control rows, ties half; by chance one
@@ -114,7 +112,7 @@ class ClosestShare(Measured):
         return Result(
             metric=self.name,
             labels=self.labels,
-            params=params(self),
+            params=params_of(self),
             risk=excess(attack, known(CHANCE, n)),
             attack=attack,
             control=known(CHANCE, n),

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.drawing import draw, in_order
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around
-from tabveil.indicators.comparison import draw, in_order, params, require_control, sampling_note
+from tabveil.indicators.comparison import require_control, sampling_note
 from tabveil.indicators.partitions import count_shared, draw_partitions, median_distance, unit_cells
-from tabveil.result import Labels, Result, Scores
+from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Indices, Split
 
 TRAIN, CONTROL, SYNTHETIC = range(3)
@@ -64,7 +65,7 @@ class MaximumMeanDiscrepancy:
         return Result(
             metric=self.name,
             labels=self.labels,
-            params=params(self),
+            params=params_of(self),
             risk=found.risk(),
             details={
                 "mmd2_synthetic_train": found.synthetic_train,

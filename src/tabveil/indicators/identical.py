@@ -8,9 +8,9 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
+from tabveil.drawing import group_equal_rows
 from tabveil.estimate import Estimate, share
-from tabveil.indicators.comparison import group_equal_rows, params
-from tabveil.result import Labels, Result, Scores
+from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Indices, Split
 
 
@@ -41,7 +41,7 @@ class IdenticalMatchShare:
         answer = Result(
             metric=self.name,
             labels=self.labels,
-            params=params(self),
+            params=params_of(self),
             details=_details(synthetic, train, control),
             scores=(
                 Scores(table="synthetic", rows=np.arange(len(matched)), values=matched.astype(np.float64)),

@@ -11,13 +11,13 @@ from tabveil import check
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, sidak, strongest
 from tabveil.indicators.closeness import Sides, closeness, sides
-from tabveil.indicators.comparison import Measured, nearest, params, summary
-from tabveil.result import Labels, Result, Scores
+from tabveil.indicators.comparison import ByDistance, nearest, summary
+from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Split
 
 
 @dataclass(frozen=True, kw_only=True)
-class NearestNeighbors(Measured):
+class NearestNeighbors(ByDistance):
     """Do synthetic rows lie closer to groups of training rows than fresh real rows do?
 
     As :class:`~tabveil.indicators.closest.DistanceToClosest` with the mean distance to the k nearest train
@@ -64,7 +64,7 @@ class NearestNeighbors(Measured):
         return Result(
             metric=self.name,
             labels=self.labels,
-            params=params(self),
+            params=params_of(self),
             risk=found[best].risk,
             attack=found[best].attack,
             control=found[best].control,

@@ -6,26 +6,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.drawing import draw, group_equal_rows, in_order
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, grouped_error
-from tabveil.indicators.comparison import (
-    Measured,
-    draw,
-    group_equal_rows,
-    in_order,
-    nearest,
-    params,
-    require_control,
-    sampling_note,
-    summary,
-)
+from tabveil.indicators.comparison import ByDistance, nearest, require_control, sampling_note, summary
 from tabveil.neighbors import Found
-from tabveil.result import Labels, Result, Scores
+from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Indices, Split, Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeighborDistanceRatio(Measured):
+class NeighborDistanceRatio(ByDistance):
     """Do synthetic rows sit on one training record each, rather than between several?
 
     For each synthetic row the distance to the nearest record divided by the distance to the second nearest:
@@ -64,7 +55,7 @@ class NeighborDistanceRatio(Measured):
         return Result(
             metric=self.name,
             labels=self.labels,
-            params=params(self),
+            params=params_of(self),
             risk=_risk(ratios, owners),
             attack=_mean(ratios[0], owners[0]),
             control=_mean(ratios[1], owners[1]),

@@ -1,0 +1,121 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tabveil import holdout
+from tabveil.errors import ParameterError, SchemaError
+
+
+def split(data, control=0.3, by=None, seed=0):
+    return holdout.split_rows(data, control=control, by=by, seed=seed)
+
+
+def rows_of(data, indices):
+    return {tuple(row.values()) for row in data.take(pa.array(indices)).to_pylist()}
+
+
+TABLES = st.integers(2, 40).flatmap(
+    lambda n: st.fixed_dictionaries(
+        {
+            "person": st.lists(st.integers(0, 12) | st.none(), min_size=n, max_size=n),
+            "x": st.lists(st.sampled_from(["a", "b", None, ""]), min_size=n, max_size=n),
+            "y": st.lists(st.floats(0, 1) | st.just(0.5), min_size=n, max_size=n),
+        }
+    )
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(TABLES, st.floats(0.01, 0.99), st.booleans(), st.integers(0, 5))
+def test_the_sides_are_a_partition_that_parts_no_person_and_no_equal_rows(columns, share, with_person, seed):
+    data = pa.table(columns, schema=pa.schema({"person": pa.int64(), "x": pa.string(), "y": pa.float64()}))
+    by = "person" if with_person else None
+    try:
+        train, control = split(data, share, by, seed)
+    except SchemaError:
+        assert len(set(columns["person"])) == 1 or len(set(zip(*columns.values(), strict=True))) == 1
+        return
+    assert sorted([*train, *control]) == list(range(data.num_rows))
+    assert len(train)
+    assert len(control)
+    assert not rows_of(data, train) & rows_of(data, control)
+    if with_person:
+        persons = [{columns["person"][i] for i in side} - {None} for side in (train, control)]
+        assert not persons[0] & persons[1]
+
+
+def test_the_share_is_met_exactly_where_rows_differ():
+    data = pa.table({"x": np.arange(1000)})
+    for share in (0.001, 0.3, 0.5, 0.999):
+        assert len(split(data, share)[1]) == round(share * 1000)
+
+
+def test_the_share_is_of_persons_where_persons_are_named():
+    person = np.repeat(np.arange(100), np.arange(1, 101))
+    data = pa.table({"person": person, "x": np.arange(len(person))})
+    _, control = split(data, 0.25, "person")
+    assert len(np.unique(person[control])) == 25
+
+
+def test_groups_of_unequal_size_come_as_near_as_they_can():
+    sizes = {"a": 4, "b": 3, "c": 2}  # of 9 rows, 5 are wanted: b and c together
+    data = pa.table({"x": [label for label, size in sizes.items() for _ in range(size)]})
+    _, control = split(data, 5 / 9)
+    assert rows_of(data, control) == {("b",), ("c",)}
+
+
+def test_two_groups_are_parted_whatever_the_share():
+    data = pa.table({"x": ["a"] * 50 + ["b"]})
+    for share in (0.01, 0.5, 0.99):
+        assert {len(side) for side in split(data, share)} == {50, 1}
+
+
+@pytest.mark.parametrize("by", [None, "person"])
+def test_the_choice_depends_on_the_seed_and_the_rows_but_not_on_their_order(by):
+    rng = np.random.default_rng(0)
+    data = pa.table({"person": rng.integers(0, 60, 200), "x": rng.integers(0, 50, 200).astype(str)})
+    shuffled = data.take(pa.array(rng.permutation(200)))
+    chosen = rows_of(data, split(data, by=by)[1])
+    assert chosen == rows_of(shuffled, split(shuffled, by=by)[1])
+    assert chosen != rows_of(data, split(data, by=by, seed=1)[1])
+
+
+def test_the_choice_is_fair():
+    data = pa.table({"x": np.arange(20)})
+    times = np.zeros(20)
+    for seed in range(400):
+        times[split(data, 0.25, seed=seed)[1]] += 1
+    assert (np.abs(times / 400 - 0.25) < 0.1).all()  # about 4.6 standard deviations
+
+
+def test_a_missing_person_is_a_person_of_its_own():
+    data = pa.table({"person": ["", "", "", ""], "x": [1, 1, 2, 3]})
+    train, control = split(data, 0.5, "person")
+    assert {frozenset(train.tolist()), frozenset(control.tolist())} == {frozenset({0, 1}), frozenset({2, 3})}
+
+
+def test_categories_and_dates_are_compared_by_what_they_say():
+    labels = pa.chunked_array(
+        [pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "a"]).dictionary_encode()]
+    )
+    data = pa.table({"x": labels, "day": pa.array([0, 1, 1, 0], pa.date32())})
+    sides = {frozenset(side.tolist()) for side in split(data, 0.5)}
+    assert sides == {frozenset({0, 3}), frozenset({1, 2})}
+
+
+def test_what_cannot_be_split_is_refused():
+    with pytest.raises(SchemaError, match="3 rows that are all equal"):
+        split(pa.table({"x": [1, 1, 1]}))
+    with pytest.raises(SchemaError, match="of one 'p'"):
+        split(pa.table({"p": [1, 1], "x": [1, 2]}), by="p")
+    with pytest.raises(SchemaError, match="0 rows"):
+        split(pa.table({"x": pa.array([], pa.int64())}))
+    with pytest.raises(ParameterError, match="Did you mean 'person'"):
+        split(pa.table({"person": [1, 2]}), by="persn")
+    with pytest.raises(SchemaError, match="'x'"):
+        split(pa.table({"x": [[1], [2]]}))
+    for share in (0, 1, -0.1, float("nan")):
+        with pytest.raises(ParameterError, match="control must lie between 0 and 1"):
+            split(pa.table({"x": [1, 2]}), share)
