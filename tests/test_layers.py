@@ -11,7 +11,7 @@ ROOT = Path(tabveil.__file__).parent
 
 LAYERS = (
     {"errors", "check", "rng", "workers", "writing", "version"},
-    {"table", "estimate"},
+    {"table", "estimate", "settings"},
     {"frame", "drawing", "encode", "neighbors", "result", "protocols"},
     {
         "embedding",
@@ -23,6 +23,7 @@ LAYERS = (
         "anonymize",
         "pipeline",
         "risks",
+        "attackers",
         "holdout",
         "datasets",
     },

@@ -38,6 +38,22 @@ Metrics = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Run only this one (see 'tabveil metrics'). Repeatable."),
 ]
+Quick = Annotated[bool, typer.Option("--quick", help="Leave out what takes longer than seconds.")]
+Secrets = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="A column attackers want to learn. Repeatable; chosen if left out."),
+]
+Known = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="A column attackers know of a person. Repeatable; else all others."),
+]
+Auxiliary = Annotated[
+    list[str] | None,
+    typer.Option(metavar="A,B|C,D", help="Two sets of columns that attackers want to link. Repeatable."),
+]
+Attackers = Annotated[
+    Path | None, typer.Option(metavar=FILE, help="Attacker profiles: who knows and wants what (YAML, JSON).")
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(metavar=TEXT, help="A text that stands for a missing value, such as '?'. Repeatable."),
@@ -84,7 +100,9 @@ def _root(
     epilog="Examples:\n\n"
     "[cyan]tabveil audit --train train.csv --control control.csv --synthetic out.csv[/]\n\n"
     "[cyan]tabveil audit --train t.csv --synthetic s.csv --missing '?' --json report.json[/]\n\n"
-    "[cyan]tabveil audit --train t.csv --synthetic s.csv --metric mmd --json - --quiet[/]",
+    "[cyan]tabveil audit --train t.csv --synthetic s.csv --metric mmd --json - --quiet[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv "
+    "--secret income --known age --known sex[/]",
 )
 def audit(
     *,
@@ -93,6 +111,11 @@ def audit(
     control: Control = None,
     schema: SchemaFile = None,
     metric: Metrics = None,
+    quick: Quick = False,
+    secret: Secrets = None,
+    known: Known = None,
+    auxiliary: Auxiliary = None,
+    attackers: Attackers = None,
     missing: Missing = None,
     drop_identifiers: DropIdentifiers = False,
     seed: Seed = 0,
@@ -106,7 +129,14 @@ def audit(
 
     commands.audit(
         tables=commands.Tables(train=train, synthetic=synthetic, control=control, schema=schema),
-        metrics=metric or None,
+        asked=commands.Asked(
+            metrics=metric or None,
+            quick=quick,
+            secrets=secret or None,
+            known=known or None,
+            auxiliary=auxiliary or None,
+            attackers=attackers,
+        ),
         missing=missing or (),
         drop_identifiers=drop_identifiers,
         seed=seed,

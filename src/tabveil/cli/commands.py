@@ -36,10 +36,33 @@ class Tables:
         return (self.train, self.synthetic, self.control, self.schema)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Which metrics to run, and what attackers know and want."""
+
+    metrics: Sequence[str] | None = None
+    quick: bool = False
+    secrets: Sequence[str] | None = None
+    known: Sequence[str] | None = None
+    auxiliary: Sequence[str] | None = None
+    attackers: Path | None = None
+
+    def pairs(self) -> list[tuple[list[str], list[str]]] | None:
+        """Read the column sets to link, each written ``a,b|c,d``."""
+        return None if self.auxiliary is None else [_pair(text) for text in self.auxiliary]
+
+
+def _pair(text: str) -> tuple[list[str], list[str]]:
+    sides = [[name.strip() for name in side.split(",") if name.strip()] for side in text.split("|")]
+    if len(sides) != 2 or not all(sides):  # noqa: PLR2004 - two sources to link
+        raise ParameterError(f"--auxiliary must look like 'age,sex|zip,job', got {text!r}.")
+    return sides[0], sides[1]
+
+
 def audit(
     *,
     tables: Tables,
-    metrics: Sequence[str] | None,
+    asked: Asked,
     missing: Sequence[str],
     drop_identifiers: bool,
     seed: int,
@@ -58,7 +81,12 @@ def audit(
             tables.train,
             tables.synthetic,
             tables.control,
-            metrics=metrics,
+            metrics=asked.metrics,
+            quick=asked.quick,
+            secrets=asked.secrets,
+            known=asked.known,
+            auxiliary=asked.pairs(),
+            attackers=asked.attackers,
             seed=seed,
             schema=tables.schema,
             missing=tuple(missing),

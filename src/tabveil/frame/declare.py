@@ -6,19 +6,17 @@
 """
 
 import datetime as dt
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from tabveil.errors import ParameterError, SchemaError
+from tabveil import settings
+from tabveil.errors import SchemaError
 from tabveil.frame.infer import Declared, TypeName
-from tabveil.frame.wording import nearest, quoted, shown
-
-_SUFFIXES = (".yaml", ".yml", ".json")
+from tabveil.frame.wording import nearest, quoted
+from tabveil.settings import Strict
 
 
 def _as_label(value: Any) -> str:  # noqa: ANN401 - YAML
@@ -42,11 +40,7 @@ Labels = Annotated[
 ]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ColumnEntry(_Strict):
+class ColumnEntry(Strict):
     """One column: its type, and the order of its labels."""
 
     type: TypeName
@@ -66,7 +60,7 @@ class ColumnEntry(_Strict):
         return self
 
 
-class SchemaFile(_Strict):
+class SchemaFile(Strict):
     """The whole file."""
 
     missing: Labels = ()
@@ -90,42 +84,4 @@ class SchemaFile(_Strict):
 
 def read(schema: str | Path | Mapping[str, Any] | None) -> SchemaFile:
     """Read a schema from a file or a mapping; None says nothing about any column."""
-    if schema is None:
-        return SchemaFile()
-    where = f"schema {quoted(Path(schema).name)}" if isinstance(schema, (str, Path)) else "schema"
-    data = _load(Path(schema), where) if isinstance(schema, (str, Path)) else schema
-    if not isinstance(data, Mapping):
-        raise SchemaError(f"{where}: the top level must hold the keys missing, drop or columns.")
-    try:
-        return SchemaFile.model_validate(dict(data))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(shown(part) for part in first["loc"] if part != "[key]") or "the file"
-        problem = (
-            "unknown key"
-            if first["type"] == "extra_forbidden"
-            else first["msg"].removeprefix("Value error, ")
-        )
-        raise SchemaError(f"{where}: {key}: {shown(problem, 200)}.") from None
-
-
-def _load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
-    if path.suffix.lower() not in _SUFFIXES:
-        raise ParameterError(f"{where}: the name must end in {', '.join(_SUFFIXES)}.")
-    try:
-        written = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ParameterError(f"{where}: there is no such file.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ParameterError(f"{where}: cannot be read: {reason}.") from None
-    try:
-        return json.loads(written) if path.suffix.lower() == ".json" else yaml.safe_load(written)
-    except json.JSONDecodeError as error:
-        raise SchemaError(f"{where}: line {error.lineno}: not valid JSON.") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}:" if mark is not None else ""
-        raise SchemaError(f"{where}:{line} not valid YAML.") from None
-    except (ValueError, RecursionError):
-        raise SchemaError(f"{where}: not valid YAML or JSON.") from None
+    return settings.read(schema, SchemaFile, "schema")
