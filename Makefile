@@ -2,11 +2,12 @@
 # Both set up everything they need in .venv and are fast the second time.
 
 PYTHON ?= python3
+PEER_PYTHON ?= python3.11
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
-SOURCES := src tests benchmarks
+SOURCES := src tests benchmarks examples
 
-.PHONY: demo test bench lint format clean
+.PHONY: demo test bench bench-peers power check-coverage lint format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/core.stamp
@@ -26,6 +27,17 @@ format: .venv/all.stamp
 
 bench: .venv/all.stamp
 	@$(BIN)/python benchmarks/run.py
+
+# The peers live in environments of their own: what they depend on does not go with what tabveil depends on.
+bench-peers: .venv/all.stamp .bench/anonymeter.stamp
+	@$(BIN)/python benchmarks/beside_peers.py
+
+# Minutes each, and each writes its page in docs/.
+power: .venv/all.stamp
+	@$(BIN)/python benchmarks/power.py
+
+check-coverage: .venv/all.stamp
+	@$(BIN)/python benchmarks/check_coverage.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
@@ -49,3 +61,9 @@ clean:
 	@$(PIP) torch==2.13.0
 	@$(PIP) -e '.[all,dev]'
 	@touch .venv/core.stamp $@
+
+.bench/anonymeter.stamp: benchmarks/peers/requirements.txt
+	@echo "Installing Anonymeter in .bench (once; about a minute)"
+	@$(PEER_PYTHON) -m venv --clear .bench/anonymeter
+	@.bench/anonymeter/bin/python -m pip install -qq --disable-pip-version-check -r $<
+	@touch $@

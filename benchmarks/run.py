@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import beside_peers
 import indicators
 import neighbors
 from measure import HEADER, machine, markdown
@@ -32,6 +33,7 @@ def main():
         "## Growth\n",
         "Adult resampled and jittered; each size in a process of its own.\n",
         growth + "\n",
+        *([beside_peers.section()] if beside_peers.available() else []),  # installed by make bench-peers
     ]
     text = "\n".join(parts)
     print(text)

@@ -21,7 +21,7 @@ def nearest(space, reference, queries, k, *, skip_self=False):
         np.fill_diagonal(total, np.inf)
     index = np.argsort(total, axis=1, kind="stable")[:, :k]
     distance = np.take_along_axis(total, index, axis=1)
-    return (np.sqrt(distance) if space.power == 2 else distance) / space.divisor, index
+    return np.round((np.sqrt(distance) if space.power == 2 else distance) / space.divisor, 12), index
 
 
 def _cost(queries, reference, name, weight, places, power):

@@ -29,6 +29,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("readme")
     tabveil.datasets.hospital(200, seed=1).to_csv(place / "patients.csv", index=False)
     tabveil.datasets.hospital(150, seed=2).to_csv(place / "synthetic.csv", index=False)
+    (place / "attackers.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
     return place
 
 

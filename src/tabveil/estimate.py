@@ -16,6 +16,7 @@ from tabveil import check
 
 CONFIDENCE = 0.95
 N_RESAMPLES = 1000
+NEVER = 1e-12  # a failure rate that only rounding tells from zero
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -101,6 +102,36 @@ def excess(attack: Estimate, control: Estimate, worst: float = 1.0) -> Estimate 
 def _error(estimate: Estimate, *, upward: bool) -> float:
     """Return the half of the interval on one side: bootstrap intervals are not symmetric."""
     return estimate.high - estimate.value if upward else estimate.value - estimate.low
+
+
+def risk_between(attack: Estimate, control: Estimate) -> Estimate:
+    """How much of the way from the control's rate to certain success does the attack go?
+
+    ``(attack - control) / (1 - control)``, that is 1 less the ratio of the two failure rates, in the interval
+    that Fieller's theorem gives a ratio whose two rates lie in symmetric intervals such as Wilson's (MOVER-R;
+    Donner and Zou 2012). It is above zero exactly when the difference of the rates is. Errors propagated by
+    derivatives are far too small where control seldom fails, as with a secret that is easily guessed: with
+    4,000 train and 1,000 control rows guessed right in 97 % they raise several times the false alarms meant.
+
+    >>> risk = risk_between(wilson(300, 1000), wilson(100, 1000))
+    >>> round(risk.low, 3), round(risk.value, 3), round(risk.high, 3)
+    (0.186, 0.222, 0.257)
+    """
+    failed, control_failed = 1 - attack.value, 1 - control.value
+    ends = (1 - attack.high) * (1 - attack.low)
+    control_ends = (1 - control.high) * (1 - control.low)
+    value = 1 - failed / control_failed
+    if 1 - control.high < NEVER:  # the ratio has no bound: take the difference, by the room there was
+        half = math.hypot(attack.high - attack.value, control.high - control.value) / control_failed
+        return Estimate(value=value, low=value - half, high=value + half, n=attack.n)
+    middle = failed * control_failed
+    half = math.sqrt(max(middle**2 - ends * control_ends, 0.0))
+    return Estimate(
+        value=value,
+        low=1 - (middle + half) / control_ends,
+        high=1 - (middle - half) / control_ends,
+        n=attack.n,
+    )
 
 
 def percentile_interval(value: float, resampled: Floats, n: int, confidence: float = CONFIDENCE) -> Estimate:

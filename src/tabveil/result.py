@@ -55,6 +55,13 @@ class Result:
     scores: tuple[Scores, ...] = ()
     seconds: float = 0.0
 
+    @property
+    def informative(self) -> bool:
+        """Whether the attack does better than its naive baseline; if not, it says nothing about the risk."""
+        if self.baseline is None or self.attack is None:
+            return True
+        return self.attack.value > self.baseline.value
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data without the per-row scores, which are about single people."""
         return {

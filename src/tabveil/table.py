@@ -26,12 +26,14 @@ class Numeric:
     """A column of numbers (dates among them), with the range over all tables that share the schema.
 
     ``decimals`` is the number of decimal places every value fits in (0 for integers), None if there is none.
+    ``arbitrary_zero`` marks dates: their differences mean something, their size does not.
     """
 
     name: str
     low: float
     high: float
     decimals: int | None = None
+    arbitrary_zero: bool = False
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.high - self.low) and self.low <= self.high):
@@ -112,7 +114,12 @@ class Schema:
     def to_json(self) -> list[dict[str, Any]]:
         """Return plain data. It holds labels and ranges, which are values of the tables."""
         return [
-            {"name": column.name, "numeric": [column.low, column.high], "decimals": column.decimals}
+            {
+                "name": column.name,
+                "numeric": [column.low, column.high],
+                "decimals": column.decimals,
+                "arbitrary_zero": column.arbitrary_zero,
+            }
             if isinstance(column, Numeric)
             else {"name": column.name, "labels": list(column.labels), "ordered": column.ordered}
             for column in self.columns
@@ -128,6 +135,7 @@ class Schema:
                     low=item["numeric"][0],
                     high=item["numeric"][1],
                     decimals=item["decimals"],
+                    arbitrary_zero=item["arbitrary_zero"],
                 )
                 if "numeric" in item
                 else Categorical(name=item["name"], labels=tuple(item["labels"]), ordered=item["ordered"])

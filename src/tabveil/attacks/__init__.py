@@ -1,11 +1,41 @@
 """Attacks: what an intruder who holds only the release can do with it."""
 
+from tabveil.attacks.attribution import Attribution
+from tabveil.attacks.density import DomiasKde
+from tabveil.attacks.flow import DomiasFlow
+from tabveil.attacks.inference import Inference
+from tabveil.attacks.linkability import Linkability
+from tabveil.attacks.membership import MembershipDistance
+from tabveil.attacks.ml_inference import MLInference
+from tabveil.attacks.neighbor_vote import NeighborVote
+from tabveil.attacks.singling_out import SinglingOut
 from tabveil.protocols import Metric
 
-ATTACKS: tuple[type[Metric], ...] = ()
+ATTACKS: tuple[type[Metric], ...] = (
+    SinglingOut,
+    Linkability,
+    Inference,
+    MLInference,
+    NeighborVote,
+    Attribution,
+    MembershipDistance,
+    DomiasKde,
+)
 """The attacks that run by default."""
 
-DEEP_ATTACKS: tuple[type[Metric], ...] = ()
+DEEP_ATTACKS: tuple[type[Metric], ...] = (DomiasFlow,)
 """The attacks that need the extra ``deep``."""
 
-__all__ = ["ATTACKS", "DEEP_ATTACKS"]
+__all__ = [
+    "ATTACKS",
+    "DEEP_ATTACKS",
+    "Attribution",
+    "DomiasFlow",
+    "DomiasKde",
+    "Inference",
+    "Linkability",
+    "MLInference",
+    "MembershipDistance",
+    "NeighborVote",
+    "SinglingOut",
+]

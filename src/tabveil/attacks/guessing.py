@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.drawing import Drawn, draw
-from tabveil.estimate import CONFIDENCE, Estimate, excess, sidak, strongest, wilson
+from tabveil.estimate import CONFIDENCE, Estimate, risk_between, sidak, strongest, wilson
 from tabveil.neighbors import Neighbors, Space
 from tabveil.result import Role, Scores
 from tabveil.table import Floats, Split
@@ -154,13 +154,13 @@ class _Rates:
             attack=attack,
             control=control,
             baseline=wilson(tally.naive, tally.n_naive, confidence) if tally.n_naive else None,
-            risk=excess(attack, control) if control else None,
+            risk=risk_between(attack, control) if control else None,
         )
 
     @property
     def gain(self) -> Estimate:
         """What configurations compete by: the risk, else the gain on the naive guesser, else the rate."""
-        over_baseline = excess(self.attack, self.baseline) if self.baseline else None
+        over_baseline = risk_between(self.attack, self.baseline) if self.baseline else None
         return self.risk or over_baseline or self.attack
 
 
@@ -220,17 +220,29 @@ def draw_attacked(split: Split, n_attacks: int | None, *, rng: Generator) -> tup
     return draw(split.train, sizes[0], rng=rng), draw(split.control, sizes[1], rng=rng)
 
 
-def scores(attacked: tuple[Drawn, Drawn], guesses: tuple[Guesses, Guesses]) -> tuple[Scores, ...]:
-    """Score the train and control rows whose guesses have a distance for a (negative) confidence.
+def nearness(guesses: Guesses) -> Floats:
+    """Score rows whose confidence is a negative distance: 0 if wrong, else from 1 down with the distance."""
+    return guesses.correct / (1 - guesses.confidence)
 
-    0 where the guess was wrong; where it was right, 1 at distance zero and less the farther off.
-    """
+
+def scores(attacked: tuple[Drawn, Drawn], values: tuple[Floats, Floats]) -> tuple[Scores, ...]:
+    """Hand over the scores of train and control rows, where there are any."""
     roles: tuple[Role, Role] = ("train", "control")
     return tuple(
-        Scores(table=role, rows=drawn.rows, values=made.correct / (1 - made.confidence))
-        for role, drawn, made in zip(roles, attacked, guesses, strict=True)
+        Scores(table=role, rows=drawn.rows, values=numbers)
+        for role, drawn, numbers in zip(roles, attacked, values, strict=True)
         if len(drawn) > 0
     )
+
+
+def tie_break(
+    confidence: Floats, space: Space, split: Split, *, rng: Generator
+) -> tuple[Floats, Floats] | tuple[None, None]:
+    """Return the rarity of the attacked rows of ``split``, in the space the attacker sees, if it is needed.
+
+    ``confidence`` is that of the guesses about control.
+    """
+    return rarity(space, split, rng=rng) if ties_matter(confidence) else (None, None)
 
 
 def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Floats]:
@@ -255,6 +267,5 @@ def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Float
             (np.flatnonzero(side != half), split.control, of_control),
             (np.flatnonzero(lot == half), split.train, of_train),
         ):
-            # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie.
-            out[rows] = np.round(held.nearest(table.take(rows)).distance[:, 0], 12)
+            out[rows] = held.nearest(table.take(rows)).distance[:, 0]
     return of_train, of_control

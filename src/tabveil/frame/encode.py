@@ -206,7 +206,7 @@ def _moments(name: str, pieces: list[Piece], kind: Kind, declared: Declared | No
     coarse = any(each.rounded for each in read) or max(abs(low), abs(high)) > EXACT
     note = f"Column {quoted(name)}: times are finer than can be held exactly; they are rounded."
     return _Read(
-        column=Numeric(name=name, low=low, high=high, decimals=0),
+        column=Numeric(name=name, low=low, high=high, decimals=0, arbitrary_zero=kind is Kind.MOMENT),
         cells=cells,
         unbound=[np.where(each.missing, np.nan, each.ticks) for each in read],
         step=step,

@@ -49,18 +49,13 @@ def sampling_note(n_rows: int, **tables: Table) -> tuple[str, ...]:
 
 
 def nearest(space: Space, reference: Table, queries: Table, n_neighbors: int = 1) -> Found:
-    """Find the nearest reference rows, with distances that are equal where they should be."""
-    return _even(Neighbors(space, reference).nearest(queries, n_neighbors))
+    """Find the nearest reference rows."""
+    return Neighbors(space, reference).nearest(queries, n_neighbors)
 
 
 def nearest_other(space: Space, reference: Table, n_neighbors: int = 1) -> Found:
     """Likewise within one table, where a row is never its own neighbor."""
-    return _even(Neighbors(space, reference).nearest_other(n_neighbors))
-
-
-def _even(found: Found) -> Found:
-    # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie.
-    return Found(distance=np.round(found.distance, 12), index=found.index)
+    return Neighbors(space, reference).nearest_other(n_neighbors)
 
 
 def summary(distances: Floats) -> dict[str, float]:

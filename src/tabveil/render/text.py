@@ -17,6 +17,7 @@ from tabveil.result import Report, Result
 LEAK = "leak seen"
 NONE_SEEN = "none seen"
 UNCLEAR = "unclear"
+NO_BETTER = "uninformative"
 
 _HEADINGS = {
     "attack": "Attacks: what an intruder gains from the release",
@@ -27,7 +28,8 @@ _READING = (
     "Risk: 0 = like fresh data, 1 = worst. Train: the metric's own score, measured with the training rows; "
     "control: the same with real rows the generator never saw. "
     f"“{LEAK}”: the whole interval lies above zero, which happens by chance about once in 40. "
-    f"“{NONE_SEEN}” covers these metrics only: other ways to find out about people were not tried."
+    f"“{NONE_SEEN}” covers these metrics only: other ways to find out about people were not tried. "
+    f"“{NO_BETTER}”: the attack does no better than guessing without the release, so it tells nothing."
 )
 
 
@@ -130,11 +132,13 @@ def _table(first: str) -> Table:
 
 
 def _reading(result: Result, *, compared: bool) -> Text:
-    """Put a risk into a word; without a control, that nothing was seen means nothing."""
+    """Put a risk into a word; without a control or a working attack, that nothing was seen means nothing."""
     if leaks(result):
         return Text(LEAK, style="bold red")
     if result.risk is None:
         return Text("no answer", style="dim")
+    if not result.informative:
+        return Text(NO_BETTER, style="dim")
     return Text(NONE_SEEN if compared else UNCLEAR, style="dim")
 
 

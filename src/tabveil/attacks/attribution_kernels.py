@@ -1,0 +1,119 @@
+"""Compiled loops of the attribution attack: pairs of rows with near keys, class by class.
+
+Rows come as *kinds* (equal keys, equal target) with their number, sorted by class of the keys that must be
+equal, then by the first numeric key: a query meets its own class only, and of it only the window in which the
+first numeric key is near. All values are in units in which ``reach`` (d,) is the radius.
+"""
+
+# mypy: allow-untyped-defs
+
+from numba import njit
+
+SLACK = 1e-9  # the window is a little wider than the radius; the test of the pair itself decides
+
+
+@njit(cache=True, nogil=True)
+def _first_within(values, low, high, bound):
+    """Return the first of the sorted rows low..high whose first key is at least the bound."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle, 0] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _weight(a, b, reach, soft):
+    """Return how much a row with keys ``b`` counts for a row with keys ``a``; 0 outside the radius."""
+    total = 0.0
+    d = reach.shape[0]
+    for j in range(d):
+        gap = abs(a[j] - b[j])
+        if gap > reach[j]:
+            return 0.0
+        total += 1.0 if reach[j] == 0 else 1 - gap / reach[j]
+    return total / d if soft and d > 0 else 1.0
+
+
+@njit(cache=True, nogil=True)
+def _window(keys, starts, others, reach, group, query):
+    """Return the rows of the query's class among ``others`` that may be near: from, to."""
+    low, high = starts[group], starts[group + 1]
+    if reach.shape[0] == 0 or low == high:
+        return low, high
+    margin = reach[0] + SLACK * (abs(keys[query, 0]) + reach[0])
+    low = _first_within(others, low, high, keys[query, 0] - margin)
+    return low, _first_within(others, low, high, keys[query, 0] + margin * (1 + SLACK) + 1e-300)
+
+
+@njit(cache=True, nogil=True)
+def find_pure(keys, targets, groups, starts, asked, reach, target_reach, begin, end, pure):
+    """Tell for each kind asked about whether all rows with near keys have its target (WEAP = 1)."""
+    for position in range(begin, end):
+        query = asked[position]
+        low, high = _window(keys, starts, keys, reach, groups[query], query)
+        pure[position] = True
+        for other in range(low, high):
+            if abs(targets[other] - targets[query]) <= target_reach:
+                continue
+            if _weight(keys[query], keys[other], reach, False) > 0:
+                pure[position] = False
+                break
+
+
+@njit(cache=True, nogil=True)
+def attribute(claims, claim_targets, claim_groups, real, reach, target_reach, naive, soft, begin, end, out):
+    """Count, for each claim, the real rows with near keys and those of them with its target.
+
+    ``out`` (claims, 4): rows with near keys, their weight, the weight of those with the claim's target, and
+    of those with the naive guess.
+    """
+    keys, targets, counts, starts = real
+    for query in range(begin, end):
+        low, high = _window(claims, starts, keys, reach, claim_groups[query], query)
+        rows, near, right, naively = 0.0, 0.0, 0.0, 0.0
+        for other in range(low, high):
+            weight = _weight(claims[query], keys[other], reach, soft)
+            if weight <= 0:
+                continue
+            rows += counts[other]
+            weight *= counts[other]
+            near += weight
+            if abs(targets[other] - claim_targets[query]) <= target_reach:
+                right += weight
+            if abs(targets[other] - naive) <= target_reach:
+                naively += weight
+        out[query, 0] = rows
+        out[query, 1] = near
+        out[query, 2] = right
+        out[query, 3] = naively
+
+
+@njit(cache=True, nogil=True)
+def weigh_rows(keys, targets, groups, claims, found, chance, reach, target_reach, soft, begin, end, out):
+    """Tell what each real row does to the score, seen from the real row.
+
+    ``out`` (rows, 2): by how much the sum of all attributions would fall without this row (the jackknife),
+    and how many right attributions rest on it (a claim met by b rows rests on each of them by 1/b).
+    ``chance`` (n,) is the chance that a sample still holds one of so many rows.
+    """
+    claim_keys, claim_targets, claim_counts, starts = claims
+    for row in range(begin, end):
+        low, high = _window(keys, starts, claim_keys, reach, groups[row], row)
+        influence, credit = 0.0, 0.0
+        for claim in range(low, high):
+            weight = _weight(keys[row], claim_keys[claim], reach, soft)
+            if weight <= 0:
+                continue
+            rows, near, right = found[claim, 0], found[claim, 1], found[claim, 2]
+            mine = weight if abs(targets[row] - claim_targets[claim]) <= target_reach else 0.0
+            score = right / near * chance[int(rows)]
+            without = 0.0
+            if rows > 1 and near > weight:
+                without = max(right - mine, 0.0) / (near - weight) * chance[int(rows) - 1]
+            influence += claim_counts[claim] * (score - without)
+            credit += claim_counts[claim] * mine / near
+        out[row, 0] = influence
+        out[row, 1] = credit

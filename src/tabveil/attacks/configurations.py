@@ -1,0 +1,147 @@
+"""One headline for configurations whose scores are not all counts of right guesses.
+
+``guessing.headline`` chooses among success counts. Attributed probabilities, weighted votes and regression
+errors bring their own intervals; the rule is the same (SPEC 1): the largest lower bound of intervals that
+hold together, and every configuration in the details.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scipy.special import ndtri
+
+from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
+from tabveil.estimate import CONFIDENCE, Estimate, excess, risk_between, sidak, strongest, wilson
+
+NO_ROOM = "Control does as well as can be, or nearly so: there is no room for a risk."
+
+FEW = 5  # fewer losses than this say little about how large they are
+NOTHING_VARIES = 1e-12  # relative: what rounding leaves of a variance of zero
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """What one configuration found, with intervals at the level it was asked for."""
+
+    attack: Estimate
+    control: Estimate | None
+    baseline: Estimate | None
+    risk: Estimate | None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # counts, sizes: what the rates rest on
+
+
+Configuration = Callable[[float], Compared]
+"""Give the comparison with intervals at this level of confidence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The configuration that leads, and all of them."""
+
+    name: str
+    leading: Compared
+    details: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+def choose(configurations: Mapping[str, Configuration], confidence: float = CONFIDENCE) -> Choice:
+    """Choose the configuration with the largest lower bound of its risk.
+
+    Without control there is none; then the one that gains most on the naive guesser is shown.
+    """
+    level = sidak(confidence, len(configurations))
+    found = {name: configuration(level) for name, configuration in configurations.items()}
+    risks = {name: item.risk for name, item in found.items() if item.risk is not None}
+    best = strongest(risks or {name: _gain(item) for name, item in found.items()})
+    leading = found[best]
+    largest = max(risks, key=lambda name: risks[name].value) if risks else None
+    return Choice(
+        name=best,
+        leading=leading,
+        details={
+            "configuration": best,
+            "confidence_of_each": level,
+            "largest_point_estimate": largest
+            and {"configuration": largest, "risk": risks[largest].value},  # biased upward
+            "configurations": {
+                name: {
+                    "risk": item.risk,
+                    "attack": item.attack,
+                    "control": item.control,
+                    "baseline": item.baseline,
+                    **item.facts,
+                }
+                for name, item in found.items()
+            },
+        },
+        notes=_notes(leading),
+    )
+
+
+def _gain(item: Compared) -> Estimate:
+    return (excess(item.attack, item.baseline) if item.baseline else None) or item.attack
+
+
+def _notes(leading: Compared) -> tuple[str, ...]:
+    notes = []
+    if leading.control is None:
+        notes.append(NO_CONTROL)
+    elif leading.risk is None:
+        notes.append(NO_ROOM)
+    if leading.baseline is not None and leading.attack.value <= leading.baseline.value:
+        notes.append(NOT_INFORMATIVE)
+    return tuple(notes)
+
+
+def compare_counts(tally: Tally, confidence: float) -> Compared:
+    """Compare counts of right guesses, as ``guessing.headline`` does."""
+    attack = wilson(tally.train, tally.n_train, confidence)
+    control = wilson(tally.control, tally.n_control, confidence) if tally.n_control else None
+    return Compared(
+        attack=attack,
+        control=control,
+        baseline=wilson(tally.naive, tally.n_naive, confidence) if tally.n_naive else None,
+        risk=risk_between(attack, control) if control else None,
+        facts={
+            "successes_train": tally.train,
+            "n_train": tally.n_train,
+            "successes_control": tally.control,
+            "n_control": tally.n_control,
+        },
+    )
+
+
+def risk_toward(attack: Estimate, control: Estimate, worst: float = 1.0) -> Estimate | None:
+    """How far does the attack go from the control's score to the worst one? None where that is no way at all.
+
+    Errors are those at no risk, where both sides weigh alike. Propagated at the value itself, the control's
+    would vanish as the attack nears the worst case, and a handful of guesses that happen to be right in train
+    would pass for proof.
+    """
+    room = worst - control.value
+    if room <= 0:
+        return None
+    value = (attack.value - control.value) / room
+    below = math.hypot(attack.value - attack.low, control.high - control.value) / room
+    above = math.hypot(attack.high - attack.value, control.value - control.low) / room
+    return Estimate(value=value, low=value - below, high=value + above, n=attack.n)
+
+
+def mean_share(value: float, variance: float, n: int, confidence: float, *, independent: float) -> Estimate:
+    """Put bounds around a mean of ``n`` scores between 0 and 1 whose variance is known.
+
+    Wilson's, for as many observations as the variance makes it worth: they hold where few scores are not
+    zero. Where nothing varies, it is worth the ``independent`` observations. A mean near 1 can vary more than
+    any share does (each of its few losses may be large); there the bounds are at least the normal ones.
+    """
+    spread = max(value * (1 - value), 0.0)  # rounding can carry a mean past 1
+    worth = spread / variance if variance > spread * NOTHING_VARIES else independent
+    if 2 * value <= 1 or worth * (1 - value) >= FEW:
+        worth = max(worth, 1.0)
+        bounds = wilson(value * worth, worth, confidence)
+        return Estimate(value=value, low=min(bounds.low, value), high=max(bounds.high, value), n=n)
+    bounds = wilson(min(value, 1.0) * independent, independent, confidence)
+    half = float(ndtri((1 + confidence) / 2)) * variance**0.5
+    return Estimate(value=value, low=min(value - half, bounds.low), high=max(value + half, bounds.high), n=n)

@@ -1,0 +1,135 @@
+"""Mixed rows as points: numbers on one scale, categories by equality.
+
+A density ratio does not change when a coordinate is stretched. So a number becomes its *place*, the mean of
+its rank among the synthetic values and its position in the column's range: the first spreads what crowds
+together (ages, columns that are mostly zero), the second keeps outliers far out, and one bandwidth suits all
+columns. Ranks come from the release alone, to which train and control rows are equally strange.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.table import Categorical, Floats, Indices, Numeric, Schema, Table
+
+MISSING = -1
+PLACE_DEVIATION = 12**-0.5  # the standard deviation of ranks; places vary a little less
+HALF_ROOT = 2**-0.5  # sets two different one-hot codes 1 apart
+MOST_LABELS = 50  # of a column that get a dimension of their own
+NO_SPREAD = 1e-9  # of the largest variance: rounding errors
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Points:
+    """Rows as places in [0, 1], NaN where missing, and as codes, which also say where a number is missing."""
+
+    places: Floats  # (n, d)
+    codes: NDArray[np.int32]  # (n, c)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def take(self, rows: Indices) -> "Points":
+        """Keep these rows, in this order."""
+        return Points(places=self.places[rows], codes=self.codes[rows])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Coordinates:
+    """How to read rows of one schema. Columns stand by name: their order in a file must not matter."""
+
+    complete: tuple[str, ...]  # numeric columns without missing values
+    gappy: tuple[str, ...]  # and with
+    matched: tuple[str, ...]  # categorical columns
+    knots: dict[str, tuple[Floats, Floats]]  # of a numeric column: values, and their places
+
+    @classmethod
+    def of(cls, release: Table, *others: Table) -> Self:
+        """Take ranks from the release; the other tables only tell where values are missing."""
+        numeric = sorted(c.name for c in release.schema.columns if isinstance(c, Numeric))
+        gappy = [name for name in numeric if any(np.isnan(t.column(name)).any() for t in (release, *others))]
+        return cls(
+            complete=tuple(name for name in numeric if name not in gappy),
+            gappy=tuple(gappy),
+            matched=tuple(sorted(c.name for c in release.schema.columns if isinstance(c, Categorical))),
+            knots={name: _knots(release, name) for name in numeric},
+        )
+
+    def points(self, table: Table) -> Points:
+        """Return the rows of a table as points."""
+        places = [np.interp(table.column(name), *self.knots[name]) for name in self.complete + self.gappy]
+        codes = [np.where(np.isnan(c := table.column(name)), MISSING, c) for name in self.matched]
+        codes += [np.isnan(table.column(name)) for name in self.gappy]
+        return Points(
+            places=np.column_stack([np.empty((len(table), 0)), *places]),
+            codes=np.column_stack([np.empty((len(table), 0)), *codes]).astype(np.int32),
+        )
+
+
+def _knots(release: Table, name: str) -> tuple[Floats, Floats]:
+    """Return the distinct synthetic values and the ends of the column's range, and their places."""
+    column = release.schema[name]
+    assert isinstance(column, Numeric)
+    cells = release.column(name)
+    values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1)
+    if len(values) == 0 or column.low < values[0]:
+        values, ranks = np.append(column.low, values), np.append(0.0, ranks)
+    if column.high > values[-1]:
+        values, ranks = np.append(values, column.high), np.append(ranks, 1.0)
+    return values, (ranks + (values - column.low) / (column.width or 1.0)) / 2
+
+
+def varying(schema: Schema) -> int:
+    """Count the columns that can differ between rows."""
+    return sum(
+        column.width > 0 if isinstance(column, Numeric) else len(column.labels) > 1
+        for column in schema.columns
+    )
+
+
+def principal_axes(coordinates: Coordinates, n_axes: int, *tables: Table) -> "Axes":
+    """Find the directions along which the rows of the tables differ most."""
+    points = [coordinates.points(table) for table in tables]
+    labels = [
+        _frequent(np.concatenate([part.codes[:, column] for part in points]))
+        for column in range(points[0].codes.shape[1])
+    ]
+    cells = np.concatenate([_expanded(part, labels) for part in points])  # (n, e)
+    center = cells.mean(axis=0)
+    spread, directions = np.linalg.eigh(np.cov(cells, rowvar=False).reshape(len(center), len(center)))
+    kept = np.arange(len(center))[::-1][:n_axes]
+    kept = kept[spread[kept] > spread[-1] * NO_SPREAD]
+    largest = np.abs(directions[:, kept]).argmax(axis=0)
+    signs = np.sign(directions[largest, kept])  # a direction and its opposite are one axis
+    scale = signs / np.sqrt(spread[kept])
+    return Axes(coordinates=coordinates, labels=labels, center=center, directions=directions[:, kept] * scale)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Axes:
+    """The leading principal axes of standardized places and one-hot codes, each scaled to unit variance."""
+
+    coordinates: Coordinates
+    labels: list[NDArray[np.int32]]
+    center: Floats  # (e,)
+    directions: Floats  # (e, n_axes)
+
+    def project(self, table: Table) -> Floats:
+        """Return where the rows lie along the axes, (n, n_axes)."""
+        return (_expanded(self.coordinates.points(table), self.labels) - self.center) @ self.directions
+
+
+def _frequent(codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the most frequent labels of a column; all others look alike."""
+    found, counts = np.unique(codes, return_counts=True)
+    return np.sort(found[np.argsort(-counts, kind="stable")[:MOST_LABELS]])
+
+
+def _expanded(points: Points, labels: list[NDArray[np.int32]]) -> Floats:
+    """Return standardized places (the middle where missing) and one-hot codes scaled by 1/√2, (n, e)."""
+    places = (np.nan_to_num(points.places, nan=0.5) - 0.5) / PLACE_DEVIATION
+    codes = [(points.codes[:, [column]] == known) * HALF_ROOT for column, known in enumerate(labels)]
+    return np.column_stack([places, *codes])

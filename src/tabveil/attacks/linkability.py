@@ -1,0 +1,217 @@
+"""Linkability: does the release tie together two pieces of knowledge about one person?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil import check
+from tabveil.attacks.guessing import (
+    Guesses,
+    Tally,
+    draw_attacked,
+    headline,
+    nearness,
+    scores,
+    tallies,
+    tie_break,
+)
+from tabveil.drawing import shuffled
+from tabveil.errors import NotApplicable, ParameterError
+from tabveil.neighbors import Found, Neighbors, Space
+from tabveil.result import Labels, Result, params_of
+from tabveil.table import Floats, Indices, Schema, Split, Table
+
+Names = tuple[str, ...]
+Pair = tuple[Names, Names]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linkability:
+    """Can somebody who holds two parts of a person's data find out that they belong together?
+
+    For each real row the attacker looks up the ``n_neighbors`` nearest synthetic rows on one set of columns
+    and on another (Gower's distance). Success if some synthetic row is among both. Equally near rows are the
+    normal case; which of them is taken is drawn independently for the two sets. Confidence: how near the
+    nearest rows are on both sets together, then how rare the person is. The naive attacker picks synthetic
+    rows at random. ``risk = (attack - control) / (1 - control)``.
+
+    The sets are the first i columns and the others, with at least two in each (the papers' ordered splits;
+    Giomi et al. 2023), *in the order of the schema*: here, and only here, the order of the columns matters.
+    Every split attacked widens the intervals of all, so ``n_splits`` of them are chosen, by what the release
+    alone shows: how often a person whose very row is in it would be linked (``linked_to_itself`` in
+    ``details["splits"]``). None attacks all splits, as the papers do. ``auxiliary`` names pairs of disjoint
+    column sets instead, and all of those are attacked.
+    """
+
+    n_neighbors: tuple[int, ...] = (1, 10)
+    auxiliary: tuple[Pair, ...] | None = None
+    n_splits: int | None = 3
+    n_attacks: int | None = None
+
+    name: ClassVar[str] = "linkability"
+    labels: ClassVar[Labels] = Labels(
+        pillar="attack", wp29="linkability", mechanism="distance", auxiliary=True
+    )
+
+    def __post_init__(self) -> None:
+        check.at_least("Linkability", "the number of n_neighbors", len(self.n_neighbors), 1)
+        check.at_least("Linkability", "n_neighbors", min(self.n_neighbors), 1)
+        for name in ("n_splits", "n_attacks"):
+            if getattr(self, name) is not None:
+                check.at_least("Linkability", name, getattr(self, name), 1)
+        if self.auxiliary is not None:
+            check.at_least("Linkability", "the number of auxiliary pairs", len(self.auxiliary), 1)
+            _check_disjoint(self.auxiliary)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Attack train and control rows alike."""
+        pairs = self._pairs(split.schema)
+        usable, notes = self._usable_neighbors(len(split.synthetic))
+        ease = {name: _linked_to_itself(split.synthetic, pair) for name, pair in pairs.items()}
+        chosen = _easiest(ease, len(pairs) if self.auxiliary or not self.n_splits else self.n_splits)
+        train, control = draw_attacked(split, self.n_attacks, rng=rng)
+        found: dict[str, Tally] = {}
+        made: dict[str, tuple[Guesses, Guesses]] = {}
+        targets = Split(train=train.table, control=control.table, synthetic=split.synthetic)
+        for name in chosen:
+            for k, guesses in _link(targets, pairs[name], usable, rng=rng).items():
+                counted = tallies(f"{name}, k = {k}", *guesses)
+                found |= counted
+                made |= dict.fromkeys(counted, guesses)
+        best = headline(found)
+        shown = made[best.configuration]
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=best.risk,
+            attack=best.attack,
+            control=best.control,
+            baseline=best.baseline,
+            details={
+                **best.details,
+                "splits": {
+                    name: {"columns": pair, "linked_to_itself": ease[name], "attacked": name in chosen}
+                    for name, pair in pairs.items()
+                },
+            },
+            notes=best.notes + notes,
+            scores=scores((train, control), (nearness(shown[0]), nearness(shown[1]))),
+        )
+
+    def _pairs(self, schema: Schema) -> dict[str, Pair]:
+        """Name the pairs of column sets the attacker may hold."""
+        if self.auxiliary is not None:
+            for one, other in self.auxiliary:
+                check.known_names("Linkability", "column", one + other, schema.names)
+            return {f"auxiliary {number}": pair for number, pair in enumerate(self.auxiliary, start=1)}
+        n = len(schema)
+        if n < 2:  # noqa: PLR2004 - one column for each set
+            raise NotApplicable(f"{self.name}: needs at least two columns, got {n}.")
+        least = min(2, n // 2)
+        return {
+            f"first {i} | other {n - i} columns": (schema.names[:i], schema.names[i:])
+            for i in range(least, n - least + 1)
+        }
+
+    def _usable_neighbors(self, n_synthetic: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Leave out the numbers of neighbors at which any two sets meet, with a note."""
+        usable = tuple(sorted({k for k in self.n_neighbors if 2 * k <= n_synthetic}))
+        if not usable:
+            raise NotApplicable(
+                f"{self.name}: needs at least {2 * min(self.n_neighbors)} synthetic rows, got {n_synthetic}."
+            )
+        return usable, tuple(
+            f"Left out k = {k}: any two sets of {k} among {n_synthetic} synthetic rows meet."
+            for k in sorted(set(self.n_neighbors) - set(usable))
+        )
+
+
+def _check_disjoint(pairs: Sequence[Pair]) -> None:
+    for pair in pairs:
+        if len(pair) != 2 or not all(pair):  # noqa: PLR2004 - a pair
+            raise ParameterError("Linkability: auxiliary must hold pairs of column sets, none of them empty.")
+        names = [name for side in pair for name in side]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ParameterError(
+                f"Linkability: the two column sets of a pair must be disjoint; both or one twice: {twice}."
+            )
+
+
+def _linked_to_itself(synthetic: Table, pair: Pair) -> float:
+    """Return how often a person whose very row is in the release would be linked at k = 1.
+
+    Rows equal on a set are equally near, and one of each side is drawn; they are linked if it is the same.
+    """
+    one, other, both = (_copies(synthetic.select(names)) for names in (*pair, pair[0] + pair[1]))
+    return float(np.sort(both / (one * other)).mean())  # sorted: the last bit must not know the file's order
+
+
+def _copies(table: Table) -> Floats:
+    """Count for every row the rows that equal it."""
+    _, numbers, counts = np.unique(table.row_hash(), return_inverse=True, return_counts=True)
+    return counts[numbers].astype(np.float64)
+
+
+def _easiest(ease: dict[str, float], n_splits: int) -> list[str]:
+    """Choose the splits linked most often; of equals those nearest to the middle, robust on both sides."""
+    names = list(ease)
+    middle = (len(names) - 1) / 2
+    order = sorted(range(len(names)), key=lambda i: (-ease[names[i]], abs(i - middle), i))
+    return [names[i] for i in sorted(order[:n_splits])]
+
+
+def _link(
+    targets: Split, pair: Pair, n_neighbors: Sequence[int], *, rng: Generator
+) -> dict[int, tuple[Guesses, Guesses]]:
+    """Link the train and control rows on a pair of column sets, for several numbers of neighbors."""
+    found: list[list[Found]] = []
+    for names in pair:
+        candidates = shuffled(targets.synthetic, rng=rng)  # anew for each: ties are broken independently
+        neighbors = Neighbors(Space.gower(targets.schema.select(names)), candidates.table.select(names))
+        nearest = [
+            neighbors.nearest(table.select(names), max(n_neighbors))
+            for table in (targets.train, targets.control)
+        ]
+        found.append([replace(item, index=candidates.rows[item.index]) for item in nearest])
+    met = [_first_meeting(one.index, other.index) for one, other in zip(*found, strict=True)]
+    apart = [_distance(pair, one, other) for one, other in zip(*found, strict=True)]
+    known = targets.select(pair[0] + pair[1])
+    rare = tie_break(-apart[1], Space.gower(known.schema), known, rng=rng)
+
+    def guesses(side: int, k: int) -> Guesses:
+        chance = np.full(len(met[side]), chance_to_meet(k, len(targets.synthetic)))
+        return Guesses(correct=met[side] <= k, naive=chance, confidence=-apart[side], rarity=rare[side])
+
+    return {k: (guesses(0, k), guesses(1, k)) for k in n_neighbors}
+
+
+def _distance(pair: Pair, one: Found, other: Found) -> Floats:
+    """Return how far the nearest rows are (n,): the sum over all columns of both sets, by their number."""
+    total = one.distance[:, 0] * len(pair[0]) + other.distance[:, 0] * len(pair[1])
+    # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie.
+    return np.round(total / (len(pair[0]) + len(pair[1])), 12)
+
+
+def _first_meeting(one: Indices, other: Indices) -> Floats:
+    """Return the least k at which the first k of a row's two lists (n, most) share a member, or infinity."""
+    met = np.full(len(one), np.inf)
+    for position in range(one.shape[1]):
+        same = one[:, position, None] == other  # (n, most), at most one in a row
+        rank = np.maximum(same.argmax(axis=1), position) + 1.0
+        met = np.where(same.any(axis=1), np.minimum(met, rank), met)
+    return met
+
+
+def chance_to_meet(n_neighbors: int, n_rows: int) -> float:
+    """Return the chance that two random sets of so many of ``n_rows`` rows share a member.
+
+    >>> round(chance_to_meet(1, 4), 6)
+    0.25
+    """
+    left = n_rows - np.arange(n_neighbors)  # rows left for each member of the second set to fall on
+    return float(-np.expm1(np.log1p(-n_neighbors / left).sum()))

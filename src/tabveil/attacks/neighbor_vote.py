@@ -1,0 +1,192 @@
+"""Attribute inference by neighbor vote: whatever is known of somebody, the nearest rows fill in the rest."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil import check
+from tabveil.attacks.configurations import Configuration, choose
+from tabveil.attacks.guessing import draw_attacked, scores, usable_levels
+from tabveil.attacks.truth import Truth
+from tabveil.attacks.votes import Votes, by_column, compare_votes, entropies, typical, vote
+from tabveil.drawing import Drawn, in_order
+from tabveil.errors import NotApplicable, ParameterError
+from tabveil.neighbors import Found, Neighbors, Space
+from tabveil.result import Labels, Result, params_of
+from tabveil.table import Floats, Indices, Split, Table
+
+LEVELS = (1.0, 0.1, 0.01)
+KNOWN_SHARE = 0.75
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighborVote:
+    """Can somebody who knows some facts about a person fill in the rest from similar synthetic rows?
+
+    Every attacked row is looked up by a random set of known columns (quasi-identifiers) among the synthetic
+    rows; its other columns are guessed by the vote of the ``n_neighbors`` nearest (Gower's distance; equally
+    near rows by lot): the most frequent label, the nearest row's among equals; the mean number, in the
+    column's decimal places; missing where most are missing. Right is what ``inference`` calls right. The
+    score is the accuracy a column, averaged with the columns' entropies as weights (numbers in 20 bins of
+    their range): columns in which all people are alike count little. ``risk = (train - control) / (1 -
+    control)``; baseline: the mode or mean of the synthetic column (paper 003, 3.8).
+
+    Sets are drawn from a pool of ``n_sets`` (one index each; a row's set depends on what it holds, so equal
+    rows share it), with three quarters of the columns unless ``n_known`` says otherwise; ``known`` gives one
+    set instead. The careful attacker
+    acts on rows with a near neighbor, of equally near ones first where the second nearest is far. Errors are
+    those of rows, each with all its guesses, not of single guesses.
+    """
+
+    known: tuple[str, ...] | None = None
+    n_neighbors: tuple[int, ...] = (1, 5)
+    n_known: int | None = None
+    n_sets: int = 20
+    tolerance: float = 0.05
+    zero_tolerance: float = 0.001
+    n_attacks: int | None = None
+
+    name: ClassVar[str] = "neighbor_vote"
+    labels: ClassVar[Labels] = Labels(pillar="attack", wp29="inference", mechanism="distance", auxiliary=True)
+
+    def __post_init__(self) -> None:
+        check.at_least("NeighborVote", "the number of n_neighbors", len(self.n_neighbors), 1)
+        check.at_least("NeighborVote", "n_neighbors", min(self.n_neighbors), 1)
+        check.at_least("NeighborVote", "n_sets", self.n_sets, 1)
+        check.at_least("NeighborVote", "tolerance", self.tolerance, 0)
+        check.at_least("NeighborVote", "zero_tolerance", self.zero_tolerance, 0)
+        if self.known is not None:
+            check.at_least("NeighborVote", "the number of known columns", len(self.known), 1)
+        for name in ("n_known", "n_attacks"):
+            if getattr(self, name) is not None:
+                check.at_least("NeighborVote", name, getattr(self, name), 1)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Look up train and control rows alike."""
+        names = tuple(sorted(split.schema.names))
+        if len(names) < 2:  # noqa: PLR2004 - something known and something to guess
+            raise NotApplicable(f"{self.name}: needs at least two columns, one to know and one to guess.")
+        split = split.select(names)
+        sets = self._sets(names, rng=rng)
+        attacked = draw_attacked(split, self.n_attacks, rng=rng)
+        votes = self._vote(split.synthetic, sets, attacked, rng=rng)
+        weights = _usable(entropies(split), votes)
+        if weights.sum() == 0:
+            raise NotApplicable(f"{self.name}: no column with more than one value was to be guessed.")
+        configurations: dict[str, Configuration] = {}
+        owner: dict[str, tuple[Votes, Votes]] = {}
+        for k, (train, control) in votes.items():
+            for level in usable_levels(len(control), LEVELS):
+                name = f"{k} neighbor{'s'[: k > 1]}{'' if level == 1 else f', {level:.1%} most confident'}"
+                configurations[name] = partial(compare_votes, train, control, weights, level)
+                owner[name] = train, control
+        choice = choose(configurations)
+        train, control = owner[choice.name]
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=choice.leading.risk,
+            attack=choice.leading.attack,
+            control=choice.leading.control,
+            baseline=choice.leading.baseline,
+            details={**choice.details, "columns": by_column(names, train, control, weights)},
+            notes=(*choice.notes, self._tried(sets, names)),
+            scores=scores(attacked, (train.at_risk(weights), control.at_risk(weights))),
+        )
+
+    def _sets(self, names: tuple[str, ...], *, rng: Generator) -> list[Indices]:
+        """Return the sets of columns that may be known, as positions."""
+        if self.known is None:
+            n_known = min(self.n_known or math.ceil(KNOWN_SHARE * len(names)), len(names) - 1)
+            return _draw_sets(len(names), n_known, self.n_sets, rng=rng)
+        check.known_names(self.name, "column", self.known, names)
+        if len(set(self.known)) == len(names):
+            raise ParameterError("NeighborVote: known must leave a column to guess.")
+        return [np.array(sorted({names.index(name) for name in self.known}))]
+
+    def _tried(self, sets: Sequence[Indices], names: tuple[str, ...]) -> str:
+        if self.known is not None:
+            return f"Tried as known: {', '.join(sorted(set(self.known)))}, as asked."
+        return f"Tried as known: {len(sets)} random sets of {len(sets[0])} of the {len(names)} columns."
+
+    def _vote(
+        self, synthetic: Table, sets: Sequence[Indices], attacked: tuple[Drawn, Drawn], *, rng: Generator
+    ) -> dict[int, tuple[Votes, Votes]]:
+        """Let the neighbors of every attacked row vote, for every number of neighbors."""
+        counts = sorted({min(k, len(synthetic)) for k in self.n_neighbors})
+        columns = len(synthetic.schema)
+        votes = {
+            k: (Votes.none(len(attacked[0]), columns), Votes.none(len(attacked[1]), columns)) for k in counts
+        }
+        salt = np.uint64(rng.integers(2**62)) * np.uint64(2) + np.uint64(1)
+        drawn = [(side.table.row_hash() * salt >> np.uint64(32)) % np.uint64(len(sets)) for side in attacked]
+        ordered = in_order(synthetic).table
+        naive = np.array([typical(c, ordered.column(c.name)) for c in ordered.schema.columns])
+        for number, known in enumerate(sets):
+            names = [synthetic.schema.names[position] for position in known]
+            candidates = ordered.take(rng.permutation(len(ordered)))
+            neighbors = Neighbors(Space.gower(synthetic.schema.select(names)), candidates.select(names))
+            for place, side in enumerate(attacked):
+                rows = np.flatnonzero(drawn[place] == number)
+                if len(rows) == 0:
+                    continue
+                asked = side.table.take(rows)
+                found = neighbors.nearest(asked.select(names), min(max(2, counts[-1]), len(candidates)))
+                looked_up = _LookedUp(rows=rows, asked=asked, candidates=candidates, known=known, found=found)
+                for k in counts:
+                    self._count(votes[k][place], looked_up, naive, k)
+        return votes
+
+    def _count(self, votes: Votes, looked_up: "_LookedUp", naive: Floats, k: int) -> None:
+        """Write down what the k nearest say about the columns not known, and whether they are right."""
+        rows, asked = looked_up.rows, looked_up.asked
+        distance = looked_up.found.distance
+        votes.distance[rows] = distance[:, 0]
+        votes.isolation[rows] = distance[:, min(1, distance.shape[1] - 1)]
+        for position in np.setdiff1d(np.arange(len(asked.schema)), looked_up.known):
+            column = asked.schema.columns[position]
+            truth = Truth.of(
+                asked.values[:, position],
+                column,
+                tolerance=self.tolerance,
+                zero_tolerance=self.zero_tolerance,
+            )
+            guess = vote(column, looked_up.candidates.values[looked_up.found.index[:, :k], position])
+            votes.guessed[rows, position] = True
+            votes.right[rows, position] = truth.met_by(guess)
+            votes.naive[rows, position] = truth.met_by(naive[position])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _LookedUp:
+    """Attacked rows of which the same columns are known, and their neighbors."""
+
+    rows: Indices  # (m,) among the attacked rows
+    asked: Table  # (m rows)
+    candidates: Table
+    known: Indices  # (n_known,) positions of columns
+    found: Found  # (m, k) among the candidates
+
+
+def _draw_sets(n_columns: int, n_known: int, n_sets: int, *, rng: Generator) -> list[Indices]:
+    """Draw different sets of columns; all there are where they are fewer."""
+    if math.comb(n_columns, n_known) <= n_sets:
+        return [np.array(found) for found in combinations(range(n_columns), n_known)]
+    found: dict[tuple[int, ...], None] = {}
+    while len(found) < n_sets:
+        found[tuple(sorted(rng.choice(n_columns, n_known, replace=False).tolist()))] = None
+    return [np.array(columns) for columns in found]
+
+
+def _usable(weights: Floats, votes: dict[int, tuple[Votes, Votes]]) -> Floats:
+    """Leave out columns about which no train row, or no control row, was asked."""
+    train, control = next(iter(votes.values()))
+    asked = train.guessed.any(axis=0) & (control.guessed.any(axis=0) | (len(control) == 0))
+    return np.where(asked, weights, 0.0)

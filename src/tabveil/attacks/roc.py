@@ -1,0 +1,192 @@
+"""How well do scores tell members from others? The exact ROC curve, its area, and one headline.
+
+All membership attacks end here: each row has a score, train rows are members, control rows are not. Given the
+release, the rows' scores are independent of each other, so the usual variances hold. The headline is the
+strongest of the area's form ``2·AUC − 1`` and of the careful attacker's levels (TPR at a low FPR against that
+FPR): the area hardly moves when one row in a hundred leaks, the far left of the curve does.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from tabveil.attacks.configurations import Choice, Compared, choose, compare_counts
+from tabveil.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, tallies
+from tabveil.errors import NotApplicable
+from tabveil.estimate import CONFIDENCE, Estimate, excess, known, wilson
+from tabveil.table import Floats, Indices, Split
+
+COIN = 0.5
+FALSE_POSITIVES = (0.001, 0.01, 0.1)  # where the curve is read
+MOST_POINTS = 200  # of the curve, in a report
+SPACING = 2.0  # two levels nearer than this factor tell the same twice
+LOWEST_LEVEL = 0.001
+HIGHEST_LEVEL = 0.5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranked:
+    """The rows of both tables ranked by their scores; equals share a rank."""
+
+    train: Indices  # (n,) higher is more like a member
+    control: Indices  # (m,)
+
+    @classmethod
+    def of(
+        cls,
+        train: Floats,
+        control: Floats,
+        tie_break: tuple[Floats, Floats] | None = None,
+        decimals: int = 12,
+    ) -> Self:
+        """Rank rows by score, then by ``tie_break``. Scores equal to ``decimals`` places are ties."""
+        scores = np.round(np.concatenate([train, control]), decimals)
+        second = np.zeros(len(scores)) if tie_break is None else np.round(np.concatenate(tie_break), decimals)
+        order = np.lexsort((second, scores))
+        new = (np.diff(scores[order]) != 0) | (np.diff(second[order]) != 0)
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.concatenate([[0], np.cumsum(new)])
+        return cls(train=ranks[: len(train)], control=ranks[len(train) :])
+
+    def curve(self) -> tuple[Floats, Floats]:
+        """Return the false and true positive rates, (k,) each, from (0, 0) to (1, 1)."""
+        size = int(max(self.train.max(), self.control.max())) + 1
+        rates = [
+            np.append(0, np.bincount(side, minlength=size)[::-1].cumsum()) / len(side)
+            for side in (self.control, self.train)
+        ]
+        return rates[0], rates[1]
+
+    def area(self, confidence: float = CONFIDENCE) -> Estimate:
+        """Return the area under the curve: does a member score higher than another row (ties half)?
+
+        The variance is DeLong's (1988), that of a row's wins against all rows of the other table, plus what
+        one more row at the worst place in each table would add, for the rows there are may all be equal. The
+        bounds are Wilson's for as many coin tosses as have this variance, which hold near 0 and 1 too.
+        """
+        wins = _wins(self.train, self.control), _wins(self.control, self.train)  # (n,), (m,)
+        area = float(wins[0].mean())
+        variance = sum(_variance_of_mean(side) + 0.25 / len(side) ** 2 for side in wins)
+        rows = 4 / sum(1 / len(side) for side in wins)
+        near = (area * rows + 2) / (rows + 4)  # never 0 or 1, where a toss would have no variance
+        tosses = max(near * (1 - near) / variance, 1.0)
+        bounds = wilson(area * tosses, tosses, confidence)
+        return Estimate(value=area, low=min(bounds.low, area), high=max(bounds.high, area), n=len(self.train))
+
+    def true_positives(self, false_positive_rate: float, confidence: float = CONFIDENCE) -> Estimate:
+        """Return the share of members found where this share of other rows is taken for members.
+
+        Read off the curve, straight between its points. The interval adds Wilson's, for the members, and the
+        error of the threshold, which control rows set: its own error times the slope of the curve.
+        """
+        false, true = self.curve()
+        last = np.append(np.diff(false) > 0, True)  # where the curve rises straight up, its upper end
+
+        def read(rate: float) -> float:
+            return float(np.interp(rate, false[last], true[last]))
+
+        value, a = read(false_positive_rate), false_positive_rate
+        bounds = wilson(value * len(self.train), len(self.train), confidence)
+        slope = (read(min(2 * a, 1.0)) - read(a / 2)) / (min(2 * a, 1.0) - a / 2)
+        z = float(ndtri((1 + confidence) / 2))
+        threshold = slope * z * math.sqrt(a * (1 - a) / len(self.control))
+        below, above = (
+            math.hypot(max(gap, 0.0), threshold) for gap in (value - bounds.low, bounds.high - value)
+        )
+        return Estimate(
+            value=value, low=max(value - below, 0.0), high=min(value + above, 1.0), n=len(self.train)
+        )
+
+    def points(self) -> list[tuple[float, float]]:
+        """Return the curve for a report: all of it, or points that lie close where rates are low."""
+        false, true = self.curve()
+        corners = np.flatnonzero(np.append(True, (np.diff(false) > 0) | (np.diff(true) > 0)))
+        if len(corners) > MOST_POINTS:
+            half = MOST_POINTS // 2
+            low = np.geomspace(1, len(corners) - 1, half).astype(np.int64)
+            even = np.linspace(0, len(corners) - 1, half).astype(np.int64)
+            corners = corners[np.unique(np.concatenate([low, even]))]
+        return [(float(a), float(b)) for a, b in zip(false[corners], true[corners], strict=True)]
+
+
+def _wins(rows: Indices, others: Indices) -> Floats:
+    """Return the share of the other rows that each row outranks, ties half."""
+    ordered = np.sort(others)
+    below, upto = (np.searchsorted(ordered, rows, side=side) for side in ("left", "right"))
+    return np.asarray((below + upto) / (2 * len(others)))
+
+
+def _variance_of_mean(wins: Floats) -> float:
+    """Return the variance of the mean, the largest possible where a single row tells nothing about it."""
+    return float(np.sort(wins).var(ddof=1)) / len(wins) if len(wins) > 1 else 0.25
+
+
+def levels(n_control: int) -> tuple[float, ...]:
+    """Choose the careful attacker's levels: 10 %, 1 % and the lowest that leaves enough control rows."""
+    lowest = max(LOWEST_LEVEL, LEAST_CONFIDENT / n_control)
+    if lowest * n_control < LEAST_CONFIDENT:  # by a rounding error
+        lowest = math.nextafter(lowest, 1.0)
+    if lowest > HIGHEST_LEVEL:
+        return ()
+    return (*(level for level in (0.1, 0.01) if level >= SPACING * lowest), lowest)
+
+
+def judge(name: str, ranked: Ranked, also: Mapping[str, Ranked] | None = None) -> Choice:
+    """Choose the headline among the area and the levels of ``ranked``, and the areas of other rankings.
+
+    The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
+    """
+    configurations = {
+        f"{key}, 2·AUC − 1": partial(_compare_area, other)
+        for key, other in {name: ranked, **(also or {})}.items()
+    } | {key: partial(_compare_rates, tally) for key, tally in _confident(name, ranked).items()}
+    chosen = choose(configurations)
+    return replace(
+        chosen,
+        details={
+            **chosen.details,
+            "auc": ranked.area(),
+            "tpr_at_fpr": {
+                f"{rate:g}": ranked.true_positives(rate) if rate * len(ranked.control) >= 1 else None
+                for rate in FALSE_POSITIVES
+            },
+            "roc": ranked.points(),
+        },
+    )
+
+
+def _compare_area(ranked: Ranked, confidence: float) -> Compared:
+    area, coin = ranked.area(confidence), known(COIN, len(ranked.control))
+    return Compared(attack=area, control=coin, baseline=coin, risk=excess(area, coin))
+
+
+def _compare_rates(tally: Tally, confidence: float) -> Compared:
+    compared = compare_counts(tally, confidence)
+    return replace(compared, baseline=compared.control)
+
+
+def _confident(name: str, ranked: Ranked) -> dict[str, Tally]:
+    """Count the rows among the most confident of each level: to be called a member is the success."""
+    train, control = (
+        Guesses(
+            correct=np.ones(len(ranks), dtype=bool),
+            naive=np.zeros(len(ranks), dtype=bool),
+            confidence=ranks.astype(np.float64),
+        )
+        for ranks in (ranked.train, ranked.control)
+    )
+    return tallies(name, train, control, levels(len(ranked.control)))
+
+
+def require_control(name: str, split: Split, n_rows: int = 1) -> None:
+    """Refuse tables without real rows that are no members: there is nobody to tell members from."""
+    if len(split.control) < n_rows:
+        raise NotApplicable(
+            f"{name}: needs at least {n_rows} control row{'s'[: n_rows > 1]} (real rows the generator never "
+            f"saw), got {len(split.control)}. Hold some back before training: tabveil split."
+        )

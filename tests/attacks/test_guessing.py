@@ -1,0 +1,195 @@
+import numpy as np
+import pytest
+from populations import population, split
+
+from tabveil.attacks.guessing import (
+    NO_CONTROL,
+    NOT_INFORMATIVE,
+    Guesses,
+    Tally,
+    draw_attacked,
+    headline,
+    nearness,
+    rarity,
+    risk_between,
+    tallies,
+    ties_matter,
+    usable_levels,
+)
+from tabveil.estimate import excess, sidak, wilson
+from tabveil.neighbors import Space
+from tabveil.table import Numeric, Schema
+
+AGE = Schema((Numeric(name="age", low=0, high=10, decimals=0),))
+
+
+def guesses(correct, confidence, naive=None, rare=None):
+    correct = np.array(correct, dtype=bool)
+    return Guesses(
+        correct=correct,
+        naive=np.zeros(len(correct), dtype=bool) if naive is None else np.array(naive),
+        confidence=np.array(confidence, dtype=float),
+        rarity=None if rare is None else np.array(rare, dtype=float),
+    )
+
+
+def test_levels_need_enough_control_guesses():
+    assert usable_levels(4) == (1.0,)
+    assert usable_levels(50) == (1.0, 0.1)
+    assert usable_levels(500) == (1.0, 0.1, 0.01)
+    assert usable_levels(5000) == (1.0, 0.1, 0.01, 0.001)
+    assert usable_levels(0) == (1.0,)
+
+
+def test_tallies_by_hand():
+    # Of ten control guesses the surest five have confidence 5 to 9; three of them are right.
+    control = guesses([0, 0, 1, 1, 1, 1, 0, 1, 0, 1], range(10))
+    train = guesses([1, 1, 1, 0], [9.5, 5, 4.9, 20], naive=[1, 0, 1, 1])
+    found = tallies("x", train, control, levels=(1.0, 0.5))
+    assert found["x"] == Tally(train=3, n_train=4, control=6, n_control=10, naive=3, n_naive=4)
+    assert found["x, 50.0% most confident"] == Tally(
+        train=2, n_train=4, control=3, n_control=10, naive=2, n_naive=4
+    )
+
+
+def test_all_guesses_tied_at_the_bar_count_unless_rarity_tells_them_apart():
+    control = guesses([1] * 10, [0.0] * 10)
+    train = guesses([1] * 10, [0.0] * 10)
+    assert tallies("x", train, control, levels=(0.5,))["x, 50.0% most confident"].train == 10
+    rare = tallies(
+        "x",
+        guesses([1] * 10, [0.0] * 10, rare=[9] * 2 + [0] * 8),
+        guesses([1] * 10, [0.0] * 10, rare=range(10)),
+        levels=(0.5,),
+    )["x, 50.0% most confident"]
+    assert (rare.train, rare.control) == (2, 5)
+
+
+def test_rarity_never_overrules_confidence():
+    control = guesses([1] * 10, range(10), rare=range(10, 0, -1))
+    train = guesses([1, 0], [9, 0], rare=[0, 99])
+    found = tallies("x", train, control, levels=(0.5,))["x, 50.0% most confident"]
+    assert (found.train, found.control) == (1, 5)
+
+
+def test_a_naive_guess_may_be_a_chance():
+    control = guesses([1] * 10, range(10))
+    train = guesses([1, 1], [9, 0], naive=[0.25, 0.5])
+    found = tallies("x", train, control, levels=(1.0, 0.5))
+    assert [tally.naive for tally in found.values()] == [0.75, 0.25]
+
+
+def test_ties_matter_only_at_a_bar():
+    mostly_apart = np.concatenate([np.zeros(800), np.arange(1.0, 201.0)])
+    assert not ties_matter(mostly_apart)  # the tie is below the best 10 %
+    assert ties_matter(np.concatenate([mostly_apart, np.full(40, 500.0)]))  # 40 share the best 1 %
+    assert not ties_matter(np.zeros(20))  # only the standard attack is left, which has no bar
+    assert not ties_matter(np.zeros(0))
+
+
+def test_the_headline_has_the_largest_lower_bound_not_the_largest_value():
+    few = Tally(train=3, n_train=5, control=1, n_control=5)
+    many = Tally(train=300, n_train=1000, control=100, n_control=1000, naive=50, n_naive=1000)
+    best = headline({"few": few, "many": many})
+    level = sidak(0.95, 2)
+    assert best.configuration == "many"
+    assert best.risk == risk_between(wilson(300, 1000, level), wilson(100, 1000, level))
+    assert best.attack == wilson(300, 1000, level)
+    assert best.baseline == wilson(50, 1000, level)
+    assert best.details["largest_point_estimate"]["configuration"] == "few"
+    assert best.details["configurations"]["few"]["naive"] is None
+    assert best.details["configurations"]["many"]["naive"] == 0.05
+    assert best.notes == ()
+
+
+def test_an_attack_no_better_than_naive_is_not_informative():
+    tally = Tally(train=50, n_train=100, control=40, n_control=100, naive=50, n_naive=100)
+    assert headline({"x": tally}).notes == (NOT_INFORMATIVE,)
+
+
+def test_without_control_there_is_a_rate_but_no_risk():
+    nobody = guesses([], [], naive=[])
+    plain = tallies("plain", guesses([1, 1, 0, 0], range(4), naive=[1, 1, 1, 0]), nobody)
+    better = tallies("better", guesses([1, 0, 0, 0], range(4), naive=[0, 0, 0, 0]), nobody)
+    assert list(plain) == ["plain"]
+    best = headline(plain | better)
+    assert best.configuration == "better"  # one of four where the naive guesser has none
+    assert best.risk is None
+    assert best.control is None
+    assert best.notes == (NO_CONTROL,)
+    assert best.details["largest_point_estimate"] is None
+
+
+def test_nearness_is_zero_where_wrong_and_falls_with_the_distance():
+    assert nearness(guesses([1, 1, 0], [0.0, -1.0, 0.0])).tolist() == [1.0, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("n_attacks", "sizes"), [(None, (30, 20)), (25, (20, 20)), (5, (5, 5)), (1000, (20, 20))]
+)
+def test_equally_many_rows_are_drawn_or_all(n_attacks, sizes):
+    tables = population("levels", (30, 20, 10))
+    train, control = draw_attacked(tables, n_attacks, rng=np.random.default_rng(0))
+    assert (len(train), len(control)) == sizes
+    assert len(set(train.rows.tolist())) == len(train)
+    np.testing.assert_array_equal(train.table.values, tables.train.values[train.rows])
+
+
+def test_drawing_without_control_leaves_train():
+    tables = population("levels", (30, 0, 10))
+    train, control = draw_attacked(tables, 7, rng=np.random.default_rng(0))
+    assert (len(train), len(control)) == (7, 0)
+
+
+def test_rarity_by_hand():
+    # Each of two control rows is compared with the other one; each train row with one of them.
+    tables = split(AGE, [[2], [2]], [[1], [5]], [[0]])
+    of_train, of_control = rarity(Space.gower(AGE), tables, rng=np.random.default_rng(0))
+    assert of_control.tolist() == [0.4, 0.4]
+    assert sorted(of_train.tolist()) == [0.1, 0.3]
+
+
+def test_one_control_row_cannot_tell_rarity():
+    tables = split(AGE, [[2], [3]], [[1]], [[0]])
+    of_train, of_control = rarity(Space.gower(AGE), tables, rng=np.random.default_rng(0))
+    assert of_train.tolist() == [0, 0]
+    assert of_control.tolist() == [0]
+
+
+def test_fresh_rows_of_train_and_control_are_equally_rare():
+    gaps = []
+    for seed in range(40):
+        tables = population("normal", (201, 301, 1), seed=seed)
+        of_train, of_control = rarity(Space.gower(tables.schema), tables, rng=np.random.default_rng(seed))
+        gaps.append(of_train.mean() - of_control.mean())
+    assert abs(np.mean(gaps)) < 3 * np.std(gaps) / np.sqrt(len(gaps))
+    assert np.std(gaps) > 0
+
+
+@pytest.mark.parametrize("rates", [(3, 1), (9, 1), (0, 0), (10, 0), (1, 8), (10, 9), (0, 9)])
+def test_a_risk_lies_within_its_interval_and_agrees_with_the_derivatives(rates):
+    attack, control = (wilson(100 * successes, 1000) for successes in rates)
+    risk, by_derivatives = risk_between(attack, control), excess(attack, control)
+    assert risk.low <= risk.value <= risk.high
+    assert risk.value == pytest.approx(by_derivatives.value)
+    assert risk.low == pytest.approx(by_derivatives.low, abs=0.04 + 0.4 * abs(risk.value))
+
+
+@pytest.mark.parametrize("rates", [((5, 5), (5, 5)), ((400, 400), (100, 100)), ((1, 10), (3, 3))])
+def test_a_control_that_never_fails_leaves_a_finite_interval_without_a_risk(rates):
+    risk = risk_between(*(wilson(*rate) for rate in rates))
+    assert -np.inf < risk.low < 0
+    assert risk.high < np.inf
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.5, 0.97, 0.995])
+@pytest.mark.parametrize("sizes", [(4000, 1000), (1000, 4000), (250, 250)])
+def test_equal_rates_raise_no_more_alarms_than_meant(rate, sizes):
+    rng = np.random.default_rng(0)
+    level = sidak(0.95, 12)  # of two-sided intervals: 0.21 % lie above zero
+    train, control = (rng.binomial(size, rate, 8000) for size in sizes)
+    alarms = [
+        risk_between(wilson(a, sizes[0], level), wilson(b, sizes[1], level)).low > 0
+        for a, b in zip(train.tolist(), control.tolist(), strict=True)
+    ]
+    assert sum(alarms) <= 34  # of 8000; 17 are meant

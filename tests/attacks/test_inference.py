@@ -1,0 +1,245 @@
+import numpy as np
+import pytest
+import test_contracts as contracts
+from populations import adult_thirds, population, risks, split
+
+from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, risk_between
+from tabveil.attacks.inference import Inference
+from tabveil.attacks.truth import Truth
+from tabveil.errors import NotApplicable, ParameterError
+from tabveil.estimate import wilson
+from tabveil.result import Result
+from tabveil.table import Categorical, Numeric, Schema
+
+AGE = Numeric(name="age", low=0, high=100, decimals=0)
+JOB = Categorical(name="job", labels=("nurse", "clerk", "judge"))
+SCHEMA = Schema((AGE, JOB))
+NURSE, CLERK, JUDGE = 0, 1, 2
+SYNTHETIC = [[20, NURSE], [40, CLERK], [60, JUDGE], [80, NURSE]]
+TRAIN = [[21, NURSE], [41, CLERK], [59, JUDGE], [79, CLERK]]  # guessed: nurse, clerk, judge, nurse
+CONTROL = [[22, CLERK], [38, CLERK], [61, NURSE], [90, JUDGE]]  # guessed: nurse, clerk, judge, nurse
+NAN = np.nan
+
+
+def ask(train, control, synthetic, schema=SCHEMA, seed=0, **params):
+    return Inference(**params)(split(schema, train, control, synthetic), rng=np.random.default_rng(seed))
+
+
+def test_by_hand():
+    result = ask(TRAIN, CONTROL, SYNTHETIC, secrets=("job",))
+    only = result.details["configurations"]["job"]
+    assert (only["successes_train"], only["successes_control"]) == (3, 1)
+    assert result.risk == risk_between(wilson(3, 4), wilson(1, 4))
+    assert only["naive"] == pytest.approx((1 / 2 + 1 / 4 + 1 / 4 + 1 / 4) / 4)  # half of synthetic are nurses
+    train, control = result.scores
+    assert train.table == "train"
+    assert dict(zip(train.rows, train.values, strict=True)) == pytest.approx(
+        {0: 1 / 1.01, 1: 1 / 1.01, 2: 1 / 1.01, 3: 0}
+    )
+    assert dict(zip(control.rows, control.values, strict=True)) == pytest.approx(
+        {0: 0, 1: 1 / 1.02, 2: 0, 3: 0}
+    )
+
+
+def test_every_column_is_the_secret_once():
+    result = ask(TRAIN, CONTROL, SYNTHETIC)
+    assert list(result.details["secrets"]) == ["age", "job"]
+    assert set(result.details["configurations"]) == {"age", "job"}
+    assert result.details["secrets"][result.details["configuration"]]["risk"] == result.risk
+
+
+@pytest.mark.parametrize(
+    ("truth", "guess", "right"),
+    [
+        (100, 105, True),
+        (100, 106, False),
+        (100, 95, True),
+        (500, -100, False),  # a signed error would pass
+        (-100, -105, True),
+        (-100, 100, False),
+        (0.3, 0.315, True),  # 0.315 - 0.3 is more than 0.05 * 0.3 in floating point
+        (0, 1, True),  # 0.001 of a range of 1000
+        (0, 1.1, False),
+        (0, -1, True),
+        (1, 1.1, False),
+        (NAN, NAN, True),
+        (NAN, 0, False),
+        (0, NAN, False),
+    ],
+)
+def test_numbers_must_be_near(truth, guess, right):
+    column = Numeric(name="x", low=-500, high=500)
+    accepted = Truth.of(np.array([truth], dtype=float), column, tolerance=0.05, zero_tolerance=0.001)
+    assert accepted.met_by(np.array([guess], dtype=float)).tolist() == [right]
+    assert accepted.chance(np.array([guess, 77777.0, NAN, 77777.0])).tolist() == [
+        (0.25 if not np.isnan(truth) else 0.5) if right else 0.25 * np.isnan(truth)
+    ]
+
+
+def test_categories_must_be_equal():
+    column = Categorical(name="c", labels=tuple(map(str, range(50))))
+    accepted = Truth.of(np.array([40.0, NAN]), column, tolerance=1, zero_tolerance=1)
+    assert accepted.met_by(np.array([41.0, NAN])).tolist() == [False, True]
+
+
+def test_the_chance_is_the_share_of_guesses_that_would_be_right():
+    rng = np.random.default_rng(0)
+    cells = np.where(rng.random(60) < 0.2, NAN, rng.integers(-3, 9, 60)).astype(float)
+    pool = np.where(rng.random(40) < 0.3, NAN, rng.integers(-3, 9, 40)).astype(float)
+    accepted = Truth.of(cells, Numeric(name="x", low=-3, high=9), tolerance=0.3, zero_tolerance=0.1)
+    expected = [accepted.met_by(np.full(60, guess)) for guess in pool]
+    np.testing.assert_allclose(accepted.chance(pool), np.mean(expected, axis=0), atol=1e-15)
+
+
+def test_the_nearest_row_is_found_among_missing_values():
+    schema = Schema((AGE, Numeric(name="pay", low=0, high=100), JOB))
+    synthetic = [[NAN, 50, NURSE], [30, 50, CLERK]]
+    result = ask(
+        [[NAN, 50, NURSE], [31, 50, CLERK]],
+        [[NAN, 50, CLERK], [30, NAN, JUDGE]],
+        synthetic,
+        schema,
+        secrets=("job",),
+    )
+    only = result.details["configurations"]["job"]
+    assert (only["successes_train"], only["successes_control"]) == (2, 0)
+
+
+def test_ties_are_broken_at_random():
+    synthetic = [[50, NURSE], [50, CLERK]]
+    found = [
+        ask([[50, NURSE]], [[50, JUDGE]], synthetic, secrets=("job",), seed=seed).details["configurations"][
+            "job"
+        ]["successes_train"]
+        for seed in range(200)
+    ]
+    assert 70 <= sum(found) <= 130
+
+
+def test_only_the_known_columns_are_used():
+    schema = Schema((AGE, Numeric(name="code", low=0, high=100, decimals=0), JOB))
+    synthetic = [[20, 90, NURSE], [90, 20, CLERK]]
+    train, control = [[20, 20, NURSE]], [[20, 20, JUDGE]]
+    by_age = ask(train, control, synthetic, schema, secrets=("job",), known=("age", "job"))
+    by_code = ask(train, control, synthetic, schema, secrets=("job",), known=("code",))
+    assert by_age.details["configurations"]["job"]["successes_train"] == 1
+    assert by_code.details["configurations"]["job"]["successes_train"] == 0
+
+
+def test_constant_secrets_are_left_out_and_named():
+    rows = [[20, NURSE], [40, NURSE]]
+    result = ask(rows, rows, SYNTHETIC)
+    assert list(result.details["secrets"]) == ["age"]
+    assert result.notes[-1] == "Not attacked, being constant in the real or the synthetic rows: job."
+    with pytest.raises(NotApplicable, match="nothing to infer"):
+        ask([[NAN, NURSE]], [[NAN, NURSE]], SYNTHETIC)
+
+
+def test_without_control_there_is_a_rate_but_no_risk():
+    result = ask(TRAIN, [], SYNTHETIC)
+    assert result.risk is None
+    assert result.control is None
+    assert result.attack is not None
+    assert result.baseline is not None
+    assert result.notes[0] == NO_CONTROL
+    assert [scores.table for scores in result.scores] == ["train"]
+    assert isinstance(Result.from_json(result.to_json()), Result)
+
+
+def test_one_row_each():
+    assert ask([[20, NURSE]], [[40, CLERK]], [[20, NURSE], [30, JUDGE]]).risk.n == 1
+
+
+def test_an_attack_that_only_knows_the_marginal_is_not_informative():
+    rng = np.random.default_rng(0)
+    train, control, synthetic = (
+        np.column_stack([rng.integers(0, 100, 400), rng.integers(0, 3, 400)]) for _ in range(3)
+    )
+    notes = [ask(train, control, synthetic, secrets=("job",), seed=seed).notes for seed in range(10)]
+    assert (NOT_INFORMATIVE,) in notes
+
+
+def test_n_attacks_draws_equally_many():
+    result = ask(TRAIN, CONTROL[:3], SYNTHETIC, n_attacks=2)
+    assert [len(scores.rows) for scores in result.scores] == [2, 2]
+    assert result.risk.n == 2
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"tolerance": -1}, "tolerance must be >= 0"),
+        ({"zero_tolerance": -1}, "zero_tolerance must be >= 0"),
+        ({"n_attacks": 0}, "n_attacks must be >= 1"),
+        ({"secrets": ()}, "secrets must name at least one column"),
+        ({"known": ("age", "age")}, "none twice"),
+    ],
+)
+def test_wrong_parameters(params, message):
+    with pytest.raises(ParameterError, match=message):
+        Inference(**params)
+
+
+def test_wrong_columns():
+    with pytest.raises(ParameterError, match="Did you mean 'job'"):
+        ask(TRAIN, CONTROL, SYNTHETIC, secrets=("jo",))
+    with pytest.raises(ParameterError, match="nothing is known that 'job'"):
+        ask(TRAIN, CONTROL, SYNTHETIC, secrets=("job",), known=("job",))
+    with pytest.raises(NotApplicable, match="at least two columns"):
+        ask([[1]], [[2]], [[3]], Schema((AGE,)))
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        contracts.test_names_labels_and_defaults,
+        contracts.test_same_seed_same_answer,
+        contracts.test_threads_do_not_matter,
+        contracts.test_row_and_column_order_do_not_matter,
+        contracts.test_order_does_not_matter_on_any_tables,
+        contracts.test_any_tables_have_an_answer_or_a_reason,
+        contracts.test_inputs_and_the_global_generator_stay_untouched,
+        contracts.test_json_round_trip,
+        contracts.test_params_appear_in_the_result,
+        contracts.test_a_copy_is_riskier_than_fresh_rows,
+        contracts.test_without_control_there_is_a_note_or_a_reason,
+    ],
+    ids=lambda promise: promise.__name__,
+)
+def test_it_keeps_the_promises_of_every_metric(promise):
+    promise(kind=Inference)
+
+
+@pytest.mark.parametrize("sizes", [(250, 250, 250), (450, 150, 250), (150, 450, 300)])
+@pytest.mark.parametrize("kind", ["normal", "levels", "mixed"])
+def test_fresh_rows_cover_zero(kind, sizes):
+    found = risks(Inference(), kind, sizes, seeds=40)
+    assert np.mean((found[:, 1] <= 0) & (found[:, 2] >= 0)) >= 0.9
+    assert np.sum(found[:, 1] > 0) <= 4  # of 40, one is meant; of 250 others, at most 7 in any cell
+
+
+@pytest.mark.parametrize(("kind", "least"), [("normal", 1.0), ("levels", 0.3), ("mixed", 1.0)])
+def test_a_leak_of_a_fifth_is_found(kind, least):
+    found = risks(Inference(), kind, (250, 250, 250), leak=0.2, seeds=20)
+    assert np.mean(found[:, 1] > 0) >= least
+
+
+@pytest.mark.parametrize("kind", ["normal", "mixed"])
+def test_a_copy_of_train_is_the_worst_case(kind):
+    fresh = population(kind, (1500, 1500, 1))
+    result = ask(fresh.train.values, fresh.control.values, fresh.train.values, fresh.schema)
+    assert result.risk.value >= 0.95
+
+
+def test_adult_thirds_meet_the_anchors():
+    schema, (train, control, release) = adult_thirds()
+    fresh = ask(train, control, release, schema, secrets=("income",))
+    counts = fresh.details["configurations"]["income"]
+    assert abs(counts["successes_train"] - 12908) <= 12  # ties by lot here, by lowest index in the anchor
+    assert abs(counts["successes_control"] - 12939) <= 12
+    assert fresh.risk.low < 0 < fresh.risk.high
+    leaked = np.concatenate([train[:3256], release[3256:]])
+    found = ask(train, control, leaked, schema, secrets=("income",))
+    assert found.details["configurations"]["income"]["risk"].value == pytest.approx(0.178, abs=0.02)
+    assert found.risk.value == pytest.approx(0.2, abs=0.01)  # the careful attacker sees the whole leak
+    assert ask(train, control, train, schema).risk.value >= 0.95

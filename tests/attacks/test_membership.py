@@ -1,0 +1,267 @@
+import numpy as np
+import pytest
+import test_contracts as contracts
+from hypothesis import given
+from populations import SCHEMAS, population, risks, split
+from scipy.stats import mannwhitneyu
+from sklearn.metrics import roc_auc_score, roc_curve
+from strategies import splits
+
+from tabveil.attacks.membership import PROPORTIONS, THRESHOLDS, MembershipDistance, grade, simulate
+from tabveil.attacks.roc import Ranked, judge, levels
+from tabveil.errors import NotApplicable, ParameterError
+from tabveil.rng import stream
+from tabveil.table import Numeric, Schema, Split
+
+LINE = Schema((Numeric(name="x", low=0, high=100, decimals=0),))
+
+
+def ask(tables, **settings):
+    return MembershipDistance(**settings)(tables, rng=stream(0, "membership_distance"))
+
+
+# The curve ------------------------------------------------------------------------------------------------
+
+
+def test_an_area_by_hand_with_ties():
+    ranked = Ranked.of(np.array([3.0, 2.0, 2.0, 1.0]), np.array([2.0, 1.0, 1.0, 0.0]))
+    # 3 beats all four; each 2 ties one and beats three; 1 ties two and beats one.
+    assert ranked.area().value == (4 + 3.5 + 3.5 + 2) / 16
+    false, true = ranked.curve()
+    assert false.tolist() == [0, 0, 0.25, 0.75, 1]
+    assert true.tolist() == [0, 0.25, 0.75, 1, 1]
+    assert ranked.true_positives(0.25).value == 0.75
+    assert ranked.true_positives(0.5).value == 0.875  # halfway between two points of the curve
+    assert ranked.points() == [(0, 0), (0, 0.25), (0.25, 0.75), (0.75, 1), (1, 1)]
+
+
+@pytest.mark.parametrize("grid", [3, 20, 10**6])
+def test_area_and_curve_are_those_of_the_textbook(grid):
+    rng = np.random.default_rng(grid)
+    train, control = rng.integers(0, grid, 300) * 1.1, rng.integers(0, grid, 170) * 1.0
+    ranked, member = Ranked.of(train, control), np.repeat([1, 0], [300, 170])
+    scores = np.concatenate([train, control])
+    assert ranked.area().value == pytest.approx(roc_auc_score(member, scores), abs=1e-12)
+    assert ranked.area().value == pytest.approx(mannwhitneyu(train, control).statistic / (300 * 170))
+    false, true, _ = roc_curve(member, scores, drop_intermediate=False)
+    np.testing.assert_allclose(np.column_stack(ranked.curve()), np.column_stack([false, true]), atol=1e-12)
+
+
+def test_ties_are_broken_by_the_second_score():
+    train, control = np.array([1.0, 1.0]), np.array([1.0, 1.0])
+    assert Ranked.of(train, control).area().value == 0.5
+    assert Ranked.of(train, control, (np.array([2.0, 1.0]), np.array([0.0, 0.0]))).area().value == 1
+
+
+def test_what_rounding_separates_is_a_tie():
+    assert Ranked.of(np.array([0.1 + 0.2]), np.array([0.3])).area().value == 0.5
+
+
+def normal(rng, n, m):
+    return rng.normal(size=n), rng.normal(size=m)
+
+
+def shifted(rng, n, m):
+    return rng.normal(size=n) + 2**0.5, rng.normal(size=m)
+
+
+def mostly_tied(rng, n, m):
+    return tuple(np.where(rng.random(size) < 0.8, 0.0, rng.normal(size=size)) for size in (n, m))
+
+
+def leaked(rng, n, m):
+    return np.where(rng.random(n) < 0.2, 9.0, rng.normal(size=n)), rng.normal(size=m)
+
+
+def copied(rng, n, m):
+    return np.zeros(n), np.where(rng.random(m) < 0.1, 0.0, -rng.random(m))
+
+
+@pytest.mark.parametrize("sizes", [(250, 250), (200, 60), (20, 20)])
+@pytest.mark.parametrize(
+    ("scores", "truth"),
+    [(normal, 0.5), (shifted, 0.8413447), (mostly_tied, 0.5), (leaked, 0.6), (copied, 0.95)],
+)
+def test_the_interval_of_the_area_covers_the_truth(scores, truth, sizes):
+    rng = np.random.default_rng(5)
+    found = [Ranked.of(*scores(rng, *sizes)).area() for _ in range(300)]
+    assert np.mean([area.low <= truth <= area.high for area in found]) >= 0.915  # 2.8 deviations below 95 %
+    if sizes == (250, 250):  # and not by being endless
+        spread = np.std([area.value for area in found])
+        assert np.mean([area.high - area.low for area in found]) < 1.15 * 2 * 1.96 * spread
+
+
+def test_the_interval_of_a_true_positive_rate_covers_the_truth():
+    rng = np.random.default_rng(6)
+    for rate in (0.01, 0.1):
+        truth = 0.2 + 0.8 * rate
+        found = [Ranked.of(*leaked(rng, 400, 400)).true_positives(rate) for _ in range(300)]
+        assert np.mean([item.low <= truth <= item.high for item in found]) >= 0.915
+
+
+def test_intervals_stay_sane_at_the_ends():
+    for n in (1, 2, 5, 500):
+        perfect = Ranked.of(np.ones(n), np.zeros(n)).area()
+        assert perfect.value == 1
+        assert 1 - 4 / n < perfect.low < 1
+        worst = Ranked.of(np.zeros(n), np.ones(n)).area()
+        assert (worst.value, worst.low) == (0, pytest.approx(0, abs=1e-12))
+        equal = Ranked.of(np.ones(n), np.ones(n)).area()
+        assert equal.low < equal.value == 0.5 < equal.high
+
+
+@pytest.mark.parametrize(
+    ("n_control", "expected"),
+    [(4, ()), (20, (0.25,)), (100, (0.1, 0.05)), (4000, (0.1, 0.01, 0.00125)), (10**5, (0.1, 0.01, 0.001))],
+)
+def test_levels_leave_five_control_rows(n_control, expected):
+    assert levels(n_control) == pytest.approx(expected)
+
+
+def test_every_configuration_counts_for_the_correction():
+    rng = np.random.default_rng(7)
+    choice = judge("a", Ranked.of(*normal(rng, 4000, 4000)), {"b": Ranked.of(*normal(rng, 400, 400))})
+    assert len(choice.details["configurations"]) == 5
+    assert choice.details["confidence_of_each"] == pytest.approx(0.95 ** (1 / 5))
+    assert choice.leading.risk.low == max(
+        item["risk"].low for item in choice.details["configurations"].values()
+    )
+
+
+def test_a_small_leak_moves_the_far_left_of_the_curve():
+    rng = np.random.default_rng(8)
+    train, control = normal(rng, 4000, 4000)
+    train[:40] = 9
+    choice = judge("a", Ranked.of(train, control))
+    assert choice.name == "a, 0.1% most confident"
+    assert choice.leading.risk.low > 0
+    assert choice.details["configurations"]["a, 2·AUC − 1"]["risk"].low < 0
+    assert len(choice.details["roc"]) <= 200
+
+
+# The attack -----------------------------------------------------------------------------------------------
+
+
+def test_four_people_by_hand():
+    # Distances to the nearest of 10 and 50: train 0, 0, 10, 40; control 1, 5, 20, 50 (in hundredths).
+    found = ask(split(LINE, [[10], [50], [60], [90]], [[11], [45], [70], [100]], [[10], [50]]))
+    # Wins of train over control: 4, 4, 2 (over 20 and 50), 1.
+    assert found.details["auc"].value == 11 / 16
+    assert found.risk.value == pytest.approx(2 * 11 / 16 - 1)
+    assert (found.attack.value, found.control.value, found.baseline.value) == (11 / 16, 0.5, 0.5)
+    scores = {item.table: dict(zip(item.rows, item.values, strict=True)) for item in found.scores}
+    assert scores["train"] == pytest.approx({0: 0, 1: 0, 2: -0.1, 3: -0.4})
+    assert scores["control"] == pytest.approx({0: -0.01, 1: -0.05, 2: -0.2, 3: -0.5})
+
+
+def test_a_copy_is_seen_and_graded_poor():
+    fresh = population("mixed", (1000, 1000, 1000), seed=1)
+    copy = ask(split(fresh.schema, fresh.train.values, fresh.control.values, fresh.train.values))
+    assert copy.risk.value > 0.8
+    assert copy.details["auc"].value > 0.9
+    assert copy.details["simulation"]["grade"] == "Poor"
+    clean = ask(fresh)
+    assert clean.risk.low < 0 < clean.risk.high
+    assert clean.details["simulation"]["grade"] in {"Excellent", "Very Good"}
+
+
+def test_rarity_orders_matches_that_tie():
+    # Many common people match the release by chance; the leaked ones are unusual.
+    rng = np.random.default_rng(2)
+    schema = SCHEMAS["levels"]
+    people = [np.minimum(rng.geometric(0.75, (1500, 4)) - 1, 5).astype(float) for _ in range(3)]
+    people[0][:25] = rng.integers(3, 6, (25, 4))
+    people[2][:25] = people[0][:25]
+    found = ask(split(schema, *people))
+    assert found.details["ties_broken_by_rarity"]
+    assert found.risk.low > 0
+
+
+def test_fresh_rows_cover_zero_and_leaks_do_not():
+    for kind in ("normal", "levels", "mixed"):
+        for sizes in ((250, 250, 250), (450, 150, 250)):
+            found = risks(MembershipDistance(), kind, sizes, seeds=40)
+            assert np.mean((found[:, 1] <= 0) & (found[:, 2] >= 0)) >= 0.9
+    found = risks(MembershipDistance(), "mixed", (400, 400, 400), leak=0.1, seeds=20)
+    assert np.mean(found[:, 1] > 0) >= 0.9
+    assert 0.04 < found[:, 0].mean() < 0.16
+
+
+def test_a_sample_has_equal_counts():
+    found = ask(population("mixed", (90, 60, 80), seed=3), n_attacks=70)
+    assert [len(item.rows) for item in found.scores] == [60, 60]
+
+
+def test_control_is_needed():
+    alone = split(LINE, [[10]], [], [[10]])
+    with pytest.raises(NotApplicable, match="control"):
+        ask(alone)
+    one = ask(split(LINE, [[10]], [[90]], [[10]]))
+    assert one.risk.value == 1
+    assert one.risk.low < 0
+    with pytest.raises(ParameterError, match="n_attacks"):
+        MembershipDistance(n_attacks=0)
+
+
+def test_the_simulation_by_hand():
+    # The threshold takes the nearest control row only: every train row but one is that near.
+    found = simulate(np.array([0.0, 0.0, 0.0, 9.0]), np.array([1.0, 2.0, 3.0, 4.0]))
+    assert len(found["attacks"]) == len(THRESHOLDS) * len(PROPORTIONS)
+    even = next(item for item in found["attacks"] if item["members"] == 0.5)
+    assert even["threshold"] == 1
+    assert even["precision"] == pytest.approx(0.75 / (0.75 + 0.25))
+    assert even["accuracy"] == pytest.approx((0.75 + 0.75) / 2)
+    coin = simulate(np.arange(1000.0), np.arange(1000.0))
+    assert coin["precision"] == pytest.approx(0.5)
+    assert coin["accuracy"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("precision", "accuracy", "word"),
+    [
+        (0.49, 0.49, "Excellent"),
+        (0.5, 0.5, "Very Good"),
+        (0.3, 0.6, "Very Good"),
+        (0.65, 0.65, "Good"),
+        (0.75, 0.75, "Moderate"),
+        (0.95, 0.79, "Moderate"),
+        (0.8, 0.8, "Poor"),
+    ],
+)
+def test_grades(precision, accuracy, word):
+    assert grade(precision, accuracy) == word
+
+
+# The contract ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        contracts.test_names_labels_and_defaults,
+        contracts.test_same_seed_same_answer,
+        contracts.test_threads_do_not_matter,
+        contracts.test_row_and_column_order_do_not_matter,
+        contracts.test_inputs_and_the_global_generator_stay_untouched,
+        contracts.test_json_round_trip,
+        contracts.test_params_appear_in_the_result,
+        contracts.test_a_copy_is_riskier_than_fresh_rows,
+        contracts.test_without_control_there_is_a_note_or_a_reason,
+    ],
+)
+def test_the_contract_holds(promise):
+    promise(MembershipDistance)
+
+
+@given(tables=splits(max_rows=25))
+@contracts.on_tables
+def test_any_tables_have_an_answer_or_a_reason(tables):
+    found = contracts.answer(MembershipDistance(), tables)
+    moved = contracts.shuffled(tables, seed=2)[0]
+    assert contracts.as_text(found) == contracts.as_text(contracts.answer(MembershipDistance(), moved))
+    assert isinstance(tables, Split)
+    if isinstance(found, str):
+        assert "control" in found
+        return
+    for estimate in contracts.estimates(found):
+        assert estimate.low <= estimate.value <= estimate.high

@@ -1,0 +1,241 @@
+import numpy as np
+import pytest
+from populations import adult_thirds, population, risks, split
+
+from tabveil.attacks.singling_out import SinglingOut
+from tabveil.errors import NotApplicable, ParameterError
+from tabveil.estimate import wilson
+from tabveil.rng import stream
+from tabveil.table import Categorical, Numeric, Schema
+
+NAN = np.nan
+SCHEMA = Schema((Numeric(name="x", low=0, high=99), Categorical(name="c", labels=("a", "b"))))
+UNIVARIATE = SinglingOut(n_columns=(), widths=())
+HALF_LINES = SinglingOut(widths=())
+WINDOWS = SinglingOut(n_columns=(), widths=(0.2,))
+EQUAL, SMALL_CONTROL, LARGE_CONTROL = (250, 250, 250), (450, 150, 250), (150, 450, 300)
+
+
+def ask(metric, tables):
+    return metric(tables, rng=stream(0, metric.name))
+
+
+def by_hand(metric, configuration, train, control, synthetic):
+    """Return guesses, successes on train and on control of one configuration."""
+    found = ask(metric, split(SCHEMA, train, control, synthetic)).details["configurations"][configuration]
+    return found["guesses"], found["successes_train"], found["successes_control"]
+
+
+def copied(tables):
+    return split(tables.schema, tables.train.values, tables.control.values, tables.train.values)
+
+
+def test_univariate_by_hand():
+    train = [[1, 0], [3, 0], [8, 1], [9, 1]]
+    control = [[2, 0], [3, 0], [5, 1], [8, 0]]
+    synthetic = [[1, 0], [2, 0], [2, 1], [7, 1]]
+    # Guesses: x = 1, x <= 1, x = 7, x >= 7. The first two hold for a train row, the last for a control row.
+    assert by_hand(UNIVARIATE, "univariate", train, control, synthetic) == (4, 2, 1)
+    result = ask(UNIVARIATE, split(SCHEMA, train, control, synthetic))
+    worth = result.details["configurations"]["univariate"]["independent_guesses"]
+    assert 1 <= worth <= 4  # x = 1 and x <= 1 stand or fall together
+    assert result.attack == wilson(worth / 2, worth)
+    assert result.control == wilson(worth / 4, worth)
+
+
+def test_half_lines_by_hand():
+    # The median of x is 5. "x <= 5 and a" holds for two synthetic rows, so two guesses are left:
+    # "x <= 1 and a" and "x >= 9 and b".
+    synthetic = [[1, 0], [5, 0], [9, 1]]
+    train = [[0, 0], [9, 1], [10, 1], [NAN, 0]]
+    control = [[1, 1], [12, 1], [7, 0], [NAN, 1]]
+    assert by_hand(HALF_LINES, "2 columns", train, control, synthetic) == (2, 1, 1)
+
+
+def test_windows_by_hand():
+    # Five values: one to each side. "10 <= x <= 20 and a" and so on; 30 and 40 share their windows.
+    synthetic = [[10, 0], [20, 1], [30, 0], [40, 0], [50, 1]]
+    train = [[12, 0], [15, 0], [45, 1], [35, 0], [99, 1]]
+    control = [[18, 0], [25, 1], [45, 1], [50, 1], [0, 0]]
+    assert by_hand(WINDOWS, "window 0.2, all columns", train, control, synthetic) == (3, 1, 2)
+
+
+def test_missing_is_a_value_of_its_own():
+    synthetic = [[NAN, 0], [2, 0], [2, 0], [4, 1], [4, 1]]
+    train = [[NAN, 1], [1, 0], [2, 0], [2, 1], [2, 1]]
+    control = [[NAN, 1], [NAN, 0], [2, 0], [2, 1], [2, 1]]
+    assert by_hand(UNIVARIATE, "univariate", train, control, synthetic) == (1, 1, 0)
+    assert by_hand(HALF_LINES, "2 columns", train, control, synthetic) == (1, 0, 1)
+
+
+def test_equal_people_are_not_singled_out():
+    train = [[1, 0], [1, 0], [5, 1], [7, 0]]
+    control = [[1, 0], [2, 0], [3, 0], [3, 1]]
+    synthetic = [[1, 0], [3, 0], [3, 0], [3, 0]]
+    assert by_hand(WINDOWS, "window 0.2, all columns", train, control, synthetic)[1:] == (0, 1)
+    dropping = SinglingOut(n_columns=(), widths=(0.2,), deduplicate=True)
+    assert by_hand(dropping, "window 0.2, all columns", train, control, synthetic) == (2, 1, 2)
+    scores = ask(dropping, split(SCHEMA, train, control, synthetic)).scores[0]
+    assert scores.rows.shape == (3,)
+
+
+def test_nothing_to_guess_is_a_reason():
+    same = [[1, 0]] * 4
+    with pytest.raises(NotApplicable, match="no predicate holds for exactly one synthetic row"):
+        ask(SinglingOut(), split(SCHEMA, same, same, same))
+
+
+def test_one_row_of_each():
+    result = ask(SinglingOut(), split(SCHEMA, [[1, 0]], [[2, 1]], [[1, 0]]))
+    assert result.risk.value > 0
+    assert result.risk.low < 0
+
+
+def test_low_cardinality_says_how_many_guesses_it_found():
+    rng = np.random.default_rng(0)
+    schema = Schema(tuple(Categorical(name=str(i), labels=("a", "b")) for i in range(8)))
+    tables = split(schema, *(rng.integers(0, 2, (600, 8)) for _ in range(3)))
+    configurations = ask(SinglingOut(), tables).details["configurations"]
+    assert configurations["3 columns"] == {
+        **dict.fromkeys(("risk", "attack", "control", "naive")),
+        **dict.fromkeys(("guesses", "independent_guesses", "successes_train", "successes_control"), 0),
+    }
+    assert 0 < configurations["8 columns"]["guesses"] < 200
+    # Without numbers all widths are one.
+    assert [name for name in configurations if "window" in name] == ["window 0.005, all columns"]
+
+
+def test_dates_are_numbers():
+    day = 86_400e6  # in microseconds
+    schema = Schema((Numeric(name="born", low=-4e15, high=2e15), Numeric(name="seen", low=1e15, high=2e15)))
+    rng = np.random.default_rng(0)
+
+    def people():
+        return (
+            np.round(np.column_stack([rng.integers(-40000, 20000, 300), rng.integers(12000, 23000, 300)]))
+            * day
+        )
+
+    fresh = split(schema, people(), people(), people())
+    assert ask(SinglingOut(), fresh).risk.low < 0
+    assert ask(SinglingOut(), copied(fresh)).risk.value > 0.95
+
+
+@pytest.mark.parametrize("sizes", [(600, 600), (600, 200), (200, 600), (2000, 100)])
+@pytest.mark.parametrize("kind", ["normal", "mixed"])
+def test_a_copy_is_one_at_any_sizes(kind, sizes):
+    risk = ask(SinglingOut(), copied(population(kind, (*sizes, 10)))).risk
+    assert risk.value > 0.95
+    assert risk.low > 0.5
+
+
+def test_a_copy_of_discrete_rows():
+    tables = population("levels", (2000, 2000, 10))
+    assert ask(SinglingOut(), copied(tables)).risk.value > 0.95
+
+
+def test_a_leak_is_measured_at_its_size_whatever_the_control():
+    for sizes in ((600, 600, 600), (600, 200, 600), (300, 900, 600)):
+        found = risks(SinglingOut(n_columns=()), "normal", sizes, leak=0.3, seeds=20)
+        assert found[:, 0].mean() == pytest.approx(0.3, abs=0.04)
+
+
+@pytest.mark.parametrize("sizes", [EQUAL, SMALL_CONTROL, LARGE_CONTROL], ids=["equal", "small", "large"])
+@pytest.mark.parametrize("kind", ["normal", "levels", "mixed"])
+def test_fresh_rows_cover_zero(kind, sizes):
+    # In 500 draws of each, every configuration alone covered zero in at least 93 %, the headline in 98 %.
+    found = risks(SinglingOut(), kind, sizes, seeds=60)
+    assert np.mean((found[:, 1] <= 0) & (found[:, 2] >= 0)) >= 0.93
+    assert abs(found[:, 0].mean()) < 0.04
+
+
+@pytest.mark.parametrize("kind", ["normal", "levels", "mixed"])
+def test_no_configuration_is_biased_where_control_is_a_third(kind):
+    sums = {}
+    for seed in range(40):
+        result = ask(SinglingOut(), population(kind, (450, 150, 250), seed=seed))
+        for name, entry in result.details["configurations"].items():
+            if entry["risk"] is not None:
+                sums.setdefault(name, []).append((entry["risk"].value, entry["risk"].low <= 0))
+    for found in sums.values():
+        values, covered = np.array(found).T
+        if len(found) == 40:  # others have hardly any room
+            assert abs(values.mean()) < 3.5 * values.std() / np.sqrt(40) + 1e-3
+            assert covered.mean() >= 0.95
+
+
+@pytest.mark.parametrize(("kind", "power"), [("normal", 0.95), ("levels", 0.6), ("mixed", 0.95)])
+def test_a_leak_of_a_fifth_is_found(kind, power):
+    found = risks(SinglingOut(), kind, EQUAL, leak=0.2, seeds=30)
+    assert np.mean(found[:, 1] > 0) >= power
+    assert 0.1 < found[:, 0].mean() < 0.3
+
+
+def test_every_configuration_is_in_the_details():
+    schema, (train, control, release) = adult_thirds()
+    tables = split(schema, train[:800], control[:800], release[:800])
+    details = ask(SinglingOut(), tables).details
+    expected = ["univariate", *(f"{n} columns" for n in range(3, 13))]
+    for width in (0.005, 0.02, 0.1):
+        expected += [f"window {width}, {where}" for where in ("8 columns", "12 columns", "all columns")]
+    assert list(details["configurations"]) == expected
+    for name, entry in details["configurations"].items():
+        assert 0 < entry["guesses"] <= (800 if "window" in name else 2000)
+
+
+def test_adult():
+    schema, (train, control, release) = adult_thirds()
+    assert ask(SinglingOut(), split(schema, train, control, release)).risk.low <= 0
+    leak = np.concatenate([train[:163], release[163:]])  # 1 %
+    risk = ask(SinglingOut(), split(schema, train, control, leak)).risk
+    assert 0 < risk.low < 0.01 < risk.high
+    leak = np.concatenate([train[:3256], release[3256:]])  # 20 %; Anonymeter finds 0.157 and 0.100
+    few = SinglingOut(n_columns=(4,), widths=())
+    entries = ask(few, split(schema, train, control, leak)).details["configurations"]
+    assert entries["univariate"]["risk"].value == pytest.approx(0.157, abs=0.04)
+    assert entries["4 columns"]["risk"].value == pytest.approx(0.1, abs=0.04)
+    assert ask(few, split(schema, train, control, train)).risk.low > 0.99
+
+
+def test_a_small_control_of_adult_raises_no_alarm():
+    schema, (train, control, release) = adult_thirds()
+    risk = ask(SinglingOut(), split(schema, train, control[:5400], release)).risk
+    assert risk.low <= 0 <= risk.high
+    assert risk.high < 0.05
+
+
+def test_leaked_people_score_higher():
+    tables = population("mixed", (300, 300, 300), seed=3)
+    values = tables.synthetic.values.copy()
+    values[:60] = tables.train.values[:60]
+    result = ask(SinglingOut(), split(tables.schema, tables.train.values, tables.control.values, values))
+    train, control = result.scores
+    assert (train.table, control.table) == ("train", "control")
+    score = np.empty(300)
+    score[train.rows] = train.values
+    assert score[:60].mean() > 3 * score[60:].mean()
+    assert score[60:].mean() == pytest.approx(control.values.mean(), rel=0.5)
+
+
+def test_without_control_there_is_no_risk():
+    tables = population("mixed", (200, 0, 200), leak=0.5)
+    result = ask(SinglingOut(), tables)
+    assert result.risk is result.control is None
+    assert result.attack.value > result.baseline.value
+    assert result.notes[0].startswith("No control")
+    assert [scores.table for scores in result.scores] == ["train"]
+    assert all(entry["risk"] is None for entry in result.details["configurations"].values())
+
+
+def test_other_sizes_and_samples_are_said():
+    result = ask(SinglingOut(n_windows=50), population("mixed", (100, 60, 80)))
+    assert "differ in size: the rates are those expected for 60 rows of each" in " ".join(result.notes)
+    assert "Windows were placed around 50 of 80 synthetic rows." in result.notes
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"n_attacks": 0}, {"n_columns": (0,)}, {"widths": (-0.1,)}, {"n_windows": 0}]
+)
+def test_parameters_are_checked(parameters):
+    with pytest.raises(ParameterError, match="SinglingOut"):
+        SinglingOut(**parameters)
