@@ -12,7 +12,7 @@ ROOT = Path(tabveil.__file__).parent
 LAYERS = (
     {"errors", "check", "rng", "workers", "writing", "version"},
     {"table", "estimate", "settings"},
-    {"frame", "drawing", "encode", "neighbors", "result", "protocols"},
+    {"frame", "drawing", "encode", "neighbors", "result", "trees", "protocols"},
     {
         "embedding",
         "indicators",

@@ -2,21 +2,20 @@ import numpy as np
 import pytest
 from populations import population, split
 
+from tabveil.attacks.configurations import headline
 from tabveil.attacks.guessing import (
     NO_CONTROL,
     NOT_INFORMATIVE,
     Guesses,
     Tally,
     draw_attacked,
-    headline,
     nearness,
     rarity,
-    risk_between,
     tallies,
     ties_matter,
     usable_levels,
 )
-from tabveil.estimate import excess, sidak, wilson
+from tabveil.estimate import excess, risk_between, sidak, wilson
 from tabveil.neighbors import Space
 from tabveil.table import Numeric, Schema
 

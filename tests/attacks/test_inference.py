@@ -3,11 +3,11 @@ import pytest
 import test_contracts as contracts
 from populations import adult_thirds, population, risks, split
 
-from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, risk_between
+from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE
 from tabveil.attacks.inference import Inference
 from tabveil.attacks.truth import Truth
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.estimate import wilson
+from tabveil.estimate import risk_between, wilson
 from tabveil.result import Result
 from tabveil.table import Categorical, Numeric, Schema
 

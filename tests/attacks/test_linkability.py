@@ -7,10 +7,10 @@ from hypothesis import given
 from populations import adult_thirds, population, risks, split
 from strategies import splits
 
-from tabveil.attacks.guessing import NO_CONTROL, risk_between
+from tabveil.attacks.guessing import NO_CONTROL
 from tabveil.attacks.linkability import Linkability, _first_meeting, _linked_to_itself, chance_to_meet
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.estimate import sidak, wilson
+from tabveil.estimate import risk_between, sidak, wilson
 from tabveil.table import Categorical, Numeric, Schema
 
 SCHEMA = Schema(tuple(Numeric(name=name, low=0, high=100, decimals=0) for name in "abcd"))

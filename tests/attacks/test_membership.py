@@ -123,9 +123,7 @@ def test_every_configuration_counts_for_the_correction():
     choice = judge("a", Ranked.of(*normal(rng, 4000, 4000)), {"b": Ranked.of(*normal(rng, 400, 400))})
     assert len(choice.details["configurations"]) == 5
     assert choice.details["confidence_of_each"] == pytest.approx(0.95 ** (1 / 5))
-    assert choice.leading.risk.low == max(
-        item["risk"].low for item in choice.details["configurations"].values()
-    )
+    assert choice.risk.low == max(item["risk"].low for item in choice.details["configurations"].values())
 
 
 def test_a_small_leak_moves_the_far_left_of_the_curve():
@@ -133,8 +131,8 @@ def test_a_small_leak_moves_the_far_left_of_the_curve():
     train, control = normal(rng, 4000, 4000)
     train[:40] = 9
     choice = judge("a", Ranked.of(train, control))
-    assert choice.name == "a, 0.1% most confident"
-    assert choice.leading.risk.low > 0
+    assert choice.configuration == "a, 0.1% most confident"
+    assert choice.risk.low > 0
     assert choice.details["configurations"]["a, 2·AUC − 1"]["risk"].low < 0
     assert len(choice.details["roc"]) <= 200
 

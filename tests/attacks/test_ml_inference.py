@@ -6,10 +6,10 @@ import xgboost
 from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.boosting import GENERAL_ROUNDS, LabelModel, NumberModel
-from tabveil.attacks.guessing import NO_CONTROL, risk_between
+from tabveil.attacks.guessing import NO_CONTROL
 from tabveil.attacks.ml_inference import MLInference, compare_errors
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.estimate import wilson
+from tabveil.estimate import risk_between, wilson
 from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema, Split
 from tabveil.workers import working

@@ -80,15 +80,15 @@ class Attribution:
                 f"{self.name}: no claim is left: synthetic rows with near keys always differ in the target."
             )
         choice = choose({name: item.compare for name, item in checked.items()})
-        best = checked[choice.name]
+        best = checked[choice.configuration]
         return Result(
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=choice.leading.risk,
-            attack=choice.leading.attack,
-            control=choice.leading.control,
-            baseline=choice.leading.baseline,
+            risk=choice.risk,
+            attack=choice.attack,
+            control=choice.control,
+            baseline=choice.baseline,
             details=choice.details,
             notes=(
                 *choice.notes,

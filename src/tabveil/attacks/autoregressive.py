@@ -70,7 +70,7 @@ class Training:
     max_epochs: int = 30
     patience: int = 4  # epochs without a better validation loss before it stops; half of it halves the rate
     validation_share: float = 0.2
-    jitter: float = 0.05  # noise added anew in every epoch, or a flow would find endless density in ties
+    jitter: float = 0.02  # noise added anew in every epoch, or a flow would find endless density in ties
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

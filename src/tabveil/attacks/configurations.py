@@ -1,13 +1,14 @@
-"""One headline for configurations whose scores are not all counts of right guesses.
+"""One headline for the many configurations of an attack (SPEC 1).
 
-``guessing.headline`` chooses among success counts. Attributed probabilities, weighted votes and regression
-errors bring their own intervals; the rule is the same (SPEC 1): the largest lower bound of intervals that
-hold together, and every configuration in the details.
+The headline is the configuration with the largest lower bound among intervals that hold together; every
+configuration stands in the details. What a configuration compares may be counts of right guesses, or
+attributed probabilities, weighted votes and regression errors that bring their own intervals.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from scipy.special import ndtri
@@ -37,19 +38,28 @@ Configuration = Callable[[float], Compared]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class Headline:
     """The configuration that leads, and all of them."""
 
-    name: str
-    leading: Compared
+    configuration: str
+    risk: Estimate | None
+    attack: Estimate
+    control: Estimate | None
+    baseline: Estimate | None
     details: Mapping[str, Any]
     notes: tuple[str, ...]
 
 
-def choose(configurations: Mapping[str, Configuration], confidence: float = CONFIDENCE) -> Choice:
+def headline(counted: Mapping[str, Tally], confidence: float = CONFIDENCE) -> Headline:
+    """Choose among configurations whose right guesses were counted."""
+    return choose({name: partial(compare_counts, tally) for name, tally in counted.items()}, confidence)
+
+
+def choose(configurations: Mapping[str, Configuration], confidence: float = CONFIDENCE) -> Headline:
     """Choose the configuration with the largest lower bound of its risk.
 
-    Without control there is none; then the one that gains most on the naive guesser is shown.
+    Without control there is none; then the one that gains most on the naive guesser is shown. The largest
+    point estimate, which is what the papers report, stands in the details: it is biased upward by the choice.
     """
     level = sidak(confidence, len(configurations))
     found = {name: configuration(level) for name, configuration in configurations.items()}
@@ -57,14 +67,16 @@ def choose(configurations: Mapping[str, Configuration], confidence: float = CONF
     best = strongest(risks or {name: _gain(item) for name, item in found.items()})
     leading = found[best]
     largest = max(risks, key=lambda name: risks[name].value) if risks else None
-    return Choice(
-        name=best,
-        leading=leading,
+    return Headline(
+        configuration=best,
+        risk=leading.risk,
+        attack=leading.attack,
+        control=leading.control,
+        baseline=leading.baseline,
         details={
             "configuration": best,
             "confidence_of_each": level,
-            "largest_point_estimate": largest
-            and {"configuration": largest, "risk": risks[largest].value},  # biased upward
+            "largest_point_estimate": largest and {"configuration": largest, "risk": risks[largest].value},
             "configurations": {
                 name: {
                     "risk": item.risk,
@@ -96,7 +108,7 @@ def _notes(leading: Compared) -> tuple[str, ...]:
 
 
 def compare_counts(tally: Tally, confidence: float) -> Compared:
-    """Compare counts of right guesses, as ``guessing.headline`` does."""
+    """Compare counts of right guesses."""
     attack = wilson(tally.train, tally.n_train, confidence)
     control = wilson(tally.control, tally.n_control, confidence) if tally.n_control else None
     return Compared(
@@ -109,6 +121,7 @@ def compare_counts(tally: Tally, confidence: float) -> Compared:
             "n_train": tally.n_train,
             "successes_control": tally.control,
             "n_control": tally.n_control,
+            "naive": tally.naive / tally.n_naive if tally.n_naive else None,
         },
     )
 

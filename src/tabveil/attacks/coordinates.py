@@ -18,7 +18,7 @@ MISSING = -1
 PLACE_DEVIATION = 12**-0.5  # the standard deviation of ranks; places vary a little less
 HALF_ROOT = 2**-0.5  # sets two different one-hot codes 1 apart
 MOST_LABELS = 50  # of a column that get a dimension of their own
-NO_SPREAD = 1e-9  # of the largest variance: rounding errors
+NO_SPREAD = 1e-9  # a variance that is a rounding error, where columns have variances near 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,7 +101,7 @@ def principal_axes(coordinates: Coordinates, n_axes: int, *tables: Table) -> "Ax
     center = cells.mean(axis=0)
     spread, directions = np.linalg.eigh(np.cov(cells, rowvar=False).reshape(len(center), len(center)))
     kept = np.arange(len(center))[::-1][:n_axes]
-    kept = kept[spread[kept] > spread[-1] * NO_SPREAD]
+    kept = kept[spread[kept] > NO_SPREAD]
     largest = np.abs(directions[:, kept]).argmax(axis=0)
     signs = np.sign(directions[largest, kept])  # a direction and its opposite are one axis
     scale = signs / np.sqrt(spread[kept])

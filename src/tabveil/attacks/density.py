@@ -60,8 +60,8 @@ class DomiasKde:
     Densities are product kernels over all columns, in logs: Gaussian over numbers (their places, see
     ``coordinates``), a constant factor for each category that differs (Aitchison–Aitken); missing is a
     category. The population is taken smooth, with the ``bandwidth`` rule; the release sharp, with the kernel
-    of a copy whose places err by ``copy_noise`` and whose categories change with that probability. Two smooth densities, as the
-    papers use them, hardly see single copies; they are one more configuration.
+    of a copy whose places err by ``copy_noise`` and whose categories change with that probability. Two smooth
+    densities, as the papers use them, hardly see single copies; they are one more configuration.
 
     ``tested`` rows are random ones of both sides; or the ``outlier_share`` of each side that lies in the
     thinnest parts of the reference; or such members against *random* control rows, as in the papers.
@@ -102,10 +102,10 @@ class DomiasKde:
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=choice.leading.risk,
-            attack=choice.leading.attack,
-            control=choice.leading.control,
-            baseline=choice.leading.baseline,
+            risk=choice.risk,
+            attack=choice.attack,
+            control=choice.control,
+            baseline=choice.baseline,
             details={
                 **choice.details,
                 "n_tested": {"train": len(kept[0]), "control": len(kept[1])},
@@ -198,7 +198,7 @@ def log_density(queries: Points, rows: Points, kernels: tuple[Kernel, ...], n_co
     slopes, costs = np.array([(kernel.slope, kernel.cost) for kernel in kernels]).T.copy()
 
     def estimate(start: int, stop: int) -> None:
-        ranks, codes = (
+        places, codes = (
             np.ascontiguousarray(cells[start:stop].T) for cells in (queries.places, queries.codes)
         )
         found = np.empty((len(kernels), stop - start))  # contiguous, or the kernel is compiled once more

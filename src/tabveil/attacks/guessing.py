@@ -1,4 +1,4 @@
-"""What all guessing attacks share: the careful attacker, and one headline for many configurations (SPEC 1).
+"""What all guessing attacks share: guesses, who is attacked, and the careful attacker (SPEC 1).
 
 A real intruder does not guess about everyone; they act where the evidence is strongest. So every guess has a
 confidence, and success at level a means *confident and right*: at least as confident as the best share a of
@@ -6,16 +6,15 @@ the guesses about control rows, and correct. Rates are shares of all attacked ro
 attack; at low levels the control rate, and with it the noise, shrinks while a leaked person stays inside.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.drawing import Drawn, draw
-from tabveil.estimate import CONFIDENCE, Estimate, risk_between, sidak, strongest, wilson
 from tabveil.neighbors import Neighbors, Space
 from tabveil.result import Role, Scores
 from tabveil.table import Floats, Split
@@ -122,89 +121,6 @@ def _ranks(train: Guesses, control: Guesses) -> tuple[NDArray[np.int64], NDArray
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.concatenate([[0], np.cumsum(new)])
     return ranks[: len(train.confidence)], ranks[len(train.confidence) :]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Headline:
-    """The configuration with the largest lower bound, and all the others."""
-
-    configuration: str
-    risk: Estimate | None
-    attack: Estimate
-    control: Estimate | None
-    baseline: Estimate | None
-    details: Mapping[str, Any]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rates:
-    """A tally's success rates and the risk between them."""
-
-    attack: Estimate
-    control: Estimate | None
-    baseline: Estimate | None
-    risk: Estimate | None
-
-    @classmethod
-    def of(cls, tally: Tally, confidence: float) -> Self:
-        attack = wilson(tally.train, tally.n_train, confidence)
-        control = wilson(tally.control, tally.n_control, confidence) if tally.n_control else None
-        return cls(
-            attack=attack,
-            control=control,
-            baseline=wilson(tally.naive, tally.n_naive, confidence) if tally.n_naive else None,
-            risk=risk_between(attack, control) if control else None,
-        )
-
-    @property
-    def gain(self) -> Estimate:
-        """What configurations compete by: the risk, else the gain on the naive guesser, else the rate."""
-        over_baseline = risk_between(self.attack, self.baseline) if self.baseline else None
-        return self.risk or over_baseline or self.attack
-
-
-def headline(configurations: Mapping[str, Tally], confidence: float = CONFIDENCE) -> Headline:
-    """Choose among configurations by the lower bound of simultaneous intervals.
-
-    ``details`` holds every configuration and, as the papers report it, the largest point estimate (biased
-    upward by the choice among many). Without control there is no risk; then the configuration that gains most
-    on the naive guesser is shown.
-    """
-    level = sidak(confidence, len(configurations))
-    rates = {name: _Rates.of(tally, level) for name, tally in configurations.items()}
-    best = strongest({name: item.gain for name, item in rates.items()})
-    shown = rates[best]
-    risks = {name: item.risk.value for name, item in rates.items() if item.risk}
-    largest = max(risks, key=lambda name: risks[name], default=None)
-    informative = shown.baseline is None or shown.attack.value > shown.baseline.value
-    return Headline(
-        configuration=best,
-        risk=shown.risk,
-        attack=shown.attack,
-        control=shown.control,
-        baseline=shown.baseline,
-        details={
-            "configuration": best,
-            "confidence_of_each": level,
-            "largest_point_estimate": {"configuration": largest, "risk": risks[largest]} if largest else None,
-            "configurations": {name: _detail(configurations[name], rates[name]) for name in configurations},
-        },
-        notes=((NO_CONTROL,) if shown.control is None else ()) + (() if informative else (NOT_INFORMATIVE,)),
-    )
-
-
-def _detail(tally: Tally, rates: _Rates) -> dict[str, Any]:
-    return {
-        "risk": rates.risk,
-        "attack": rates.attack,
-        "control": rates.control,
-        "successes_train": tally.train,
-        "n_train": tally.n_train,
-        "successes_control": tally.control,
-        "n_control": tally.n_control,
-        "naive": tally.naive / tally.n_naive if tally.n_naive else None,
-    }
 
 
 def draw_attacked(split: Split, n_attacks: int | None, *, rng: Generator) -> tuple[Drawn, Drawn]:

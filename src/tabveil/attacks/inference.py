@@ -8,17 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.attacks.guessing import (
-    Guesses,
-    Headline,
-    Tally,
-    draw_attacked,
-    headline,
-    nearness,
-    scores,
-    tallies,
-    tie_break,
-)
+from tabveil.attacks.configurations import Headline, headline
+from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
 from tabveil.attacks.truth import Truth
 from tabveil.drawing import shuffled
 from tabveil.errors import NotApplicable, ParameterError

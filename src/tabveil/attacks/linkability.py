@@ -8,16 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.attacks.guessing import (
-    Guesses,
-    Tally,
-    draw_attacked,
-    headline,
-    nearness,
-    scores,
-    tallies,
-    tie_break,
-)
+from tabveil.attacks.configurations import headline
+from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
 from tabveil.drawing import shuffled
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.neighbors import Found, Neighbors, Space

@@ -78,16 +78,16 @@ class MLInference:
             configurations |= item.configurations
             owner |= dict.fromkeys(item.configurations, item)
         choice = choose(configurations)
-        best = owner[choice.name]
+        best = owner[choice.configuration]
         left_out = [item.secret for item in learned if item.n_missing]
         return Result(
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=choice.leading.risk,
-            attack=choice.leading.attack,
-            control=choice.leading.control,
-            baseline=choice.leading.baseline,
+            risk=choice.risk,
+            attack=choice.attack,
+            control=choice.control,
+            baseline=choice.baseline,
             details=choice.details,
             notes=(*choice.notes, chosen.note, *_notes(left_out, set(known) - {i.secret for i in learned})),
             scores=scores(best.attacked, best.at_risk),

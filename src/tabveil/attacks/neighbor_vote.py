@@ -87,15 +87,15 @@ class NeighborVote:
                 configurations[name] = partial(compare_votes, train, control, weights, level)
                 owner[name] = train, control
         choice = choose(configurations)
-        train, control = owner[choice.name]
+        train, control = owner[choice.configuration]
         return Result(
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=choice.leading.risk,
-            attack=choice.leading.attack,
-            control=choice.leading.control,
-            baseline=choice.leading.baseline,
+            risk=choice.risk,
+            attack=choice.attack,
+            control=choice.control,
+            baseline=choice.baseline,
             details={**choice.details, "columns": by_column(names, train, control, weights)},
             notes=(*choice.notes, self._tried(sets, names)),
             scores=scores(attacked, (train.at_risk(weights), control.at_risk(weights))),

@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtri
 
-from tabveil.attacks.configurations import Choice, Compared, choose, compare_counts
+from tabveil.attacks.configurations import Compared, Headline, choose, compare_counts
 from tabveil.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, tallies
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, excess, known, wilson
@@ -136,7 +136,7 @@ def levels(n_control: int) -> tuple[float, ...]:
     return (*(level for level in (0.1, 0.01) if level >= SPACING * lowest), lowest)
 
 
-def judge(name: str, ranked: Ranked, also: Mapping[str, Ranked] | None = None) -> Choice:
+def judge(name: str, ranked: Ranked, also: Mapping[str, Ranked] | None = None) -> Headline:
     """Choose the headline among the area and the levels of ``ranked``, and the areas of other rankings.
 
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.attacks.guessing import Headline, headline, scores
+from tabveil.attacks.configurations import Headline, headline
+from tabveil.attacks.guessing import scores
 from tabveil.attacks.isolation import Isolation, singled_out
 from tabveil.attacks.predicates import (
     Form,
