@@ -1,0 +1,219 @@
+"""Train on synthetic, test on real (TSTR): is a model learned from the release as good as one from people?"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil import check, workers
+from tabveil.encode import unit
+from tabveil.errors import NotApplicable
+from tabveil.estimate import Estimate, around, share
+from tabveil.table import Categorical, Column, Floats, Numeric, Table
+from tabveil.utility.correlation import Related
+from tabveil.utility.findings import Figure, TargetUtility
+from tabveil.utility.learners import guess_labels, guess_numbers
+from tabveil.utility.sides import Sides
+
+N_TARGETS = 3
+MOST_LABELS = 20  # a tree a label and round: columns with more are not chosen, but may be asked for
+LEAST_ROWS = 20  # that have the target, of each table
+MOST_ROWS = 30_000
+MOSTLY = 0.5  # more than this share of cells missing: nothing to learn
+TWIN = 0.98  # a column this strongly associated with another is told by it: nothing to learn
+SYNTHETIC, FRESH = range(2)
+
+
+def named_targets(target: str | Sequence[str] | None, sides: Sides) -> tuple[str, ...]:
+    """Check the columns a user names as targets."""
+    names = () if target is None else (target,) if isinstance(target, str) else tuple(target)
+    check.known_names("utility", "column", names, sides.real.schema.names)
+    return tuple(sorted(set(names)))
+
+
+def choose_targets(sides: Sides, related: Related) -> tuple[str, ...]:
+    """Choose the best-predictable columns: those most strongly associated with any one other column.
+
+    Judged on the train rows, never on the release. Left out are columns that hardly vary, are mostly missing,
+    have too many labels, or have a twin that gives them away (a level of education beside its number).
+    """
+    strengths = np.abs(related.fresh) - 2 * np.eye(len(related.fresh))  # never with itself
+    ranked = []
+    for position, name in enumerate(sides.real.schema.names):
+        strongest = float(strengths[position].max(initial=-1.0))
+        if 0 < strongest < TWIN and _suitable(sides, name):
+            ranked.append((-round(strongest, 9), name))
+    return tuple(name for _, name in sorted(ranked)[:N_TARGETS])
+
+
+def _suitable(sides: Sides, name: str) -> bool:
+    column = sides.real.schema[name]
+    for table in (sides.real, sides.fresh):
+        cells = table.column(name)
+        cells = cells[~np.isnan(cells)]
+        if len(cells) < max(LEAST_ROWS, MOSTLY * len(table)) or cells.min() == cells.max():
+            return False
+        if isinstance(column, Categorical) and len(np.unique(cells)) > MOST_LABELS:
+            return False
+    return True
+
+
+def predict_targets(
+    sides: Sides, targets: Sequence[str], *, rng: Generator
+) -> tuple[tuple[TargetUtility, ...], tuple[str, ...]]:
+    """How well does a model learned from the release predict a column of real people?
+
+    For every target, XGBoost (default parameters) learns it from all other columns, once from synthetic
+    and once from as many train rows; both predict the control rows. Intervals count the chance in which rows
+    are tested, not that another training set would give another model. Returns what the models score, and
+    the targets that could not be learned or tested.
+    """
+    if len(sides.real.schema) < 2:  # noqa: PLR2004 - a target and something to predict it from
+        raise NotApplicable("downstream: needs at least two columns, a target and one to predict it from.")
+    sides = sides.at_most(MOST_ROWS, rng=rng)
+    tasks = [task for name in targets if (task := _Task.of(sides, name)) is not None]
+    if not tasks:
+        raise NotApplicable(
+            "downstream: no column can be a target: it must vary among the real rows and have at least "
+            f"{LEAST_ROWS} values in the real and in the synthetic rows."
+        )
+
+    def work(start: int, stop: int) -> None:
+        for job in range(start, stop):
+            tasks[job // 2].learn(job % 2)
+
+    workers.each_chunk(2 * len(tasks), 1, work, doing="training on synthetic, testing on real rows")
+    done = {task.column.name for task in tasks}
+    return tuple(task.utility() for task in tasks), tuple(name for name in targets if name not in done)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Task:
+    """One target: what to learn from, what to predict, and the guesses of both models once they are made."""
+
+    column: Column
+    test: Table
+    truth: Floats  # (n,) codes of labels, or numbers as shares of their range
+    learn_from: tuple[Table, Table]  # synthetic, fresh; the latter may have too few rows
+    goals: tuple[Floats, Floats]
+    guesses: list[Floats | None]  # of the synthetic and of the fresh rows' model
+
+    @classmethod
+    def of(cls, sides: Sides, name: str) -> "_Task | None":
+        column = sides.real.schema[name]
+        test, synthetic, fresh = (
+            _having(table, name) for table in (sides.real, sides.synthetic, sides.fresh)
+        )
+        truth, *goals = (_goal(table, column) for table in (test, synthetic, fresh))
+        if min(len(test), len(synthetic)) < LEAST_ROWS or truth.min() == truth.max():
+            return None
+        others = [other for other in sides.real.schema.names if other != name]
+        return cls(
+            column=column,
+            test=test.select(others),
+            truth=truth,
+            learn_from=(synthetic.select(others), fresh.select(others)),
+            goals=(goals[SYNTHETIC], goals[FRESH]),
+            guesses=[None, None],
+        )
+
+    def learn(self, side: int) -> None:
+        """Train one of the two models and let it guess."""
+        rows, goal = self.learn_from[side], self.goals[side]
+        if len(rows) < LEAST_ROWS:
+            return
+        match self.column:
+            case Categorical():
+                self.guesses[side] = guess_labels(rows, goal, self.test)
+            case Numeric():
+                self.guesses[side] = guess_numbers(rows, goal, self.test)
+
+    def utility(self) -> TargetUtility:
+        """Compare the two."""
+        guessed, reference = self.guesses[SYNTHETIC], self.guesses[FRESH]
+        assert guessed is not None, "there are synthetic rows"
+        match self.column:
+            case Categorical(name=name):
+                right = guessed == self.truth, None if reference is None else reference == self.truth
+                return compare_labels(name, *right, _majority(self.truth))
+            case Numeric(name=name):
+                fresh = None if reference is None else reference - self.truth
+                return compare_numbers(name, guessed - self.truth, fresh, self.truth)
+
+
+def _goal(table: Table, column: Column) -> Floats:
+    return unit(table.select([column.name]))[:, 0]
+
+
+def _having(table: Table, name: str) -> Table:
+    return table.take(np.flatnonzero(~np.isnan(table.column(name))))
+
+
+def _majority(truth: Floats) -> float:
+    return float(np.unique(truth, return_counts=True)[1].max()) / len(truth)
+
+
+def compare_labels(
+    name: str, synthetic: np.ndarray, fresh: np.ndarray | None, majority: float
+) -> TargetUtility:
+    """Compare which rows the two models guess right; they guess the same rows, so errors are paired."""
+    n = len(synthetic)
+    gap = None if fresh is None else _mean(fresh.astype(float) - synthetic.astype(float))
+    return TargetUtility(
+        name=name,
+        score="accuracy",
+        figure=Figure(
+            value=share(float(synthetic.mean()), n),
+            reference=None if fresh is None else share(float(fresh.mean()), n),
+        ),
+        gap=gap,
+        baseline=share(majority, n),
+    )
+
+
+def _mean(values: Floats) -> Estimate:
+    """Return a mean with Student's interval, never narrower than one more row at the worst place makes it."""
+    n = len(values)
+    return around(float(values.mean()), math.sqrt(float(values.var()) / n + 1 / n**2), n, groups=n)
+
+
+def compare_numbers(name: str, synthetic: Floats, fresh: Floats | None, truth: Floats) -> TargetUtility:
+    """Compare the errors of the two models, in units of the column's range, as is ``truth``.
+
+    ``R² = 1 - mean squared error / variance of the truth``; its interval, and that of the gap, by the delta
+    method for a ratio of means. The range score is ``1 - RMSE / range``.
+    """
+    spread = (truth - truth.mean()) ** 2
+    return TargetUtility(
+        name=name,
+        score="r2",
+        figure=Figure(
+            value=_determination(synthetic**2, spread),
+            reference=None if fresh is None else _determination(fresh**2, spread),
+        ),
+        gap=None if fresh is None else _ratio(synthetic**2 - fresh**2, spread, offset=0.0, sign=1.0),
+        baseline=Estimate(value=0.0, low=0.0, high=0.0, n=len(truth)),
+        range_score=Figure(
+            value=_range_score(synthetic**2), reference=None if fresh is None else _range_score(fresh**2)
+        ),
+    )
+
+
+def _determination(squares: Floats, spread: Floats) -> Estimate:
+    return _ratio(squares, spread, offset=1.0, sign=-1.0)
+
+
+def _ratio(above: Floats, below: Floats, *, offset: float, sign: float) -> Estimate:
+    """Return ``offset + sign · mean(above) / mean(below)`` with the delta method's interval."""
+    n, scale = len(above), float(below.mean())
+    ratio = float(above.mean()) / scale
+    error = math.sqrt(float(((above - ratio * below) ** 2).sum())) / (n * scale)
+    return around(offset + sign * ratio, error, n, groups=n)
+
+
+def _range_score(squares: Floats) -> Estimate:
+    root = math.sqrt(float(squares.mean()))
+    error = float(squares.std()) / math.sqrt(len(squares)) / (2 * root) if root > 0 else 0.0
+    return around(1 - root, error, len(squares), groups=len(squares))
