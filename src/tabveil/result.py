@@ -57,8 +57,11 @@ class Result:
 
     @property
     def informative(self) -> bool:
-        """Whether the attack does better than its naive baseline; if not, it says nothing about the risk."""
-        if self.baseline is None or self.attack is None:
+        """Whether the attack does better than its naive baseline; if not, it says nothing about the risk.
+
+        Where control rows are the naive guesser's rate (membership), the risk itself is that comparison.
+        """
+        if self.baseline is None or self.attack is None or self.baseline == self.control:
             return True
         return self.attack.value > self.baseline.value
 

@@ -3,12 +3,9 @@ import time
 
 import numpy as np
 import pytest
-import test_contracts as contracts
-from hypothesis import given
 from populations import adult_thirds, population, risks, split
 from scipy.special import logsumexp
 from scipy.stats import gaussian_kde
-from strategies import splits
 
 from tabveil.attacks.coordinates import Coordinates, Points, principal_axes, varying
 from tabveil.attacks.density import (
@@ -232,39 +229,3 @@ def test_what_is_refused():
     ):
         with pytest.raises(ParameterError, match=next(iter(settings))):
             DomiasKde(**settings)
-
-
-# The contract ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "promise",
-    [
-        contracts.test_names_labels_and_defaults,
-        contracts.test_same_seed_same_answer,
-        contracts.test_threads_do_not_matter,
-        contracts.test_row_and_column_order_do_not_matter,
-        contracts.test_inputs_and_the_global_generator_stay_untouched,
-        contracts.test_json_round_trip,
-        contracts.test_params_appear_in_the_result,
-        contracts.test_a_copy_is_riskier_than_fresh_rows,
-        contracts.test_without_control_there_is_a_note_or_a_reason,
-    ],
-)
-def test_the_contract_holds(promise):
-    promise(DomiasKde)
-
-
-@given(tables=splits(max_rows=25))
-@contracts.on_tables
-def test_any_tables_have_an_answer_or_a_reason(tables):
-    found = contracts.answer(DomiasKde(), tables)
-    moved = contracts.shuffled(tables, seed=2)[0]
-    assert contracts.as_text(found) == contracts.as_text(contracts.answer(DomiasKde(), moved))
-    if isinstance(found, str):
-        assert "control" in found
-        return
-    for scores in found.scores:
-        assert np.isfinite(scores.values).all()
-    for estimate in contracts.estimates(found):
-        assert estimate.low <= estimate.value <= estimate.high

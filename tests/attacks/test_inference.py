@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import test_contracts as contracts
 from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE
@@ -187,27 +186,6 @@ def test_wrong_columns():
         ask(TRAIN, CONTROL, SYNTHETIC, secrets=("job",), known=("job",))
     with pytest.raises(NotApplicable, match="at least two columns"):
         ask([[1]], [[2]], [[3]], Schema((AGE,)))
-
-
-@pytest.mark.parametrize(
-    "promise",
-    [
-        contracts.test_names_labels_and_defaults,
-        contracts.test_same_seed_same_answer,
-        contracts.test_threads_do_not_matter,
-        contracts.test_row_and_column_order_do_not_matter,
-        contracts.test_order_does_not_matter_on_any_tables,
-        contracts.test_any_tables_have_an_answer_or_a_reason,
-        contracts.test_inputs_and_the_global_generator_stay_untouched,
-        contracts.test_json_round_trip,
-        contracts.test_params_appear_in_the_result,
-        contracts.test_a_copy_is_riskier_than_fresh_rows,
-        contracts.test_without_control_there_is_a_note_or_a_reason,
-    ],
-    ids=lambda promise: promise.__name__,
-)
-def test_it_keeps_the_promises_of_every_metric(promise):
-    promise(kind=Inference)
 
 
 @pytest.mark.parametrize("sizes", [(250, 250, 250), (450, 150, 250), (150, 450, 300)])

@@ -163,25 +163,6 @@ def test_rows_may_stand_in_any_order(tables):
     assert found == again
 
 
-@pytest.mark.parametrize(
-    "promise",
-    [
-        contracts.test_names_labels_and_defaults,
-        contracts.test_same_seed_same_answer,
-        contracts.test_threads_do_not_matter,
-        contracts.test_any_tables_have_an_answer_or_a_reason,
-        contracts.test_inputs_and_the_global_generator_stay_untouched,
-        contracts.test_json_round_trip,
-        contracts.test_params_appear_in_the_result,
-        contracts.test_a_copy_is_riskier_than_fresh_rows,
-        contracts.test_without_control_there_is_a_note_or_a_reason,
-    ],
-    ids=lambda promise: promise.__name__,
-)
-def test_it_keeps_the_promises_of_every_metric(promise):
-    promise(kind=Linkability)
-
-
 def test_missing_meets_missing():
     nan = np.nan
     synthetic = [[nan, 10, 10, nan], [50, 50, 50, 50]]

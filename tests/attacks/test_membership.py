@@ -1,17 +1,14 @@
 import numpy as np
 import pytest
-import test_contracts as contracts
-from hypothesis import given
 from populations import SCHEMAS, population, risks, split
 from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score, roc_curve
-from strategies import splits
 
 from tabveil.attacks.membership import PROPORTIONS, THRESHOLDS, MembershipDistance, grade, simulate
 from tabveil.attacks.roc import Ranked, judge, levels
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.rng import stream
-from tabveil.table import Numeric, Schema, Split
+from tabveil.table import Numeric, Schema
 
 LINE = Schema((Numeric(name="x", low=0, high=100, decimals=0),))
 
@@ -228,38 +225,3 @@ def test_the_simulation_by_hand():
 )
 def test_grades(precision, accuracy, word):
     assert grade(precision, accuracy) == word
-
-
-# The contract ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "promise",
-    [
-        contracts.test_names_labels_and_defaults,
-        contracts.test_same_seed_same_answer,
-        contracts.test_threads_do_not_matter,
-        contracts.test_row_and_column_order_do_not_matter,
-        contracts.test_inputs_and_the_global_generator_stay_untouched,
-        contracts.test_json_round_trip,
-        contracts.test_params_appear_in_the_result,
-        contracts.test_a_copy_is_riskier_than_fresh_rows,
-        contracts.test_without_control_there_is_a_note_or_a_reason,
-    ],
-)
-def test_the_contract_holds(promise):
-    promise(MembershipDistance)
-
-
-@given(tables=splits(max_rows=25))
-@contracts.on_tables
-def test_any_tables_have_an_answer_or_a_reason(tables):
-    found = contracts.answer(MembershipDistance(), tables)
-    moved = contracts.shuffled(tables, seed=2)[0]
-    assert contracts.as_text(found) == contracts.as_text(contracts.answer(MembershipDistance(), moved))
-    assert isinstance(tables, Split)
-    if isinstance(found, str):
-        assert "control" in found
-        return
-    for estimate in contracts.estimates(found):
-        assert estimate.low <= estimate.value <= estimate.high

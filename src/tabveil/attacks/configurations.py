@@ -102,7 +102,8 @@ def _notes(leading: Compared) -> tuple[str, ...]:
         notes.append(NO_CONTROL)
     elif leading.risk is None:
         notes.append(NO_ROOM)
-    if leading.baseline is not None and leading.attack.value <= leading.baseline.value:
+    by_chance = leading.baseline == leading.control  # as for membership: then the risk is the comparison
+    if leading.baseline is not None and not by_chance and leading.attack.value <= leading.baseline.value:
         notes.append(NOT_INFORMATIVE)
     return tuple(notes)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tabveil.drawing import Drawn, draw
 from tabveil.neighbors import Neighbors, Space
 from tabveil.result import Role, Scores
-from tabveil.table import Floats, Split
+from tabveil.table import Floats, Indices, Split
 
 Bools = NDArray[np.bool_]
 
@@ -108,19 +108,29 @@ def ties_matter(confidence: Floats, levels: Sequence[float] = LEVELS) -> bool:
     return False
 
 
-def _ranks(train: Guesses, control: Guesses) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ranks(train: Guesses, control: Guesses) -> tuple[Indices, Indices]:
     """Rank all guesses by confidence, then by rarity; equals share a rank."""
-    confidence = np.concatenate([train.confidence, control.confidence])
-    rarity = (
-        np.concatenate([train.rarity, control.rarity])
-        if train.rarity is not None and control.rarity is not None
-        else np.zeros(len(confidence))
+    rarities = (
+        (train.rarity, control.rarity) if train.rarity is not None and control.rarity is not None else None
     )
-    order = np.lexsort((rarity, confidence))
-    new = (np.diff(confidence[order]) != 0) | (np.diff(rarity[order]) != 0)
+    return rank_together((train.confidence, control.confidence), rarities)
+
+
+def rank_together(
+    scores: tuple[Floats, Floats], tie_break: tuple[Floats, Floats] | None = None
+) -> tuple[Indices, Indices]:
+    """Rank the rows of two tables together by score, then by ``tie_break``; equals share a rank.
+
+    >>> [ranks.tolist() for ranks in rank_together((np.array([0.5, 0.1]), np.array([0.5, 0.9])))]
+    [[1, 0], [1, 2]]
+    """
+    first = np.concatenate(scores)
+    second = np.zeros(len(first)) if tie_break is None else np.concatenate(tie_break)
+    order = np.lexsort((second, first))
+    new = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.concatenate([[0], np.cumsum(new)])
-    return ranks[: len(train.confidence)], ranks[len(train.confidence) :]
+    return ranks[: len(scores[0])], ranks[len(scores[0]) :]
 
 
 def draw_attacked(split: Split, n_attacks: int | None, *, rng: Generator) -> tuple[Drawn, Drawn]:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from tabveil.attacks.configurations import Compared, Headline, choose, compare_counts
-from tabveil.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, tallies
+from tabveil.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, tallies
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, excess, known, wilson
 from tabveil.table import Floats, Indices, Split
@@ -45,13 +45,8 @@ class Ranked:
         decimals: int = 12,
     ) -> Self:
         """Rank rows by score, then by ``tie_break``. Scores equal to ``decimals`` places are ties."""
-        scores = np.round(np.concatenate([train, control]), decimals)
-        second = np.zeros(len(scores)) if tie_break is None else np.round(np.concatenate(tie_break), decimals)
-        order = np.lexsort((second, scores))
-        new = (np.diff(scores[order]) != 0) | (np.diff(second[order]) != 0)
-        ranks = np.empty(len(order), dtype=np.int64)
-        ranks[order] = np.concatenate([[0], np.cumsum(new)])
-        return cls(train=ranks[: len(train)], control=ranks[len(train) :])
+        ranks = rank_together((np.round(train, decimals), np.round(control, decimals)), tie_break)
+        return cls(train=ranks[0], control=ranks[1])
 
     def curve(self) -> tuple[Floats, Floats]:
         """Return the false and true positive rates, (k,) each, from (0, 0) to (1, 1)."""
