@@ -28,10 +28,15 @@ def full():
 
 def thirds():
     """Return Adult in three disjoint sets of 16,280 rows."""
+    train, control, release = adult_thirds()
+    return frame.load_split(train, release, control, missing=["?"]).split
+
+
+def adult_thirds():
+    """Return the same as dataframes: train, control, release."""
     adult = read("adult.parquet")
     order = np.random.default_rng(0).permutation(len(adult))
-    train, control, release = (adult.iloc[order[i * 16_280 : (i + 1) * 16_280]] for i in range(3))
-    return frame.load_split(train, release, control, missing=["?"]).split
+    return tuple(adult.iloc[order[i * 16_280 : (i + 1) * 16_280]] for i in range(3))
 
 
 def adult():

@@ -3,9 +3,11 @@
 import sys
 from pathlib import Path
 
+import attacks
 import beside_peers
 import indicators
 import neighbors
+import utility
 from measure import HEADER, machine, markdown
 
 README = Path(__file__).parent / "README.md"
@@ -23,6 +25,8 @@ def main():
         *neighbors.numbers_rows(),
         *neighbors.categories_rows(),
         *indicators.rows(),
+        *attacks.rows(),
+        *utility.rows(),
     ]
     growth = markdown(["rows", "Gower 1-NN, CPU s", "Euclidean 1-NN, CPU s", "peak MiB"], neighbors.growth())
     parts = [
@@ -33,6 +37,10 @@ def main():
         "## Growth\n",
         "Adult resampled and jittered; each size in a process of its own.\n",
         growth + "\n",
+        "## A million rows\n",
+        "A default audit of 1,000,000 × 3 rows of 15 columns (Adult, grown), files to report; then the wall",
+        "seconds of each metric.\n",
+        markdown(["what", "measured"], attacks.million()) + "\n",
         *([beside_peers.section()] if beside_peers.available() else []),  # installed by make bench-peers
     ]
     text = "\n".join(parts)

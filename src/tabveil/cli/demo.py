@@ -111,9 +111,9 @@ def _explanation(reports: dict[str, Report]) -> str:
     }
     return (
         "Both releases imitate the same simulated hospital, and by eye they look alike. "
-        f"The clean one holds fresh patients only: {counts['clean']} indicators see a leak. "
+        f"The clean one holds fresh patients only: {counts['clean']} metrics see a leak. "
         f"In the leaky one, {COPIED:.0%} of the rows are copies of training patients and {JITTERED:.0%} are "
-        f"copies with slightly shaken numbers: {counts['leaky']} indicators see it. "
+        f"copies with slightly shaken numbers: {counts['leaky']} metrics see it. "
         "Risk says how far a release goes from fresh data (0) to the worst case (1), always measured against "
         "control patients the generator never saw."
     )

@@ -24,6 +24,7 @@ _HEADINGS = {
     "indicator": "Indicators: diagnostics, not evidence of anonymity",
     "property": "Properties of the release",
 }
+_WIDEST_METRIC = 23
 _READING = (
     "Risk: 0 = like fresh data, 1 = worst. Train: the metric's own score, measured with the training rows; "
     "control: the same with real rows the generator never saw. "
@@ -69,17 +70,27 @@ def _notes(results: Iterable[Result]) -> list[str]:
 
 def comparison(reports: Mapping[str, Report]) -> RenderableType:
     """Set the risks of several releases side by side: one line a metric, and where it saw a leak."""
+    results = [result for report in reports.values() for result in report.results]
+    parts: list[RenderableType] = []
+    for pillar, heading in _HEADINGS.items():
+        metrics = dict.fromkeys(result.metric for result in results if result.labels.pillar == pillar)
+        if metrics:
+            parts += [Text(heading, style="bold"), Text(), _compared(metrics, reports), Text()]
+    return Group(*parts[:-1])
+
+
+def _compared(metrics: Iterable[str], reports: Mapping[str, Report]) -> Table:
     table = _table("metric")
+    table.columns[0].min_width = _WIDEST_METRIC  # so that tables stand under each other
     for name in reports:
         table.add_column(f"{name}: risk, 95%", no_wrap=True)
     table.add_column(LEAK, overflow="fold", min_width=len(LEAK))
-    metrics = dict.fromkeys(result.metric for report in reports.values() for result in report.results)
     for metric in metrics:
         found = {name: _find(report, metric) for name, report in reports.items()}
         leaking = [name for name, result in found.items() if result and leaks(result)]
         cells = [_cell(result) for result in found.values()]
         table.add_row(metric, *cells, Text(", ".join(leaking) or "-", style="bold red" if leaking else "dim"))
-    return Group(Text(_HEADINGS["indicator"], style="bold"), Text(), table)
+    return table
 
 
 def _find(report: Report, metric: str) -> Result | None:
