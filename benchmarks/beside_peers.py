@@ -33,9 +33,9 @@ SECRET = "income"
 N_TIED = 64  # equally near rows looked at; where there are more, either answer is taken to be possible
 
 HEADER = ["what", "tabveil", "Anonymeter", "ratio", "ratio with reading", "asked", "held"]
-INTRODUCTION = f"""## Beside Anonymeter 1.1.0
-
-CPU seconds, all threads. *thirds*: Adult in three sets of 16,280 rows; *leak20*: the same with a fifth of the
+PAGE = Path(__file__).parent / "peers.md"
+TITLE = "# Beside Anonymeter 1.1.0\n\n`make bench-peers` prints these tables (a quarter of an hour).\n"
+INTRODUCTION = f"""CPU seconds, all threads. *thirds*: Adult in three sets of 16,280 rows; *leak20*: the same with a fifth of the
 release replaced by train rows; *full*: 32,561 train, 16,281 control and 32,561 CTGAN rows, so that singling
 out is corrected for the size of control on both sides. Each run goes from tables to a risk with its control
 and baseline. tabveil reads three dataframes once for all attacks (thirds {{thirds:.3f}} s, full
@@ -43,7 +43,7 @@ and baseline. tabveil reads three dataframes once for all attacks (thirds {{thir
 Anonymeter drops equal rows before singling out, tabveil does not.
 *extended*: by the slope between {FEWER_ATTACKS} and {N_ATTACKS:,} attacks.
 """
-COUNTS = """### Equal success counts
+COUNTS = """## Equal success counts
 
 Inference of income on leak20, all rows. Equally near rows may differ in the secret, and whoever meets them
 draws: *certain* successes do not depend on it, *possible* ones do. Both must lie between.
@@ -257,11 +257,14 @@ def section(*, quick=False):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="leave out Anonymeter's longest runs")
+    parser.add_argument("--write", action="store_true", help=f"put the tables into benchmarks/{PAGE.name}")
     options = parser.parse_args()
     if not available():
         sys.exit("Anonymeter is not installed: make bench-peers does it.")
-    print(f"Measured on {machine()}.\n")
-    print(section(quick=options.quick))
+    text = "\n".join([TITLE, f"Measured on {machine()}.\n", section(quick=options.quick)])
+    print(text)
+    if options.write:
+        PAGE.write_text(text)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import attacks
-import beside_peers
 import indicators
 import neighbors
 import utility
@@ -41,7 +40,7 @@ def main():
         "A default audit of 1,000,000 × 3 rows of 15 columns (Adult, grown), files to report; then the wall",
         "seconds of each metric.\n",
         markdown(["what", "measured"], attacks.million()) + "\n",
-        *([beside_peers.section()] if beside_peers.available() else []),  # installed by make bench-peers
+        "The attacks beside Anonymeter's are in [peers.md](peers.md).\n",
     ]
     text = "\n".join(parts)
     print(text)

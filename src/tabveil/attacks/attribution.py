@@ -14,7 +14,7 @@ from tabveil.attacks.columns import choose_secrets, given_secrets, known_columns
 from tabveil.attacks.configurations import choose
 from tabveil.attacks.key_classes import arrange
 from tabveil.errors import NotApplicable
-from tabveil.result import Labels, Result, params_of
+from tabveil.result import Labels, Result
 from tabveil.table import Indices, Split
 
 ALL_KEYS = "Keys: all columns but the target."
@@ -81,17 +81,9 @@ class Attribution:
             )
         choice = choose({name: item.compare for name, item in checked.items()})
         best = checked[choice.configuration]
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=choice.risk,
-            attack=choice.attack,
-            control=choice.control,
-            baseline=choice.baseline,
-            details=choice.details,
+        return choice.answer(
+            self,
             notes=(
-                *choice.notes,
                 *_size_note(split),
                 chosen.note,
                 ALL_KEYS if self.known is None else f"Keys: {', '.join(sorted(set(self.known)))}.",

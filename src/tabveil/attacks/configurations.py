@@ -15,6 +15,8 @@ from scipy.special import ndtri
 
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
 from tabveil.estimate import CONFIDENCE, Estimate, excess, risk_between, sidak, strongest, wilson
+from tabveil.protocols import Metric
+from tabveil.result import Result, Scores, params_of
 
 NO_ROOM = "Control does as well as can be, or nearly so: there is no room for a risk."
 
@@ -48,6 +50,28 @@ class Headline:
     baseline: Estimate | None
     details: Mapping[str, Any]
     notes: tuple[str, ...]
+
+    def answer(
+        self,
+        metric: Metric,
+        *,
+        details: Mapping[str, Any] | None = None,
+        notes: tuple[str, ...] = (),
+        scores: tuple[Scores, ...] = (),
+    ) -> Result:
+        """Make the metric's result: the headline, and what else the metric has to say."""
+        return Result(
+            metric=metric.name,
+            labels=metric.labels,
+            params=params_of(metric),
+            risk=self.risk,
+            attack=self.attack,
+            control=self.control,
+            baseline=self.baseline,
+            details={**self.details, **(details or {})},
+            notes=(*self.notes, *notes),
+            scores=scores,
+        )
 
 
 def headline(counted: Mapping[str, Tally], confidence: float = CONFIDENCE) -> Headline:

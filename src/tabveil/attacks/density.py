@@ -14,7 +14,7 @@ from tabveil.attacks.density_kernels import log_sums
 from tabveil.attacks.guessing import draw_attacked, scores
 from tabveil.attacks.roc import Ranked, judge, require_control
 from tabveil.drawing import Drawn, draw, in_order
-from tabveil.result import Labels, Result, params_of
+from tabveil.result import Labels, Result
 from tabveil.table import Floats, Indices, Split, Table
 
 QUERIES_AT_ONCE = 512
@@ -98,20 +98,13 @@ class DomiasKde:
             Ranked.of(train.sharp, control.sharp, decimals=DECIMALS),
             {"smooth densities": Ranked.of(train.smooth, control.smooth, decimals=DECIMALS)},
         )
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=choice.risk,
-            attack=choice.attack,
-            control=choice.control,
-            baseline=choice.baseline,
+        return choice.answer(
+            self,
             details={
-                **choice.details,
                 "n_tested": {"train": len(kept[0]), "control": len(kept[1])},
                 "n_reference": len(reference),
             },
-            notes=(*((OUTLYING_MEMBERS,) if self.tested == "outlying_members" else ()), *choice.notes),
+            notes=(OUTLYING_MEMBERS,) if self.tested == "outlying_members" else (),
             scores=scores(
                 (_taken(attacked[0], kept[0]), _taken(attacked[1], kept[1])), (train.sharp, control.sharp)
             ),

@@ -14,7 +14,7 @@ from tabveil.attacks.guessing import scores
 from tabveil.attacks.roc import Ranked, judge, require_control
 from tabveil.drawing import draw
 from tabveil.errors import NotApplicable
-from tabveil.result import Labels, Result, params_of
+from tabveil.result import Labels, Result
 from tabveil.table import Floats, Split
 
 DECIMALS = 5  # of log densities in single precision: what differs less is a rounding error
@@ -84,20 +84,12 @@ class DomiasFlow:
             np.nan_to_num(here - there, nan=0.0) for here, there in zip(of_release, of_reference, strict=True)
         )
         choice = judge("flow density ratio", Ranked.of(train, control, decimals=DECIMALS))
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=choice.risk,
-            attack=choice.attack,
-            control=choice.control,
-            baseline=choice.baseline,
+        return choice.answer(
+            self,
             details={
-                **choice.details,
                 "n_reference": len(held),
                 "validation_losses": {"release": release_losses, "reference": reference_losses},
             },
-            notes=choice.notes,
             scores=scores(attacked, (train, control)),
         )
 

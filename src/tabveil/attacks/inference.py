@@ -15,7 +15,7 @@ from tabveil.drawing import shuffled
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import strongest
 from tabveil.neighbors import Neighbors, Space
-from tabveil.result import Labels, Result, params_of
+from tabveil.result import Labels, Result
 from tabveil.table import Floats, Schema, Split
 
 
@@ -72,16 +72,10 @@ class Inference:
             for total, made in zip(sums, guesses, strict=True):
                 np.add(total, nearness(made), out=total)
         best = headline({name: tally for tried in found.values() for name, tally in tried.items()})
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=best.risk,
-            attack=best.attack,
-            control=best.control,
-            baseline=best.baseline,
-            details={**best.details, "secrets": _per_secret(found, best)},
-            notes=best.notes + _skipping_note(set(known) - set(secrets)),
+        return best.answer(
+            self,
+            details={"secrets": _per_secret(found, best)},
+            notes=_skipping_note(set(known) - set(secrets)),
             scores=scores(attacked, (sums[0] / len(secrets), sums[1] / len(secrets))),
         )
 

@@ -13,7 +13,7 @@ from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, sc
 from tabveil.drawing import shuffled
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.neighbors import Found, Neighbors, Space
-from tabveil.result import Labels, Result, params_of
+from tabveil.result import Labels, Result
 from tabveil.table import Floats, Indices, Schema, Split, Table
 
 Names = tuple[str, ...]
@@ -75,22 +75,15 @@ class Linkability:
                 made |= dict.fromkeys(counted, guesses)
         best = headline(found)
         shown = made[best.configuration]
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=best.risk,
-            attack=best.attack,
-            control=best.control,
-            baseline=best.baseline,
+        return best.answer(
+            self,
             details={
-                **best.details,
                 "splits": {
                     name: {"columns": pair, "linked_to_itself": ease[name], "attacked": name in chosen}
                     for name, pair in pairs.items()
                 },
             },
-            notes=best.notes + notes,
+            notes=notes,
             scores=scores((train, control), (nearness(shown[0]), nearness(shown[1]))),
         )
 

@@ -10,7 +10,7 @@ from tabveil import check
 from tabveil.attacks.guessing import draw_attacked, rarity, scores, ties_matter
 from tabveil.attacks.roc import Ranked, judge, levels, require_control
 from tabveil.neighbors import Neighbors, Space
-from tabveil.result import Labels, Result, params_of
+from tabveil.result import Labels, Result
 from tabveil.table import Floats, Split
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.25)  # of the simulation: quantiles of the distances of control rows
@@ -59,20 +59,12 @@ class MembershipDistance:
             rare = rarity(space, sides, rng=rng)
         ranked = Ranked.of(-train, -control, rare)
         choice = judge("distance", ranked)
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=choice.risk,
-            attack=choice.attack,
-            control=choice.control,
-            baseline=choice.baseline,
+        return choice.answer(
+            self,
             details={
-                **choice.details,
                 "ties_broken_by_rarity": rare is not None,
                 "simulation": simulate(train, control),
             },
-            notes=choice.notes,
             scores=scores(attacked, (-train, -control)),
         )
 

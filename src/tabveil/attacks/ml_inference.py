@@ -17,7 +17,7 @@ from tabveil.attacks.guessing import Guesses, draw_attacked, scores, tallies
 from tabveil.drawing import Drawn
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, excess
-from tabveil.result import Labels, Result, params_of
+from tabveil.result import Labels, Result
 from tabveil.table import Floats, Numeric, Split
 
 MOST_LABELS = 20  # a tree a label and round: columns with more are not chosen, but may be asked for
@@ -80,16 +80,9 @@ class MLInference:
         choice = choose(configurations)
         best = owner[choice.configuration]
         left_out = [item.secret for item in learned if item.n_missing]
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=choice.risk,
-            attack=choice.attack,
-            control=choice.control,
-            baseline=choice.baseline,
-            details=choice.details,
-            notes=(*choice.notes, chosen.note, *_notes(left_out, set(known) - {i.secret for i in learned})),
+        return choice.answer(
+            self,
+            notes=(chosen.note, *_notes(left_out, set(known) - {i.secret for i in learned})),
             scores=scores(best.attacked, best.at_risk),
         )
 

@@ -18,7 +18,7 @@ from tabveil.attacks.votes import Votes, by_column, compare_votes, entropies, ty
 from tabveil.drawing import Drawn, in_order
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.neighbors import Found, Neighbors, Space
-from tabveil.result import Labels, Result, params_of
+from tabveil.result import Labels, Result
 from tabveil.table import Floats, Indices, Split, Table
 
 LEVELS = (1.0, 0.1, 0.01)
@@ -88,16 +88,10 @@ class NeighborVote:
                 owner[name] = train, control
         choice = choose(configurations)
         train, control = owner[choice.configuration]
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=choice.risk,
-            attack=choice.attack,
-            control=choice.control,
-            baseline=choice.baseline,
-            details={**choice.details, "columns": by_column(names, train, control, weights)},
-            notes=(*choice.notes, self._tried(sets, names)),
+        return choice.answer(
+            self,
+            details={"columns": by_column(names, train, control, weights)},
+            notes=(self._tried(sets, names),),
             scores=scores(attacked, (train.at_risk(weights), control.at_risk(weights))),
         )
 

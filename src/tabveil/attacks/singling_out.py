@@ -25,7 +25,7 @@ from tabveil.attacks.predicates import (
 from tabveil.attacks.ranks import Alphabet, Coded
 from tabveil.drawing import Drawn, group_equal_rows, in_order
 from tabveil.errors import NotApplicable
-from tabveil.result import Labels, Result, Role, params_of
+from tabveil.result import Labels, Result, Role
 from tabveil.table import Floats, Split, Table
 
 
@@ -92,16 +92,10 @@ class SinglingOut:
         if not usable:
             raise NotApplicable(_no_guess(self.name, made))
         best = headline(usable)
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=best.risk,
-            attack=best.attack,
-            control=best.control,
-            baseline=best.baseline,
+        return best.answer(
+            self,
             details=_details(best, found),
-            notes=(*best.notes, *self._notes(train, control, synthetic)),
+            notes=self._notes(train, control, synthetic),
             scores=scores(
                 (train, control), (_surprise("train", train, made), _surprise("control", control, made))
             ),
@@ -192,7 +186,7 @@ def _details(best: Headline, found: Mapping[str, Isolation]) -> dict[str, Any]:
             "successes_train": len(singled_out(item.train)),
             "successes_control": len(singled_out(item.control)) if item.n_control else None,
         }
-    return {**best.details, "configurations": configurations}
+    return {"configurations": configurations}
 
 
 def _surprise(role: Role, drawn: Drawn, made: Mapping[str, Isolation]) -> Floats:
