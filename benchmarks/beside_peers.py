@@ -35,7 +35,8 @@ N_TIED = 64  # equally near rows looked at; where there are more, either answer 
 HEADER = ["what", "tabveil", "Anonymeter", "ratio", "ratio with reading", "asked", "held"]
 PAGE = Path(__file__).parent / "peers.md"
 TITLE = "# Beside Anonymeter 1.1.0\n\n`make bench-peers` prints these tables (a quarter of an hour).\n"
-INTRODUCTION = f"""CPU seconds, all threads. *thirds*: Adult in three sets of 16,280 rows; *leak20*: the same with a fifth of the
+INTRODUCTION = f"""\
+CPU seconds, all threads. *thirds*: Adult in three sets of 16,280 rows; *leak20*: the same with a fifth of the
 release replaced by train rows; *full*: 32,561 train, 16,281 control and 32,561 CTGAN rows, so that singling
 out is corrected for the size of control on both sides. Each run goes from tables to a risk with its control
 and baseline. tabveil reads three dataframes once for all attacks (thirds {{thirds:.3f}} s, full
