@@ -36,11 +36,8 @@ def main():
         "## Growth\n",
         "Adult resampled and jittered; each size in a process of its own.\n",
         growth + "\n",
-        "## A million rows\n",
-        "A default audit of 1,000,000 × 3 rows of 15 columns (Adult, grown), files to report; then the wall",
-        "seconds of each metric.\n",
-        markdown(["what", "measured"], attacks.million()) + "\n",
-        "The attacks beside Anonymeter's are in [peers.md](peers.md).\n",
+        "The attacks beside Anonymeter's are in [peers.md](peers.md), a whole audit of a million rows in",
+        "[million.md](million.md).\n",
     ]
     text = "\n".join(parts)
     print(text)
