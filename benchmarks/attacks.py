@@ -23,8 +23,8 @@ from tabveil.trees import train as grow
 LIMITS = {"membership_distance": 0.5}
 MILLION = """# A million rows
 
-`make bench-million` writes this page: a default audit of train, control and synthetic tables of 1,000,000 rows
-and 15 columns each (Adult, resampled and jittered), from Parquet files to the report.
+`make bench-million` writes this page: a default audit of train, control and synthetic tables of 1,000,000
+rows and 15 columns each (Adult, resampled and jittered), from Parquet files to the report.
 
 Measured on {machine}.
 
