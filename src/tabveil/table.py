@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil import check
-from tabveil.errors import SchemaError
+from tabveil.errors import NotApplicable, SchemaError
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -228,6 +228,14 @@ class Split:
     def schema(self) -> Schema:
         """The schema all three share."""
         return self.train.schema
+
+    def require_control(self, metric: str, n_rows: int = 1) -> None:
+        """Refuse a metric that needs more real rows the generator never saw than there are."""
+        if len(self.control) < n_rows:
+            raise NotApplicable(
+                f"{metric}: needs at least {n_rows} control row{'s'[: n_rows > 1]} (real rows the generator "
+                f"never saw), got {len(self.control)}. Hold some back before training: tabveil split."
+            )
 
     def select(self, names: Iterable[str]) -> Self:
         """Keep these columns of all three tables."""

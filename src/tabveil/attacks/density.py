@@ -12,7 +12,7 @@ from tabveil import check, workers
 from tabveil.attacks.coordinates import PLACE_DEVIATION, Coordinates, Points, varying
 from tabveil.attacks.density_kernels import log_sums
 from tabveil.attacks.guessing import draw_attacked, scores
-from tabveil.attacks.roc import Ranked, judge, require_control
+from tabveil.attacks.roc import Ranked, judge
 from tabveil.drawing import Drawn, draw, in_order
 from tabveil.result import Labels, Result
 from tabveil.table import Floats, Indices, Split, Table
@@ -88,7 +88,7 @@ class DomiasKde:
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack, and compare members with others."""
-        require_control(self.name, split, 2)
+        split.require_control(self.name, 2)
         reference, attacked = set_aside(split, self.reference_share, self.n_attacks, rng=rng)
         sides = self._densities(split, reference, attacked)
         kept = self._kept(sides, rng=rng)

@@ -11,7 +11,7 @@ from tabveil.attacks.autoregressive import Architecture, Flow, Training, load_to
 from tabveil.attacks.coordinates import Coordinates, principal_axes
 from tabveil.attacks.density import set_aside
 from tabveil.attacks.guessing import scores
-from tabveil.attacks.roc import Ranked, judge, require_control
+from tabveil.attacks.roc import Ranked, judge
 from tabveil.drawing import draw
 from tabveil.errors import NotApplicable
 from tabveil.result import Labels, Result
@@ -66,7 +66,7 @@ class DomiasFlow:
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Learn both densities, attack, and compare members with others."""
         torch = load_torch(self.name)
-        require_control(self.name, split, FEWEST_CONTROL)
+        split.require_control(self.name, FEWEST_CONTROL)
         if len(split.synthetic) < 2:  # noqa: PLR2004 - one row to learn from, one to validate
             raise NotApplicable(f"{self.name}: needs at least two synthetic rows.")
         reference, attacked = set_aside(split, self.reference_share, self.n_attacks, rng=rng)

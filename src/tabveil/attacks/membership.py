@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.guessing import draw_attacked, rarity, scores, ties_matter
-from tabveil.attacks.roc import Ranked, judge, levels, require_control
+from tabveil.attacks.roc import Ranked, judge, levels
 from tabveil.neighbors import Neighbors, Space
 from tabveil.result import Labels, Result
 from tabveil.table import Floats, Split
@@ -48,7 +48,7 @@ class MembershipDistance:
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack, and compare members with others."""
-        require_control(self.name, split)
+        split.require_control(self.name)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         space = Space.gower(split.schema)
         release = Neighbors(space, split.synthetic)

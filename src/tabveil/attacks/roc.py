@@ -17,9 +17,8 @@ from scipy.special import ndtri
 
 from tabveil.attacks.configurations import Compared, Headline, choose, compare_counts
 from tabveil.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, tallies
-from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, excess, known, wilson
-from tabveil.table import Floats, Indices, Split
+from tabveil.table import Floats, Indices
 
 COIN = 0.5
 FALSE_POSITIVES = (0.001, 0.01, 0.1)  # where the curve is read
@@ -176,12 +175,3 @@ def _confident(name: str, ranked: Ranked) -> dict[str, Tally]:
         for ranks in (ranked.train, ranked.control)
     )
     return tallies(name, train, control, levels(len(ranked.control)))
-
-
-def require_control(name: str, split: Split, n_rows: int = 1) -> None:
-    """Refuse tables without real rows that are no members: there is nobody to tell members from."""
-    if len(split.control) < n_rows:
-        raise NotApplicable(
-            f"{name}: needs at least {n_rows} control row{'s'[: n_rows > 1]} (real rows the generator never "
-            f"saw), got {len(split.control)}. Hold some back before training: tabveil split."
-        )

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from tabveil.drawing import Drawn, draw
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, grouped_error
-from tabveil.indicators.comparison import ByDistance, nearest, nearest_other, require_control, sampling_note
+from tabveil.indicators.comparison import ByDistance, nearest, nearest_other, sampling_note
 from tabveil.neighbors import Space
 from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Indices, Split
@@ -36,7 +36,7 @@ class AdversarialAccuracy(ByDistance):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare train with control."""
-        require_control(self.name, split, 2)
+        split.require_control(self.name, 2)
         n = min(len(split.train), len(split.control), len(split.synthetic))
         if n < 2:  # noqa: PLR2004 - a row is never its own neighbor
             raise NotApplicable(f"{self.name}: needs two rows in every table.")

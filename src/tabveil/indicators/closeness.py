@@ -15,7 +15,6 @@ from numpy.random import Generator
 from tabveil.drawing import Drawn, in_order
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, N_RESAMPLES, Estimate, percentile_interval, share
-from tabveil.indicators.comparison import require_control
 from tabveil.result import Role
 from tabveil.table import Floats, Split, Table
 
@@ -47,7 +46,7 @@ def sides(
     """Choose the sides. Both are always measured to the same reference, so no table's size matters."""
     control, synthetic, train = (in_order(table) for table in (split.control, split.synthetic, split.train))
     if direction == "real_to_synthetic":
-        require_control(name, split)
+        split.require_control(name)
         return Sides(role="train", attacked=train, fresh=control.table, reference=synthetic.table)
     if len(control) > 0:
         return Sides(role="synthetic", attacked=synthetic, fresh=control.table, reference=train.table)

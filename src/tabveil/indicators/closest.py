@@ -14,7 +14,6 @@ from tabveil.indicators.comparison import (
     ByDistance,
     nearest,
     nearest_other,
-    require_control,
     sampling_note,
     summary,
 )
@@ -100,7 +99,7 @@ class ClosestShare(ByDistance):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare each row's two distances."""
-        require_control(self.name, split)
+        split.require_control(self.name)
         n = min(len(split.train), len(split.control))
         synthetic, space = in_order(split.synthetic), self.space(split)
         to_train, to_control = (

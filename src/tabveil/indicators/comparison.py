@@ -1,4 +1,4 @@
-"""What the indicators share: which distance, what they need of the control, what they say of sampling."""
+"""What the indicators share: which distance, the neighbors in it, what they say of sampling."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,7 +7,6 @@ import numpy as np
 
 from tabveil import check
 from tabveil.drawing import in_order
-from tabveil.errors import NotApplicable
 from tabveil.neighbors import Found, Neighbors, Space
 from tabveil.table import Floats, Split, Table
 
@@ -28,15 +27,6 @@ class ByDistance:
         if self.distance == "gower":
             return Space.gower(split.schema)
         return Space.euclidean(in_order(split.train).table, self.encoding)
-
-
-def require_control(name: str, split: Split, n_rows: int = 1) -> None:
-    """Refuse tables without enough real rows the generator never saw."""
-    if len(split.control) < n_rows:
-        raise NotApplicable(
-            f"{name}: needs at least {n_rows} control row{'s'[: n_rows > 1]} (real rows the generator never "
-            f"saw), got {len(split.control)}. Hold some back before training: tabveil split."
-        )
 
 
 def sampling_note(n_rows: int, **tables: Table) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from tabveil import check
 from tabveil.drawing import draw, in_order
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around
-from tabveil.indicators.comparison import require_control, sampling_note
+from tabveil.indicators.comparison import sampling_note
 from tabveil.indicators.partitions import count_shared, draw_partitions, median_distance, unit_cells
 from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Indices, Split
@@ -47,7 +47,7 @@ class MaximumMeanDiscrepancy:
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the densities."""
-        require_control(self.name, split, 2)
+        split.require_control(self.name, 2)
         n = min(len(split.train), len(split.control))
         if n < 2:  # noqa: PLR2004 - a variance
             raise NotApplicable(f"{self.name}: needs at least two train rows.")

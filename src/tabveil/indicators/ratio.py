@@ -9,7 +9,7 @@ from numpy.random import Generator
 from tabveil.drawing import draw, group_equal_rows, in_order
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, grouped_error
-from tabveil.indicators.comparison import ByDistance, nearest, require_control, sampling_note, summary
+from tabveil.indicators.comparison import ByDistance, nearest, sampling_note, summary
 from tabveil.neighbors import Found
 from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Indices, Split, Table
@@ -35,7 +35,7 @@ class NeighborDistanceRatio(ByDistance):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the ratios."""
-        require_control(self.name, split, 2)
+        split.require_control(self.name, 2)
         n = min(len(split.train), len(split.control))
         synthetic, space = in_order(split.synthetic), self.space(split)
         sides = []
