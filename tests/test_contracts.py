@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
@@ -10,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from populations import population, split
 from strategies import splits
 
-from tabveil.attacks import ATTACKS, Linkability
-from tabveil.errors import NotApplicable
+from tabveil.attacks import ATTACKS, DEEP_ATTACKS, DomiasFlow, Linkability
+from tabveil.errors import NotApplicable, ParameterError
+from tabveil.explain import explain
 from tabveil.indicators import INDICATORS
 from tabveil.neighbors import Space
 from tabveil.result import Result
@@ -22,6 +24,7 @@ from tabveil.workers import working
 METRICS = (*INDICATORS, *ATTACKS)
 
 every_metric = pytest.mark.parametrize("kind", METRICS, ids=lambda kind: kind.name)
+even_deep_ones = pytest.mark.parametrize("kind", [*METRICS, *DEEP_ATTACKS], ids=lambda kind: kind.name)
 on_tables = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -78,6 +81,29 @@ def test_names_labels_and_defaults(kind):
     for item in fields(metric):
         with pytest.raises(FrozenInstanceError):
             setattr(metric, item.name, None)
+
+
+@even_deep_ones
+def test_a_page_can_be_made_from_the_docstring(kind):
+    found = explain(kind)
+    assert found.question.endswith("?")
+    assert found.summary
+    assert found.notes
+    assert found.references
+    assert {item.name for item in found.parameters} == {item.name for item in fields(kind)}
+    assert len(found.parameters) == len(fields(kind))
+    for item in found.parameters:
+        assert item.description.endswith("."), item.name
+        assert item.default == repr(getattr(kind(), item.name))
+    explained = " ".join((*found.notes, *found.summary))
+    for name in ("attack", "control", "baseline", "risk"):
+        assert f"``{name}" in explained, f"Notes say what {name} is, or that there is none"
+
+
+@even_deep_ones
+def test_docstrings_claim_nothing_they_must_not(kind):
+    words = set(re.findall(r"[a-z]+", kind.__doc__.lower()))
+    assert not words & {"anonymous", "compliant", "safe", "safer", "safely", "thesis"}
 
 
 def test_names_are_unique():
@@ -162,6 +188,80 @@ def test_json_round_trip(kind):
 def test_params_appear_in_the_result(kind):
     metric = kind()
     assert ask(metric, tables()).params == {item.name: getattr(metric, item.name) for item in fields(metric)}
+
+
+@even_deep_ones
+@pytest.mark.parametrize("confidence", [0.5, 1, 95, 0, -0.95, math.nan])
+def test_a_confidence_level_lies_between_a_half_and_one(kind, confidence):
+    told = f"{kind.__name__}: confidence must lie between 0.5 and 1, got {confidence!r}."
+    with pytest.raises(ParameterError, match=re.escape(told)):
+        kind(confidence=confidence)
+
+
+def at_both_levels(kind):
+    quick = {"max_epochs": 1, "n_flows": 1, "hidden": 4} if kind is DomiasFlow else {}
+    if quick:
+        pytest.importorskip("torch")
+    return [ask(kind(confidence=level, **quick), tables()).to_json() for level in (0.95, 0.99)]
+
+
+def paired(at_95, at_99):
+    """Walk through two answers side by side: each estimate at the one level with the same at the other.
+
+    The largest lower bound chooses, and may choose something else at another level. What belongs to different
+    choices is not compared; every configuration is, where they are listed.
+    """
+    if isinstance(at_95, dict) and {"value", "low", "high"} <= set(at_95):
+        yield at_95, at_99
+    elif isinstance(at_95, dict):
+        chosen = [found.get("configuration", found.get("n_neighbors")) for found in (at_95, at_99)]
+        for key in set(at_95) & set(at_99):
+            if chosen[0] == chosen[1] or key in {"configurations", "by_n_neighbors"}:
+                yield from paired(at_95[key], at_99[key])
+
+
+def with_headline(found):
+    return {**found["details"], **{side: found[side] for side in ("risk", "attack", "control", "baseline")}}
+
+
+@even_deep_ones
+def test_a_higher_confidence_widens_every_interval(kind):
+    narrow, wide = at_both_levels(kind)
+    assert (narrow["params"]["confidence"], wide["params"]["confidence"]) == (0.95, 0.99)
+    pairs = list(paired(with_headline(narrow), with_headline(wide)))
+    assert pairs
+    for at_95, at_99 in pairs:
+        assert at_99["n"] == at_95["n"]
+        assert at_99["low"] <= at_95["low"] + 1e-12
+        assert at_99["high"] >= at_95["high"] - 1e-12
+        if at_95["low"] < at_95["high"]:  # not a known number, such as the chance of a coin
+            assert at_99["high"] - at_99["low"] > at_95["high"] - at_95["low"]
+
+
+def unrated(found):
+    """Leave out Wilson's rates, which are drawn toward one half, by more at a higher level."""
+    tried = found["details"].get("configurations", {})
+    rated = {name for name, item in tried.items() if "successes_train" in item}
+    kept = found["details"] if found["details"].get("configuration") in rated else with_headline(found)
+    others = {name: item for name, item in tried.items() if name not in rated}
+    return {**kept, "configurations": others, "secrets": None}  # what is said of single secrets repeats rates
+
+
+def counted(details):
+    """Return what the intervals rest on: all but them, and but what is chosen by them."""
+    chosen = {"configuration", "n_neighbors", "confidence_of_each", "largest_point_estimate", "low", "high"}
+    if not isinstance(details, dict):
+        return details
+    estimate = {"value", "low", "high"} <= set(details)
+    return details["n"] if estimate else {k: counted(v) for k, v in details.items() if k not in chosen}
+
+
+@even_deep_ones
+def test_a_confidence_level_changes_intervals_not_what_was_found(kind):
+    narrow, wide = at_both_levels(kind)
+    assert counted(narrow["details"]) == counted(wide["details"])
+    for at_95, at_99 in paired(unrated(narrow), unrated(wide)):
+        assert at_99["value"] == at_95["value"]
 
 
 @every_metric

@@ -89,7 +89,7 @@ def test_ties_matter_only_at_a_bar():
 def test_the_headline_has_the_largest_lower_bound_not_the_largest_value():
     few = Tally(train=3, n_train=5, control=1, n_control=5)
     many = Tally(train=300, n_train=1000, control=100, n_control=1000, naive=50, n_naive=1000)
-    best = headline({"few": few, "many": many})
+    best = headline({"few": few, "many": many}, 0.95)
     level = sidak(0.95, 2)
     assert best.configuration == "many"
     assert best.risk == risk_between(wilson(300, 1000, level), wilson(100, 1000, level))
@@ -103,7 +103,7 @@ def test_the_headline_has_the_largest_lower_bound_not_the_largest_value():
 
 def test_an_attack_no_better_than_naive_is_not_informative():
     tally = Tally(train=50, n_train=100, control=40, n_control=100, naive=50, n_naive=100)
-    assert headline({"x": tally}).notes == (NOT_INFORMATIVE,)
+    assert headline({"x": tally}, 0.95).notes == (NOT_INFORMATIVE,)
 
 
 def test_without_control_there_is_a_rate_but_no_risk():
@@ -111,7 +111,7 @@ def test_without_control_there_is_a_rate_but_no_risk():
     plain = tallies("plain", guesses([1, 1, 0, 0], range(4), naive=[1, 1, 1, 0]), nobody)
     better = tallies("better", guesses([1, 0, 0, 0], range(4), naive=[0, 0, 0, 0]), nobody)
     assert list(plain) == ["plain"]
-    best = headline(plain | better)
+    best = headline(plain | better, 0.95)
     assert best.configuration == "better"  # one of four where the naive guesser has none
     assert best.risk is None
     assert best.control is None

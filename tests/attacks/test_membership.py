@@ -117,7 +117,9 @@ def test_levels_leave_five_control_rows(n_control, expected):
 
 def test_every_configuration_counts_for_the_correction():
     rng = np.random.default_rng(7)
-    choice = judge("a", Ranked.of(*normal(rng, 4000, 4000)), {"b": Ranked.of(*normal(rng, 400, 400))})
+    choice = judge(
+        "a", Ranked.of(*normal(rng, 4000, 4000)), {"b": Ranked.of(*normal(rng, 400, 400))}, confidence=0.95
+    )
     assert len(choice.details["configurations"]) == 5
     assert choice.details["confidence_of_each"] == pytest.approx(0.95 ** (1 / 5))
     assert choice.risk.low == max(item["risk"].low for item in choice.details["configurations"].values())
@@ -127,7 +129,7 @@ def test_a_small_leak_moves_the_far_left_of_the_curve():
     rng = np.random.default_rng(8)
     train, control = normal(rng, 4000, 4000)
     train[:40] = 9
-    choice = judge("a", Ranked.of(train, control))
+    choice = judge("a", Ranked.of(train, control), confidence=0.95)
     assert choice.configuration == "a, 0.1% most confident"
     assert choice.risk.low > 0
     assert choice.details["configurations"]["a, 2·AUC − 1"]["risk"].low < 0

@@ -1,10 +1,12 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from populations import population, risks, split
 
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.indicators import ClosestShare, DistanceToClosest, NearestNeighbors
-from tabveil.indicators.closeness import _resample, closeness
+from tabveil.indicators.closeness import MOST_RESAMPLES, _resample, closeness, resamples_for
 from tabveil.table import Numeric, Schema
 
 LINE = Schema((Numeric(name="x", low=0, high=100),))
@@ -80,7 +82,7 @@ def test_the_closed_form_bootstrap_is_the_plain_one(levels):
         attacked, fresh = np.floor(attacked * levels), np.floor(fresh * levels)
     attacked, fresh = np.sort(attacked), np.sort(fresh)
     rank = 6
-    closed = np.concatenate([_resample(attacked, fresh, rank, rng=generator) for _ in range(8)])
+    closed = np.concatenate([_resample(attacked, fresh, rank, 1000, rng=generator) for _ in range(8)])
     plain = []
     for _ in range(8000):
         a, f = generator.choice(attacked, 150), generator.choice(fresh, 120)
@@ -94,7 +96,7 @@ def test_the_closed_form_bootstrap_is_the_plain_one(levels):
 
 
 def test_closeness_takes_an_actual_value_as_threshold():
-    found = closeness("test", np.array([0.0, 1.0]), np.arange(100.0), alpha=0.02, rng=rng())
+    found = closeness("test", np.array([0.0, 1.0]), np.arange(100.0), alpha=0.02, confidence=0.95, rng=rng())
     assert found.threshold == 1.0
     assert found.control.value == 0.02
     assert found.attack.value == found.risk.value == 1
@@ -168,8 +170,20 @@ def test_parameters_are_checked_when_given(make, message):
 
 def test_a_share_of_none_or_all_keeps_an_interval():
     fresh = np.arange(100.0)
-    none = closeness("test", np.full(30, 50.0), fresh, alpha=0.02, rng=rng())
+    none = closeness("test", np.full(30, 50.0), fresh, alpha=0.02, confidence=0.95, rng=rng())
     assert none.attack.value == 0
     assert none.risk.low < 0 < none.risk.high  # of 30 rows, no more than a few could have been expected
-    every = closeness("test", np.zeros(30), fresh, alpha=0.02, rng=rng())
+    every = closeness("test", np.zeros(30), fresh, alpha=0.02, confidence=0.95, rng=rng())
     assert every.risk.low < every.risk.value == every.risk.high == 1
+
+
+def test_a_high_level_rests_on_more_than_the_outermost_resamples():
+    levels = (0.95, 0.99, 0.999, 0.9999)
+    assert [resamples_for(level) for level in levels] == [1000, 1000, 10_000, 100_000]
+    assert resamples_for(1 - 1e-12) == MOST_RESAMPLES
+    distances = np.random.default_rng(1).normal(size=(2, 400))
+    found = [closeness("test", *distances, alpha=0.1, confidence=level, rng=rng()).risk for level in levels]
+    assert len({risk.value for risk in found}) == 1
+    for narrow, wide in pairwise(found):
+        assert wide.low < narrow.low
+        assert wide.high > narrow.high

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from populations import adult_thirds, population, risks, split
 
-from tabveil.indicators import INDICATORS
+from tabveil.indicators import INDICATORS, ClosestShare, MaximumMeanDiscrepancy, NeighborDistanceRatio
 from tabveil.rng import stream
 
 SEEDS = 60
@@ -37,6 +37,12 @@ def test_fresh_rows_cover_zero(metric, kind, sizes):
     if spread > 0.01:
         assert np.mean(found[:, 2] - found[:, 1]) < 2.2 * 2 * 1.96 * spread
         assert abs(found[:, 0].mean()) < 0.5 * spread + 0.01
+
+
+@pytest.mark.parametrize("kind", [ClosestShare, NeighborDistanceRatio, MaximumMeanDiscrepancy])
+def test_another_level_keeps_another_promise(kind):
+    found = risks(kind(confidence=0.8), "mixed", EQUAL, seeds=SEEDS)
+    assert 0.65 < np.mean((found[:, 1] <= 0) & (found[:, 2] >= 0)) < 0.93  # 2.9 and 2.5 deviations from 80 %
 
 
 @by_name

@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check, workers
 from tabveil.attacks import attribution_kernels as kernels
+from tabveil.attacks.attack import Attack
 from tabveil.attacks.claims import Answer, Checked, Claims, find_pure
 from tabveil.attacks.columns import choose_secrets, given_secrets, known_columns
 from tabveil.attacks.configurations import choose
@@ -21,21 +22,57 @@ ALL_KEYS = "Keys: all columns but the target."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attribution:
+class Attribution(Attack):
     """Does the release tell a fact about people whose other data are known?
 
     A synthetic row *claims* its target value of everybody with its keys, if all synthetic rows with near keys
-    agree (the WEAP filter). GTCAP of a claim is the share of real rows with near keys that have the target
-    value, 0 where nobody has such keys; the score is the mean over *all* claims kept. Labels must be equal,
-    numbers within ``radius`` of the column's range (radius 0 is TCAP), missing matches missing; a numeric
-    target likewise. ``weighting="soft"`` counts real rows by how near they are (the mean of a triangular
-    kernel over the numeric keys). The smaller radii are the careful attacker's.
+    agree (the WEAP filter). Such a claim is checked against the real people with near keys: which share of
+    them has the target value? If nobody has such keys, the share is 0. The score (GTCAP) is the mean over
+    *all* claims kept.
 
-    ``risk = (train - control) / (worst - control)``. A larger table fills more classes by its size alone; so
-    both scores are those expected for samples as large as the smaller table (in closed form, nothing is
-    drawn) and ``worst`` is what claims about real people would score there: 1 at equal sizes, and a copy of
-    train always has risk 1. Claims about the same person stand or fall together: the errors are those of a
-    jackknife over real rows, also in closed form (Taub and Elliot 2019; thesis, eq. 4.4).
+    Labels must be equal, numbers within a radius (radius 0 is the original TCAP), and missing matches
+    missing; a numeric target likewise. The smaller radii are the careful attacker's.
+
+    Parameters
+    ----------
+    secrets
+        The target columns; None chooses ``n_secrets``.
+    known
+        The key columns; None means all but the target.
+    n_secrets
+        How many targets to choose where none are named (labels first, then those hardest to guess).
+    radii
+        How near numbers must be, in shares of the column's range; each radius is a configuration.
+    weighting
+        ``"hard"`` counts all real rows within the radius alike, ``"soft"`` by how near they are (the mean of
+        a triangular kernel over the numeric keys).
+    n_attacks
+        How many synthetic rows, drawn at random, make claims; None takes all.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the score against training people, ``control`` against people never seen, ``baseline`` that
+    of claiming the most frequent label, or the median, of everybody. ``risk = (attack - control) / (worst -
+    control)``: 0 where the claims are no truer of training people than of others, 1 for a copy of the
+    training rows.
+
+    A larger table has more people with any given keys by its size alone. Both scores are therefore those
+    expected for samples as large as the smaller table (in closed form, nothing is drawn), and ``worst`` is
+    what claims about real people would score there: 1 at equal sizes. Claims about the same person stand or
+    fall together; the errors are those of a jackknife over real rows, also in closed form. The headline is
+    the configuration with the largest lower bound, among intervals that hold for all of them together
+    (Šidák); each is in ``details``.
+
+    References
+    ----------
+    - Taub, J. and Elliot, M. (2019). The Synthetic Data Challenge. Joint UNECE/Eurostat Work Session on
+      Statistical Data Confidentiality.
+    - Chapelle, R. and Falissard, B. (2023). Statistical Properties and Privacy Guarantees of an Original
+      Distance-Based Fully Synthetic Data Generation Method. arXiv:2310.06571.
+    - Plasencia Palacios, M. N. et al. (2025). Empirical Evaluation of Structured Synthetic Data Privacy
+      Metrics: Novel Experimental Framework. arXiv:2512.16284.
     """
 
     secrets: tuple[str, ...] | None = None
@@ -51,6 +88,7 @@ class Attribution:
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check.at_least("Attribution", "n_secrets", self.n_secrets, 1)
         check.at_least("Attribution", "the number of radii", len(self.radii), 1)
         for radius in self.radii:
@@ -79,7 +117,7 @@ class Attribution:
             raise NotApplicable(
                 f"{self.name}: no claim is left: synthetic rows with near keys always differ in the target."
             )
-        choice = choose({name: item.compare for name, item in checked.items()})
+        choice = choose({name: item.compare for name, item in checked.items()}, self.confidence)
         best = checked[choice.configuration]
         return choice.answer(
             self,

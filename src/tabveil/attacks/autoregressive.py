@@ -1,4 +1,4 @@
-"""Block neural autoregressive flow (De Cao, Titov and Aziz 2019): a density learned by a neural network.
+"""Block neural autoregressive flow (De Cao, Aziz and Titov 2019): a density learned by a neural network.
 
 A flow maps points to standard normal noise, one to one; the density is that of the noise times the map's
 Jacobian determinant. Each map is a network whose weights are blocks: block (i, j) carries what output i takes

@@ -1,13 +1,13 @@
 """Gradient boosted trees that guess one column from others."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from tabveil.drawing import in_order
 from tabveil.table import Floats, Numeric, Table
-from tabveil.trees import ROUNDS, STEPS, matrix, train
+from tabveil.trees import ROUNDS, STEPS, Trees, train
 
 GENERAL_ROUNDS = 10  # what holds for many people is learned first
 
@@ -27,7 +27,7 @@ class LabelModel:
     """Trees that guess a column of labels."""
 
     labels: Floats  # (k,) the labels in the rows learned from, ascending
-    booster: Any  # None where there is only one
+    trees: Trees | None  # None where there is only one
 
     @classmethod
     def fit(cls, table: Table, secret: str, known: tuple[str, ...]) -> Self:
@@ -35,15 +35,15 @@ class LabelModel:
         table = _with(table, secret)
         labels, codes = np.unique(table.column(secret), return_inverse=True)
         if len(labels) == 1:
-            return cls(labels=labels, booster=None)
+            return cls(labels=labels, trees=None)
         several = {"objective": "multi:softprob", "num_class": len(labels)}
         goal = {"objective": "binary:logistic"} if len(labels) == 2 else several  # noqa: PLR2004 - yes or no
-        return cls(labels=labels, booster=train(table.select(known), codes, goal))
+        return cls(labels=labels, trees=train(table.select(known), codes, goal))
 
     def guess(self, known: Table, truth: Floats) -> GuessedLabels:
         """Guess the label of each row."""
         n, every = len(known), np.arange(len(known))
-        if self.booster is None or n == 0:
+        if self.trees is None or n == 0:
             sure = np.ones(n)
             return GuessedLabels(
                 label=np.full(n, self.labels[0]),
@@ -51,8 +51,10 @@ class LabelModel:
                 general=sure,
                 of_truth=(truth == self.labels[0]).astype(np.float64),
             )
-        rows = matrix(known)
-        chances, general = self._chances(rows, ROUNDS), self._chances(rows, GENERAL_ROUNDS)
+        rows = self.trees.matrix(known)
+        chances, general = (
+            _chances(self.trees.predict_matrix(rows, rounds)) for rounds in (ROUNDS, GENERAL_ROUNDS)
+        )
         best = chances.argmax(axis=1)
         at = np.minimum(np.searchsorted(self.labels, truth), len(self.labels) - 1)
         return GuessedLabels(
@@ -62,10 +64,10 @@ class LabelModel:
             of_truth=np.where(self.labels[at] == truth, chances[every, at], 0.0),
         )
 
-    def _chances(self, rows: Any, rounds: int) -> Floats:  # noqa: ANN401 - XGBoost's matrix
-        """Return the probability of each label, (n, k), after some rounds of learning."""
-        found = self.booster.predict(rows, iteration_range=(0, rounds)).astype(np.float64)
-        return found if found.ndim == 2 else np.column_stack([1 - found, found])  # noqa: PLR2004 - (n, k)
+
+def _chances(found: Floats) -> Floats:
+    """Return the probability of each label, (n, k); of two labels, trees give that of the second only."""
+    return found if found.ndim == 2 else np.column_stack([1 - found, found])  # noqa: PLR2004 - (n, k)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,23 +75,20 @@ class NumberModel:
     """Trees that guess a column of numbers."""
 
     column: Numeric
-    booster: Any
+    trees: Trees
 
     @classmethod
     def fit(cls, table: Table, secret: Numeric, known: tuple[str, ...]) -> Self:
         """Learn from the rows of a table that have the secret; there must be one."""
         table = _with(table, secret.name)
         steps = (table.column(secret.name) - secret.low) / secret.width * STEPS
-        return cls(
-            column=secret, booster=train(table.select(known), steps, {"objective": "reg:squarederror"})
-        )
+        return cls(column=secret, trees=train(table.select(known), steps, {"objective": "reg:squarederror"}))
 
     def guess(self, known: Table) -> Floats:
         """Guess the number of each row."""
         if len(known) == 0:
             return np.empty(0)
-        steps = self.booster.predict(matrix(known)).astype(np.float64)
-        return np.asarray(self.column.low + steps / STEPS * self.column.width)
+        return self.column.low + self.trees.predict(known) / STEPS * self.column.width
 
 
 def _with(table: Table, secret: str) -> Table:

@@ -14,7 +14,7 @@ from typing import Any
 from scipy.special import ndtri
 
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
-from tabveil.estimate import CONFIDENCE, Estimate, excess, risk_between, sidak, strongest, wilson
+from tabveil.estimate import Estimate, excess, risk_between, sidak, strongest, wilson
 from tabveil.protocols import Metric
 from tabveil.result import Result, Scores, params_of
 
@@ -74,16 +74,20 @@ class Headline:
         )
 
 
-def headline(counted: Mapping[str, Tally], confidence: float = CONFIDENCE) -> Headline:
+def headline(counted: Mapping[str, Tally], confidence: float) -> Headline:
     """Choose among configurations whose right guesses were counted."""
     return choose({name: partial(compare_counts, tally) for name, tally in counted.items()}, confidence)
 
 
-def choose(configurations: Mapping[str, Configuration], confidence: float = CONFIDENCE) -> Headline:
+def choose(configurations: Mapping[str, Configuration], confidence: float) -> Headline:
     """Choose the configuration with the largest lower bound of its risk.
 
-    Without control there is none; then the one that gains most on the naive guesser is shown. The largest
-    point estimate, which is what the papers report, stands in the details: it is biased upward by the choice.
+    The intervals of all configurations hold together with this ``confidence``. Without control there is no
+    risk; then the one that gains most on the naive guesser is shown. The largest point estimate, which the
+    papers report, stands in the details: it is biased upward by the choice.
+
+    The attack is informative if the headline does better than its naive baseline, or any configuration does
+    so beyond chance: where nothing leaks, the headline is often one in which nobody guesses anything.
     """
     level = sidak(confidence, len(configurations))
     found = {name: configuration(level) for name, configuration in configurations.items()}
@@ -91,6 +95,7 @@ def choose(configurations: Mapping[str, Configuration], confidence: float = CONF
     best = strongest(risks or {name: _gain(item) for name, item in found.items()})
     leading = found[best]
     largest = max(risks, key=lambda name: risks[name].value) if risks else None
+    informative = _gains(leading) or any(_gains(item, surely=True) for item in found.values())
     return Headline(
         configuration=best,
         risk=leading.risk,
@@ -99,6 +104,7 @@ def choose(configurations: Mapping[str, Configuration], confidence: float = CONF
         baseline=leading.baseline,
         details={
             "configuration": best,
+            "informative": informative,
             "confidence_of_each": level,
             "largest_point_estimate": largest and {"configuration": largest, "risk": risks[largest].value},
             "configurations": {
@@ -112,7 +118,7 @@ def choose(configurations: Mapping[str, Configuration], confidence: float = CONF
                 for name, item in found.items()
             },
         },
-        notes=_notes(leading),
+        notes=_notes(leading, informative=informative),
     )
 
 
@@ -120,14 +126,23 @@ def _gain(item: Compared) -> Estimate:
     return (excess(item.attack, item.baseline) if item.baseline else None) or item.attack
 
 
-def _notes(leading: Compared) -> tuple[str, ...]:
+def _gains(item: Compared, *, surely: bool = False) -> bool:
+    """Tell whether an attack does better than its naive baseline; ``surely``: beyond what chance explains.
+
+    Where control is the naive guesser's rate (membership), the risk itself is that comparison.
+    """
+    if item.baseline is None or item.baseline == item.control:
+        return True
+    return (item.attack.low if surely else item.attack.value) > item.baseline.value
+
+
+def _notes(leading: Compared, *, informative: bool) -> tuple[str, ...]:
     notes = []
     if leading.control is None:
         notes.append(NO_CONTROL)
     elif leading.risk is None:
         notes.append(NO_ROOM)
-    by_chance = leading.baseline == leading.control  # as for membership: then the risk is the comparison
-    if leading.baseline is not None and not by_chance and leading.attack.value <= leading.baseline.value:
+    if not informative:
         notes.append(NOT_INFORMATIVE)
     return tuple(notes)
 

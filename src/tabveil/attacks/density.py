@@ -9,6 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil import check, workers
+from tabveil.attacks.attack import Attack
 from tabveil.attacks.coordinates import PLACE_DEVIATION, Coordinates, Points, varying
 from tabveil.attacks.density_kernels import log_sums
 from tabveil.attacks.guessing import draw_attacked, scores
@@ -49,22 +50,57 @@ class Kernel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DomiasKde:
+class DomiasKde(Attack):
     """Is the release denser around a person than the population is, so that the person must have been in it?
 
-    The score of a row is ``log p_synthetic − log p_reference`` (van Breugel et al. 2023), up to a constant.
-    The reference is a part of control that is not tested (``reference_share``). ``risk`` is the strongest of
-    ``2·AUC − 1`` and of the careful attacker's ``(TPR − FPR) / (1 − FPR)`` at low FPR, corrected for the
-    choice. The naive attacker tosses a coin.
+    A generator that memorizes people puts too many synthetic rows around them. For each person the attacker
+    compares how densely the release and a reference sample of the population lie around that person's row:
+    ``log p_synthetic − log p_reference``, up to a constant. The reference is a part of control that is not
+    tested.
 
-    Densities are product kernels over all columns, in logs: Gaussian over numbers (their places, see
-    ``coordinates``), a constant factor for each category that differs (Aitchison–Aitken); missing is a
-    category. The population is taken smooth, with the ``bandwidth`` rule; the release sharp, with the kernel
-    of a copy whose places err by ``copy_noise`` and whose categories change with that probability. Two smooth
-    densities, as the papers use them, hardly see single copies; they are one more configuration.
+    Densities are products over all columns, in logs: Gaussian over numbers (a mix of their rank and their
+    position in the range), a constant factor for each category that differs (Aitchison and Aitken); missing
+    is a category. The population is taken smooth, the release sharp, as if rows were copies with a little
+    noise. Two smooth densities, as the paper has them, hardly see single copies; they are one more
+    configuration.
 
-    ``tested`` rows are random ones of both sides; or the ``outlier_share`` of each side that lies in the
-    thinnest parts of the reference; or such members against *random* control rows, as in the papers.
+    Parameters
+    ----------
+    n_attacks
+        The most training rows, and control rows, to test; None takes all.
+    copy_noise
+        By how much numbers of a copy are taken to err, and the probability that its categories change.
+    bandwidth
+        The rule by which the population's density is smoothed.
+    tested
+        Which people are tested: ``"random"`` ones of both sides; ``"outliers"``, those of both sides in the
+        thinnest parts of the reference; or ``"outlying_members"``, such members against random others, as in
+        the papers (then the risk of a clean release is not 0).
+    outlier_share
+        The share of each side that counts as outliers.
+    reference_share
+        The share of control that serves as the reference.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``risk`` is the stronger of two readings, corrected for the choice. ``2·AUC − 1``: here ``attack`` is the
+    AUC, the chance that a member scores higher than somebody else, and ``control`` and ``baseline`` are a
+    coin's one half. ``(TPR − FPR) / (1 − FPR)``, the careful attacker's: ``attack`` is TPR, the share of
+    members rightly named, ``control`` and ``baseline`` are FPR, the low share of other people wrongly named.
+    It is 0 where members cannot be told from others, 1 where all of them can. The headline is the
+    configuration with the largest lower bound, among intervals that hold for all of them together (Šidák);
+    each is in ``details``.
+
+    References
+    ----------
+    - van Breugel, B., Sun, H., Qian, Z. and van der Schaar, M. (2023). Membership Inference Attacks against
+      Synthetic Data through Overfitting Detection. AISTATS.
+    - Carlini, N., Chien, S., Nasr, M., Song, S., Terzis, A. and Tramèr, F. (2022). Membership Inference
+      Attacks From First Principles. IEEE Symposium on Security and Privacy.
+    - Aitchison, J. and Aitken, C. G. G. (1976). Multivariate Binary Discrimination by the Kernel Method.
+      Biometrika.
     """
 
     n_attacks: int | None = 5000
@@ -78,6 +114,7 @@ class DomiasKde:
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="propensity", mechanism="density", auxiliary=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.n_attacks is not None:
             check.at_least("DomiasKde", "n_attacks", self.n_attacks, 1)
         check.between("DomiasKde", "copy_noise", self.copy_noise, 0, 0.5)
@@ -97,6 +134,7 @@ class DomiasKde:
             "density ratio",
             Ranked.of(train.sharp, control.sharp, decimals=DECIMALS),
             {"smooth densities": Ranked.of(train.smooth, control.smooth, decimals=DECIMALS)},
+            confidence=self.confidence,
         )
         return choice.answer(
             self,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.attacks.attack import Attack
 from tabveil.attacks.configurations import Headline, headline
 from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
 from tabveil.attacks.truth import Truth
@@ -20,19 +21,50 @@ from tabveil.table import Floats, Schema, Split
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inference:
+class Inference(Attack):
     """Can somebody who knows the rest of a person's data infer the value they do not know?
 
-    The attacker knows a person's values in the ``known`` columns and guesses that the ``secret`` one is that
-    of the nearest synthetic row (Gower's distance; equally near rows by lot). A category must be met exactly;
-    a number within ``tolerance`` times its true size, or within ``zero_tolerance`` times the column's range
-    where the truth is 0 or a date. Missing guessed as missing is right. Confidence: how near the row is, then
-    how rare the person. The naive attacker draws from the synthetic column; ``baseline`` is the exact chance
-    of that. ``risk = (attack - control) / (1 - control)`` (SPEC 3, after Giomi et al. 2023).
+    The attacker knows a person's values in some columns, looks up the nearest synthetic row (Gower's
+    distance; equally near rows by lot) and guesses that the secret value is that row's. A category must be
+    met exactly, a number within a tolerance; missing guessed as missing is right. By default every column is
+    the secret once and all others are known: the worst case.
 
-    By default every column is the secret once and all others are known: the worst case.
-    ``details["secrets"]`` has each secret's strongest configuration. Per-row scores are the share of secrets
-    guessed right, those guessed from far off counting less.
+    A careful attacker acts only on sure guesses: at the level of 10 %, say, a guess succeeds if it is right
+    and as sure as the surest 10 % of those about control rows. A guess is surer the nearer the row is, and
+    among equally near ones the rarer the person is.
+
+    Parameters
+    ----------
+    secrets
+        The columns to infer; None tries every column.
+    known
+        The columns the attacker knows; None means all but the secret.
+    tolerance
+        How near a guessed number must be to the truth, as a share of its true size.
+    zero_tolerance
+        The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
+    n_attacks
+        How many training rows, and as many control rows, are attacked; None attacks all.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of training people whose secret is guessed right, ``control`` the same for people
+    never seen, ``baseline`` the exact chance that a value drawn from the synthetic column is right. ``risk =
+    (attack - control) / (1 - control)``: 0 where the release tells no more about training people than about
+    others, 1 where it tells the secret of all of them. What holds for the whole population is in ``control``,
+    too, and so is no risk.
+
+    ``details["secrets"]`` has each secret's strongest configuration. Scores of single rows are the share of
+    secrets guessed right, those guessed from far off counting less. The headline is the configuration with
+    the largest lower bound, among intervals that hold for all of them together (Šidák); each is in
+    ``details``.
+
+    References
+    ----------
+    - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2023). A Unified Framework for Quantifying
+      Privacy Risk in Synthetic Data. Proceedings on Privacy Enhancing Technologies.
     """
 
     secrets: tuple[str, ...] | None = None
@@ -45,6 +77,7 @@ class Inference:
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="inference", mechanism="distance", auxiliary=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check.at_least("Inference", "tolerance", self.tolerance, 0)
         check.at_least("Inference", "zero_tolerance", self.zero_tolerance, 0)
         if self.n_attacks is not None:
@@ -71,7 +104,8 @@ class Inference:
             found[secret] = tallies(secret, *guesses)
             for total, made in zip(sums, guesses, strict=True):
                 np.add(total, nearness(made), out=total)
-        best = headline({name: tally for tried in found.values() for name, tally in tried.items()})
+        tried = {name: tally for counted in found.values() for name, tally in counted.items()}
+        best = headline(tried, self.confidence)
         return best.answer(
             self,
             details={"secrets": _per_secret(found, best)},

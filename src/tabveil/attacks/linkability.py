@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.attacks.attack import Attack
 from tabveil.attacks.configurations import headline
 from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
 from tabveil.drawing import shuffled
@@ -21,21 +22,46 @@ Pair = tuple[Names, Names]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linkability:
+class Linkability(Attack):
     """Can somebody who holds two parts of a person's data find out that they belong together?
 
-    For each real row the attacker looks up the ``n_neighbors`` nearest synthetic rows on one set of columns
-    and on another (Gower's distance). Success if some synthetic row is among both. Equally near rows are the
-    normal case; which of them is taken is drawn independently for the two sets. Confidence: how near the
-    nearest rows are on both sets together, then how rare the person is. The naive attacker picks synthetic
-    rows at random. ``risk = (attack - control) / (1 - control)``.
+    For each real person the attacker looks up the nearest synthetic rows by one set of columns, and again by
+    another set (Gower's distance). The two parts are linked if some synthetic row is among both. Which of
+    several equally near rows is taken is drawn by lot, independently for the two sets.
 
-    The sets are the first i columns and the others, with at least two in each (the papers' ordered splits;
-    Giomi et al. 2023), *in the order of the schema*: here, and only here, the order of the columns matters.
-    Every split attacked widens the intervals of all, so ``n_splits`` of them are chosen, by what the release
-    alone shows: how often a person whose very row is in it would be linked (``linked_to_itself`` in
-    ``details["splits"]``). None attacks all splits, as the papers do. ``auxiliary`` names pairs of disjoint
-    column sets instead, and all of those are attacked.
+    A careful attacker acts only on sure guesses: at the level of 10 %, say, a guess succeeds if it is right
+    and as sure as the surest 10 % of those about control rows. A guess is surer the nearer the rows are on
+    both sets together, and among equally near ones the rarer the person is.
+
+    Parameters
+    ----------
+    n_neighbors
+        How many nearest synthetic rows to look up; each number is a configuration.
+    auxiliary
+        Pairs of disjoint sets of columns to link; all of them are attacked. None splits the columns in two.
+    n_splits
+        How many of the possible splits are attacked; None attacks all, as in the paper.
+    n_attacks
+        How many training rows, and as many control rows, are attacked; None attacks all.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of training people whose two parts are linked, ``control`` the same for people
+    never seen, ``baseline`` the chance that rows picked at random meet. ``risk = (attack - control) / (1 -
+    control)``: 0 where training people are linked no more often than others, 1 where all of them are.
+
+    The sets are the first columns and the remaining ones, at least two in each, *in the order of the file*:
+    here, and only here, the order of columns matters. Every split attacked widens the intervals of all, so
+    ``n_splits`` are chosen by what the release alone shows: how often a person whose very row is in it would
+    be linked (``linked_to_itself`` in ``details["splits"]``). The headline is the configuration with the
+    largest lower bound, among intervals that hold for all of them together (Šidák); each is in ``details``.
+
+    References
+    ----------
+    - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2023). A Unified Framework for Quantifying
+      Privacy Risk in Synthetic Data. Proceedings on Privacy Enhancing Technologies.
     """
 
     n_neighbors: tuple[int, ...] = (1, 10)
@@ -49,6 +75,7 @@ class Linkability:
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check.at_least("Linkability", "the number of n_neighbors", len(self.n_neighbors), 1)
         check.at_least("Linkability", "n_neighbors", min(self.n_neighbors), 1)
         for name in ("n_splits", "n_attacks"):
@@ -73,7 +100,7 @@ class Linkability:
                 counted = tallies(f"{name}, k = {k}", *guesses)
                 found |= counted
                 made |= dict.fromkeys(counted, guesses)
-        best = headline(found)
+        best = headline(found, self.confidence)
         shown = made[best.configuration]
         return best.answer(
             self,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.attacks.attack import Attack
 from tabveil.attacks.configurations import Configuration, choose
 from tabveil.attacks.guessing import draw_attacked, scores, usable_levels
 from tabveil.attacks.truth import Truth
@@ -26,22 +27,52 @@ KNOWN_SHARE = 0.75
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeighborVote:
+class NeighborVote(Attack):
     """Can somebody who knows some facts about a person fill in the rest from similar synthetic rows?
 
-    Every attacked row is looked up by a random set of known columns (quasi-identifiers) among the synthetic
-    rows; its other columns are guessed by the vote of the ``n_neighbors`` nearest (Gower's distance; equally
-    near rows by lot): the most frequent label, the nearest row's among equals; the mean number, in the
-    column's decimal places; missing where most are missing. Right is what ``inference`` calls right. The
-    score is the accuracy a column, averaged with the columns' entropies as weights (numbers in 20 bins of
-    their range): columns in which all people are alike count little. ``risk = (train - control) / (1 -
-    control)``; baseline: the mode or mean of the synthetic column (paper 003, 3.8).
+    Every attacked person is looked up among the synthetic rows by a random set of known columns
+    (quasi-identifiers). The nearest rows (Gower's distance; equally near ones by lot) vote on the other
+    columns: the most frequent label, or the nearest row's among equally frequent ones; the mean number, in
+    the column's decimal places; missing where most are missing. Right is what ``inference`` calls right.
 
-    Sets are drawn from a pool of ``n_sets`` (one index each; a row's set depends on what it holds, so equal
-    rows share it), with three quarters of the columns unless ``n_known`` says otherwise; ``known`` gives one
-    set instead. The careful attacker
-    acts on rows with a near neighbor, of equally near ones first where the second nearest is far. Errors are
-    those of rows, each with all its guesses, not of single guesses.
+    A careful attacker acts only on people with a near neighbor; of those with equally near ones, first on
+    people whose second nearest is far.
+
+    Parameters
+    ----------
+    known
+        The columns the attacker knows; None draws random sets.
+    n_neighbors
+        How many nearest synthetic rows vote; each number is a configuration.
+    n_known
+        How many columns a random set holds; None takes three quarters of them.
+    n_sets
+        How many random sets there are. What a row holds decides which is used, so equal rows share it.
+    tolerance
+        How near a guessed number must be to the truth, as a share of its true size.
+    zero_tolerance
+        The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
+    n_attacks
+        How many training rows, and as many control rows, are attacked; None attacks all.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of right guesses about training people, ``control`` about people never seen,
+    ``baseline`` that of guessing the most frequent label or the mean of the synthetic column. Shares are
+    taken column by column and averaged with the columns' entropies as weights (numbers in 20 bins of their
+    range): columns in which all people are alike count little. ``risk = (attack - control) / (1 - control)``:
+    0 where training people are guessed no better than others, 1 where all guesses about them are right.
+
+    The errors are those of people, each with all guesses about them, not of single guesses. The headline is
+    the configuration with the largest lower bound, among intervals that hold for all of them together
+    (Šidák); each is in ``details``.
+
+    References
+    ----------
+    - Steier, A., Ramaswamy, L., Manoel, A. and Haushalter, A. (2025). Synthetic Data Privacy Metrics.
+      arXiv:2501.03941.
     """
 
     known: tuple[str, ...] | None = None
@@ -56,6 +87,7 @@ class NeighborVote:
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="inference", mechanism="distance", auxiliary=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check.at_least("NeighborVote", "the number of n_neighbors", len(self.n_neighbors), 1)
         check.at_least("NeighborVote", "n_neighbors", min(self.n_neighbors), 1)
         check.at_least("NeighborVote", "n_sets", self.n_sets, 1)
@@ -86,7 +118,7 @@ class NeighborVote:
                 name = f"{k} neighbor{'s'[: k > 1]}{'' if level == 1 else f', {level:.1%} most confident'}"
                 configurations[name] = partial(compare_votes, train, control, weights, level)
                 owner[name] = train, control
-        choice = choose(configurations)
+        choice = choose(configurations, self.confidence)
         train, control = owner[choice.configuration]
         return choice.answer(
             self,

@@ -130,7 +130,9 @@ def levels(n_control: int) -> tuple[float, ...]:
     return (*(level for level in (0.1, 0.01) if level >= SPACING * lowest), lowest)
 
 
-def judge(name: str, ranked: Ranked, also: Mapping[str, Ranked] | None = None) -> Headline:
+def judge(
+    name: str, ranked: Ranked, also: Mapping[str, Ranked] | None = None, *, confidence: float
+) -> Headline:
     """Choose the headline among the area and the levels of ``ranked``, and the areas of other rankings.
 
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
@@ -139,14 +141,16 @@ def judge(name: str, ranked: Ranked, also: Mapping[str, Ranked] | None = None) -
         f"{key}, 2·AUC − 1": partial(_compare_area, other)
         for key, other in {name: ranked, **(also or {})}.items()
     } | {key: partial(_compare_rates, tally) for key, tally in _confident(name, ranked).items()}
-    chosen = choose(configurations)
+    chosen = choose(configurations, confidence)
     return replace(
         chosen,
         details={
             **chosen.details,
-            "auc": ranked.area(),
+            "auc": ranked.area(confidence),
             "tpr_at_fpr": {
-                f"{rate:g}": ranked.true_positives(rate) if rate * len(ranked.control) >= 1 else None
+                f"{rate:g}": ranked.true_positives(rate, confidence)
+                if rate * len(ranked.control) >= 1
+                else None
                 for rate in FALSE_POSITIVES
             },
             "roc": ranked.points(),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.attacks.attack import Attack
 from tabveil.attacks.configurations import Headline, headline
 from tabveil.attacks.guessing import scores
 from tabveil.attacks.isolation import Isolation, singled_out
@@ -30,21 +31,16 @@ from tabveil.table import Floats, Split, Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class SinglingOut:
+class SinglingOut(Attack):
     """Can someone write down a description, from the release alone, that fits exactly one real person?
 
-    A guess is a predicate that holds for exactly one synthetic row. It succeeds on train (on control) if it
-    holds for exactly one row there; ``risk`` is the success on train beyond that on control. The guesses:
-
-    - *univariate*: a value that occurs once in its column, the least, the largest, the only missing one;
-    - *n columns*, as Anonymeter draws them, from a random row and random columns: numbers at least as large
-      (above the column's median) or at most, categories equal;
-    - *window*, the careful attacker's, around every synthetic row: numbers within some ranks of the row's
-      value, categories equal. So few of them hold for someone by chance that even a small leak stands out.
-
-    Rows are not de-duplicated: two people who are equal are not singled out. Tables of different sizes are
-    compared at the smaller size, and guesses that stand or fall together do not count as many (see
-    ``isolation``). The baseline draws predicates of the same form from values instead of rows.
+    A guess is a description (a predicate) that fits exactly one synthetic row. It succeeds if it also fits
+    exactly one training row. Three kinds are tried. *Univariate*: a value that occurs once in its column, the
+    smallest, the largest, or the only missing one. *n columns*: taken from a random row and random columns;
+    categories must be equal, numbers at least as large (above the column's median) or at most as large.
+    *Window*, for a careful attacker, who wants few but sure hits: around every synthetic row, categories
+    equal and numbers within some ranks of the row's value. So few windows fit anybody by chance that even a
+    small leak stands out.
 
     Parameters
     ----------
@@ -60,6 +56,28 @@ class SinglingOut:
         How far a window reaches both ways, in shares of the column's distinct synthetic values.
     deduplicate
         Drop equal rows of each table first, as Anonymeter does.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of guesses that fit exactly one training row, ``control`` the same for control
+    rows, ``baseline`` the same on training rows for descriptions of the same form put together from single
+    values instead of rows. ``risk = (attack - control) / (1 - control)``: 0 where people never seen are
+    singled out as often, 1 where every guess singles out somebody from training.
+
+    Rows are not de-duplicated: two people who are equal are not singled out. Tables of different sizes are
+    compared at the smaller size, as shares of what a copy of the training rows would reach. Guesses that
+    stand or fall together, because they point at the same person, do not count as many. The headline is the
+    configuration with the largest lower bound, among intervals that hold for all of them together (Šidák);
+    each is in ``details``.
+
+    References
+    ----------
+    - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2023). A Unified Framework for Quantifying
+      Privacy Risk in Synthetic Data. Proceedings on Privacy Enhancing Technologies.
+    - Cohen, A. and Nissim, K. (2020). Towards Formalizing the GDPR's Notion of Singling Out. Proceedings of
+      the National Academy of Sciences.
     """
 
     n_attacks: int = 2000
@@ -73,6 +91,7 @@ class SinglingOut:
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="singling out", mechanism="uniqueness")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check.at_least("SinglingOut", "n_attacks", self.n_attacks, 1)
         check.at_least("SinglingOut", "n_windows", self.n_windows, 1)
         for n_columns in (*self.n_columns, *self.window_columns):
@@ -91,7 +110,7 @@ class SinglingOut:
         usable = {name: tally for name, tally in tallies.items() if tally is not None}
         if not usable:
             raise NotApplicable(_no_guess(self.name, made))
-        best = headline(usable)
+        best = headline(usable, self.confidence)
         return best.answer(
             self,
             details=_details(best, found),

@@ -21,14 +21,38 @@ from tabveil.table import Floats, Indices, Split
 class AdversarialAccuracy(ByDistance):
     """Is the release more entangled with the training rows than with rows never seen?
 
-    On equal numbers of real (R) and synthetic (S) rows, ``AA = (mean[d_RS > d_RR] + mean[d_SR > d_SS]) / 2``
-    with nearest distances between and within the tables, a row never its own neighbor, ties half (Yale et al.
-    2020). 0.5: not to be told apart; 0: every row's nearest is its copy. The paper's privacy loss
-    ``AA(control) - AA(train)`` is in ``details``; ``risk = 1 - AA(train) / AA(control)`` is the same gap on
-    the scale of all indicators: 1 for a copy, 0 where train is like control.
+    Mixes real and synthetic rows and asks of each whether its nearest other row is of its own kind. If real
+    and synthetic rows are like draws of one population, the answer is yes in one half of the cases. If
+    synthetic rows are copies, the nearest row is nearly always of the other kind. Done once with training
+    rows and once with control rows.
 
-    Rows that are each other's nearest neighbor, and synthetic rows near one real row, are right or wrong
-    together; errors are computed by sets of real rows linked through their nearest neighbors.
+    Parameters
+    ----------
+    distance
+        Gower's distance, made for numbers and categories side by side (0: equal, 1: as different as can be in
+        every column), or the Euclidean one.
+    encoding
+        How the Euclidean distance reads categories: one column for each (``"onehot"``), or numbered in order
+        (``"ordinal"``).
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    On equal numbers of real (R) and synthetic (S) rows ``AA = (mean[d_RS > d_RR] + mean[d_SR > d_SS]) / 2``
+    with nearest distances between and within the tables, a row never its own neighbor, ties half. ``attack``
+    is AA with training rows, ``control`` with control rows; 0.5: not to be told apart; 0: every row's nearest
+    is its copy (here *lower* is worse). There is no ``baseline``.
+
+    ``risk = 1 - attack / control``: 1 for a copy, 0 where training rows are like control rows. The paper's
+    privacy loss, ``control - attack``, is the same gap on another scale and is in ``details``. Rows that are
+    each other's nearest neighbor, and synthetic rows near one real row, are right or wrong together; errors
+    are computed by sets of real rows linked through their nearest neighbors.
+
+    References
+    ----------
+    - Yale, A., Dash, S., Dutta, R., Guyon, I., Pavao, A. and Bennett, K. P. (2020). Generation and Evaluation
+      of Privacy Preserving Synthetic Health Data. Neurocomputing.
     """
 
     name: ClassVar[str] = "adversarial_accuracy"
@@ -56,9 +80,9 @@ class AdversarialAccuracy(ByDistance):
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=_risk(train, control),
-            attack=train.estimate(),
-            control=control.estimate(),
+            risk=_risk(train, control, self.confidence),
+            attack=train.estimate(self.confidence),
+            control=control.estimate(self.confidence),
             details={
                 "privacy_loss": control.accuracy - train.accuracy,
                 "train": {"real_side": train.real_side, "synthetic_side": train.synthetic_side},
@@ -104,11 +128,12 @@ class _Entanglement:
             (self.synthetic_right - self.synthetic_side) / (2 * n),
         )
 
-    def estimate(self) -> Estimate:
+    def estimate(self, confidence: float) -> Estimate:
         error = grouped_error(
             np.concatenate(self.influences()), np.concatenate([self.real_group, self.synthetic_group])
         )
-        return around(self.accuracy, error, len(self.real_right), groups=self.n_groups)
+        n = len(self.real_right)
+        return around(self.accuracy, error, n, groups=self.n_groups, confidence=confidence)
 
 
 def _entanglement(space: Space, real: Drawn, synthetic: Drawn, within_synthetic: Floats) -> _Entanglement:
@@ -136,7 +161,7 @@ def _linked(neighbor: Indices) -> Indices:
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
 
 
-def _risk(train: _Entanglement, control: _Entanglement) -> Estimate:
+def _risk(train: _Entanglement, control: _Entanglement, confidence: float) -> Estimate:
     """Return the gap relative to control with the error of the quotient, linearized.
 
     A real row belongs to a set on its own side only; a synthetic row to one of train and to one of control.
@@ -158,4 +183,4 @@ def _risk(train: _Entanglement, control: _Entanglement) -> Estimate:
         np.concatenate([alone, control.real_group, control.synthetic_group]),
     )
     groups = min(train.n_groups, control.n_groups)
-    return around(1 - relative, error, n, groups=groups)
+    return around(1 - relative, error, n, groups=groups, confidence=confidence)

@@ -14,9 +14,12 @@ from numpy.random import Generator
 
 from tabveil.drawing import Drawn, in_order
 from tabveil.errors import NotApplicable
-from tabveil.estimate import CONFIDENCE, N_RESAMPLES, Estimate, percentile_interval, share
+from tabveil.estimate import N_RESAMPLES, Estimate, percentile_interval, share
 from tabveil.result import Role
 from tabveil.table import Floats, Split, Table
+
+IN_A_TAIL = 5  # resamples beyond either end of an interval: fewer leave the end to chance
+MOST_RESAMPLES = 1_000_000
 
 NO_CONTROL = (
     "No control: one half of train is the reference, the other stands in for fresh rows, and the risk is "
@@ -81,7 +84,7 @@ def closeness(
     *,
     alpha: float,
     reference_share: float = 1.0,
-    confidence: float = CONFIDENCE,
+    confidence: float,
     rng: Generator,
 ) -> Closeness:
     """Compare the distances of attacked rows with those of fresh rows to the same reference.
@@ -100,7 +103,7 @@ def closeness(
             f"{name}: the {len(fresh)} control rows are all equally close to train, so nothing can be closer "
             "than most of them."
         )
-    resampled = _resample(attacked, fresh, rank, rng=rng)
+    resampled = _resample(attacked, fresh, rank, resamples_for(confidence), rng=rng)
     value, *bounds = (
         (one_share - control.value) / (1 - control.value)
         for one_share in (attack.value, attack.low, attack.high)
@@ -121,7 +124,17 @@ def _share_within(ordered: Floats, threshold: Floats | float) -> Floats:
     return np.searchsorted(ordered, threshold, side="right") / len(ordered)
 
 
-def _resample(attacked: Floats, fresh: Floats, rank: int, *, rng: Generator) -> Floats:
+def resamples_for(confidence: float) -> int:
+    """Return how many resamples an interval at this level needs: its two ends rest on a few of them.
+
+    >>> resamples_for(0.95), resamples_for(0.999)
+    (1000, 10000)
+    """
+    in_each_tail = (1 - confidence) / 2
+    return int(np.clip(np.ceil(round(IN_A_TAIL / in_each_tail, 6)), N_RESAMPLES, MOST_RESAMPLES))
+
+
+def _resample(attacked: Floats, fresh: Floats, rank: int, n_resamples: int, *, rng: Generator) -> Floats:
     """Bootstrap the score without drawing single records: the same law, a few numbers a resample.
 
     A resample of n records is n uniform positions in the sorted originals; its ``rank``-th smallest position
@@ -130,7 +143,7 @@ def _resample(attacked: Floats, fresh: Floats, rank: int, *, rng: Generator) -> 
     records within it. Resamples in which every fresh record is within have no score and are left out.
     """
     n = len(fresh)
-    position = rng.beta(rank, n - rank + 1, N_RESAMPLES)  # (b,)
+    position = rng.beta(rank, n - rank + 1, n_resamples)  # (b,)
     threshold = fresh[np.minimum((position * n).astype(np.int64), n - 1)]
     above = np.clip((_share_within(fresh, threshold) - position) / (1 - position), 0.0, 1.0)
     fresh_within = (rank + rng.binomial(n - rank, above)) / n

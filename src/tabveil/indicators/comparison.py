@@ -7,18 +7,30 @@ import numpy as np
 
 from tabveil import check
 from tabveil.drawing import in_order
+from tabveil.estimate import CONFIDENCE
 from tabveil.neighbors import Found, Neighbors, Space
 from tabveil.table import Floats, Split, Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class ByDistance:
+class Indicator:
+    """A confidence level as a parameter; whatever interval an indicator reports is made at this level."""
+
+    confidence: float = CONFIDENCE
+
+    def __post_init__(self) -> None:
+        check.between(type(self).__name__, "confidence", self.confidence, 0.5, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByDistance(Indicator):
     """A distance as a parameter: Gower's, or the Euclidean one over one-hot or ordinal codes."""
 
     distance: Literal["gower", "euclidean"] = "gower"
     encoding: Literal["onehot", "ordinal"] = "onehot"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check.one_of(type(self).__name__, "distance", self.distance, ("gower", "euclidean"))
         check.one_of(type(self).__name__, "encoding", self.encoding, ("onehot", "ordinal"))
 

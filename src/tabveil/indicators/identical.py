@@ -10,23 +10,44 @@ from scipy.special import gammaln
 
 from tabveil.drawing import group_equal_rows
 from tabveil.estimate import Estimate, share
+from tabveil.indicators.comparison import Indicator
 from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Indices, Split
 
 
 @dataclass(frozen=True, kw_only=True)
-class IdenticalMatchShare:
+class IdenticalMatchShare(Indicator):
     """How many synthetic rows are rows of real people, beyond what chance explains?
 
-    ``attack`` is the share of synthetic rows that equal some train row, ``control`` the same for control.
-    Where the two tables differ in size, the larger one matches more by its size alone; both shares are then
+    Counts the synthetic rows that equal some training row in every column. Where columns are few and have few
+    values, many rows are equal by chance; so the same is counted with control rows, which the generator never
+    saw.
+
+    Parameters
+    ----------
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of synthetic rows that equal some training row, ``control`` the same for control
+    rows. ``risk = (attack - control) / (worst - control)``: 1 for a copy of the training rows and 0 on
+    average for fresh rows, at any sizes. There is no ``baseline``. Without control rows no risk is derived.
+
+    Where the two tables differ in size, the larger one matches more by its size alone. Both shares are then
     those expected for a random sample as large as the smaller table (in closed form, nothing is drawn), and
-    the worst case is what train itself would score against such a sample. So ``risk = (attack - control) /
-    (worst - control)`` is 1 for a copy of train and 0 on average for fresh rows at any sizes; at equal sizes
-    the worst case is 1. The plain share in all of train is in ``details``.
+    ``worst`` is what the training rows themselves would score against such a sample; at equal sizes it is 1.
+    The plain share in all of train is in ``details``.
 
     The interval of ``risk`` is built from the synthetic rows that only one side matches (what both match says
     nothing), counted by *different* row: ten equal synthetic rows match together or not at all.
+
+    References
+    ----------
+    - Plasencia Palacios, M. N. et al. (2025). Empirical Evaluation of Structured Synthetic Data Privacy
+      Metrics: Novel Experimental Framework. arXiv:2512.16284.
+    - Raab, G. M., Nowok, B. and Dibben, C. (2024). Practical Privacy Metrics for Synthetic Data.
+      arXiv:2406.16826.
     """
 
     name: ClassVar[str] = "identical_match_share"
@@ -49,10 +70,9 @@ class IdenticalMatchShare:
         )
         if len(split.control) == 0:
             note = "No control: some matches may be chance, so no risk is derived from the share."
-            return replace(
-                answer, attack=_matched_share(synthetic, (train > 0).astype(np.float64)), notes=(note,)
-            )
-        return _compare(answer, synthetic, train, control)
+            attack = _matched_share(synthetic, (train > 0).astype(np.float64), self.confidence)
+            return replace(answer, attack=attack, notes=(note,))
+        return _compare(answer, synthetic, train, control, self.confidence)
 
 
 def _details(synthetic: Indices, train: Indices, control: Indices) -> dict[str, float | int | None]:
@@ -68,10 +88,12 @@ def _details(synthetic: Indices, train: Indices, control: Indices) -> dict[str, 
     }
 
 
-def _compare(answer: Result, synthetic: Indices, train: Indices, control: Indices) -> Result:
+def _compare(
+    answer: Result, synthetic: Indices, train: Indices, control: Indices, confidence: float
+) -> Result:
     size = min(int(train.sum()), int(control.sum()))
     by_train, by_control = _match_chance(train, size), _match_chance(control, size)
-    attack, chance = _matched_share(synthetic, by_train), _matched_share(synthetic, by_control)
+    attack, chance = (_matched_share(synthetic, side, confidence) for side in (by_train, by_control))
     worst = _average(by_train, train)
     room = worst - chance.value
     notes = []
@@ -84,7 +106,8 @@ def _compare(answer: Result, synthetic: Indices, train: Indices, control: Indice
     if room <= 0:
         notes.append("Control matches as much as train itself would: there is no room for a risk.")
         return replace(answer, notes=tuple(notes))
-    risk = _risk(synthetic, by_train - by_control, (attack.value - chance.value) / room, room)
+    gain = (attack.value - chance.value) / room
+    risk = _risk(synthetic, by_train - by_control, gain, room, confidence)
     return replace(answer, risk=risk, notes=tuple(notes))
 
 
@@ -105,15 +128,16 @@ def _average(values: Floats, counts: Indices) -> float:
     return float((values * counts).sum()) / int(counts.sum())
 
 
-def _matched_share(synthetic: Indices, chance: Floats) -> Estimate:
+def _matched_share(synthetic: Indices, chance: Floats, confidence: float) -> Estimate:
     """Return the share of matched synthetic rows; equal rows are one observation."""
     n = int(synthetic.sum())
     value = _average(chance, synthetic)
     spread = float(((synthetic * (chance - value)) ** 2).sum())
-    return share(value, n, effective=n * n * value * (1 - value) / spread if spread > 0 else None)
+    effective = n * n * value * (1 - value) / spread if spread > 0 else None
+    return share(value, n, effective=effective, confidence=confidence)
 
 
-def _risk(synthetic: Indices, gain: Floats, value: float, room: float) -> Estimate:
+def _risk(synthetic: Indices, gain: Floats, value: float, room: float, confidence: float) -> Estimate:
     """Put the errors around the share gained on control, as a part of the room there was.
 
     Gains and losses (matched by train more, by control more) are two counts of different rows, each between
@@ -124,7 +148,7 @@ def _risk(synthetic: Indices, gain: Floats, value: float, room: float) -> Estima
     total = float(np.abs(changes).sum())
     rows_an_event = max(float((changes**2).sum()) / total, 1.0) if total > 0 else 1.0
     gained, lost = (
-        share(float(np.maximum(side, 0.0).sum()) / n, n, effective=n / rows_an_event)
+        share(float(np.maximum(side, 0.0).sum()) / n, n, effective=n / rows_an_event, confidence=confidence)
         for side in (changes, -changes)
     )
     below = math.hypot(gained.value - gained.low, lost.high - lost.value) / room

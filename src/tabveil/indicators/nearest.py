@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.errors import NotApplicable
-from tabveil.estimate import CONFIDENCE, sidak, strongest
+from tabveil.estimate import sidak, strongest
 from tabveil.indicators.closeness import Sides, closeness, sides
 from tabveil.indicators.comparison import ByDistance, nearest, summary
 from tabveil.result import Labels, Result, Scores, params_of
@@ -20,9 +20,40 @@ from tabveil.table import Floats, Split
 class NearestNeighbors(ByDistance):
     """Do synthetic rows lie closer to groups of training rows than fresh real rows do?
 
-    As :class:`~tabveil.indicators.closest.DistanceToClosest` with the mean distance to the k nearest train
-    rows, for each k of ``n_neighbors``. Intervals hold for all k together; the headline is the k with the
-    largest lower bound, every k stands in ``details``.
+    As :class:`~tabveil.indicators.closest.DistanceToClosest`, with the mean distance to several nearest
+    training rows instead of one. A synthetic row close to a whole group of training people tells less about
+    one of them, but shows that the generator follows its training rows.
+
+    Parameters
+    ----------
+    n_neighbors
+        How many nearest rows the mean is taken over (k); each number is a configuration.
+    alpha
+        The share of control rows that sets the threshold (a percentile of their mean distances).
+    distance
+        Gower's distance, made for numbers and categories side by side (0: equal, 1: as different as can be in
+        every column), or the Euclidean one.
+    encoding
+        How the Euclidean distance reads categories: one column for each (``"onehot"``), or numbered in order
+        (``"ordinal"``).
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of synthetic rows within the threshold, ``control`` that of control rows. ``risk =
+    (attack - control) / (1 - control)``: 0 where synthetic rows are like fresh ones, 1 where every one is
+    that close. There is no ``baseline``. Without control rows, one half of train is the reference, the other
+    stands in for fresh rows, and the risk is scaled up to all of train.
+
+    Intervals hold for all k together (Šidák); the headline is the k with the largest lower bound, and every k
+    is in ``details``. A k larger than the number of training rows is left out, with a note.
+
+    References
+    ----------
+    - Plasencia Palacios, M. N. et al. (2025). Empirical Evaluation of Structured Synthetic Data Privacy
+      Metrics: Novel Experimental Framework. arXiv:2512.16284.
+    - Gower, J. C. (1971). A General Coefficient of Similarity and Some of Its Properties. Biometrics.
     """
 
     n_neighbors: Sequence[int] = (1, 2, 3, 5, 10)
@@ -47,7 +78,7 @@ class NearestNeighbors(ByDistance):
             _means(nearest(space, compared.reference, rows, ks[-1]).distance)
             for rows in (compared.attacked.table, compared.fresh)
         )
-        level = sidak(CONFIDENCE, len(ks))
+        level = sidak(self.confidence, len(ks))
         found = {
             str(k): closeness(
                 self.name,
