@@ -5,18 +5,54 @@ name: sums of floating-point numbers in another order would grow other trees. Se
 several threads.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.encode import unit
-from tabveil.table import Categorical, Table
+from tabveil.table import Categorical, Floats, Table
 
 ROUNDS = 100  # XGBoost's default, like all other settings
 STEPS = 1000.0  # numbers are learned in thousandths of their range, or small ones would not be split at all
 
 
-def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> Any:  # noqa: ANN401 - a booster
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trees:
+    """Trees that were grown, and the labels each column had in the rows they grew from."""
+
+    booster: Any
+    seen: tuple[NDArray[np.bool_] | None, ...]  # by column and code; None for numbers
+
+    def matrix(self, rows: Table) -> Any:  # noqa: ANN401 - XGBoost's matrix
+        """Return rows in the form that the trees predict from.
+
+        A label the trees never saw counts as missing. Left to itself, XGBoost sends it another way if its
+        code is higher than all it saw, and codes follow the order in which tables were read: rows of one
+        table would then be predicted worse than rows of another.
+        """
+        import xgboost  # noqa: PLC0415 - see below
+
+        cells = unit(rows)
+        for position, seen in enumerate(self.seen):
+            if seen is not None:
+                column = cells[:, position]
+                codes = np.nan_to_num(column).astype(np.int64)
+                column[~seen[codes]] = np.nan
+        return xgboost.DMatrix(cells, feature_types=_kinds(rows), enable_categorical=True, nthread=1)
+
+    def predict(self, rows: Table) -> Floats:
+        """Predict each row."""
+        return self.predict_matrix(self.matrix(rows))
+
+    def predict_matrix(self, matrix: Any, rounds: int = ROUNDS) -> Floats:  # noqa: ANN401 - XGBoost's matrix
+        """Predict from a matrix, with the first rounds of learning only."""
+        found = self.booster.predict(matrix, iteration_range=(0, rounds))
+        return np.asarray(found, dtype=np.float64)
+
+
+def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> Trees:
     """Fit trees to a goal for each row."""
     import xgboost  # noqa: PLC0415 - slow to load, and few need it
 
@@ -24,14 +60,17 @@ def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> Any:  # 
         unit(rows), label=goal, feature_types=_kinds(rows), enable_categorical=True, nthread=1
     )
     fixed = {"tree_method": "hist", "seed": 0, "nthread": 1}
-    return xgboost.train({**settings, **fixed}, data, num_boost_round=ROUNDS)
+    booster = xgboost.train({**settings, **fixed}, data, num_boost_round=ROUNDS)
+    return Trees(booster=booster, seen=tuple(_seen(rows, name) for name in rows.schema.names))
 
 
-def matrix(rows: Table) -> Any:  # noqa: ANN401 - XGBoost's matrix
-    """Return rows in the form that trained trees predict from."""
-    import xgboost  # noqa: PLC0415 - see above
-
-    return xgboost.DMatrix(unit(rows), feature_types=_kinds(rows), enable_categorical=True, nthread=1)
+def _seen(rows: Table, name: str) -> NDArray[np.bool_] | None:
+    column = rows.schema[name]
+    if not isinstance(column, Categorical):
+        return None
+    cells = rows.column(name)
+    codes = cells[~np.isnan(cells)].astype(np.int64)
+    return np.bincount(codes, minlength=max(len(column.labels), 1)) > 0
 
 
 def _kinds(rows: Table) -> list[str]:
