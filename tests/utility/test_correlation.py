@@ -144,6 +144,18 @@ def test_one_column_has_no_pairs():
         related(split(schema, [[1]], [[1]], [[1]]))
 
 
+def test_of_many_columns_the_most_changed_are_listed(monkeypatch):
+    monkeypatch.setattr("tabveil.utility.correlation.MOST_SHOWN", 2)
+    schema = Schema(tuple(Numeric(name=name, low=0, high=9) for name in "abc"))
+    real = [[1, 1, 1], [2, 2, 3], [3, 3, 2]]  # b follows a, c half
+    found = related(split(schema, real, real, [[1, 1, 3], [2, 2, 2], [3, 3, 1]]))
+    # a-b stays 1; a-c and b-c go from 0.5 to -1: c changes by 3, a and b by 1.5
+    assert found.associations.names == ("a", "c")
+    assert np.array(found.associations.synthetic) == pytest.approx(np.array([[1, -1], [-1, 1]]))
+    assert found.figure.value.value == pytest.approx(1.0)  # of all three pairs
+    assert "2 of 3 columns" in found.notes[0]
+
+
 def test_many_columns_are_compared_on_fewer_rows(monkeypatch):
     monkeypatch.setattr("tabveil.utility.correlation.MOST_CELLS", 0)
     monkeypatch.setattr("tabveil.utility.correlation.LEAST_ROWS", 50)

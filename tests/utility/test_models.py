@@ -193,6 +193,39 @@ def test_the_best_predictable_columns_are_chosen_without_twins():
     assert not {"x", "z"} & set(choose_targets(sides, relate(sides, rng=rng)))
 
 
+def test_wide_tables_are_predicted_from_what_goes_with_the_target(monkeypatch):
+    rng = seeded(10)
+    tables = split(LINKED, *(linked(300, rng) for _ in range(3)))
+    sides = sides_of(tables)
+    related = relate(sides, rng=rng)
+    seen = []
+
+    def spy(rows, goal, asked):
+        seen.append(asked.schema.names)
+        return np.zeros(len(asked))
+
+    monkeypatch.setattr("tabveil.utility.downstream.guess_numbers", spy)
+    monkeypatch.setattr("tabveil.utility.downstream.guess_labels", spy)
+    monkeypatch.setattr("tabveil.utility.downstream.MOST_COLUMNS", 2)
+    monkeypatch.setattr("tabveil.utility.downstream.LEAST_COLUMNS", 1)
+    predict_targets(sides, ("y",), related=related, rng=rng)
+    predict_targets(sides, ("noise",), related=related, rng=rng)  # three labels: fewer columns
+    predict_targets(sides, ("y",), rng=rng)
+    assert [len(names) for names in seen[::2]] == [2, 1, 3]
+    assert (seen[0], seen[4]) == (("label", "x"), ("label", "noise", "x"))
+
+
+def test_wide_tables_choose_targets_with_few_labels(monkeypatch):
+    rng = seeded(11)
+    sides = sides_of(split(LINKED, *(linked(300, rng) for _ in range(3))))
+    related = relate(sides, rng=rng)
+    related.fresh[:, :] = 0.5  # so that all could be predicted
+    monkeypatch.setattr("tabveil.utility.downstream.MOST_COLUMNS", 1)
+    monkeypatch.setattr("tabveil.utility.downstream.MOST_LABELS", 2)
+    monkeypatch.setattr("tabveil.utility.downstream.N_TARGETS", 4)
+    assert choose_targets(sides, related) == ("label", "x", "y")  # noise has three labels
+
+
 def test_targets_are_named_or_refused():
     sides = sides_of(population("mixed", (50, 50, 50)))
     assert named_targets("sex", sides) == ("sex",)

@@ -114,7 +114,7 @@ def test_json_round_trip():
 def test_named_targets():
     found = asked(tables(), target="age")
     assert [(target.name, target.score) for target in found.targets] == [("age", "r2")]
-    assert found.params == {"target": ["age"], "halved": True}
+    assert found.params == {"target": ["age"], "halved": True, "confidence": 0.95, "rare": False}
     with pytest.raises(ParameterError, match="utility: no column 'agee'"):
         asked(tables(), target="agee")
 
@@ -187,6 +187,67 @@ def test_rare_values_are_never_written():
     region, age = (next(c for c in found.columns if c.name == name) for name in ("region", "age"))
     assert {bar.label for bar in region.bars} == {"a", None}
     assert 89.0 not in {bar.low for bar in age.bars} | {bar.high for bar in age.bars}
+
+
+def test_rare_labels_are_named_when_asked_for():
+    found = asked(population("mixed", (60, 40, 50)), rare=True)
+    region = next(column for column in found.columns if column.name == "region")
+    few = [bar for bar in region.bars if bar.kind == "label" and bar.real < 10 / 100]
+    assert few
+    assert "other" not in {bar.kind for bar in region.bars}
+
+
+def test_confidence_widens_every_interval_and_moves_no_value():
+    narrow, wide = (asked(tables(), target=["sex", "age"], confidence=level) for level in (0.8, 0.99))
+    pairs = list(zip(estimates(narrow), estimates(wide), strict=True))
+    assert len(pairs) > 40
+    for less, more in pairs:
+        assert (less.value, less.n) == (more.value, more.n)
+        assert more.low <= less.low <= less.high <= more.high
+        assert less.high < more.high or (less.low, less.high) == (
+            0,
+            0,
+        )  # predicting the mean scores 0, exactly
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.5, 95, math.nan])
+def test_confidence_lies_between_0_and_1(confidence):
+    with pytest.raises(ParameterError, match="utility: confidence must lie between 0 and 1"):
+        asked(tables(), confidence=confidence)
+
+
+def wide_tables(n_rows=300, n_columns=70):
+    """Draw columns that all follow from two hidden numbers; a third of them as labels."""
+    schema = Schema(
+        tuple(
+            Categorical(name=f"c{i:02}", labels=tuple("abc"))
+            if i % 3 == 0
+            else Numeric(name=f"c{i:02}", low=-9, high=9)
+            for i in range(n_columns)
+        )
+    )
+    rng = np.random.default_rng(5)
+    loads = rng.normal(size=(2, n_columns))
+    is_label = np.arange(n_columns) % 3 == 0
+
+    def draw():
+        cells = np.clip(rng.normal(size=(n_rows, 2)) @ loads + rng.normal(size=(n_rows, n_columns)), -9, 9)
+        return np.where(is_label, np.digitize(cells, [-1, 1]), cells)
+
+    return split(schema, draw(), draw(), draw())
+
+
+def test_wide_tables_are_measured_whole_and_listed_in_part():
+    found = asked(wide_tables())
+    assert found.skipped == ()
+    assert len(found.columns) == 70
+    assert len(found.associations.names) == len(found.associations.real) == 64
+    assert any("64 of 70 columns" in note for note in found.notes)
+    assert found.figures["discriminator"].value.low < 0.5 < found.figures["discriminator"].value.high
+    for target in found.targets:
+        assert target.figure.value.low > target.baseline.high  # few columns of many, but the right ones
+        assert abs(target.gap.value) < 0.1
+    assert as_text(found) == as_text(asked(shuffled(wide_tables(), seed=3)))
 
 
 def test_numbers_of_any_size():

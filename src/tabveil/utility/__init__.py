@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from numpy.random import Generator
 
-from tabveil import workers
+from tabveil import check, workers
 from tabveil.errors import NotApplicable
+from tabveil.estimate import CONFIDENCE
 from tabveil.result import Skipped
 from tabveil.table import Split
 from tabveil.utility.correlation import Related, relate
@@ -46,7 +47,13 @@ Found = TypeVar("Found")
 
 
 def measure(
-    split: Split, *, target: str | Sequence[str] | None = None, halved: bool = True, rng: Generator
+    split: Split,
+    *,
+    target: str | Sequence[str] | None = None,
+    halved: bool = True,
+    confidence: float = CONFIDENCE,
+    rare: bool = False,
+    rng: Generator,
 ) -> Utility:
     """How much of what the real rows tell does the release tell, too?
 
@@ -59,6 +66,10 @@ def measure(
         Columns a model should predict (train on synthetic, test on real); None takes the best-predictable.
     halved
         Total variation as ``½ Σ |p - q|``; False leaves out the half, as the thesis does (eq. 5.2).
+    confidence
+        How often an interval should hold the truth, between 0 and 1.
+    rare
+        Name labels that fewer than ten real rows share, too: only for those who may see the real rows.
 
     Examples
     --------
@@ -71,19 +82,23 @@ def measure(
     >>> accuracy.low < 0.5 < accuracy.high
     True
     """
+    check.between("utility", "confidence", confidence, 0, 1)
     start = time.perf_counter()
     streams = rng.spawn(5)
     sides = Sides.of(split, rng=streams[0])
     asked = named_targets(target, sides)
     parts = _Parts(notes=list(sides.notes))
     workers.tell("comparing columns", 0.0)
-    columns, overall = measure_columns(split, sides, halved=halved)
-    related = parts.attempt("correlation", lambda: relate(sides, rng=streams[1]))
-    discrepant = parts.attempt("mmd", lambda: discrepancy(sides, rng=streams[2]))
-    told_apart = parts.attempt("discriminator", lambda: discriminate(sides, rng=streams[3]))
-    targets = parts.attempt(
-        "downstream", lambda: _targets(sides, asked, related, parts.notes, rng=streams[4])
+    columns, overall = measure_columns(split, sides, halved=halved, rare=rare, confidence=confidence)
+    related = parts.attempt("correlation", lambda: relate(sides, confidence=confidence, rng=streams[1]))
+    discrepant = parts.attempt("mmd", lambda: discrepancy(sides, confidence=confidence, rng=streams[2]))
+    told_apart = parts.attempt(
+        "discriminator", lambda: discriminate(sides, confidence=confidence, rng=streams[3])
     )
+    targets = parts.attempt(
+        "downstream", lambda: _targets(sides, asked, related, parts.notes, confidence, rng=streams[4])
+    )
+    parts.notes.extend(() if related is None else related.notes)
     figures = {
         "discriminator": told_apart,
         "correlation": None if related is None else related.figure,
@@ -91,7 +106,7 @@ def measure(
         **overall,
     }
     return Utility(
-        params={"target": list(asked) or None, "halved": halved},
+        params={"target": list(asked) or None, "halved": halved, "confidence": confidence, "rare": rare},
         figures={name: figure for name in MEANINGS if (figure := figures.get(name)) is not None},
         columns=columns,
         targets=targets or (),
@@ -118,11 +133,17 @@ class _Parts:
 
 
 def _targets(
-    sides: Sides, asked: tuple[str, ...], related: Related | None, notes: list[str], *, rng: Generator
+    sides: Sides,
+    asked: tuple[str, ...],
+    related: Related | None,
+    notes: list[str],
+    confidence: float,
+    *,
+    rng: Generator,
 ) -> tuple[TargetUtility, ...]:
     """Predict the columns asked for, or those that can be predicted best."""
     targets = asked or (choose_targets(sides, related) if related else ())
-    found, untested = predict_targets(sides, targets, rng=rng)
+    found, untested = predict_targets(sides, targets, related=related, confidence=confidence, rng=rng)
     if not asked:
         names = ", ".join(item.name for item in found)
         notes.append(f"Chosen as targets, the most strongly associated with any one other column: {names}.")

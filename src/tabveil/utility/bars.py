@@ -18,13 +18,16 @@ SMALLEST = 1e-300  # below it there are no powers of ten left to round to
 ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
-def bars(split: Split, name: str) -> tuple[Bar, ...]:
-    """Return the bars of a column, over all real (train and control) and all synthetic rows."""
+def bars(split: Split, name: str, *, rare: bool = False) -> tuple[Bar, ...]:
+    """Return the bars of a column, over all real (train and control) and all synthetic rows.
+
+    ``rare`` names labels that few real rows share, too: for the eyes of those who may see the real table.
+    """
     real = np.concatenate([split.train.column(name), split.control.column(name)])
     synthetic = split.synthetic.column(name)
     match split.schema[name]:
         case Categorical(labels=labels):
-            found = _of_labels(labels, real, synthetic)
+            found = _of_labels(labels, real, synthetic, least=1 if rare else LEAST_ROWS)
         case Numeric() as column:
             found = _of_ranges(column, real, synthetic)
     missing = np.isnan(real), np.isnan(synthetic)
@@ -33,11 +36,11 @@ def bars(split: Split, name: str) -> tuple[Bar, ...]:
     return tuple(found)
 
 
-def _of_labels(labels: tuple[str, ...], real: Floats, synthetic: Floats) -> list[Bar]:
+def _of_labels(labels: tuple[str, ...], real: Floats, synthetic: Floats, *, least: int) -> list[Bar]:
     """Name the labels that most real rows have; equals in the order of the alphabet."""
     counts = _count_labels(real, len(labels)), _count_labels(synthetic, len(labels))
     ranked = sorted(range(len(labels)), key=lambda code: (-counts[0][code], labels[code]))
-    named = [code for code in ranked[:MOST_LABELS] if counts[0][code] >= LEAST_ROWS]
+    named = [code for code in ranked[:MOST_LABELS] if counts[0][code] >= least]
     found = [
         Bar(
             kind="label",

@@ -8,8 +8,9 @@ from numpy.random import Generator
 
 from tabveil import workers
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate
+from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Table
+from tabveil.utility import association_kernels
 from tabveil.utility.association import Association, Codes, Numbers, associate
 from tabveil.utility.distances import FOLDED, bounded
 from tabveil.utility.findings import Associations, Figure
@@ -19,9 +20,10 @@ from tabveil.utility.sides import Sides
 MOST_LEVELS = 30  # of a column of labels; the others are taken together
 LEAST_A_TABLE = 5  # rows at a level, on average over the tables
 MOST_CELLS = 60_000_000  # pairs of columns times rows; beyond, rows are sampled
-LEAST_ROWS = 2000
+LEAST_ROWS = 1000
 LEAST_PAIRS_AT_ONCE = 16
 MOST_CHUNKS = 64  # each holds sums over rows
+MOST_SHOWN = 64  # columns of a matrix that a reader can take in
 
 Prepared = Numbers | Codes
 
@@ -33,9 +35,10 @@ class Related:
     figure: Figure
     associations: Associations
     fresh: Floats  # (d, d) of the rows that stand for fresh ones, of the real where there are none
+    notes: tuple[str, ...] = ()
 
 
-def relate(sides: Sides, *, rng: Generator) -> Related:
+def relate(sides: Sides, *, confidence: float = CONFIDENCE, rng: Generator) -> Related:
     """Compare the association of every pair of columns.
 
     The figure is the mean absolute difference over all pairs, with the interval of the delta method: every
@@ -48,6 +51,7 @@ def relate(sides: Sides, *, rng: Generator) -> Related:
     pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
     sides = sides.at_most(max(LEAST_ROWS, MOST_CELLS // len(pairs)), rng=rng)
     tables = sides.real, sides.fresh, sides.synthetic
+    workers.announce_compilation(association_kernels.pearson)
     columns = [_prepare(column, tables) for column in sides.real.schema.columns]
     matrices = np.tile(np.eye(d), (3, 1, 1))
     at_once = max(LEAST_PAIRS_AT_ONCE, -(-len(pairs) // MOST_CHUNKS))
@@ -69,11 +73,31 @@ def relate(sides: Sides, *, rng: Generator) -> Related:
     has_fresh = len(sides.fresh) > 0
     return Related(
         figure=Figure(
-            value=total.synthetic.estimate(len(pairs)),
-            reference=total.fresh.estimate(len(pairs)) if has_fresh else None,
+            value=total.synthetic.estimate(len(pairs), confidence),
+            reference=total.fresh.estimate(len(pairs), confidence) if has_fresh else None,
         ),
-        associations=Associations(names=names, real=_rows(matrices[0]), synthetic=_rows(matrices[2])),
+        associations=_most_changed(names, matrices[0], matrices[2]),
         fresh=matrices[1] if has_fresh else matrices[0],
+        notes=_shown(d),
+    )
+
+
+def _shown(n_columns: int) -> tuple[str, ...]:
+    if n_columns <= MOST_SHOWN:
+        return ()
+    note = f"The associations are listed for {MOST_SHOWN} of {n_columns} columns, those in which the release "
+    return (f"{note}differs most. The correlation difference is over all columns.",)
+
+
+def _most_changed(names: tuple[str, ...], real: Floats, synthetic: Floats) -> Associations:
+    """Keep the columns whose associations differ most; all, where there are not too many to be read."""
+    changes = np.round(np.abs(real - synthetic).sum(axis=1), 9)  # the first of equals is the first by name
+    kept = np.sort(np.argsort(-changes, kind="stable")[:MOST_SHOWN])
+    square = np.ix_(kept, kept)
+    return Associations(
+        names=tuple(names[position] for position in kept),
+        real=_rows(real[square]),
+        synthetic=_rows(synthetic[square]),
     )
 
 
@@ -85,7 +109,7 @@ def _prepare(column: Column, tables: Sequence[Table]) -> list[Prepared]:
     """Return a column of each table as numbers, or as codes of its most frequent labels."""
     match column:
         case Numeric(name=name):
-            return [Numbers(cells=np.ascontiguousarray(table.column(name))) for table in tables]
+            return [Numbers(cells=np.array(table.column(name))) for table in tables]
         case Categorical():
             levels = Levels.of(column, tables)
             codes = _frequent(np.bincount(np.concatenate(levels.rows), minlength=len(levels)), len(tables))
@@ -130,11 +154,11 @@ class _Difference:
         self.real += more.real
         self.other += more.other
 
-    def estimate(self, n_pairs: int) -> Estimate:
+    def estimate(self, n_pairs: int, confidence: float) -> Estimate:
         rows = self.real / n_pairs, self.other / n_pairs
         variance = sum(float(side.var()) / len(side) for side in rows)
         sizes = len(self.real), len(self.other)
-        return bounded(self.value / n_pairs, self.floor / n_pairs, variance, sizes)
+        return bounded(self.value / n_pairs, self.floor / n_pairs, variance, sizes, confidence)
 
 
 @dataclass(kw_only=True, eq=False)

@@ -7,7 +7,7 @@ from tabveil import workers
 from tabveil.drawing import shuffled
 from tabveil.encode import unit
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate, around
+from tabveil.estimate import CONFIDENCE, Estimate, around
 from tabveil.table import Floats, Numeric
 from tabveil.utility.discrepancy_kernels import kernel_sum
 from tabveil.utility.findings import Figure
@@ -19,7 +19,7 @@ LEAST_BLOCKS = 5  # for a standard error; smaller tables are cut in smaller bloc
 PAIRS_FOR_MEDIAN = 2000
 
 
-def discrepancy(sides: Sides, *, rng: Generator) -> Figure:
+def discrepancy(sides: Sides, *, confidence: float = CONFIDENCE, rng: Generator) -> Figure:
     """How far apart are the densities of real and synthetic rows? MMD², 0 at best.
 
     The kernel is ``exp(-d / width)`` with d the sum of Gower's distance over the columns and the width the
@@ -43,8 +43,8 @@ def discrepancy(sides: Sides, *, rng: Generator) -> Figure:
         raise NotApplicable("mmd: all real rows are equal.")
     has_fresh = len(fresh) >= needed
     return Figure(
-        value=_estimate(real, synthetic, numeric, width),
-        reference=_estimate(real, fresh, numeric, width) if has_fresh else None,
+        value=_estimate(real, synthetic, numeric, width, confidence),
+        reference=_estimate(real, fresh, numeric, width, confidence) if has_fresh else None,
     )
 
 
@@ -58,7 +58,7 @@ def _median_distance(cells: Floats, numeric: np.ndarray, *, rng: Generator) -> f
     return float(np.median(sums)) or float(sums.mean())
 
 
-def _estimate(a: Floats, b: Floats, numeric: np.ndarray, width: float) -> Estimate:
+def _estimate(a: Floats, b: Floats, numeric: np.ndarray, width: float, confidence: float) -> Estimate:
     """Return the mean over blocks of the unbiased MMD²; the rows come in random order."""
     n = min(len(a), len(b))
     size = max(min(ROWS_A_BLOCK, n // LEAST_BLOCKS), 2)
@@ -72,7 +72,7 @@ def _estimate(a: Floats, b: Floats, numeric: np.ndarray, width: float) -> Estima
 
     workers.each_chunk(n_blocks, 1, work, doing="comparing densities")
     error = float(found.std(ddof=1)) / np.sqrt(n_blocks)
-    return around(float(found.mean()), float(error), n_blocks * size, groups=n_blocks)
+    return around(float(found.mean()), float(error), n_blocks * size, groups=n_blocks, confidence=confidence)
 
 
 def unbiased(a: Floats, b: Floats, numeric: np.ndarray, width: float) -> float:

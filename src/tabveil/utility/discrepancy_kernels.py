@@ -8,14 +8,22 @@ from numba import njit
 @njit(cache=True, nogil=True)
 def kernel_sum(a, b, numeric, width):
     """Add up ``exp(-Gower sum / width)`` over all pairs of rows of a (n, d) and b (m, d), missing as NaN."""
+    columns = b.T.copy()  # (d, m): a row of a meets all rows of b column by column, several at once
     total = 0.0
     for i in range(a.shape[0]):
+        distances = np.zeros(b.shape[0])
+        for c in range(a.shape[1]):
+            x, cells = a[i, c], columns[c]
+            if np.isnan(x):
+                for j in range(b.shape[0]):
+                    distances[j] += 0.0 if np.isnan(cells[j]) else 1.0
+            elif numeric[c]:
+                for j in range(b.shape[0]):
+                    gap = abs(x - cells[j])
+                    distances[j] += 1.0 if np.isnan(gap) else gap
+            else:
+                for j in range(b.shape[0]):
+                    distances[j] += 1.0 if x != cells[j] else 0.0
         for j in range(b.shape[0]):
-            distance = 0.0
-            for c in range(a.shape[1]):
-                x, y = a[i, c], b[j, c]
-                if x != y and (x == x or y == y):  # noqa: PLR0124 - NaN is what differs from itself
-                    gap = abs(x - y) if numeric[c] else 1.0
-                    distance += gap if gap == gap else 1.0  # noqa: PLR0124
-            total += np.exp(-distance / width)
+            total += np.exp(-distances[j] / width)
     return total

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from tabveil import workers
 from tabveil.drawing import draw
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate, share
+from tabveil.estimate import CONFIDENCE, Estimate, share
 from tabveil.table import Floats, Indices, Table
 from tabveil.utility.findings import Figure
 from tabveil.utility.learners import tell_apart
@@ -20,12 +20,13 @@ MOST_ROWS = 30_000
 EVEN = 0.5
 
 
-def discriminate(sides: Sides, *, rng: Generator) -> Figure:
+def discriminate(sides: Sides, *, confidence: float = CONFIDENCE, rng: Generator) -> Figure:
     """Can a model tell synthetic rows from real rows? Accuracy; 0.5 is a coin's, and the best.
 
     XGBoost with its default parameters on as many synthetic as control rows; one model learns from either
     half and guesses the other. The reference is what it achieves on train rows: they are real, so it stays
-    near 0.5. Comparing with the train rows instead would reward copies of them, down to below 0.5.
+    near 0.5. Comparing with the train rows instead would reward copies of them, down to below 0.5. In wide
+    tables each tree is shown some of the columns (:data:`~tabveil.utility.learners.COLUMNS_A_TREE`).
 
     The interval is Wilson's for half of the rows. Two similar rows in different halves are both guessed right
     or both guessed wrong, so all rows together are worth less than their number (an interval for all of them,
@@ -46,7 +47,7 @@ def discriminate(sides: Sides, *, rng: Generator) -> Figure:
             tasks[job // N_HALVES].guess_half(job % N_HALVES)
 
     workers.each_chunk(len(tasks) * N_HALVES, 1, work, doing="telling synthetic from real rows")
-    accuracies = [task.accuracy() for task in tasks]
+    accuracies = [task.accuracy(confidence) for task in tasks]
     return Figure(value=accuracies[0], reference=accuracies[1] if len(tasks) > 1 else None)
 
 
@@ -79,7 +80,7 @@ class _Task:
         right = (chance > EVEN) == (self.is_other[guess] == 1)
         self.correct[guess] = np.where(chance == EVEN, EVEN, right)
 
-    def accuracy(self) -> Estimate:
+    def accuracy(self, confidence: float) -> Estimate:
         """Return the share of rows guessed right."""
         n = len(self.correct)
-        return share(float(self.correct.mean()), n, effective=n / N_HALVES)
+        return share(float(self.correct.mean()), n, effective=n / N_HALVES, confidence=confidence)

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tabveil import check, workers
 from tabveil.encode import unit
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate, around, share
+from tabveil.estimate import CONFIDENCE, Estimate, around, share
 from tabveil.table import Categorical, Column, Floats, Numeric, Table
 from tabveil.utility.correlation import Related
 from tabveil.utility.findings import Figure, TargetUtility
@@ -19,8 +19,11 @@ from tabveil.utility.sides import Sides
 
 N_TARGETS = 3
 MOST_LABELS = 20  # a tree a label and round: columns with more are not chosen, but may be asked for
+LEAST_LABELS = 2  # chosen in the widest tables; one tree tells two labels apart
 LEAST_ROWS = 20  # that have the target, of each table
 MOST_ROWS = 30_000
+MOST_COLUMNS = 64  # that a target is predicted from, and labels times columns where there are many labels
+LEAST_COLUMNS = 16
 MOSTLY = 0.5  # more than this share of cells missing: nothing to learn
 TWIN = 0.98  # a column this strongly associated with another is told by it: nothing to learn
 SYNTHETIC, FRESH = range(2)
@@ -37,43 +40,70 @@ def choose_targets(sides: Sides, related: Related) -> tuple[str, ...]:
     """Choose the best-predictable columns: those most strongly associated with any one other column.
 
     Judged on the train rows, never on the release. Left out are columns that hardly vary, are mostly missing,
-    have too many labels, or have a twin that gives them away (a level of education beside its number).
+    have too many labels (in wide tables fewer are too many), or have a twin that gives them away (a level of
+    education beside its number).
     """
+    wide = max(len(sides.real.schema), MOST_COLUMNS)
+    most_labels = max(MOST_LABELS * MOST_COLUMNS // wide, LEAST_LABELS)
     strengths = np.abs(related.fresh) - 2 * np.eye(len(related.fresh))  # never with itself
     ranked = []
     for position, name in enumerate(sides.real.schema.names):
         strongest = float(strengths[position].max(initial=-1.0))
-        if 0 < strongest < TWIN and _suitable(sides, name):
+        if 0 < strongest < TWIN and _suitable(sides, name, most_labels):
             ranked.append((-round(strongest, 9), name))
     return tuple(name for _, name in sorted(ranked)[:N_TARGETS])
 
 
-def _suitable(sides: Sides, name: str) -> bool:
+def _suitable(sides: Sides, name: str, most_labels: int) -> bool:
     column = sides.real.schema[name]
     for table in (sides.real, sides.fresh):
         cells = table.column(name)
         cells = cells[~np.isnan(cells)]
         if len(cells) < max(LEAST_ROWS, MOSTLY * len(table)) or cells.min() == cells.max():
             return False
-        if isinstance(column, Categorical) and len(np.unique(cells)) > MOST_LABELS:
+        if isinstance(column, Categorical) and len(np.unique(cells)) > most_labels:
             return False
     return True
 
 
+def _predictors(sides: Sides, target: str, related: Related | None) -> list[str]:
+    """Name the columns a target is predicted from: all others, or those most associated with it in train."""
+    names = sides.real.schema.names
+    if related is None or len(names) <= MOST_COLUMNS + 1:
+        return [name for name in names if name != target]
+    column = sides.real.schema[target]
+    n_labels = len(column.labels) if isinstance(column, Categorical) else 0
+    many = n_labels > LEAST_LABELS  # a tree for each of them
+    most = max(MOST_COLUMNS // n_labels, LEAST_COLUMNS) if many else MOST_COLUMNS
+    strengths = np.round(np.abs(related.fresh[sides.real.schema.position(target)]), 9)
+    ranked = sorted((-strength, name) for strength, name in zip(strengths.tolist(), names, strict=True))
+    return sorted([name for _, name in ranked if name != target][:most])
+
+
 def predict_targets(
-    sides: Sides, targets: Sequence[str], *, rng: Generator
+    sides: Sides,
+    targets: Sequence[str],
+    *,
+    related: Related | None = None,
+    confidence: float = CONFIDENCE,
+    rng: Generator,
 ) -> tuple[tuple[TargetUtility, ...], tuple[str, ...]]:
     """How well does a model learned from the release predict a column of real people?
 
-    For every target, XGBoost (default parameters) learns it from all other columns, once from synthetic
-    and once from as many train rows; both predict the control rows. Intervals count the chance in which rows
-    are tested, not that another training set would give another model. Returns what the models score, and
-    the targets that could not be learned or tested.
+    For every target, XGBoost (default parameters) learns it from all other columns (in wide tables, from
+    those most strongly associated with it, if ``related`` says which), once from synthetic and once from as
+    many train rows; both predict the control rows. Intervals count the chance in which rows are tested, not
+    that another training set would give another model. Returns what the models score, and the targets that
+    could not be learned or tested.
     """
     if len(sides.real.schema) < 2:  # noqa: PLR2004 - a target and something to predict it from
         raise NotApplicable("downstream: needs at least two columns, a target and one to predict it from.")
     sides = sides.at_most(MOST_ROWS, rng=rng)
-    tasks = [task for name in targets if (task := _Task.of(sides, name)) is not None]
+    tasks = [
+        task
+        for name in targets
+        if (task := _Task.of(sides, name, _predictors(sides, name, related))) is not None
+    ]
     if not tasks:
         raise NotApplicable(
             "downstream: no column can be a target: it must vary among the real rows and have at least "
@@ -86,7 +116,9 @@ def predict_targets(
 
     workers.each_chunk(2 * len(tasks), 1, work, doing="training on synthetic, testing on real rows")
     done = {task.column.name for task in tasks}
-    return tuple(task.utility() for task in tasks), tuple(name for name in targets if name not in done)
+    return tuple(task.utility(confidence) for task in tasks), tuple(
+        name for name in targets if name not in done
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,7 +133,7 @@ class _Task:
     guesses: list[Floats | None]  # of the synthetic and of the fresh rows' model
 
     @classmethod
-    def of(cls, sides: Sides, name: str) -> "_Task | None":
+    def of(cls, sides: Sides, name: str, others: Sequence[str]) -> "_Task | None":
         column = sides.real.schema[name]
         test, synthetic, fresh = (
             _having(table, name) for table in (sides.real, sides.synthetic, sides.fresh)
@@ -109,7 +141,6 @@ class _Task:
         truth, *goals = (_goal(table, column) for table in (test, synthetic, fresh))
         if min(len(test), len(synthetic)) < LEAST_ROWS or truth.min() == truth.max():
             return None
-        others = [other for other in sides.real.schema.names if other != name]
         return cls(
             column=column,
             test=test.select(others),
@@ -130,17 +161,17 @@ class _Task:
             case Numeric():
                 self.guesses[side] = guess_numbers(rows, goal, self.test)
 
-    def utility(self) -> TargetUtility:
+    def utility(self, confidence: float) -> TargetUtility:
         """Compare the two."""
         guessed, reference = self.guesses[SYNTHETIC], self.guesses[FRESH]
         assert guessed is not None, "there are synthetic rows"
         match self.column:
             case Categorical(name=name):
                 right = guessed == self.truth, None if reference is None else reference == self.truth
-                return compare_labels(name, *right, _majority(self.truth))
+                return compare_labels(name, *right, _majority(self.truth), confidence)
             case Numeric(name=name):
                 fresh = None if reference is None else reference - self.truth
-                return compare_numbers(name, guessed - self.truth, fresh, self.truth)
+                return compare_numbers(name, guessed - self.truth, fresh, self.truth, confidence)
 
 
 def _goal(table: Table, column: Column) -> Floats:
@@ -156,30 +187,37 @@ def _majority(truth: Floats) -> float:
 
 
 def compare_labels(
-    name: str, synthetic: np.ndarray, fresh: np.ndarray | None, majority: float
+    name: str,
+    synthetic: np.ndarray,
+    fresh: np.ndarray | None,
+    majority: float,
+    confidence: float = CONFIDENCE,
 ) -> TargetUtility:
     """Compare which rows the two models guess right; they guess the same rows, so errors are paired."""
     n = len(synthetic)
-    gap = None if fresh is None else _mean(fresh.astype(float) - synthetic.astype(float))
+    gap = None if fresh is None else _mean(fresh.astype(float) - synthetic.astype(float), confidence)
     return TargetUtility(
         name=name,
         score="accuracy",
         figure=Figure(
-            value=share(float(synthetic.mean()), n),
-            reference=None if fresh is None else share(float(fresh.mean()), n),
+            value=share(float(synthetic.mean()), n, confidence=confidence),
+            reference=None if fresh is None else share(float(fresh.mean()), n, confidence=confidence),
         ),
         gap=gap,
-        baseline=share(majority, n),
+        baseline=share(majority, n, confidence=confidence),
     )
 
 
-def _mean(values: Floats) -> Estimate:
+def _mean(values: Floats, confidence: float) -> Estimate:
     """Return a mean with Student's interval, never narrower than one more row at the worst place makes it."""
     n = len(values)
-    return around(float(values.mean()), math.sqrt(float(values.var()) / n + 1 / n**2), n, groups=n)
+    error = math.sqrt(float(values.var()) / n + 1 / n**2)
+    return around(float(values.mean()), error, n, groups=n, confidence=confidence)
 
 
-def compare_numbers(name: str, synthetic: Floats, fresh: Floats | None, truth: Floats) -> TargetUtility:
+def compare_numbers(
+    name: str, synthetic: Floats, fresh: Floats | None, truth: Floats, confidence: float = CONFIDENCE
+) -> TargetUtility:
     """Compare the errors of the two models, in units of the column's range, as is ``truth``.
 
     ``R² = 1 - mean squared error / variance of the truth``; its interval, and that of the gap, by the delta
@@ -190,30 +228,31 @@ def compare_numbers(name: str, synthetic: Floats, fresh: Floats | None, truth: F
         name=name,
         score="r2",
         figure=Figure(
-            value=_determination(synthetic**2, spread),
-            reference=None if fresh is None else _determination(fresh**2, spread),
+            value=_determination(synthetic**2, spread, confidence),
+            reference=None if fresh is None else _determination(fresh**2, spread, confidence),
         ),
-        gap=None if fresh is None else _ratio(synthetic**2 - fresh**2, spread, offset=0.0, sign=1.0),
+        gap=None if fresh is None else _ratio(synthetic**2 - fresh**2, spread, 0.0, 1.0, confidence),
         baseline=Estimate(value=0.0, low=0.0, high=0.0, n=len(truth)),
         range_score=Figure(
-            value=_range_score(synthetic**2), reference=None if fresh is None else _range_score(fresh**2)
+            value=_range_score(synthetic**2, confidence),
+            reference=None if fresh is None else _range_score(fresh**2, confidence),
         ),
     )
 
 
-def _determination(squares: Floats, spread: Floats) -> Estimate:
-    return _ratio(squares, spread, offset=1.0, sign=-1.0)
+def _determination(squares: Floats, spread: Floats, confidence: float) -> Estimate:
+    return _ratio(squares, spread, 1.0, -1.0, confidence)
 
 
-def _ratio(above: Floats, below: Floats, *, offset: float, sign: float) -> Estimate:
+def _ratio(above: Floats, below: Floats, offset: float, sign: float, confidence: float) -> Estimate:
     """Return ``offset + sign · mean(above) / mean(below)`` with the delta method's interval."""
     n, scale = len(above), float(below.mean())
     ratio = float(above.mean()) / scale
     error = math.sqrt(float(((above - ratio * below) ** 2).sum())) / (n * scale)
-    return around(offset + sign * ratio, error, n, groups=n)
+    return around(offset + sign * ratio, error, n, groups=n, confidence=confidence)
 
 
-def _range_score(squares: Floats) -> Estimate:
+def _range_score(squares: Floats, confidence: float) -> Estimate:
     root = math.sqrt(float(squares.mean()))
     error = float(squares.std()) / math.sqrt(len(squares)) / (2 * root) if root > 0 else 0.0
-    return around(1 - root, error, len(squares), groups=len(squares))
+    return around(1 - root, error, len(squares), groups=len(squares), confidence=confidence)

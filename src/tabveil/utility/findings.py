@@ -42,7 +42,8 @@ class Bar:
     """The share of real and of synthetic rows in one bar of a column's chart.
 
     ``kind`` says what it counts: a ``label``, a ``range`` of numbers (``low`` included, ``high`` not; None is
-    an open end), ``other`` labels pooled, or ``missing`` values.
+    an open end), ``other`` labels pooled, or ``missing`` values. ``low_text`` and ``high_text`` are the ends
+    of a range of dates, as people write them.
     """
 
     kind: Literal["label", "range", "other", "missing"]
@@ -51,6 +52,8 @@ class Bar:
     label: str | None = None
     low: float | None = None
     high: float | None = None
+    low_text: str | None = None
+    high_text: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +82,9 @@ class ColumnUtility:
             "numeric": self.numeric,
             "figures": {name: figure.to_json() for name, figure in self.figures.items()},
             "chi_squared": None if self.chi_squared is None else plain(vars(self.chi_squared)),
-            "bars": [plain(vars(bar)) for bar in self.bars],
+            "bars": [
+                plain({key: item for key, item in vars(bar).items() if item is not None}) for bar in self.bars
+            ],
         }
 
     @classmethod

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import chdtrc
 
-from tabveil.estimate import Estimate
+from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.table import Column, Floats, Indices, Numeric, Split
 from tabveil.utility.bars import bars
 from tabveil.utility.distances import (
@@ -35,7 +35,7 @@ REAL, FRESH, SYNTHETIC = range(3)
 
 
 def measure_columns(
-    split: Split, sides: Sides, *, halved: bool = True
+    split: Split, sides: Sides, *, halved: bool = True, rare: bool = False, confidence: float = CONFIDENCE
 ) -> tuple[tuple[ColumnUtility, ...], dict[str, Figure]]:
     """Measure every column, and the mean over the columns of each distance."""
     columns, means = [], _Means()
@@ -47,12 +47,12 @@ def measure_columns(
             ColumnUtility(
                 name=column.name,
                 numeric=isinstance(column, Numeric),
-                figures={name: measured.figure() for name, measured in found.items()},
+                figures={name: measured.figure(confidence) for name, measured in found.items()},
                 chi_squared=_chi_squared(found["cramers_v"]),
-                bars=bars(split, column.name),
+                bars=bars(split, column.name, rare=rare),
             )
         )
-    return tuple(columns), means.figures()
+    return tuple(columns), means.figures(confidence)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,16 +66,16 @@ class _Measured:
         counts = Counts.of(self.levels.rows[REAL], self.levels.rows[other], len(self.levels))
         return counts, self.distance(counts)
 
-    def estimate(self, other: int) -> Estimate | None:
+    def estimate(self, other: int, confidence: float) -> Estimate | None:
         if len(self.levels.rows[other]) == 0:
             return None
         counts, distance = self.between(other)
-        return distance.estimate(counts)
+        return distance.estimate(counts, confidence)
 
-    def figure(self) -> Figure:
-        value = self.estimate(SYNTHETIC)
+    def figure(self, confidence: float) -> Figure:
+        value = self.estimate(SYNTHETIC, confidence)
         assert value is not None, "a release has rows"
-        return Figure(value=value, reference=self.estimate(FRESH))
+        return Figure(value=value, reference=self.estimate(FRESH, confidence))
 
 
 def _distances(column: Column, sides: Sides, *, halved: bool) -> dict[str, _Measured]:
@@ -162,13 +162,14 @@ class _Mean:
         self.real = self.real + distance.by_real[real]
         self.other = self.other + distance.by_other[other]
 
-    def estimate(self, n_columns: int) -> Estimate:
+    def estimate(self, n_columns: int, confidence: float) -> Estimate:
         rows = [np.asarray(side) / n_columns for side in (self.real, self.other)]
         return bounded(
             self.value / n_columns,
             self.floor / n_columns,
             sum(float(side.var()) / len(side) for side in rows),
             (len(rows[0]), len(rows[1])),
+            confidence,
         )
 
 
@@ -187,12 +188,12 @@ class _Means:
                 mean = self.sums.setdefault((name, other), _Mean())
                 mean.add(distance, measured.levels.rows[REAL], measured.levels.rows[other])
 
-    def figures(self) -> dict[str, Figure]:
+    def figures(self, confidence: float) -> dict[str, Figure]:
         found = {}
         for name, n_columns in self.n_columns.items():
             value, fresh = self.sums[name, SYNTHETIC], self.sums.get((name, FRESH))
             found[name] = Figure(
-                value=value.estimate(n_columns),
-                reference=None if fresh is None else fresh.estimate(n_columns),
+                value=value.estimate(n_columns, confidence),
+                reference=None if fresh is None else fresh.estimate(n_columns, confidence),
             )
         return found

@@ -30,7 +30,8 @@ MEANINGS: Mapping[str, Meaning] = {
         best=0.5,
         worst=1.0,
         definition="Accuracy of XGBoost on equally many synthetic and control rows; two models, each "
-        "learns from one half and guesses the other.",
+        "learns from one half and guesses the other. In tables of more than 64 columns each tree is shown 32 "
+        "of them, drawn at random.",
         interval="Wilson's score for as many rows as one half has.",
         source="Lopez-Paz and Oquab 2017",
     ),
@@ -96,7 +97,7 @@ MEANINGS: Mapping[str, Meaning] = {
         definition="Area between the two distribution functions over the column's range; a missing value is "
         "a whole range away from any number.",
         interval=_DELTA,
-        source="Kantorovich 1942",
+        source="Kantorovich 1942; Vallender 1974",
         per_column=True,
     ),
     "kolmogorov_smirnov": Meaning(
@@ -106,7 +107,7 @@ MEANINGS: Mapping[str, Meaning] = {
         worst=1.0,
         definition="max |F - G|; rows with a missing value on one side only count in full.",
         interval=_DELTA,
-        source="Smirnov 1948",
+        source="Kolmogorov 1933; Smirnov 1939",
         per_column=True,
     ),
 }
@@ -117,9 +118,10 @@ DOWNSTREAM = Meaning(
     question="Is a model learned from the release as good as one learned from real people?",
     best=0.0,
     worst=None,
-    definition="XGBoost predicts one column of the control rows from all others, learned once from synthetic "
-    "rows (TSTR) and once from as many train rows (TRTR): accuracy for labels, R² and 1 - RMSE / range for "
-    "numbers. The gap is TRTR minus TSTR.",
+    definition="XGBoost predicts one column of the control rows from all others (in wide tables from the 64 "
+    "most strongly associated with it in train), learned once from synthetic rows (TSTR) and once from as "
+    "many train rows (TRTR): accuracy for labels, R² and 1 - RMSE / range for numbers. The gap is TRTR minus "
+    "TSTR.",
     interval="Wilson's score, or the delta method; that of the gap is paired by row. They count the chance "
     "in which rows are tested, not that another training set would give another model.",
     source="Esteban, Hyland and Rätsch 2017",
