@@ -1,0 +1,96 @@
+"""Where do real and synthetic rows lie? A map of fields that each hold enough people to hide one of them."""
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.drawing import draw
+from tabveil.errors import NotApplicable
+from tabveil.portrait.pictures import LEAST_ROWS, Cell, Map
+from tabveil.portrait.projection import Projection
+from tabveil.table import Floats, Indices, Split, Table
+
+MOST_ROWS = 20_000  # of real rows, and of synthetic ones
+MOST_VALUES = 4_000_000  # rows times columns; wider tables are drawn from fewer rows
+MOST_ACROSS = 36
+LEAST_ACROSS = 4
+ROWS_A_FIELD = 15  # if they were spread evenly
+OUTSIDE = 0.005  # the share of rows left out at each end of an axis
+SHARE_DIGITS = 6
+
+
+def map_rows(split: Split, *, rng: Generator) -> tuple[Map, tuple[str, ...]]:
+    """Draw the map of real (train and control) and synthetic rows; and say what it leaves out."""
+    everybody = Table(schema=split.schema, values=np.concatenate([split.train.values, split.control.values]))
+    most = max(min(MOST_ROWS, MOST_VALUES // len(split.schema)), 2 * LEAST_ROWS)
+    tables, notes = [], []
+    for role, table in (("real", everybody), ("synthetic", split.synthetic)):
+        if len(table) < LEAST_ROWS:
+            raise NotApplicable(
+                f"The map is not drawn: that needs at least {LEAST_ROWS} {role} rows, got {len(table)}."
+            )
+        tables.append(draw(table, most, rng=rng).table)
+        if len(table) > most:
+            notes.append(f"The map is drawn from {most} of {len(table)} {role} rows.")
+    real, synthetic = tables
+    projection = Projection.of(real)
+    places = projection.places(real), projection.places(synthetic)
+    across = int(math.sqrt(min(len(real), len(synthetic)) / ROWS_A_FIELD))
+    across = min(max(across, LEAST_ACROSS), MOST_ACROSS)
+    return _count(places, across, projection.explained), tuple(notes)
+
+
+def _count(places: tuple[Floats, Floats], across: int, explained: tuple[float, float]) -> Map:
+    """Count the rows of both kinds in each field, and keep what rests on enough of them."""
+    ends = _ends(places)
+    real, synthetic = (_shares(_fields(side, ends, across), len(side), across) for side in places)
+    shown = np.flatnonzero(~(np.isnan(real) & np.isnan(synthetic)))
+    if len(shown) == 0:
+        raise NotApplicable(f"The map is not drawn: no {LEAST_ROWS} rows lie in one field of it.")
+    return Map(
+        columns=across,
+        rows=across,
+        cells=tuple(
+            Cell(
+                x=field % across,
+                y=field // across,
+                real=_known(real[field]),
+                synthetic=_known(synthetic[field]),
+            )
+            for field in shown.tolist()
+        ),
+        explained=(round(explained[0], SHARE_DIGITS), round(explained[1], SHARE_DIGITS)),
+        hidden_real=_hidden(real),
+        hidden_synthetic=_hidden(synthetic),
+    )
+
+
+def _ends(places: tuple[Floats, Floats]) -> Floats:
+    """Return where the map begins and ends along each axis, (2, 2): around nearly all rows of either kind."""
+    low, high = (np.stack([np.quantile(side, q, axis=0) for side in places]) for q in (OUTSIDE, 1 - OUTSIDE))
+    return np.stack([low.min(axis=0), high.max(axis=0)])
+
+
+def _fields(places: Floats, ends: Floats, across: int) -> Indices:
+    """Return the number of each row's field, line by line from the bottom; rows outside the map have none."""
+    low, high = ends
+    width = np.where(high > low, high - low, 1.0)
+    shares = (places - low) / width
+    inside = ((places >= low) & (places <= high)).all(axis=1)
+    steps = np.minimum((shares[inside] * across).astype(np.int64), across - 1)
+    return np.asarray(steps[:, 1] * across + steps[:, 0])
+
+
+def _shares(fields: Indices, n_rows: int, across: int) -> Floats:
+    """Return the share of all rows in each field, NaN where they are too few to be shown."""
+    counts = np.bincount(fields, minlength=across**2)
+    return np.where(counts >= LEAST_ROWS, counts / n_rows, np.nan)
+
+
+def _known(share: float) -> float | None:
+    return None if math.isnan(share) else round(float(share), SHARE_DIGITS)
+
+
+def _hidden(shares: Floats) -> float:
+    return round(1 - float(np.nansum(shares)), SHARE_DIGITS)
