@@ -12,7 +12,7 @@ ROOT = Path(tabveil.__file__).parent
 LAYERS = (
     {"errors", "check", "rng", "workers", "writing", "version"},
     {"table", "estimate", "settings"},
-    {"frame", "drawing", "encode", "neighbors", "result", "trees", "protocols"},
+    {"frame", "drawing", "encode", "neighbors", "result", "trees", "protocols", "explain"},
     {
         "embedding",
         "indicators",
@@ -26,8 +26,12 @@ LAYERS = (
         "attackers",
         "holdout",
         "datasets",
+        "portrait",
+        "power",
+        "verdict",
     },
-    {"auditing", "benchmark"},
+    {"report"},
+    {"auditing", "synthesizing", "benchmark"},
     {"render"},
     {"cli", "web"},
 )

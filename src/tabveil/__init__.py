@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from tabveil.auditing import audit
     from tabveil.errors import TabveilError
     from tabveil.frame import load_split
-    from tabveil.result import Report, Result
+    from tabveil.render.html import page as html_page
+    from tabveil.report import Report
+    from tabveil.result import Result
 
 __all__ = [
     "Report",
@@ -27,22 +29,25 @@ __all__ = [
     "audit",
     "datasets",
     "errors",
+    "html_page",
     "load_split",
 ]
 
 # Loaded when first asked for, so that `tabveil --help` does not wait for pandas and the compiler.
 _HOMES = {
-    "Report": "tabveil.result",
-    "Result": "tabveil.result",
-    "TabveilError": "tabveil.errors",
-    "audit": "tabveil.auditing",
-    "load_split": "tabveil.frame",
+    "Report": ("tabveil.report", "Report"),
+    "Result": ("tabveil.result", "Result"),
+    "TabveilError": ("tabveil.errors", "TabveilError"),
+    "audit": ("tabveil.auditing", "audit"),
+    "html_page": ("tabveil.render.html", "page"),
+    "load_split": ("tabveil.frame", "load_split"),
 }
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        module, attribute = _HOMES[name]
+        return getattr(import_module(module), attribute)
     if name in __all__:
         return import_module(f"tabveil.{name}")
     raise AttributeError(f"module 'tabveil' has no attribute {name!r}")

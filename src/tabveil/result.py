@@ -1,13 +1,11 @@
-"""What a metric answers and what an audit hands over: plain data, to JSON and back."""
+"""What a metric answers: plain data, to JSON and back."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from tabveil.estimate import Estimate
@@ -59,8 +57,11 @@ class Result:
     def informative(self) -> bool:
         """Whether the attack does better than its naive baseline; if not, it says nothing about the risk.
 
-        Where control rows are the naive guesser's rate (membership), the risk itself is that comparison.
+        An attack of many configurations says so itself. Where control rows are the naive guesser's rate
+        (membership), the risk itself is that comparison.
         """
+        if "informative" in self.details:
+            return bool(self.details["informative"])
         if self.baseline is None or self.attack is None or self.baseline == self.control:
             return True
         return self.attack.value > self.baseline.value
@@ -71,7 +72,7 @@ class Result:
             "metric": self.metric,
             "labels": self.labels.to_json(),
             "params": plain(self.params),
-            **{name: _estimate_to_json(getattr(self, name)) for name in _ESTIMATES},
+            **{name: _estimate_to_json(getattr(self, name)) for name in ESTIMATES},
             "details": plain(self.details),
             "notes": list(self.notes),
             "seconds": self.seconds,
@@ -94,7 +95,7 @@ class Result:
         )
 
 
-_ESTIMATES = ("risk", "attack", "control", "baseline")
+ESTIMATES = ("risk", "attack", "control", "baseline")
 
 
 def _estimate_to_json(estimate: Estimate | None) -> Any:  # noqa: ANN401 - JSON
@@ -146,98 +147,3 @@ class Input:
     rows: int
     columns: int
     sha256: str
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Report:
-    """Everything an audit found, ready to be rendered or stored."""
-
-    version: str
-    seed: int
-    inputs: Mapping[str, Input]
-    results: tuple[Result, ...]
-    skipped: tuple[Skipped, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __getitem__(self, metric: str) -> Result:
-        for result in self.results:
-            if result.metric == metric:
-                return result
-        raise KeyError(metric)
-
-    def to_json(self) -> str:
-        """Return the report as JSON text; ``seconds`` is the only field that differs between equal runs."""
-        return json.dumps(
-            {
-                "tabveil": self.version,
-                "seed": self.seed,
-                "inputs": {name: vars(item) for name, item in self.inputs.items()},
-                "results": [result.to_json() for result in self.results],
-                "skipped": [vars(item) for item in self.skipped],
-                "notes": list(self.notes),
-            },
-            indent=2,
-            allow_nan=False,
-            ensure_ascii=False,
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Rebuild what :meth:`to_json` wrote (per-row scores are not part of it)."""
-        data = json.loads(text)
-        return cls(
-            version=data["tabveil"],
-            seed=data["seed"],
-            inputs={name: Input(**item) for name, item in data["inputs"].items()},
-            results=tuple(Result.from_json(item) for item in data["results"]),
-            skipped=tuple(Skipped(**item) for item in data["skipped"]),
-            notes=tuple(data["notes"]),
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a metric: its risk, interval, rates and labels."""
-        return pd.DataFrame(
-            [
-                {
-                    "metric": result.metric,
-                    "risk": result.risk.value if result.risk else math.nan,
-                    "low": result.risk.low if result.risk else math.nan,
-                    "high": result.risk.high if result.risk else math.nan,
-                    **{
-                        name: estimate.value if (estimate := getattr(result, name)) else math.nan
-                        for name in _ESTIMATES[1:]
-                    },
-                    **result.labels.to_json(),
-                    "seconds": result.seconds,
-                }
-                for result in self.results
-            ]
-        )
-
-    def _repr_html_(self) -> str:
-        """Show the report in a notebook; pandas escapes every text on the way."""
-        columns = ["metric", "risk", "low", "high", "attack", "control", "pillar"]
-        tables = [
-            self.to_frame()[columns] if self.results else pd.DataFrame(),
-            pd.DataFrame([{"not computed": item.metric, "reason": item.reason} for item in self.skipped]),
-            pd.DataFrame({"notes": self.notes}),
-        ]
-        with pd.option_context("display.max_colwidth", None):
-            shown = [
-                table.to_html(index=False, border=0, na_rep="", float_format="{:.3f}".format, justify="left")
-                for table in tables
-                if len(table)
-            ]
-        return "<p>Indicators are diagnostics, not evidence of anonymity.</p>" + "".join(shown)
-
-    def records(self) -> pd.DataFrame:
-        """Return the per-row scores of every metric: metric, table, row, score. Sensitive."""
-        parts = [
-            pd.DataFrame(
-                {"metric": result.metric, "table": scores.table, "row": scores.rows, "score": scores.values}
-            )
-            for result in self.results
-            for scores in result.scores
-        ]
-        columns = ["metric", "table", "row", "score"]
-        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)

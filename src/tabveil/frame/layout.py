@@ -18,7 +18,7 @@ from tabveil.frame.forms import TextForm, render
 from tabveil.frame.pieces import Kind, is_text
 from tabveil.frame.text import Floats
 from tabveil.frame.wording import quoted
-from tabveil.table import Categorical, Column, Table
+from tabveil.table import Categorical, Column, Schema, Table
 
 
 class Library(Enum):
@@ -73,6 +73,14 @@ def to_text(table: Table, layout: Layout) -> pa.Table:
         for column, place in pairs
     ]
     return pa.Table.from_arrays(arrays, names=[str(place.label) for _, place in pairs])
+
+
+def as_written(values: Floats, column: Column, layout: Layout) -> list[str]:
+    """Write single values of a column as text, the way the column does: 18567.0 as 2020-11-01."""
+    table = Table(schema=Schema((column,)), values=values[:, None])
+    place = layout.columns[column.name]
+    written: list[str] = render(plain_values(table, column, place), place.form).to_pylist()
+    return written
 
 
 def to_native(table: Table, layout: Layout) -> Any:  # noqa: ANN401 - whichever library the user works with

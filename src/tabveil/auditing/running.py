@@ -1,0 +1,63 @@
+"""The steps of an audit, one after the other, with one progress for all of them."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tabveil.errors import NotApplicable
+from tabveil.protocols import Metric
+from tabveil.result import Result, Skipped
+from tabveil.rng import stream
+from tabveil.table import Split
+from tabveil.workers import Listener, current, working
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One thing to find out; ``weight`` is about how long it takes, a usual metric being 1."""
+
+    title: str
+    work: Callable[[], Any]
+    weight: float = 1.0
+
+
+def run(steps: Sequence[Step], progress: Listener | None) -> list[Any]:
+    """Take every step and return what each found, or a :class:`Skipped` where it has no answer.
+
+    Progress counts the steps taken, and the text says how far the present one is.
+    """
+    listener = progress or current().listener
+    total, taken = sum(step.weight for step in steps), 0.0
+    found = []
+    for step in steps:
+        if listener:
+            listener(step.title, taken / total)
+        about = _about(step, taken / total, listener) if listener else None
+        with working(listener=about):
+            found.append(_attempt(step))
+        taken += step.weight
+    if listener:
+        listener("done", 1.0)
+    return found
+
+
+def _attempt(step: Step) -> Any:  # noqa: ANN401 - whatever the step finds
+    try:
+        return step.work()
+    except NotApplicable as reason:
+        return Skipped(metric=step.title, reason=str(reason))
+
+
+def _about(step: Step, done: float, listener: Listener) -> Listener:
+    def tell(doing: str, share: float) -> None:
+        listener(f"{step.title}: {doing} {share:.0%}", done)
+
+    return tell
+
+
+def answer(title: str, metric: Metric, split: Split, seed: int) -> Result:
+    """Ask one metric."""
+    start = time.perf_counter()
+    result = metric(split, rng=stream(seed, title))
+    return replace(result, metric=title, seconds=time.perf_counter() - start)

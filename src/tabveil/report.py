@@ -1,0 +1,186 @@
+"""What an audit hands over: everything it found, ready to be rendered or stored."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from tabveil.attackers import Attacker
+from tabveil.errors import ParameterError
+from tabveil.portrait import Portrait
+from tabveil.power import Power
+from tabveil.result import ESTIMATES, Input, Result, Skipped, plain
+from tabveil.utility import Utility
+from tabveil.verdict import Policy, Verdict, judge
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exposed:
+    """The training rows an attack succeeds on best, with their values. Sensitive: only when asked for."""
+
+    metric: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]  # values as text, the row's number first
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"metric": self.metric, "columns": list(self.columns), "rows": plain(self.rows)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        rows = tuple(map(tuple, data["rows"]))
+        return cls(metric=data["metric"], columns=tuple(data["columns"]), rows=rows)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Report:
+    """Everything an audit found: risks and their verdict; utility, detection power and pictures if asked."""
+
+    version: str
+    seed: int
+    inputs: Mapping[str, Input]
+    results: tuple[Result, ...]
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what was asked for, beyond the defaults
+    attackers: tuple[Attacker, ...] = ()
+    policy: Policy = field(default_factory=Policy)
+    utility: Utility | None = None
+    power: Power | None = None
+    portrait: Portrait | None = None
+    exposed: Exposed | None = None
+    seconds: float = 0.0
+    given_verdict: Verdict | None = None  # the one that was stored, when read from JSON
+
+    def __getitem__(self, metric: str) -> Result:
+        for result in self.results:
+            if result.metric == metric:
+                return result
+        raise KeyError(metric)
+
+    @property
+    def has_control(self) -> bool:
+        """Whether there were real rows the generator never saw."""
+        return "control" in self.inputs and self.inputs["control"].rows > 0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The release judged by the policy; a stored report keeps the verdict it was stored with."""
+        return self.given_verdict or judge(
+            self.results, self.skipped, policy=self.policy, has_control=self.has_control
+        )
+
+    def to_json(self) -> str:
+        """Return the report as JSON text; ``seconds`` is the only field that differs between equal runs."""
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return json.dumps(
+            {
+                "tabveil": self.version,
+                "seed": self.seed,
+                "inputs": {name: vars(item) for name, item in self.inputs.items()},
+                "verdict": self.verdict.to_json(),
+                "policy": self.policy.to_json(),
+                "results": [result.to_json() for result in self.results],
+                "skipped": [vars(item) for item in self.skipped],
+                "notes": list(self.notes),
+                "settings": plain(self.settings),
+                "attackers": [attacker.model_dump(mode="json") for attacker in self.attackers],
+                **{name: part.to_json() for name, part in parts.items() if part is not None},
+                "seconds": self.seconds,
+            },
+            indent=2,
+            allow_nan=False,
+            ensure_ascii=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Rebuild what :meth:`to_json` wrote (per-row scores are not part of it)."""
+        data = json.loads(text)
+        return cls(
+            version=data["tabveil"],
+            seed=data["seed"],
+            inputs={name: Input(**item) for name, item in data["inputs"].items()},
+            given_verdict=Verdict.from_json(data["verdict"]),
+            policy=Policy(**data["policy"]),
+            results=tuple(Result.from_json(item) for item in data["results"]),
+            skipped=tuple(Skipped(**item) for item in data["skipped"]),
+            notes=tuple(data["notes"]),
+            settings=data["settings"],
+            attackers=tuple(Attacker(**item) for item in data["attackers"]),
+            **{name: kind.from_json(data[name]) for name, kind in _PARTS.items() if name in data},
+            seconds=data["seconds"],
+        )
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a report from the JSON file an audit wrote."""
+        where = Path(path).name
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ParameterError(f"{where}: there is no such file.") from None
+        except OSError as error:
+            raise ParameterError(f"{where}: cannot be read: {error.strerror}.") from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise ParameterError(
+                f"{where}: not a report of this version of tabveil; write one with 'tabveil audit --json'."
+            ) from None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a metric: its risk, interval, rates and labels."""
+        return pd.DataFrame(
+            [
+                {
+                    "metric": result.metric,
+                    "risk": result.risk.value if result.risk else math.nan,
+                    "low": result.risk.low if result.risk else math.nan,
+                    "high": result.risk.high if result.risk else math.nan,
+                    **{
+                        name: estimate.value if (estimate := getattr(result, name)) else math.nan
+                        for name in ESTIMATES[1:]
+                    },
+                    **result.labels.to_json(),
+                    "seconds": result.seconds,
+                }
+                for result in self.results
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        """Show the report in a notebook; pandas escapes every text on the way."""
+        columns = ["metric", "risk", "low", "high", "attack", "control", "pillar"]
+        tables = [
+            pd.DataFrame({"verdict": [self.verdict.sentence]}),
+            self.to_frame()[columns] if self.results else pd.DataFrame(),
+            pd.DataFrame([{"not computed": item.metric, "reason": item.reason} for item in self.skipped]),
+            pd.DataFrame({"notes": self.notes}),
+        ]
+        with pd.option_context("display.max_colwidth", None):
+            shown = [
+                table.to_html(index=False, border=0, na_rep="", float_format="{:.3f}".format, justify="left")
+                for table in tables
+                if len(table)
+            ]
+        return "<p>Indicators are diagnostics, not evidence of anonymity.</p>" + "".join(shown)
+
+    def records(self) -> pd.DataFrame:
+        """Return the per-row scores of every metric: metric, table, row, score. Sensitive."""
+        parts = [
+            pd.DataFrame(
+                {"metric": result.metric, "table": scores.table, "row": scores.rows, "score": scores.values}
+            )
+            for result in self.results
+            for scores in result.scores
+        ]
+        columns = ["metric", "table", "row", "score"]
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+_PARTS: Mapping[str, Any] = {"utility": Utility, "power": Power, "portrait": Portrait, "exposed": Exposed}
+"""What an audit measures only when asked for; each knows its way to JSON and back."""
