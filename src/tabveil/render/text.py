@@ -12,7 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tabveil.estimate import Estimate
-from tabveil.result import Report, Result
+from tabveil.report import Report
+from tabveil.result import Result
+from tabveil.utility import MEANINGS
+from tabveil.verdict import State
 
 LEAK = "leak seen"
 NONE_SEEN = "none seen"
@@ -24,11 +27,16 @@ _HEADINGS = {
     "indicator": "Indicators: diagnostics, not evidence of anonymity",
     "property": "Properties of the release",
 }
+STYLES: Mapping[State, str] = {
+    "within threshold": "bold",
+    "above threshold": "bold red",
+    "inconclusive": "bold yellow",
+}
 _WIDEST_METRIC = 23
 _READING = (
     "Risk: 0 = like fresh data, 1 = worst. Train: the metric's own score, measured with the training rows; "
     "control: the same with real rows the generator never saw. "
-    f"“{LEAK}”: the whole interval lies above zero, which happens by chance about once in 40. "
+    f"“{LEAK}”: the whole interval lies above zero, which at 95% happens by chance about once in 40. "
     f"“{NONE_SEEN}” covers these metrics only: other ways to find out about people were not tried. "
     f"“{NO_BETTER}”: the attack does no better than guessing without the release, so it tells nothing."
 )
@@ -37,17 +45,18 @@ _READING = (
 def report_page(report: Report) -> RenderableType:
     """Lay out one report: sizes, a table for each kind of metric, how to read it, what is missing and why."""
     pillars = [pillar for pillar in _HEADINGS if any(r.labels.pillar == pillar for r in report.results)]
-    parts: list[RenderableType] = [_inputs(report)]
+    parts: list[RenderableType] = [_inputs(report), Text(), *_verdict(report)]
     for pillar in pillars:
         chosen = [result for result in report.results if result.labels.pillar == pillar]
         parts += [
             Text(),
             Text(_HEADINGS[pillar], style="bold"),
             Text(),
-            _results(chosen, compared=_has_control(report)),
+            _results(chosen, report),
         ]
     if pillars:
         parts += [Text(), Text(_READING, style="dim")]
+    parts += [*_utility(report), *_power(report)]
     if report.skipped:
         parts += [Text(), Text("Not computed", style="bold")]
         parts += [
@@ -57,6 +66,57 @@ def report_page(report: Report) -> RenderableType:
     if notes:
         parts += [Text(), Text("Notes", style="bold"), *map(_item, notes)]
     return Group(*parts)
+
+
+def _verdict(report: Report) -> list[RenderableType]:
+    """Lead with what may be said, and the four risks it rests on."""
+    verdict = report.verdict
+    state, _, rest = verdict.sentence.partition(": ")
+    table = plain_table("risk judged")
+    for heading in ("highest attack", "up to", "threshold"):
+        table.add_column(heading, justify="left" if "attack" in heading else "right", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    for item in verdict.risks:
+        leading = item.leading
+        table.add_row(
+            item.risk,
+            leading.metric if leading else "-",
+            number(leading.risk.high) if leading and leading.risk else "",
+            f"{item.threshold:g}",
+            Text(item.state, style=STYLES[item.state]),
+        )
+    return [Text.assemble((state.upper(), STYLES[verdict.state]), f": {rest}"), Text(), table]
+
+
+def _utility(report: Report) -> list[RenderableType]:
+    if report.utility is None:
+        return []
+    table = plain_table("utility")
+    for heading in ("release", "real rows", "best"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, figure in report.utility.figures.items():
+        reference = _value(figure.reference)
+        table.add_row(MEANINGS[name].title, _value(figure.value), reference, f"{MEANINGS[name].best:g}")
+    for target in report.utility.targets:
+        table.add_row(f"gap when predicting {target.name}", _value(target.gap), "", "0")
+    return [
+        Text(),
+        Text("Utility: how much the release tells of what real rows tell", style="bold"),
+        Text(),
+        table,
+    ]
+
+
+def _power(report: Report) -> list[RenderableType]:
+    if report.power is None:
+        return []
+    table = plain_table("metric")
+    table.add_column("smallest leak noticed", justify="right", no_wrap=True)
+    for item in report.power.detections:
+        found = f"{item.smallest:.0%} of rows" if item.smallest else item.reason or "none up to 20%"
+        table.add_row(item.metric, found)
+    heading = f"Detection power: planted leaks noticed in at least 95% of {report.power.repetitions} trials"
+    return [Text(), Text(heading, style="bold"), Text(), table]
 
 
 def _notes(results: Iterable[Result]) -> list[str]:
@@ -80,7 +140,7 @@ def comparison(reports: Mapping[str, Report]) -> RenderableType:
 
 
 def _compared(metrics: Iterable[str], reports: Mapping[str, Report]) -> Table:
-    table = _table("metric")
+    table = plain_table("metric")
     table.columns[0].min_width = _WIDEST_METRIC  # so that tables stand under each other
     for name in reports:
         table.add_column(f"{name}: risk, 95%", no_wrap=True)
@@ -108,18 +168,14 @@ def _inputs(report: Report) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for role, item in report.inputs.items():
         grid.add_row(Text(role), Text(f"{item.rows:,} rows, {item.columns} columns"))
-    if not _has_control(report):
+    if not report.has_control:
         grid.add_row(Text("control"), Text("none: little can be concluded", style="bold yellow"))
     return Group(Text(f"tabveil {report.version}, seed {report.seed}", style="dim"), grid)
 
 
-def _has_control(report: Report) -> bool:
-    return "control" in report.inputs and report.inputs["control"].rows > 0
-
-
-def _results(results: Iterable[Result], *, compared: bool) -> Table:
-    table = _table("metric")
-    for heading in ("risk", "95% interval", "train", "control"):
+def _results(results: Iterable[Result], report: Report) -> Table:
+    table = plain_table("metric")
+    for heading in ("risk", f"{report.policy.confidence * 100:.4g}% interval", "train", "control"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("reading", no_wrap=True)
     for result in results:
@@ -129,12 +185,13 @@ def _results(results: Iterable[Result], *, compared: bool) -> Table:
             _interval(result.risk) if result.risk else "",
             _value(result.attack),
             _value(result.control),
-            _reading(result, compared=compared),
+            _reading(result, compared=report.has_control),
         )
     return table
 
 
-def _table(first: str) -> Table:
+def plain_table(first: str) -> Table:
+    """Start a table without a frame; its first column may fold."""
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
     )

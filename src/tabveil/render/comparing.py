@@ -1,0 +1,119 @@
+"""Several releases side by side: what each risks and keeps, in an order of concern."""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from statistics import fmean
+
+from tabveil.estimate import Estimate
+from tabveil.render.evidence import StateKey, state_key
+from tabveil.render.svg import Point
+from tabveil.render.wording import name
+from tabveil.report import Report
+from tabveil.utility import Figure
+from tabveil.verdict import RISKS, RiskVerdict
+
+ORDER: tuple[StateKey, ...] = ("above", "inconclusive", "within")
+FIGURES = ("discriminator", "total_variation", "correlation")
+"""The utility figures that stand in the comparison."""
+
+COIN = 0.5
+MOST_POINTS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One release in the comparison."""
+
+    name: str
+    report: Report
+    state: StateKey
+    risks: tuple[RiskVerdict, ...]
+    concern: float | None  # the largest upper bound as a share of its threshold
+    figures: tuple[Figure | None, ...]
+    gap: float | None
+    n_targets: int
+
+    @property
+    def point(self) -> Point | None:
+        """Return the release's place in the chart of risk against lost utility."""
+        told_apart, risk = self.figures[0], self.largest
+        if told_apart is None or risk is None:
+            return None
+        value = told_apart.value
+        low, middle, high = ((end - COIN) / COIN for end in (value.low, value.value, value.high))
+        loss = Estimate(value=middle, low=low, high=high, n=value.n)
+        return Point(label=self.name, x=loss, y=risk, state=self.state)
+
+    @property
+    def largest(self) -> Estimate | None:
+        """Return the risk with the largest upper bound among those that lead."""
+        leading = [risk.leading.risk for risk in self.risks if risk.leading and risk.leading.risk]
+        return max(leading, key=lambda risk: risk.high, default=None)
+
+
+def compare(reports: Mapping[str, Report]) -> list[Row]:
+    """Order the releases: by state, then by how near (or how far above) the thresholds they come."""
+    rows = [_row(label, report) for label, report in reports.items()]
+    return sorted(rows, key=lambda row: (ORDER.index(row.state), -(row.concern or 0.0), row.name))
+
+
+def points(rows: list[Row]) -> list[Point]:
+    """Return what the chart can show."""
+    return [point for row in rows if (point := row.point) is not None][:MOST_POINTS]
+
+
+def _row(label: str, report: Report) -> Row:
+    verdict, utility = report.verdict, report.utility
+    gaps = [target.gap.value for target in utility.targets if target.gap] if utility else []
+    state = state_key(verdict.state)
+    shares = [
+        risk.leading.risk.high / risk.threshold
+        for risk in verdict.risks
+        if risk.leading and risk.leading.risk
+    ]
+    return Row(
+        name=name(label),
+        report=report,
+        state="inconclusive" if state == "diagnostic" else state,
+        risks=tuple(risk for wanted in RISKS for risk in verdict.risks if risk.risk == wanted),
+        concern=max(shares, default=None),
+        figures=tuple(utility.figures.get(key) if utility else None for key in FIGURES),
+        gap=fmean(gaps) if gaps else None,
+        n_targets=len(gaps),
+    )
+
+
+def _digest(role: str) -> Callable[[Report], Hashable]:
+    return lambda report: report.inputs[role].sha256 if role in report.inputs else None
+
+
+_MUST_AGREE: Mapping[str, Callable[[Report], Hashable]] = {
+    "They were measured against different training tables: the risks are about different people.": _digest(
+        "train"
+    ),
+    "They were measured against different control tables: part of the differences is chance.": _digest(
+        "control"
+    ),
+    "They come from different versions of tabveil, which may measure differently.": lambda report: (
+        report.version
+    ),
+    "They were judged by different policies: the same risk can be within one and above another.": (
+        lambda report: (report.policy.thresholds, report.policy.confidence, report.policy.required)
+    ),
+    "Different metrics ran: what one release was asked, another may not have been.": (
+        lambda report: frozenset(result.metric for result in report.results)
+    ),
+    "Different seeds were used: small differences may be chance.": lambda report: report.seed,
+}
+"""What reports should share to be compared, by what to say where they do not."""
+
+
+def warnings(reports: Mapping[str, Report]) -> list[str]:
+    """Say what makes these reports hard to compare."""
+    found = [
+        text for text, part in _MUST_AGREE.items() if len({part(report) for report in reports.values()}) > 1
+    ]
+    without = [name(label) for label, report in reports.items() if report.utility is None]
+    if without and len(without) < len(reports):
+        found.append(f"Utility was not measured for: {', '.join(without)}.")
+    return found

@@ -1,0 +1,167 @@
+"""The page a data protection officer reads, questions, files and signs: one self-contained HTML file.
+
+No script, nothing loaded from anywhere, every text from outside escaped and cleaned on its way in.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from tabveil.explain import inline
+from tabveil.render import comparing, reading, svg, wording
+from tabveil.render.evidence import attacks, diagnostics, state_key
+from tabveil.render.threats import NEVER_TESTED, outliers_attacked, threats, untested
+from tabveil.render.usefulness import BY_COLUMN, SCORES, usefulness
+from tabveil.report import Report
+from tabveil.utility import DOWNSTREAM, MEANINGS
+from tabveil.verdict import RISKS, Policy
+from tabveil.verdict.policy import WHY_THE_DEFAULT
+
+TITLE = "Privacy audit of a synthetic table"
+SYMBOLS = {"within": "●", "above": "▲", "inconclusive": "◇", "diagnostic": "○"}
+WORDS = {
+    "within": "within threshold",
+    "above": "above threshold",
+    "inconclusive": "inconclusive",
+    "diagnostic": "diagnostic",
+}
+
+
+def page(report: Report, *, title: str = TITLE, made: dt.date | None = None) -> str:
+    """Lay out one report as a page to read, print and sign; ``made`` is its date, today if left out."""
+    risks = [(risk, attacks(report, risk)) for risk in report.verdict.risks]
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            title=wording.clean(title, 200) or TITLE,
+            made=_date(made),
+            style=_style(title, made),
+            report=report,
+            verdict=report.verdict,
+            state=state_key(report.verdict.state),
+            risks=risks,
+            diagnostics=diagnostics(report),
+            threats=threats(report),
+            untested=untested(report),
+            never_tested=NEVER_TESTED,
+            outliers_attacked=outliers_attacked(report),
+            curves=reading.curves(report),
+            rates=reading.rates(report),
+            secrets=reading.secrets(report),
+            detections=reading.detections(report),
+            notes=reading.notes(report),
+            useful=None if report.utility is None else usefulness(report.utility),
+            shows_values=report.exposed is not None or bool(report.settings.get("show_values")),
+            default_policy=Policy(recipient=report.policy.recipient, context=report.policy.context),
+            ran={
+                risk.risk: ", ".join(item.title for item in items) or "no attack ran" for risk, items in risks
+            },
+        )
+    )
+
+
+def comparison_page(
+    reports: Mapping[str, Report], *, title: str = "Releases compared", made: dt.date | None = None
+) -> str:
+    """Set several reports side by side, those of most concern first."""
+    compared = comparing.compare(reports)
+    return (
+        _environment()
+        .get_template("comparison.html.j2")
+        .render(
+            title=wording.clean(title, 200),
+            made=_date(made),
+            style=_style(title, made),
+            compared=compared,
+            points=comparing.points(compared),
+            warnings=comparing.warnings(reports),
+        )
+    )
+
+
+def _date(made: dt.date | None) -> str:
+    day = made or dt.datetime.now(tz=dt.UTC).date()
+    return f"{day.day} {day:%B %Y}"
+
+
+def _style(title: str, made: dt.date | None) -> Markup:
+    """Put the style sheets together; paper repeats title and date in the margin of every sheet."""
+    sheet = resources.files("tabveil.render").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    head = f"@page{{@top-left{{content:{_spelled(title)}}}@top-right{{content:{_spelled(_date(made))}}}}}"
+    return Markup(f"{svg.STYLE}\n{sheet}\n{head}")  # noqa: S704 - our own sheets, and code points
+
+
+def _spelled(text: str) -> str:
+    """Write a text for a style sheet by the numbers of its characters, so that none can end it."""
+    return '"' + "".join(f"\\{ord(char):x} " for char in wording.clean(text, 80)) + '"'
+
+
+@cache
+def _environment() -> Environment:
+    """Make the environment: escaping on, a missing name is an error, every value written by one rule."""
+    environment = Environment(
+        loader=PackageLoader("tabveil.render"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_written,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "prose": _prose,
+        "number": wording.number,
+        "percent": wording.percent,
+        "interval": wording.interval,
+        "level": wording.level,
+        "name": wording.name,
+        "cell": wording.cell,
+        "listed": wording.listed,
+        "metric": wording.title,
+        "said": wording.value_of,
+        "duration": wording.duration,
+    }
+    environment.globals |= {
+        "svg": svg,
+        "SYMBOLS": SYMBOLS,
+        "WORDS": WORDS,
+        "MEANINGS": MEANINGS,
+        "DOWNSTREAM": DOWNSTREAM,
+        "BY_COLUMN": BY_COLUMN,
+        "SCORES": SCORES,
+        "WHY_THE_DEFAULT": WHY_THE_DEFAULT,
+        "plural": wording.plural,
+        "state_key": state_key,
+        "bars": lambda items: [item.bar for item in items],
+        "power_rows": lambda items: [item.row for item in items],
+        "RISKS": RISKS,
+        "FIGURES": comparing.FIGURES,
+    }
+    return environment
+
+
+def _written(value: Any) -> Any:  # noqa: ANN401 - whatever a template writes
+    """Clean texts, and write no number that is none."""
+    if isinstance(value, str):
+        return value if isinstance(value, Markup) else wording.clean(value)
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return wording.NOT_COMPUTED
+    return value
+
+
+_TAGS = {"code": "code", "emphasis": "em", "strong": "strong"}
+
+
+def _prose(text: str) -> Markup:
+    """Turn the inline marks of a docstring into elements."""
+    pieces = [
+        Markup(f"<{_TAGS[kind]}>{escape(piece)}</{_TAGS[kind]}>") if kind in _TAGS else escape(piece)  # noqa: S704 - escaped
+        for kind, piece in inline(text)
+    ]
+    return Markup("").join(pieces)

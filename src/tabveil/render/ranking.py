@@ -1,0 +1,42 @@
+"""Several releases on the terminal: the order of concern, and what each risks and keeps."""
+
+from collections.abc import Mapping
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tabveil.render import comparing
+from tabveil.render.text import STYLES, number, plain_table
+from tabveil.report import Report
+from tabveil.verdict import RISKS, RiskVerdict
+
+_READING = (
+    "For each risk the upper bound of the highest attack, which is what verdicts are judged on. Told apart: "
+    "how often a model tells synthetic from real rows (0.5 best). The order is one of concern, not a score."
+)
+_SHORT = {"singling out": "singling", "linkability": "linking", "inference": "infer", "membership": "member"}
+
+
+def ranking(reports: Mapping[str, Report]) -> RenderableType:
+    """Set the releases under each other, the largest concern first, and warn where they do not compare."""
+    table = plain_table("release")
+    table.add_column("verdict", no_wrap=True)
+    for risk in RISKS:
+        table.add_column(_SHORT[risk], justify="right", no_wrap=True)
+    table.add_column("told apart", justify="right", no_wrap=True)
+    for row in comparing.compare(reports):
+        told_apart = row.figures[0]
+        table.add_row(
+            Text(row.name),
+            Text(row.report.verdict.state, style=STYLES[row.report.verdict.state]),
+            *map(_upper, row.risks),
+            "-" if told_apart is None else number(told_apart.value.value),
+        )
+    warnings = [Text(f"- {text}", style="yellow") for text in comparing.warnings(reports)]
+    return Group(table, Text(), Text(_READING, style="dim"), *([Text()] if warnings else []), *warnings)
+
+
+def _upper(risk: RiskVerdict) -> Text:
+    leading = risk.leading
+    text = number(leading.risk.high) if leading and leading.risk else "-"
+    return Text(text, style=STYLES[risk.state] if risk.state == "above threshold" else "")

@@ -1,0 +1,116 @@
+"""The map: where real and synthetic rows lie, in cells that no single person can be read off."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import sqrt
+from typing import Protocol
+
+from markupsafe import Markup
+
+from tabveil.render.svg.canvas import WIDTH, box, chart, coordinate, joined, label, nothing, path, tag
+from tabveil.render.svg.style import OPACITIES
+from tabveil.render.svg.words import drawable, percent, shown
+
+_GAP = 0.6  # between squares
+_SMALLEST_RADIUS = 0.5  # a circle that can still be seen
+
+
+class Cell(Protocol):
+    """One cell of the map: its place from the lower left, and the share of the rows in it (None: hidden)."""
+
+    @property
+    def x(self) -> int:
+        """Column of the grid."""
+
+    @property
+    def y(self) -> int:
+        """Row of the grid."""
+
+    @property
+    def real(self) -> float | None:
+        """Share of the real rows."""
+
+    @property
+    def synthetic(self) -> float | None:
+        """Share of the synthetic rows."""
+
+
+def heat_map(
+    cells: Sequence[Cell], *, columns: int, rows: int, title: str = "Map of real and synthetic rows"
+) -> Markup:
+    """Do synthetic rows lie where real rows lie?
+
+    Real rows are squares, darker where there are more of them; synthetic rows are circles whose area is their
+    share. Cells without a share are left empty.
+    """
+    real = {(cell.x, cell.y): cell.real for cell in cells if cell.real and drawable(cell.real)}
+    synthetic = {
+        (cell.x, cell.y): cell.synthetic for cell in cells if cell.synthetic and drawable(cell.synthetic)
+    }
+    if not real and not synthetic:
+        return nothing(title, "No cell of the map holds enough rows to be shown.")
+    size = WIDTH / columns
+    height = size * rows
+    parts = [
+        _squares(real, size, rows),
+        _circles(synthetic, size, rows),
+        tag("rect", x=0.5, y=0.5, width=WIDTH - 1, height=height - 1, class_="frame"),
+        _legend(max(real.values(), default=0.0), max(synthetic.values(), default=0.0), height + 14, size),
+    ]
+    return chart(parts, title=title, description=_spoken(real, synthetic), height=height + 66)
+
+
+def shade(share: float, largest: float) -> int:
+    """Return the class of a square, 1 to 6, by the square root of its share: most cells hold few rows.
+
+    >>> shade(0.01, 0.04), shade(0.04, 0.04), shade(0.00001, 0.04)
+    (3, 6, 1)
+    """
+    steps = len(OPACITIES)
+    return min(max(-int(-sqrt(share / largest) * steps // 1), 1), steps)
+
+
+def _squares(shares: dict[tuple[int, int], float], size: float, rows: int) -> Markup:
+    """Draw all squares of one class as one path: a tenth of the text that single elements would take."""
+    data: dict[int, str] = defaultdict(str)
+    largest = max(shares.values(), default=0.0)
+    side = coordinate(size - _GAP)
+    for (x, y), share in sorted(shares.items()):
+        corner = f"M{coordinate(x * size + _GAP / 2)} {coordinate((rows - 1 - y) * size + _GAP / 2)}"
+        data[shade(share, largest)] += f"{corner}h{side}v{side}h-{side}z"
+    return joined(path(data[step], f"r{step}") for step in sorted(data))
+
+
+def _circles(shares: dict[tuple[int, int], float], size: float, rows: int) -> Markup:
+    largest = max(shares.values(), default=0.0)
+    circles = joined(
+        tag("circle", cx=(x + 0.5) * size, cy=(rows - 0.5 - y) * size, r=radius(share, largest, size))
+        for (x, y), share in sorted(shares.items())
+    )
+    return tag("g", circles, class_="fill-synthetic dot")
+
+
+def radius(share: float, largest: float, size: float) -> float:
+    """Return the radius whose circle's area is to the largest circle's as the shares are."""
+    return max(0.46 * size * sqrt(share / largest), _SMALLEST_RADIUS)
+
+
+def _legend(real: float, synthetic: float, top: float, size: float) -> Markup:
+    parts = []
+    if real:
+        parts += [box(20.0 * step, top, 19, 14, f"r{step + 1}") for step in range(len(OPACITIES))]
+        parts.append(label(130, top + 12, f"real rows, up to {percent(real)} of them in a square"))
+    if synthetic:
+        parts.append(tag("circle", cx=60, cy=top + 33, r=min(0.46 * size, 10.0), class_="fill-synthetic dot"))
+        parts.append(label(130, top + 38, f"synthetic rows, {percent(synthetic)} in the largest circle"))
+    return joined(parts)
+
+
+def _spoken(real: dict[tuple[int, int], float], synthetic: dict[tuple[int, int], float]) -> str:
+    both = real.keys() & synthetic.keys()
+    return (
+        f"{len(real)} cells with real rows, {len(synthetic)} with synthetic rows, {len(both)} with both. "
+        f"Shares of rows in cells that are shown: real {percent(sum(real.values()))}, "
+        f"synthetic {percent(sum(synthetic.values()))}. Overlap, the smaller share of each cell summed up: "
+        f"{shown(sum(min(real[cell], synthetic[cell]) for cell in both))}."
+    )

@@ -1,0 +1,182 @@
+"""Associations between columns: real above the diagonal, synthetic below, and what differs."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from markupsafe import Markup
+
+from tabveil.render.svg.canvas import WIDTH, box, chart, coordinate, joined, label, nothing, path
+from tabveil.render.svg.words import drawable, shown, spoken, tick
+
+Square = Sequence[Sequence[float | None]]
+Cells = dict[tuple[int, int], float | None]  # by row and column
+
+_STEPS = (0.1, 0.3, 0.5, 0.7)
+_DIFFERENCE_STEPS = (0.05, 0.1, 0.2, 0.3)
+_MOST_VALUES = 12  # columns whose cells have room for a number
+_MOST_NAMED = 20  # rows that have room for a name
+_MOST_SPOKEN = 3
+_NUMBER = 24.0  # room for the number of a column
+_ROOMY = 24.0  # cells of 12 columns or fewer are larger
+
+
+def matrix(
+    names: Sequence[str],
+    real: Square,
+    synthetic: Square,
+    *,
+    title: str = "How strongly columns go together",
+) -> Markup:
+    """Do columns go together in the release as they do among real people?
+
+    One square holds both: a faithful release is its own mirror image. A second one holds the differences. Up
+    to 12 columns the numbers are written out; up to 40 the cells are still large enough to be told apart.
+    """
+    n = len(names)
+    if n < 2:  # noqa: PLR2004 - a pair
+        return nothing(title, "There are not two columns to compare.")
+    pairs = [(row, column) for column, row in combinations(range(n), 2)]  # below the diagonal
+    both: Cells = {(column, row): real[row][column] for row, column in pairs}
+    both |= {(row, column): synthetic[row][column] for row, column in pairs}
+    differ: Cells = {cell: _minus(synthetic[cell[0]][cell[1]], real[cell[0]][cell[1]]) for cell in pairs}
+    left = 128.0 if n <= _MOST_NAMED else 26.0
+    size = (WIDTH - 6 - left) / n  # the last number may be wider than its cell
+    size = size if n <= _MOST_VALUES else float(int(size))  # whole numbers keep hundreds of cells short
+    second = 88.0 + size * n + 22
+    parts = [
+        label(0, 14, "Associations", kind="strong"),
+        label(0, 32, "above the diagonal: real rows; below: synthetic", kind="mute"),
+        _panel(names, both, _STEPS, _Grid(left=left, top=62.0, size=size)),
+        _legend(_STEPS, 62.0 + size * n + 8),
+        label(0, second + 32, "Difference: synthetic minus real", kind="strong"),
+        _panel(names, differ, _DIFFERENCE_STEPS, _Grid(left=left, top=second + 62.0, size=size)),
+        _legend(_DIFFERENCE_STEPS, second + 62.0 + size * n + 8),
+    ]
+    bottom = second + 62.0 + size * n + 46
+    if n <= _MOST_VALUES:
+        parts.append(label(0, bottom + 10, "Numbers in the cells are hundredths: 85 is 0.85.", kind="mute"))
+        bottom += 20
+    if n > _MOST_NAMED:
+        parts.append(_key(names, bottom + 10))
+        bottom += 20.0 * -(-n // 2) + 4
+    return chart(parts, title=title, description=_spoken(names, differ), height=bottom)
+
+
+def _minus(a: float | None, b: float | None) -> float | None:
+    return a - b if a is not None and b is not None and drawable(a, b) else None
+
+
+def step_class(value: float, steps: Sequence[float]) -> str:
+    """Return the color class of a value: n4 … n1, p0, p1 … p4.
+
+    >>> step_class(-0.75, _STEPS), step_class(0.05, _STEPS), step_class(0.3, _STEPS)
+    ('n4', 'p0', 'p2')
+    """
+    strength = bisect_right(steps, abs(value))
+    return f"{'n' if value < 0 and strength else 'p'}{strength}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Grid:
+    """Where the cells of one panel stand."""
+
+    left: float
+    top: float
+    size: float
+
+    def corner(self, row: int, column: int) -> tuple[float, float]:
+        return self.left + column * self.size, self.top + row * self.size
+
+
+def _panel(names: Sequence[str], cells: Cells, steps: Sequence[float], grid: _Grid) -> Markup:
+    n = len(names)
+    parts = [_colors(cells, steps, grid)]
+    if n <= _MOST_VALUES:
+        parts += [_value(cell, value, steps, grid) for cell, value in cells.items()]
+    every = next(step for step in (1, 2, 5, n) if step * grid.size >= _NUMBER or step == n)
+    for i, name in enumerate(names):
+        middle = grid.size * (i + 0.5)
+        if n <= _MOST_NAMED:
+            parts.append(
+                label(grid.left - 28, grid.top + middle + 5, name, width=grid.left - 28, anchor="end")
+            )
+        counted = (i + 1) % every == 0 or i == 0
+        if counted or n <= _MOST_NAMED:
+            parts.append(label(grid.left - 5, grid.top + middle + 5, f"{i + 1}", kind="mute", anchor="end"))
+        if counted:
+            parts.append(label(grid.left + middle, grid.top - 5, f"{i + 1}", kind="mute", anchor="middle"))
+    return joined(parts)
+
+
+def _colors(cells: Cells, steps: Sequence[float], grid: _Grid) -> Markup:
+    """Draw all cells of one color as one path; negative ones get a stroke, for color alone is not enough."""
+    data: dict[str, str] = defaultdict(str)
+    side = coordinate(grid.size - (1.0 if grid.size > _ROOMY else 0.4))
+    for cell, value in cells.items():
+        x, y = grid.corner(*cell)
+        corner = f"M{coordinate(x)} {coordinate(y)}"
+        if value is None or not drawable(value):
+            data["hatch"] += f"{corner}l{side} {side}"
+            continue
+        kind = step_class(value, steps)
+        data[kind] += f"{corner}h{side}v{side}h-{side}z"
+        if kind.startswith("n") and grid.size <= _ROOMY:  # larger cells hold a number with its sign
+            data["minus"] += f"M{coordinate(x + grid.size * 0.25)} {coordinate(y + grid.size * 0.46)}"
+            data["minus"] += f"h{coordinate(grid.size * 0.45)}"
+    ordered = sorted(data, key=lambda kind: kind == "minus")  # strokes on top
+    return joined(path(data[kind], kind) for kind in ordered)
+
+
+def _value(cell: tuple[int, int], value: float | None, steps: Sequence[float], grid: _Grid) -> Markup:
+    if value is None or not drawable(value):
+        return Markup()
+    x, y = grid.corner(*cell)
+    kind = "inverse" if step_class(value, steps)[1] == str(len(steps)) else None
+    written = f"{round(100 * value)}"  # with a hyphen: a true minus sign is too wide for small cells
+    return label(x + grid.size / 2 - 0.5, y + grid.size / 2 + 4.5, written, kind=kind, anchor="middle")
+
+
+def _legend(steps: Sequence[float], top: float) -> Markup:
+    """Draw the nine classes with the numbers between them."""
+    ends = [-step for step in reversed(steps)] + list(steps)
+    width = 48.0
+    left = WIDTH - 9 * width
+    kinds = ["n4", "n3", "n2", "n1", "p0", "p1", "p2", "p3", "p4"]
+    parts = [box(left + width * i, top, width - 1, 10, kind) for i, kind in enumerate(kinds)]
+    parts += [
+        label(left + width * (i + 1) - 0.5, top + 25, tick(end), kind="mute", anchor="middle")
+        for i, end in enumerate(ends)
+    ]
+    return joined(parts)
+
+
+def _key(names: Sequence[str], top: float) -> Markup:
+    """Name the numbered columns below, in two lists read downward."""
+    per_list = -(-len(names) // 2)
+    parts = []
+    for i, name in enumerate(names):
+        x, y = (WIDTH / 2 if i >= per_list else 0.0), top + 20.0 * (i % per_list)
+        parts += [
+            label(x + 20, y, f"{i + 1}", kind="mute", anchor="end"),
+            label(x + 26, y, name, width=WIDTH / 2 - 34),
+        ]
+    return joined(parts)
+
+
+def _spoken(names: Sequence[str], differ: Cells) -> str:
+    found = {cell: value for cell, value in differ.items() if value is not None}
+    if not found:
+        return f"{len(names)} columns; differences were not computed."
+    mean = sum(map(abs, found.values())) / len(found)
+    ranked = sorted(found, key=lambda cell: -abs(found[cell]))[:_MOST_SPOKEN]
+    largest = "; ".join(
+        f"{spoken(names[column])} with {spoken(names[row])} {shown(found[row, column])}"
+        for row, column in ranked
+    )
+    return (
+        f"{len(names)} columns, {len(found)} pairs. Mean absolute difference between synthetic and real "
+        f"associations: {shown(mean)}. Largest differences, synthetic minus real: {largest}."
+    )

@@ -1,0 +1,233 @@
+"""Risks with their intervals against thresholds: one row for each metric or column."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from markupsafe import Markup
+
+from tabveil.estimate import CONFIDENCE, Estimate
+from tabveil.render.svg.canvas import LINE, WIDTH, box, chart, joined, label, line, nothing, paragraph
+from tabveil.render.svg.marks import WORDS, State, axis_labels, interval, symbol
+from tabveil.render.svg.scale import Scale
+from tabveil.render.svg.words import (
+    drawable,
+    sentences,
+    shown,
+    shown_estimate,
+    spoken,
+    tick,
+    width_of,
+    wrap,
+)
+
+_INSET = 12.0  # between the end of a track and the end of its axis: room for marks and arrows
+_SMALLEST_REACH = 0.01  # an axis shorter than this would blow up noise
+_AXIS_TITLE = "risk (0 = like fresh data, 1 = worst)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskBar:
+    """One metric: its risk, what it scored on train (``attack``) and control rows, and how that is judged."""
+
+    label: str
+    risk: Estimate | None
+    control: Estimate | None
+    attack: Estimate | None
+    threshold: float | None
+    state: State
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnBar:
+    """One column: how much better it can be guessed for training people."""
+
+    label: str
+    risk: Estimate | None
+    threshold: float | None
+
+    @property
+    def state(self) -> State:
+        """Judge by the upper bound, as everywhere."""
+        if self.threshold is None or self.risk is None or not drawable(self.risk.high, self.threshold):
+            return "diagnostic"
+        return "above" if self.risk.high > self.threshold else "within"
+
+
+def risk_bars(rows: Sequence[RiskBar], *, title: str, confidence: float = CONFIDENCE) -> Markup:
+    """How high are the risks, how sure is that, and how far are they from the thresholds?"""
+    if not rows:
+        return nothing(title, "No risk was measured.")
+    scale = risk_scale([(row.risk, row.threshold) for row in rows], start=_INSET, end=WIDTH - _INSET)
+    tops = list(accumulate(map(_height, rows), initial=34.0))
+    limited = any(row.threshold is not None for row in rows)
+    parts = [_legend(f"risk and its {100 * confidence:g}% interval", "threshold" if limited else "")]
+    parts += [_row(row, top, scale) for row, top in zip(rows, tops, strict=False)]
+    parts += [
+        axis_labels(scale, tops[-1] + 4),
+        label(WIDTH / 2, tops[-1] + 22, _AXIS_TITLE, kind="mute", anchor="middle"),
+    ]
+    said = sentences(map(_spoken_row, rows))
+    return chart(parts, title=title, description=said, height=tops[-1] + 30)
+
+
+def risk_scale(risks: Iterable[tuple[Estimate | None, float | None]], *, start: float, end: float) -> Scale:
+    """Choose an axis that shows zero, every threshold and every value, but not intervals at any price.
+
+    Above, an interval may run on to twice the highest value or threshold; below zero, where risks are noise,
+    it gets a quarter of the axis.
+    """
+    found = list(risks)
+    estimates = [risk for risk, _ in found if risk is not None and drawable(risk.value)]
+    ends = [end for risk in estimates for end in (risk.low, risk.high) if drawable(end)]
+    points = [risk.value for risk in estimates]
+    points += [limit for _, limit in found if limit is not None and drawable(limit)]
+    reach = max([0.0, *points])
+    high = max([reach, *ends])
+    if reach > 0:
+        high = min(high, max(2 * reach, _SMALLEST_REACH))
+    limits = [1.1 * limit for _, limit in found if limit is not None and drawable(limit)]
+    high = min(max([high, _SMALLEST_REACH, *limits]), 1.0)  # some of what lies beyond a threshold is seen
+    low = max(min([0.0, *points, *ends]), -high / 3)
+    return Scale(low=low, high=high, start=start, end=end)
+
+
+def _height(row: RiskBar) -> float:
+    threshold = 16.0 * (row.threshold is not None)
+    return 59.0 + LINE * len(_name(row)) + threshold + (LINE * len(_note(row)) + 1 if row.note else 0.0)
+
+
+def _name(row: RiskBar) -> list[str]:
+    return wrap(row.label, WIDTH - 160)
+
+
+def _note(row: RiskBar) -> list[str]:
+    return wrap(row.note, WIDTH, most=3)
+
+
+def _row(row: RiskBar, top: float, scale: Scale) -> Markup:
+    """Draw one metric: name and state, numbers, the track with its marks, the threshold's label, the note."""
+    name = _name(row)
+    numbers = top + 13 + LINE * len(name)
+    track = numbers + 8.0
+    end = track + 16.0
+    parts = [
+        paragraph(0, top + 12, name, kind="strong"),
+        label(WIDTH - 16, top + 12, WORDS[row.state], kind=f"words-{row.state} strong", anchor="end"),
+        symbol(row.state, WIDTH - 6, top + 7.5),
+        label(0, numbers, shown_estimate(row.risk), width=WIDTH - 206),
+        label(WIDTH, numbers, _rates(row), kind="mute", anchor="end"),
+        _track(scale, track, 16.0, row.threshold),
+        interval(row.risk, row.state, scale, track + 8),
+    ]
+    if row.threshold is not None:
+        end += 16.0
+        parts.append(_threshold_label(row.threshold, scale, end - 1))
+    if row.note:
+        parts.append(paragraph(0, end + 16, _note(row), kind="mute"))
+    return joined(parts)
+
+
+def _rates(row: RiskBar) -> str:
+    rates = {"train": row.attack, "control": row.control}
+    return ", ".join(f"{name} {shown(rate.value)}" for name, rate in rates.items() if rate is not None)
+
+
+def _track(scale: Scale, top: float, height: float, threshold: float | None, *, about: int = 5) -> Markup:
+    """Draw the ground of one row: ticks, zero, the threshold and what lies beyond it."""
+    left, right = scale.start - _INSET, scale.end + _INSET
+    parts = [box(left, top, right - left, height, "track")]
+    if threshold is not None and drawable(threshold):
+        place = scale.at(threshold)
+        parts.append(box(place, top, right - place, height, "beyond"))
+    parts += [
+        line(scale.at(value), top, scale.at(value), top + height, "rule") for value in scale.ticks(about)
+    ]
+    parts.append(line(scale.at(0), top, scale.at(0), top + height, "zero"))
+    if threshold is not None and drawable(threshold):
+        parts.append(line(scale.at(threshold), top - 3, scale.at(threshold), top + height + 3, "limit"))
+    return joined(parts)
+
+
+def _threshold_label(threshold: float, scale: Scale, y: float) -> Markup:
+    """Write the threshold under its line, moved aside where it would leave the drawing."""
+    text = f"threshold {_limit(threshold)}"
+    if not drawable(threshold):
+        return label(0, y, text, kind="mute")
+    half = width_of(text) / 2
+    place = min(max(scale.at(threshold), half), WIDTH - half)
+    return label(place, y, text, kind="words-above", anchor="middle")
+
+
+def _limit(threshold: float) -> str:
+    return tick(threshold) if drawable(threshold) else shown(threshold)
+
+
+def _legend(measured: str, limit: str) -> Markup:
+    mark = line(0, 9, 26, 9, "span mark-diagnostic") + symbol("diagnostic", 13, 9)
+    parts = [mark, label(34, 14, measured, kind="mute")]
+    if limit:
+        parts += [
+            line(WIDTH - 138, 2, WIDTH - 138, 16, "limit"),
+            label(WIDTH - 130, 14, limit, width=130, kind="mute"),
+        ]
+    return joined(parts)
+
+
+def _spoken_row(row: RiskBar | ColumnBar) -> str:
+    parts = [f"risk {shown_estimate(row.risk)}"]
+    if row.threshold is not None:
+        parts.append(f"threshold {shown(row.threshold)}")
+    if isinstance(row, RiskBar) and (rates := _rates(row)):
+        parts.append(rates)
+    note = f" {spoken(row.note).rstrip('.')}." if isinstance(row, RiskBar) and row.note else ""
+    return f"{spoken(row.label)}: {WORDS[row.state]}, {', '.join(parts)}.{note}"
+
+
+def column_bars(
+    rows: Sequence[ColumnBar],
+    *,
+    title: str = "Risk of inference, column by column",
+    confidence: float = CONFIDENCE,
+) -> Markup:
+    """Which columns can be guessed better for training people than for others? In the caller's order."""
+    if not rows:
+        return nothing(title, "No column was attacked.")
+    step, top = 22.0, 46.0
+    scale = risk_scale([(row.risk, row.threshold) for row in rows], start=140 + _INSET, end=378 - _INSET)
+    limits = {row.threshold for row in rows if row.threshold is not None}
+    limit = f"threshold {_limit(next(iter(limits)))}" if len(limits) == 1 else "threshold" if limits else ""
+    legend = f"risk, {100 * confidence:g}% interval"
+    parts = [_legend(legend, limit), axis_labels(scale, top - 6, about=4)]
+    for position, row in enumerate(rows):
+        y = top + position * step
+        parts += [
+            label(0, y + 15.5, row.label, width=134),
+            _track(scale, y, step - 2, row.threshold if _measured(row) else None, about=4),
+            interval(row.risk, row.state, scale, y + step / 2 - 1),
+            _value(row, y + 15.5),
+        ]
+    bottom = top + len(rows) * step
+    parts += [
+        axis_labels(scale, bottom + 14, about=4),
+        label(WIDTH, bottom + 32, _AXIS_TITLE, kind="mute", anchor="end"),
+    ]
+    said = sentences(map(_spoken_row, rows))
+    return chart(parts, title=title, description=said, height=bottom + 40)
+
+
+def _measured(row: ColumnBar) -> bool:
+    return row.risk is not None and drawable(row.risk.value)
+
+
+def _value(row: ColumnBar, y: float) -> Markup:
+    if row.risk is None or not _measured(row):
+        return label(259, y, "not computed", kind="slanted", anchor="middle")
+    return label(
+        WIDTH,
+        y,
+        shown(row.risk.value),
+        kind=f"words-{row.state}" if row.state == "above" else None,
+        anchor="end",
+    )

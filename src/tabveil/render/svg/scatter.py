@@ -1,0 +1,170 @@
+"""Several releases: what each loses in utility against what it risks."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import hypot
+
+from markupsafe import Markup
+
+from tabveil.estimate import Estimate
+from tabveil.render.svg.canvas import WIDTH, chart, joined, label, line, nothing
+from tabveil.render.svg.marks import WORDS, State, axis_labels, symbol, upright_axis
+from tabveil.render.svg.scale import Scale
+from tabveil.render.svg.words import (
+    SMALLEST,
+    drawable,
+    sentences,
+    shorten,
+    shown,
+    shown_estimate,
+    spoken,
+    tick,
+    width_of,
+)
+
+_LEFT, _RIGHT = 50.0, WIDTH - 10.0
+_HEIGHT = 300.0
+_WIDEST = 130.0
+_CLEAR = 7.0  # around a mark
+_BESIDE = 26.0  # a name farther from its mark needs a line to it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One release: its loss of utility (``x``) and its largest risk (``y``)."""
+
+    label: str
+    x: Estimate
+    y: Estimate
+    state: State
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Area:
+    """A rectangle that is taken."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: "_Area") -> bool:
+        apart = self.right <= other.left or other.right <= self.left
+        return not (apart or self.bottom <= other.top or other.bottom <= self.top)
+
+
+def scatter(
+    points: Sequence[Point],
+    *,
+    title: str = "Risk and loss of utility",
+    x_title: str = "loss of utility (0 = none)",
+    y_title: str = "largest risk, upper bound (0 = like fresh data)",
+) -> Markup:
+    """Which release risks least for what it keeps? Low and to the left is better."""
+    known = [point for point in points if drawable(point.x.value, point.y.value)]
+    left_out = [point for point in points if point not in known]
+    if not known:
+        return nothing(title, "No release has both a risk and a measure of utility.")
+    top = 64.0
+    across = _scale([point.x for point in known], start=_LEFT, end=_RIGHT)
+    upward = _scale([point.y for point in known], start=top + _HEIGHT, end=top)
+    parts = [
+        _legend(),
+        label(0, top - 18, y_title, width=WIDTH, kind="mute"),
+        upright_axis(upward, _LEFT, _RIGHT, write=tick),
+        joined(line(across.at(v), top, across.at(v), top + _HEIGHT, "rule") for v in across.ticks()),
+        axis_labels(across, top + _HEIGHT + 20),
+        label(_RIGHT, top + _HEIGHT + 40, x_title, width=_RIGHT, kind="mute", anchor="end"),
+        *(_whiskers(point, across, upward) for point in known),
+        *_labels(known, across, upward),
+        *(symbol(point.state, across.at(point.x.value), upward.at(point.y.value)) for point in known),
+    ]
+    height = top + _HEIGHT + 50
+    if left_out:
+        names = ", ".join(spoken(point.label) for point in left_out)
+        parts.append(label(0, height + 12, f"Not computed: {names}", width=WIDTH, kind="mute"))
+        height += 22
+    return chart(parts, title=title, description=sentences(map(_spoken, points)), height=height)
+
+
+def _scale(estimates: Sequence[Estimate], *, start: float, end: float) -> Scale:
+    """Show every value and zero, and intervals as far as they do not squeeze the values."""
+    values = [0.0, *(estimate.value for estimate in estimates)]
+    span = max(values) - min(values)
+    span = span if span > SMALLEST else 0.1
+    ends = [end for estimate in estimates for end in (estimate.low, estimate.high) if drawable(end)]
+    low = max(min([*values, *ends]), min(values) - span / 4)
+    high = min(max([*values, *ends]), max(values) + span / 4)
+    margin = 0.06 * max(high - low, span)
+    return Scale(low=low - margin, high=high + margin, start=start, end=end)
+
+
+def _whiskers(point: Point, across: Scale, upward: Scale) -> Markup:
+    x, y = across.at(point.x.value), upward.at(point.y.value)
+    kind = f"whisker mark-{point.state}"
+    parts = []
+    if drawable(point.x.low, point.x.high):
+        parts.append(line(across.at(point.x.low), y, across.at(point.x.high), y, kind))
+    if drawable(point.y.low, point.y.high):
+        parts.append(line(x, upward.at(point.y.low), x, upward.at(point.y.high), kind))
+    return joined(parts)
+
+
+def _labels(points: Sequence[Point], across: Scale, upward: Scale) -> Iterator[Markup]:
+    """Write each name beside its mark, where nothing else stands yet; farther away with a line to it."""
+    marks = [(across.at(point.x.value), upward.at(point.y.value)) for point in points]
+    taken = [_Area(left=x - _CLEAR, top=y - _CLEAR, right=x + _CLEAR, bottom=y + _CLEAR) for x, y in marks]
+    for point, (x, y) in zip(points, marks, strict=True):
+        text = shorten(point.label, _WIDEST)
+        places = list(_places(x, y, width_of(text)))
+        free = (place for place in places if _inside(place) and not any(place.meets(area) for area in taken))
+        chosen = next(free, next(filter(_inside, places), places[0]))
+        taken.append(chosen)
+        yield _named(text, chosen, x, y)
+
+
+def _named(text: str, area: _Area, x: float, y: float) -> Markup:
+    """Write a name into its place, on the side of its mark; a line leads there where it is not beside it."""
+    middle = (area.top + area.bottom) / 2
+    anchor, place = None, area.left
+    if area.right <= x:
+        anchor, place = "end", area.right
+    elif area.left < x:
+        anchor, place = "middle", x
+    far = hypot(place - x, middle - y) > _BESIDE
+    leader = line(x, y, place, middle, "leader") if far else Markup()
+    return leader + label(place, middle + 5, text, kind="halo", anchor=anchor)
+
+
+def _places(x: float, y: float, width: float) -> Iterator[_Area]:
+    """Offer places around a mark: beside, above and below it, then farther and farther away."""
+    for far in range(8):
+        gap = _CLEAR + 2 + 12 * far
+        for down in (0.0, -10.0 - 12 * far, 10.0 + 12 * far):
+            for left in (x + gap, x - gap - width):
+                yield _area(left, y + down, width)
+        for down in (-gap - 8, gap + 8):
+            yield _area(x - width / 2, y + down, width)
+
+
+def _area(left: float, middle: float, width: float) -> _Area:
+    return _Area(left=left, top=middle - 9, right=left + width, bottom=middle + 9)
+
+
+def _inside(area: _Area) -> bool:
+    return area.left >= 2 and area.right <= WIDTH and area.top >= 40  # noqa: PLR2004 - a small margin
+
+
+def _legend() -> Markup:
+    states: tuple[State, ...] = ("within", "above", "inconclusive")
+    return joined(
+        symbol(state, 6 + 154 * i, 9.5) + label(18 + 154 * i, 14, WORDS[state], kind="mute")
+        for i, state in enumerate(states)
+    )
+
+
+def _spoken(point: Point) -> str:
+    risk, loss = shown_estimate(point.y), shown_estimate(point.x)
+    if not drawable(point.x.value, point.y.value):
+        return f"{spoken(point.label)}: risk {shown(point.y.value)}, loss of utility {shown(point.x.value)}."
+    return f"{spoken(point.label)}: {WORDS[point.state]}, largest risk {risk}, loss of utility {loss}."

@@ -1,0 +1,109 @@
+"""What the page shows of utility: every figure beside its reference, and the columns that differ most."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from tabveil.render import svg
+from tabveil.render.wording import interval, name, number
+from tabveil.utility import MEANINGS, Associations, ColumnUtility, Figure, Meaning, TargetUtility, Utility
+
+MOST_MARGINALS = 24
+MOST_RELATED = 30
+BY_COLUMN = tuple(key for key, meaning in MEANINGS.items() if meaning.per_column)
+"""The figures that every column has, if they apply to it."""
+
+SCORES = {"accuracy": "accuracy", "r2": "R²"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureRow:
+    """One figure with its meaning."""
+
+    meaning: Meaning
+    figure: Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnRow:
+    """One column: its chart, and its figures by ``BY_COLUMN`` (None where one does not apply)."""
+
+    name: str
+    chart: Markup
+    caption: str
+    figures: tuple[Figure | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usefulness:
+    """The whole section."""
+
+    figures: tuple[FigureRow, ...]
+    targets: tuple[TargetUtility, ...]
+    columns: tuple[ColumnRow, ...]
+    n_columns: int
+    matrix: Markup | None
+    n_related: int
+    n_drawn: int
+
+
+def usefulness(utility: Utility) -> Usefulness:
+    """Choose what is shown: all figures and targets, but only the columns that differ most."""
+    matrix, n_drawn = _matrix(utility.associations)
+    return Usefulness(
+        figures=tuple(
+            FigureRow(meaning=MEANINGS[key], figure=figure)
+            for key, figure in utility.figures.items()
+            if key in MEANINGS
+        ),
+        targets=utility.targets,
+        columns=tuple(map(_column, _most_different(utility.columns))),
+        n_columns=len(utility.columns),
+        matrix=matrix,
+        n_related=0 if utility.associations is None else len(utility.associations.names),
+        n_drawn=n_drawn,
+    )
+
+
+def _most_different(columns: Sequence[ColumnUtility]) -> list[ColumnUtility]:
+    """Return the columns with the largest total variation, the worst first."""
+
+    def variation(column: ColumnUtility) -> float:
+        figure = column.figures.get("total_variation")
+        return 0.0 if figure is None else figure.value.value
+
+    return sorted(columns, key=lambda column: (-variation(column), column.name))[:MOST_MARGINALS]
+
+
+def _column(column: ColumnUtility) -> ColumnRow:
+    figure = column.figures.get("total_variation")
+    return ColumnRow(
+        name=name(column.name),
+        chart=svg.marginals(column.bars, title=column.name),
+        caption="" if figure is None else _variation(figure),
+        figures=tuple(column.figures.get(key) for key in BY_COLUMN),
+    )
+
+
+def _variation(figure: Figure) -> str:
+    reference = "" if figure.reference is None else f"; fresh real rows {number(figure.reference.value)}"
+    return f"Total variation {number(figure.value.value)} ({interval(figure.value)}){reference}"
+
+
+def _matrix(related: Associations | None) -> tuple[Markup | None, int]:
+    """Draw how columns go together, for those whose associations changed most where there are many."""
+    if related is None or len(related.names) < 2:  # noqa: PLR2004 - a pair
+        return None, 0
+    changes = [
+        sum(abs((made or 0.0) - (real or 0.0)) for real, made in zip(reals, mades, strict=True))
+        for reals, mades in zip(related.real, related.synthetic, strict=True)
+    ]
+    most = sorted(range(len(changes)), key=lambda place: (-changes[place], place))[:MOST_RELATED]
+    kept = sorted(most)
+    drawn = svg.matrix(
+        [related.names[i] for i in kept],
+        [[related.real[i][j] for j in kept] for i in kept],
+        [[related.synthetic[i][j] for j in kept] for i in kept],
+    )
+    return drawn, len(kept)

@@ -1,0 +1,217 @@
+"""Reports made by hand, so that a page can be tried without an audit: any state, any size, any text."""
+
+from tabveil.attackers import Attacker
+from tabveil.estimate import Estimate
+from tabveil.portrait import Cell, Distances, Map, Portrait
+from tabveil.power import Detection, Power, Trial
+from tabveil.report import Exposed, Report
+from tabveil.result import Input, Labels, Result, Skipped
+from tabveil.utility import (
+    Associations,
+    Bar,
+    ChiSquared,
+    ColumnUtility,
+    Figure,
+    TargetUtility,
+    Utility,
+)
+from tabveil.verdict import Policy
+
+CLEAN, LEAKY = 0.002, 0.25
+COLUMN_FIGURES = ("total_variation", "jensen_shannon", "cramers_v", "wasserstein", "kolmogorov_smirnov")
+
+
+def estimate(value, half=0.004, n=2000):
+    return Estimate(value=value, low=value - half, high=value + half, n=n)
+
+
+def attack(metric, wp29, risk, configuration, **parts):
+    """An attack whose rates follow from its risk."""
+    control = estimate(0.01)
+    found = {
+        "risk": estimate(risk),
+        "attack": estimate(0.01 + 0.99 * risk),
+        "control": control,
+        "successes_train": round(20 + 1980 * risk),
+        "n_train": 2000,
+        "successes_control": 10,
+        "n_control": 1000,
+    }
+    details = {"configuration": configuration, "configurations": {configuration: found}}
+    return Result(
+        metric=metric,
+        labels=Labels(pillar="attack", wp29=wp29, mechanism="distance", auxiliary=True),
+        params={"n_attacks": None, "confidence": 0.95},
+        risk=found["risk"],
+        attack=found["attack"],
+        control=control,
+        baseline=parts.pop("baseline", estimate(0.001)),
+        details={**details, **parts.pop("details", {})},
+        **parts,
+    )
+
+
+def membership(metric, risk):
+    curve = [(0.0, 0.0), (0.001, 0.01 + risk), (0.1, 0.15 + 0.5 * risk), (1.0, 1.0)]
+    return attack(
+        metric,
+        "propensity",
+        risk,
+        "distance, 1.0% most confident",
+        baseline=estimate(0.01),
+        details={
+            "roc": curve,
+            "auc": estimate(0.5 + risk / 2),
+            "tpr_at_fpr": {"0.001": None, "0.01": estimate(0.01 + risk), "0.1": estimate(0.1 + risk)},
+        },
+    )
+
+
+def indicator(metric, risk, **details):
+    return Result(
+        metric=metric,
+        labels=Labels(pillar="indicator", wp29="propensity", mechanism="distance"),
+        risk=estimate(risk),
+        attack=estimate(0.02 + risk),
+        control=estimate(0.02),
+        details=details,
+    )
+
+
+def results(risk, columns=("age", "income")):
+    secrets = {
+        name: {
+            "configuration": f"{name}, 1.0% most confident",
+            "risk": estimate(risk),
+            "attack": estimate(risk),
+        }
+        for name in columns
+    }
+    return (
+        attack("singling_out", "singling out", risk, "window 0.02, all columns"),
+        attack("linkability", "linkability", risk, "first 2 | other 3 columns, k = 1"),
+        attack(
+            "inference",
+            "inference",
+            risk,
+            f"{columns[0]}, 1.0% most confident",
+            details={"secrets": secrets},
+            notes=(f"Not attacked, being constant: {columns[-1]}.",),
+        ),
+        membership("membership_distance", risk),
+        indicator("identical_match_share", risk, matches_in_train=17),
+        indicator("closest_share", risk),
+    )
+
+
+def column(name, variation=0.03):
+    labels = [Bar(kind="label", real=0.3, synthetic=0.28, label=f"{name} {place}") for place in range(3)]
+    rest = [Bar(kind="other", real=0.06, synthetic=0.1), Bar(kind="missing", real=0.04, synthetic=0.06)]
+    figures = {key: Figure(value=estimate(variation), reference=estimate(0.02)) for key in COLUMN_FIGURES[:3]}
+    return ColumnUtility(
+        name=name,
+        numeric=False,
+        figures=figures,
+        chi_squared=ChiSquared(statistic=3.0, dof=2, p_value=0.2),
+        bars=(*labels, *rest),
+    )
+
+
+def utility(columns=("age", "income")):
+    overall = ("discriminator", "correlation", "mmd", *COLUMN_FIGURES)
+    square = [[1.0 if i == j else 0.1 for j in range(len(columns))] for i in range(len(columns))]
+    return Utility(
+        params={"target": None, "halved": True},
+        figures={key: Figure(value=estimate(0.55), reference=estimate(0.5)) for key in overall},
+        columns=tuple(column(name, 0.01 + place / 1000) for place, name in enumerate(columns)),
+        targets=(
+            TargetUtility(
+                name=columns[0],
+                score="accuracy",
+                figure=Figure(value=estimate(0.7), reference=estimate(0.75)),
+                gap=estimate(0.05),
+                baseline=estimate(0.4),
+            ),
+        ),
+        associations=Associations(
+            names=tuple(columns), real=tuple(map(tuple, square)), synthetic=tuple(map(tuple, square))
+        ),
+        skipped=(Skipped(metric="mmd", reason="mmd: too few rows."),),
+        notes=("Chosen as targets: one column.",),
+    )
+
+
+def power():
+    return Power(
+        detections=(
+            Detection(
+                metric="inference",
+                smallest=0.02,
+                trials=(Trial(leak=0.01, seen=3, of=5), Trial(leak=0.02, seen=20, of=20)),
+                people=500,
+            ),
+            Detection(
+                metric="linkability", smallest=None, trials=(Trial(leak=0.2, seen=1, of=3),), people=500
+            ),
+            Detection(
+                metric="singling_out", smallest=None, trials=(), people=500, reason="no guess was made"
+            ),
+        ),
+        people=500,
+        release_rows=400,
+        repetitions=20,
+        notes=("A larger audit sees more.",),
+    )
+
+
+def portrait():
+    cells = (Cell(x=0, y=0, real=0.5, synthetic=0.4), Cell(x=1, y=0, real=None, synthetic=0.1))
+    return Portrait(
+        distances=Distances(
+            grid=(0.0, 0.1, 0.2),
+            synthetic=(0.0, 0.5, 1.0),
+            control=(0.0, 0.4, 1.0),
+            median_synthetic=0.1,
+            median_control=0.12,
+        ),
+        map=Map(columns=2, rows=2, cells=cells, explained=(0.4, 0.2), hidden_real=0.5, hidden_synthetic=0.5),
+    )
+
+
+def inputs(*, control=1000, columns=5):
+    sizes = {"train": 2000, "control": control, "synthetic": 1500}
+    return {
+        role: Input(rows=rows, columns=columns, sha256=f"{place}" * 64)
+        for place, (role, rows) in enumerate(sizes.items())
+        if rows
+    }
+
+
+def report(risk=CLEAN, *, columns=("age", "income"), full=True, **parts):
+    """A report of a clean or a leaky release, with all that an audit can add unless ``full`` is off."""
+    extra = {"utility": utility(columns), "power": power(), "portrait": portrait()} if full else {}
+    given = {
+        "version": "1.2.3",
+        "seed": 7,
+        "inputs": inputs(columns=len(columns)),
+        "results": results(risk, columns),
+        "skipped": (Skipped(metric="gtcap", reason="gtcap: no claim is left."),),
+        "notes": ("A note about the tables.",),
+        "settings": {"quick": False, "secrets": None, "missing": ["?"]},
+        "seconds": 12.0,
+        **extra,
+        **parts,
+    }
+    return Report(**given)
+
+
+def exposed(value="Ann"):
+    return Exposed(metric="inference", columns=("row", "name"), rows=(("3", value), ("8", "nan")))
+
+
+def attacker(name="neighbor"):
+    return Attacker(name=name, knows=("age",), wants=("income",))
+
+
+def policy(recipient="a research group", **parts):
+    return Policy(recipient=recipient, context="a secure room", **parts)

@@ -1,0 +1,121 @@
+"""The page in a real browser: on a desk, on a phone, in the dark and on paper."""
+
+import datetime as dt
+import re
+
+import made_reports as made
+import numpy as np
+import pytest
+from browser import dump, needs_chromium, print_pdf, screenshot
+
+from tabveil.render.html import comparison_page, page
+
+pytestmark = needs_chromium
+
+DESK, PHONE = (1280, 800), (390, 844)
+HARNESS = """<!DOCTYPE html><html><body>{frames}<script>
+addEventListener("load", () => {{
+  for (const frame of document.querySelectorAll("iframe")) {{
+    const inside = frame.contentDocument, width = frame.clientWidth;
+    for (const part of inside.querySelectorAll("details")) part.open = true;
+    const box = (part) => part.getBoundingClientRect();
+    const loose = [...inside.querySelectorAll("body *")].filter((part) => !part.closest(".wide, .skip"));
+    const beyond = loose.filter((part) => box(part).right > width + 1);
+    const letters = [...inside.querySelectorAll("svg text")].map((part) => box(part).height);
+    frame.dataset.scroll = inside.documentElement.scrollWidth;
+    frame.dataset.beyond = beyond.map((part) => part.tagName + "." + part.className).join(" ");
+    frame.dataset.letters = Math.min(...letters);
+  }}
+}});
+</script></body></html>"""
+FRAME = '<iframe src="{name}" style="width:{width}px;height:800px;border:0"></iframe>'
+
+
+def write(folder, name, text):
+    path = folder / f"{name}.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def long_names():
+    return tuple(f"{'a_column_name_without_any_place_to_break_' * 2}{place}" for place in range(12))
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    day = dt.date(2026, 3, 1)
+    clean, leaky = made.report(made.CLEAN), made.report(made.LEAKY)
+    wide = made.report(
+        made.LEAKY, columns=long_names(), exposed=made.exposed("x" * 80), attackers=(made.attacker(),),
+        policy=made.policy("w" * 200),
+    )  # fmt: skip
+    open_question = made.report(inputs=made.inputs(control=0), results=())
+    return {
+        "within": write(folder, "within", page(clean, made=day)),
+        "above": write(folder, "above", page(leaky, made=day)),
+        "inconclusive": write(folder, "inconclusive", page(open_question, made=day)),
+        "wide": write(folder, "wide", page(wide, made=day)),
+        "comparison": write(folder, "comparison", comparison_page({"a": clean, "b" * 60: wide}, made=day)),
+    }
+
+
+def share_of_red(image):
+    red, green, blue = (image[:, :, channel].astype(int) for channel in range(3))
+    return float(np.mean((red > 140) & (green < 90) & (blue < 90)))
+
+
+def share_of_amber(image):
+    red, green, blue = (image[:, :, channel].astype(int) for channel in range(3))
+    return float(np.mean((red > 190) & (green > 140) & (green < 220) & (blue < 120)))
+
+
+@pytest.mark.parametrize(
+    ("size", "dark"), [(DESK, False), (PHONE, True)], ids=["desk in daylight", "phone at night"]
+)
+def test_only_a_release_above_its_threshold_turns_the_first_screen_red(pages, tmp_path, size, dark):
+    width, height = size
+    red = {}
+    for state in ("above", "within"):
+        target = tmp_path / f"{state}.png"
+        image, console = screenshot(pages[state], target, width=width, height=height, dark=dark)
+        assert console == []
+        assert image.shape == (height, width, 3)
+        assert (image[-1, 0].mean() < 60) == dark
+        red[state] = share_of_red(image)
+    assert red["above"] > 0.1
+    assert red["within"] < 0.002
+
+
+def test_an_open_question_is_amber(pages, tmp_path):
+    image, console = screenshot(pages["inconclusive"], tmp_path / "open.png", width=1280, height=800)
+    assert console == []
+    assert share_of_amber(image) > 0.1
+    assert share_of_red(image) < 0.002
+
+
+def test_a_phone_never_scrolls_sideways(pages):
+    """Asked of the browser by a page around the pages, which themselves run no script."""
+    width, names = PHONE[0], ("above", "wide", "comparison")
+    frames = "".join(FRAME.format(name=pages[name].name, width=width) for name in names)
+    harness = write(pages["above"].parent, "harness", HARNESS.format(frames=frames))
+    found = re.findall(r'data-scroll="(\d+)" data-beyond="([^"]*)" data-letters="([\d.]+)"', dump(harness))
+    assert len(found) == len(names)
+    for scroll, beyond, letters in found:
+        assert int(scroll) <= width
+        assert beyond == ""
+        assert float(letters) >= 11
+
+
+def test_paper_is_a4_and_opens_what_is_folded_on_the_screen(pages, tmp_path):
+    """Printed without the folded parts, the same page must be shorter."""
+    whole, cut = tmp_path / "whole.pdf", tmp_path / "cut.pdf"
+    text = pages["above"].read_text(encoding="utf-8")
+    folded = write(tmp_path, "cut", re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL))
+    assert print_pdf(pages["above"], whole) == []
+    assert print_pdf(folded, cut) == []
+    sheets = [
+        re.findall(rb"/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]", path.read_bytes()) for path in (whole, cut)
+    ]
+    assert {(round(float(width)), round(float(height))) for width, height in sheets[0]} == {(595, 842)}
+    assert len(sheets[0]) > len(sheets[1])

@@ -1,0 +1,68 @@
+"""Several releases on one page: in which order, and what keeps them from being compared."""
+
+import datetime as dt
+import re
+from dataclasses import replace
+
+import made_reports as made
+from documents import FORBIDDEN, Document, says
+
+from tabveil.render.html import comparison_page
+from tabveil.verdict import Policy, Thresholds
+
+DAY = dt.date(2026, 3, 1)
+
+
+def without_control():
+    results = tuple(replace(result, risk=None, control=None) for result in made.results(made.CLEAN))
+    return made.report(inputs=made.inputs(control=0), results=results)
+
+
+def test_releases_are_ordered_by_concern():
+    reports = {
+        "fine": made.report(made.CLEAN),
+        "open": without_control(),
+        "leaky": made.report(made.LEAKY),
+        "leakier": made.report(0.6),
+    }
+    document = Document(comparison_page(reports, made=DAY))
+    ranked = [text for attrs, text in document.all("th") if re.match(r"\d+\. ", text)]
+    assert ranked == ["1. leakier", "2. leaky", "3. open", "4. fine"]
+    for word in FORBIDDEN:
+        assert not says(document.text, word), word
+
+
+def test_reports_that_cannot_be_compared_bring_warnings():
+    same = {"a": made.report(), "b": made.report()}
+    assert "Compare with care" not in comparison_page(same, made=DAY)
+    other = made.report(
+        inputs={**made.inputs(), "train": replace(made.inputs()["train"], sha256="f" * 64)},
+        seed=8,
+        version="2.0",
+        policy=Policy(thresholds=Thresholds(inference=0.2)),
+        results=made.results(made.CLEAN)[:-1],
+        utility=None,
+    )
+    text = Document(comparison_page({"a": made.report(), "b": other}, made=DAY)).text
+    for said in (
+        "training tables",
+        "versions",
+        "policies",
+        "Different metrics",
+        "seeds",
+        "not measured for: b",
+    ):
+        assert said in text
+    assert "different control tables" not in text
+
+
+def test_a_comparison_needs_no_utility():
+    text = Document(
+        comparison_page({"a": made.report(full=False), "b": made.report(full=False)}, made=DAY)
+    ).text
+    assert "No chart: utility or risk was not measured" in text
+
+
+def test_a_comparison_of_many_releases_is_small():
+    reports = {f"release {place}": made.report(place / 50) for place in range(40)}
+    assert len(comparison_page(reports, made=DAY).encode()) < 1_000_000

@@ -1,0 +1,383 @@
+"""The page: what it says in which order, what it never says, and that no text from outside gets a say."""
+
+import datetime as dt
+import math
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import made_reports as made
+import pytest
+from documents import FORBIDDEN, Document, says
+
+from tabveil.estimate import Estimate
+from tabveil.render import html
+from tabveil.render.html import comparison_page, page
+from tabveil.report import Report
+from tabveil.result import Labels, Result, Skipped
+from tabveil.utility import MEANINGS
+from tabveil.verdict import Policy, Thresholds
+
+DAY = dt.date(2026, 3, 1)
+SECTIONS = (
+    "Verdict",
+    "The three risks of WP29",
+    "Membership and outliers",
+    "Threat model",
+    "What was not tested",
+    "Columns",
+    "Utility",
+    "Diagnostics, not evidence of anonymity",
+    "Reproducibility",
+    "Legal mapping",
+    "Sign-off",
+)
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "{{7*7}}{% raw %}",
+    "\u202eevil\u2066\u200f\x00\x1b[31m",
+    "</style><style>*{display:none}",
+    "x" * 10_000,
+)
+
+
+def shown(report, **options):
+    return Document(page(report, made=DAY, **options))
+
+
+def all_states():
+    strict = Policy(thresholds=Thresholds(inference=0.001), required=())
+    return {
+        "within": made.report(made.CLEAN),
+        "above": made.report(made.LEAKY),
+        "inconclusive": made.report(made.CLEAN, policy=strict),
+        "no control": made.report(made.CLEAN, inputs=made.inputs(control=0), results=without_control()),
+        "bare": made.report(full=False),
+        "nothing": made.report(full=False, results=(), skipped=(), notes=()),
+        "values": made.report(made.LEAKY, exposed=made.exposed(), attackers=(made.attacker(),)),
+        "unknown metric": made.report(results=(*made.results(0.01), unknown())),
+        "not finite": made.report(results=(*made.results(0.01), not_finite())),
+    }
+
+
+def without_control():
+    return tuple(replace(result, risk=None, control=None) for result in made.results(made.CLEAN))
+
+
+def unknown():
+    return Result(
+        metric="my_own_test",
+        labels=Labels(pillar="attack", wp29="inference", mechanism="ML", threat_model="black-box"),
+        params={"depth": 3, "names": ["a", "b"]},
+        risk=made.estimate(0.01),
+        attack=made.estimate(0.2),
+        control=made.estimate(0.19),
+    )
+
+
+def not_finite():
+    broken = Estimate(value=math.nan, low=-math.inf, high=math.inf, n=0)
+    return replace(
+        made.indicator("broken_test", 0.1),
+        risk=broken,
+        attack=broken,
+        details={"configurations": {"a": {"risk": broken}}},
+    )
+
+
+@pytest.fixture(scope="module", params=sorted(all_states()))
+def any_page(request):
+    report = all_states()[request.param]
+    return report, shown(report)
+
+
+def test_sections_stand_in_the_agreed_order(any_page):
+    _, document = any_page
+    headings = [text for attrs, text in document.all("h2") if "unnumbered" not in (attrs.get("class") or "")]
+    assert headings == list(SECTIONS)
+
+
+def test_one_h1_and_no_heading_skips_a_level(any_page):
+    _, document = any_page
+    levels = [int(tag[1]) for tag, _, _ in document.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_the_verdict_is_the_report_s_own(any_page):
+    report, document = any_page
+    sentences = [text for attrs, text in document.all("p") if attrs.get("class") == "sentence"]
+    assert sentences == [report.verdict.sentence]
+    states = [text for attrs, text in document.all("p") if attrs.get("class") == "state"]
+    assert states[0].split(" ", 1)[1].lower() == report.verdict.state
+
+
+def test_forbidden_words_are_never_said(any_page):
+    _, document = any_page
+    attributes = " ".join(value or "" for _, attrs, _ in document.elements for value in attrs.values())
+    for word in FORBIDDEN:
+        assert not says(document.text, word), word
+        assert not says(attributes, word), word
+
+
+def test_what_is_no_number_is_said_in_says(any_page):
+    _, document = any_page
+    for word in ("nan", "inf", "undefined"):
+        assert not says(document.text, word), word
+    assert "None" not in re.findall(r"\w+", document.text)
+
+
+def test_nothing_is_loaded_and_nothing_runs(any_page):
+    report, document = any_page
+    text = page(report, made=DAY)
+    assert "<script" not in text.lower()
+    for tag, attrs, _ in document.elements:
+        assert tag not in {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
+        for name, value in attrs.items():
+            assert not name.startswith("on")
+            assert name not in {"src", "srcset", "action", "data", "ping"}
+            if name in {"href", "xlink:href"}:
+                assert value.startswith("#")
+            if name != "xmlns":
+                assert "://" not in (value or "")
+    assert "url(" not in document.style
+    assert "@import" not in document.style
+    assert "://" not in document.style
+
+
+def test_every_link_and_label_has_its_target(any_page):
+    _, document = any_page
+    ids = [attrs["id"] for _, attrs, _ in document.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    for _, attrs, _ in document.elements:
+        named = [(attrs.get("href") or "")[1:], attrs.get("aria-labelledby"), attrs.get("aria-describedby")]
+        assert all(name in ids for name in named if name)
+
+
+def test_the_page_can_be_read_aloud(any_page):
+    _, document = any_page
+    tags = [tag for tag, _, _ in document.elements]
+    assert dict(document.elements[[tag for tag, _, _ in document.elements].index("html")][1])["lang"] == "en"
+    assert {"header", "main", "nav", "footer"} <= set(tags)
+    assert (document.all("a")[0][0]["href"], tags.count("main")) == ("#main", 1)
+    for attrs, _ in document.all("th"):
+        assert attrs.get("scope") in {"row", "col"}
+    charts = [attrs for attrs, _ in document.all("svg")]
+    assert all(attrs["role"] == "img" and attrs["aria-labelledby"] for attrs in charts)
+    wide = [attrs for attrs, _ in document.all("div") if attrs.get("class") == "wide"]
+    assert all(attrs["tabindex"] == "0" and attrs["aria-label"] for attrs in wide)
+
+
+def test_first_screen_has_all_four_risks_with_their_numbers():
+    _, _, texts = next(e for e in shown(made.report(made.LEAKY)).elements if e[1].get("class") == "risks")
+    text = " ".join("".join(texts).split())
+    for risk in ("Singling out", "Linkability", "Inference", "Membership"):
+        assert re.search(rf"{risk} 0\.254 0\.250 0\.246 to 0\.254 .*? 0\.05 ▲ above threshold", text)
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"), [("within", "within"), ("above", "above"), ("no control", "inconclusive")]
+)
+def test_the_block_has_the_state_s_color(state, kind):
+    document = shown(all_states()[state])
+    assert [attrs["class"] for attrs, _ in document.all("div") if "verdict" in attrs.get("class", "")] == [
+        f"verdict {kind}"
+    ]
+
+
+def test_without_control_the_page_says_so_first():
+    text = shown(all_states()["no control"]).text
+    assert text.index("There is no control table.") < text.index("The three risks of WP29")
+    assert "Control rows none" in text
+
+
+def test_recipient_and_context_or_that_they_are_not_stated():
+    assert shown(made.report()).text.count("Recipient not stated") == 2
+    text = shown(made.report(policy=made.policy())).text
+    assert "Recipient a research group" in text
+    assert "Context of the release a secure room" in text
+
+
+def test_values_of_people_are_shown_only_with_a_banner():
+    text = shown(made.report(exposed=made.exposed())).text
+    assert text.index("This page shows values of real people") < text.index("Ann")
+    assert "missing" in text
+    assert "values of real people" not in shown(made.report()).text.lower()
+
+
+def test_rare_labels_asked_for_bring_the_banner_too():
+    text = shown(made.report(settings={"show_values": True})).text
+    assert "This page shows values of real people" in text
+    assert "only if at least ten real people" not in text
+
+
+@pytest.mark.parametrize(
+    "hostile", HOSTILE, ids=["script", "attribute", "template", "marks", "style", "long"]
+)
+def test_texts_from_outside_stay_texts(hostile):
+    columns = (f"a{hostile}", f"b{hostile}")
+    profile = made.attack(f"inference: {hostile[:50]}", "inference", 0.01, f"{hostile}, 1.0% most confident")
+    report = made.report(
+        made.LEAKY,
+        columns=columns,
+        results=(
+            *made.results(made.LEAKY, columns),
+            profile,
+            replace(unknown(), metric=hostile, notes=(hostile,)),
+        ),
+        skipped=(Skipped(metric=hostile, reason=hostile),),
+        notes=(hostile,),
+        settings={hostile: hostile},
+        policy=made.policy(hostile[:500]),
+        attackers=(made.attacker(hostile[:50].replace("\x00", "") or "x"),),
+        exposed=made.exposed(hostile),
+    )
+    text = page(report, title=hostile, made=DAY)
+    plain = page(made.report(made.LEAKY, results=report.results, attackers=report.attackers), made=DAY)
+    document = Document(text)
+    assert {tag for tag, _, _ in document.elements} <= {tag for tag, _, _ in Document(plain).elements}
+    assert not any(name.startswith("on") for _, attrs, _ in document.elements for name in attrs)
+    assert "49" not in re.findall(r"\d+", shown(made.report(notes=("{{7*7}}",))).text)
+    assert not set("\u202e\u2066\u200f\x00\x1b") & set(text)
+    assert "display:none}" not in document.style.replace(".skip,summary{display:none}", "")
+    assert "x" * 1300 not in text
+    comparison = comparison_page({hostile: report, "other": made.report()}, made=DAY)
+    assert not set("\u202e\x00") & set(comparison)
+    Document(comparison)
+
+
+def test_a_table_of_300_columns_stays_below_one_megabyte():
+    columns = tuple(f"a column with a rather long name, number {place}" for place in range(300))
+    report = made.report(made.LEAKY, columns=columns)
+    text = page(report, made=DAY)
+    assert len(text.encode()) < 1_000_000
+    assert "24 of 300 columns" in Document(text).text
+    assert "30 of 300 columns" in Document(text).text
+
+
+def test_the_columns_that_differ_most_are_drawn():
+    columns = tuple(f"column {place:03}" for place in range(60))
+    captions = [
+        text for attrs, text in shown(made.report(columns=columns)).all("svg") if "small" in attrs["class"]
+    ]
+    assert len(captions) == 24
+    assert "column 059" in captions[0]
+
+
+def test_every_number_of_utility_has_its_reference_beside_it():
+    text = shown(made.report()).text
+    for meaning in MEANINGS.values():
+        assert meaning.title in text
+        assert meaning.definition in text
+    assert "0.550 0.546 to 0.554 0.500 0.496 to 0.504 0.5" in text
+
+
+def test_what_is_absent_is_said():
+    text = shown(all_states()["bare"]).text
+    assert "Not computed: the audit was run without --utility" in text
+    assert "Not measured. How small a leak would have been noticed is unknown" in text
+    assert "Distances and map: not computed" in text
+
+
+def test_what_was_not_tested_is_listed():
+    text = shown(made.report()).text
+    assert "no claim is left." in text
+    assert "Membership by density (DOMIAS)" in text  # registered, not run
+    for missing in ("Access to the generator", "Several releases combined", "Groups and families"):
+        assert missing in text
+    assert "They were not attacked separately in this audit." in text
+
+
+def test_outliers_that_were_attacked_are_not_called_untested():
+    tested = replace(made.membership("domias_kde", 0.01), params={"tested": "outliers"})
+    text = shown(made.report(results=(*made.results(0.01), tested))).text
+    assert "tested outlying people by themselves" in text
+    assert "not attacked separately" not in text
+
+
+def test_detection_power_in_says():
+    text = shown(made.report()).text
+    assert "Would have seen a leak of 2% of the release rows (seen in 20 of 20 trials)." in text
+    assert "Did not reliably see even a leak of 20%" in text
+    assert "No answer: no guess was made" in text
+
+
+def test_a_metric_that_is_not_known_is_shown_all_the_same():
+    text = shown(all_states()["unknown metric"]).text
+    assert (
+        "The metric scores 0.200 with the training rows and 0.190 with rows the generator never saw." in text
+    )
+    assert "the release and access to the generator" in text
+
+
+def test_each_note_stands_once_with_its_metrics():
+    note = "Train and control differ in size."
+    both = tuple(replace(result, notes=(note,)) for result in made.results(0.01))
+    text = shown(made.report(results=both)).text
+    assert text.count(note) == 1
+    assert f"Singling out; Linkability; Inference from the nearest row; {''}" in text
+
+
+def test_reproducibility_has_all_that_makes_the_numbers():
+    text = shown(made.report(policy=made.policy())).text
+    section = text[text.rindex("Reproducibility The same") : text.rindex("Legal mapping Where")]
+    for said in (
+        "1.2.3",
+        "Seed 7",
+        "Confidence 95%",
+        "12 s",
+        "0" * 64,
+        "2" * 64,
+        "2,000",
+        "quick no",
+        "missing ?",
+    ):
+        assert said in section
+
+
+def test_a_leak_that_the_policy_accepts_is_named():
+    text = shown(made.report(0.02)).text
+    assert "a leak was seen, smaller than the policy accepts" in text
+    assert "smaller than the policy accepts" not in shown(made.report(made.CLEAN)).text
+
+
+def test_a_report_read_from_json_gives_the_same_page():
+    report = made.report(made.LEAKY, exposed=made.exposed(), attackers=(made.attacker(),))
+    assert page(Report.from_json(report.to_json()), made=DAY) == page(report, made=DAY)
+
+
+def test_the_date_is_the_one_given_or_today():
+    assert "Page made on 1 March 2026" in shown(made.report()).text
+    assert str(dt.datetime.now(tz=dt.UTC).year) in page(made.report())
+
+
+def test_an_empty_title_does_not_leave_the_page_without_one():
+    assert shown(made.report(), title=" \u202e ").all("h1")[0][1] == html.TITLE
+
+
+PAIRS = (
+    *((color, "paper") for color in ("ink", "mute", "link", "above", "within", "unclear")),
+    *((color, "panel") for color in ("ink", "link")),
+    *((f"{state}-ink", f"{state}-block") for state in ("above", "unclear", "within")),
+)
+
+
+def luminance(color):
+    digits = color * 2 if len(color) == 3 else color
+    parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("palette", [0, 1, 2], ids=["light", "dark", "print"])
+def test_every_text_stands_out_from_its_ground(palette):
+    """WCAG AA asks for a contrast of 4.5."""
+    sheet = shown(made.report()).style
+    palettes = [found for found in re.findall(r":root\{([^}]*)\}", sheet) if "--paper" in found]
+    assert len(palettes) == 3
+    colors = dict(re.findall(r"--([\w-]+):#([0-9a-f]+)", palettes[palette]))
+    for text, ground in PAIRS:
+        lighter, darker = sorted((luminance(colors[text]), luminance(colors[ground])), reverse=True)
+        assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (text, ground)
