@@ -13,7 +13,8 @@ from tabveil import auditing, datasets
 from tabveil.cli import app, demo, files
 from tabveil.cli.ending import exit_code
 from tabveil.errors import ParameterError
-from tabveil.result import Report
+from tabveil.report import Report
+from tabveil.rng import stream
 from tabveil.writing import write_text
 
 TABVEIL = str(Path(sys.executable).with_name("tabveil"))
@@ -66,7 +67,10 @@ def test_json_file_is_the_report(folder):
         run(*AUDIT, "--json", "report.json", "--seed", 7, "--metric", "identical_match_share").exit_code == 0
     )
     data = json.loads(Path("report.json").read_text())
-    assert list(data) == ["tabveil", "seed", "inputs", "results", "skipped", "notes"]
+    assert list(data) == [
+        *("tabveil", "seed", "inputs", "verdict", "policy", "results", "skipped", "notes"),
+        *("settings", "attackers", "seconds"),
+    ]
     assert data["seed"] == 7
     assert data["inputs"]["train"]["rows"] == 100
     assert [item["metric"] for item in data["results"]] == ["identical_match_share"]
@@ -211,7 +215,7 @@ def test_demo_names_the_program_as_it_can_be_typed(folder, monkeypatch):
 
 def test_demo_plants_what_it_says():
     train, fresh = datasets.hospital(200, seed=1), datasets.hospital(200, seed=2)
-    mixed = demo.plant(fresh, train, rng=auditing.stream(0, "demo"))
+    mixed = demo.plant(fresh, train, rng=stream(0, "demo"))
     assert len(mixed) == 200
     assert len(mixed.merge(train, how="inner", on=list(train.columns))) == 10
     steady = ["age", "sex", "region", "admitted", "diagnosis", "days"]

@@ -54,6 +54,32 @@ Auxiliary = Annotated[
 Attackers = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Attacker profiles: who knows and wants what (YAML, JSON).")
 ]
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option(metavar=FILE, help="Accepted risks, as written by 'tabveil policy'. Sets the exit code."),
+]
+FailAbove = Annotated[
+    float | None,
+    typer.Option(metavar="RISK", help="One threshold for all risks, such as 0.05. Sets the exit code."),
+]
+Utility = Annotated[
+    bool | None,
+    typer.Option("--utility/--no-utility", help="Measure usefulness too. On if there is a page."),
+]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="A column models should predict (for usefulness). Repeatable."),
+]
+Power = Annotated[
+    bool | None,
+    typer.Option("--power/--no-power", help="Plant leaks to see which are noticed. On if there is a page."),
+]
+ShowValues = Annotated[
+    bool, typer.Option("--show-values", help="Show values of people at risk, and rare labels. Sensitive.")
+]
+Html = Annotated[
+    Path | None, typer.Option(metavar=FILE, help="Write the report as a page to read, print and sign.")
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(metavar=TEXT, help="A text that stands for a missing value, such as '?'. Repeatable."),
@@ -96,10 +122,14 @@ def _root(
     help="Measure what a synthetic table betrays about the rows it was learned from.\n\n"
     "Files may be CSV (also .gz), Parquet or Feather. Every risk is compared with real rows the generator "
     "never saw ([bold]--control[/]): 0 means that the release is as close to the training rows as fresh data "
-    "are, 1 is the worst case. Exit code 2 and one line on standard error mean that an input is at fault.",
+    "are, 1 is the worst case. With [bold]--policy[/] or [bold]--fail-above[/] the exit code tells "
+    "the verdict: 0 within, 1 above, 3 inconclusive. Exit code 2 and one line on standard error: an input "
+    "is at fault.",
     epilog="Examples:\n\n"
     "[cyan]tabveil audit --train train.csv --control control.csv --synthetic out.csv[/]\n\n"
     "[cyan]tabveil audit --train t.csv --synthetic s.csv --missing '?' --json report.json[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --html report.html[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --policy policy.yaml -q[/]\n\n"
     "[cyan]tabveil audit --train t.csv --synthetic s.csv --metric mmd --json - --quiet[/]\n\n"
     "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv "
     "--secret income --known age --known sex[/]",
@@ -116,35 +146,87 @@ def audit(
     known: Known = None,
     auxiliary: Auxiliary = None,
     attackers: Attackers = None,
+    policy: PolicyFile = None,
+    fail_above: FailAbove = None,
+    utility: Utility = None,
+    target: Targets = None,
+    power: Power = None,
     missing: Missing = None,
     drop_identifiers: DropIdentifiers = False,
     seed: Seed = 0,
     threads: Threads = None,
+    html: Html = None,
     json: Json = None,
     records: Records = None,
+    show_values: ShowValues = False,
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """Audit files."""
-    from tabveil.cli import commands
+    from tabveil.cli import audit as auditing
 
-    commands.audit(
-        tables=commands.Tables(train=train, synthetic=synthetic, control=control, schema=schema),
-        asked=commands.Asked(
+    return auditing.audit(
+        tables=auditing.Tables(
+            train=train,
+            synthetic=synthetic,
+            control=control,
+            schema=schema,
+            attackers=attackers,
+            policy=policy,
+        ),
+        asked=auditing.Asked(
             metrics=metric or None,
             quick=quick,
             secrets=secret or None,
             known=known or None,
             auxiliary=auxiliary or None,
-            attackers=attackers,
+            utility=utility,
+            targets=target or None,
+            power=power,
+            show_values=show_values,
         ),
+        outputs=auditing.Outputs(json=json, html=html, records=records, quiet=quiet),
+        fail_above=fail_above,
         missing=missing or (),
         drop_identifiers=drop_identifiers,
         seed=seed,
         threads=threads,
-        json=json,
-        records=records,
-        quiet=quiet,
     )
+
+
+@app.command(
+    help="Set several releases side by side: risks, verdicts, usefulness.\n\n"
+    "Takes the JSON reports that [bold]tabveil audit --json[/] wrote. The order is one of concern, "
+    "not a score.",
+    epilog="Examples:\n\n[cyan]tabveil compare ctgan.json trees.json --html compare.html[/]",
+)
+def compare(
+    *,
+    reports: Annotated[
+        list[Path], typer.Argument(metavar="REPORT...", help="JSON reports.", show_default=False)
+    ],
+    html: Annotated[Path | None, typer.Option(metavar=FILE, help="Write the comparison as a page.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare reports."""
+    from tabveil.cli import commands
+
+    commands.compare(reports=reports, html=html, quiet=quiet)
+
+
+@app.command(
+    help="Write a release policy to edit: accepted risks, confidence, recipient, required metrics.",
+    epilog="Examples:\n\n[cyan]tabveil policy --out policy.yaml[/]\n\n"
+    "[cyan]tabveil audit --policy policy.yaml --train t.csv --control c.csv --synthetic s.csv[/]",
+)
+def policy(
+    *,
+    out: Annotated[Path | None, typer.Option(metavar=FILE, help="Write it here, not to the screen.")] = None,
+    force: Force = False,
+) -> None:
+    """Write a policy."""
+    from tabveil.cli import commands
+
+    commands.policy(out=out, force=force)
 
 
 @app.command(
@@ -200,7 +282,7 @@ def metrics() -> None:
 
 @app.command(
     help="Audit two releases of a simulated hospital: a clean one, and one with a planted leak.\n\n"
-    "Nobody's data are needed, and nothing leaves this machine. Takes less than a minute.",
+    "Nobody's data are needed, and nothing leaves this machine. Takes a minute or two.",
     epilog="Example:\n\n[cyan]tabveil demo --out demo[/]",
 )
 def demo(

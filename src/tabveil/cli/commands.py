@@ -1,8 +1,7 @@
-"""Doing what was asked on the command line."""
+"""Doing what was asked on the command line (audits: ``audit``)."""
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -11,128 +10,13 @@ from rich.text import Text
 
 from tabveil import auditing, frame
 from tabveil.cli import files
-from tabveil.cli.progress import progress_bar
 from tabveil.errors import ParameterError
 from tabveil.holdout import split_rows
-from tabveil.render.text import report_page
-from tabveil.result import Report
-from tabveil.writing import replacing, write_text
-
-STDOUT = Path("-")
-_RECORD_KINDS = (".csv", ".parquet")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tables:
-    """The files an audit reads."""
-
-    train: Path
-    synthetic: Path
-    control: Path | None = None
-    schema: Path | None = None
-
-    def paths(self) -> tuple[Path | None, ...]:
-        """Return every file that must not be written over."""
-        return (self.train, self.synthetic, self.control, self.schema)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """Which metrics to run, and what attackers know and want."""
-
-    metrics: Sequence[str] | None = None
-    quick: bool = False
-    secrets: Sequence[str] | None = None
-    known: Sequence[str] | None = None
-    auxiliary: Sequence[str] | None = None
-    attackers: Path | None = None
-
-    def pairs(self) -> list[tuple[list[str], list[str]]] | None:
-        """Read the column sets to link, each written ``a,b|c,d``."""
-        return None if self.auxiliary is None else [_pair(text) for text in self.auxiliary]
-
-
-def _pair(text: str) -> tuple[list[str], list[str]]:
-    sides = [[name.strip() for name in side.split(",") if name.strip()] for side in text.split("|")]
-    if len(sides) != 2 or not all(sides):  # noqa: PLR2004 - two sources to link
-        raise ParameterError(f"--auxiliary must look like 'age,sex|zip,job', got {text!r}.")
-    return sides[0], sides[1]
-
-
-def audit(
-    *,
-    tables: Tables,
-    asked: Asked,
-    missing: Sequence[str],
-    drop_identifiers: bool,
-    seed: int,
-    threads: int | None,
-    json: Path | None,
-    records: Path | None,
-    quiet: bool,
-) -> None:
-    """Audit files, show the table, write what was asked for."""
-    json_file = (
-        files.writable("--json", json, not_over=tables.paths()) if json not in (None, STDOUT) else None
-    )
-    records_file = _records_file(records, not_over=(*tables.paths(), json_file))
-    with progress_bar(quiet=quiet) as listener:
-        report = auditing.audit(
-            tables.train,
-            tables.synthetic,
-            tables.control,
-            metrics=asked.metrics,
-            quick=asked.quick,
-            secrets=asked.secrets,
-            known=asked.known,
-            auxiliary=asked.pairs(),
-            attackers=asked.attackers,
-            seed=seed,
-            schema=tables.schema,
-            missing=tuple(missing),
-            drop_identifiers=drop_identifiers,
-            threads=threads,
-            progress=listener,
-        )
-    _hand_over(report, json=json, json_file=json_file, records_file=records_file, quiet=quiet)
-
-
-def _records_file(records: Path | None, *, not_over: Sequence[Path | None]) -> Path | None:
-    if records is None:
-        return None
-    if records.suffix.lower() not in _RECORD_KINDS:
-        raise ParameterError(
-            f"--records: the name must end in {' or '.join(_RECORD_KINDS)}, got {records.name}."
-        )
-    return files.writable("--records", records, not_over=not_over)
-
-
-def _hand_over(
-    report: Report, *, json: Path | None, json_file: Path | None, records_file: Path | None, quiet: bool
-) -> None:
-    if json_file:
-        write_text(json_file, report.to_json() + "\n")
-    if records_file:
-        write_records(report, records_file)
-    if json == STDOUT:
-        sys.stdout.write(report.to_json() + "\n")
-    if not quiet:
-        # JSON on standard output is for a program; the table then goes where people look.
-        Console(stderr=json == STDOUT).print(report_page(report))
-        if records_file:
-            Console(stderr=True).print(
-                Text(f"{records_file.name} holds scores of single people: guard it like the data themselves.")
-            )
-
-
-def write_records(report: Report, path: Path) -> None:
-    """Write the scores of single rows, as the name's ending says."""
-    scores = report.records()
-    with replacing(path) as temporary:
-        if path.suffix.lower() == ".csv":
-            scores.to_csv(temporary, index=False)
-        else:
-            scores.to_parquet(temporary, index=False)
+from tabveil.render.html import comparison_page
+from tabveil.render.ranking import ranking
+from tabveil.report import Report
+from tabveil.verdict.template import template
+from tabveil.writing import write_text
 
 
 def split(*, data: Path, out: Path, control: float, by: str | None, seed: int, force: bool) -> None:
@@ -161,6 +45,38 @@ def schema(*, file: Path, missing: Sequence[str], out: Path | None, force: bool)
         sys.stdout.write(text)
     else:
         write_text(out, text)
+
+
+def policy(*, out: Path | None, force: bool) -> None:
+    """Write or show a policy with every default, explained."""
+    if out is None:
+        sys.stdout.write(template())
+        return
+    target = files.writable("--out", out)
+    _refuse_to_replace(target, force=force)
+    write_text(target, template())
+
+
+def compare(*, reports: Sequence[Path], html: Path | None, quiet: bool) -> None:
+    """Show reports side by side, and write the page."""
+    if html is not None:
+        files.writable("--html", html, not_over=reports)
+    read = dict(zip(_distinct_names(reports), (Report.read(path) for path in reports), strict=True))
+    if html is not None:
+        write_text(html, comparison_page(read))
+    if not quiet:
+        Console().print(ranking(read))
+
+
+def _distinct_names(paths: Sequence[Path]) -> list[str]:
+    """Name reports by their file, and by folder too where files in several folders are called alike."""
+    names = [path.stem for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path.with_suffix("")) for path in paths]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ParameterError(f"compare: {twice} is named twice.")
+    return names
 
 
 def _refuse_to_replace(path: Path, *, force: bool) -> None:

@@ -18,13 +18,15 @@ from tabveil.cli import files
 from tabveil.cli.progress import progress_bar
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
+from tabveil.render.html import page
 from tabveil.render.text import comparison, leaks
-from tabveil.result import Report
+from tabveil.report import Report
 from tabveil.rng import stream
 from tabveil.writing import replacing, write_text
 
 N_TRAIN, N_CONTROL, N_RELEASE = 6000, 6000, 6000
 COPIED, JITTERED = 0.05, 0.05  # shares of the leaky release
+POLICY = {"recipient": "a research group (simulated)", "context": "shared once, for a demonstration"}
 _TABLES = ("train", "control", "clean", "leaky")
 _ABOUT = "README.txt"
 _FIRST_LINE = "Made by 'tabveil demo'. Nobody in these tables exists.\n"
@@ -39,6 +41,7 @@ def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
     reports = {name: _audit(folder, name, seed) for name in ("clean", "leaky")}
     for name, report in reports.items():
         write_text(folder / f"{name}.json", report.to_json() + "\n")
+        write_text(folder / f"{name}.html", page(report, title=f"The {name} release of a simulated hospital"))
     console.print(comparison(reports))
     console.print()
     console.print(Text(_explanation(reports)))
@@ -76,7 +79,15 @@ def _write_tables(folder: Path, seed: int) -> None:
 def _audit(folder: Path, name: str, seed: int) -> Report:
     with progress_bar(quiet=False, title=f"{name} release: ") as listener:
         return auditing.audit(
-            folder / "train.csv", folder / f"{name}.csv", folder / "control.csv", seed=seed, progress=listener
+            folder / "train.csv",
+            folder / f"{name}.csv",
+            folder / "control.csv",
+            policy=POLICY,
+            utility=True,
+            power=True,
+            portrait=True,
+            seed=seed,
+            progress=listener,
         )
 
 
@@ -85,7 +96,13 @@ def _own_folder(out: Path) -> Path:
     folder = files.folder("--out", out)
     about = folder / _ABOUT
     ours = about.is_file() and about.read_text(encoding="utf-8", errors="replace").startswith(_FIRST_LINE)
-    names = [f"{name}.csv" for name in _TABLES] + ["clean.json", "leaky.json", _ABOUT]
+    names = [f"{name}.csv" for name in _TABLES] + [
+        "clean.json",
+        "leaky.json",
+        "clean.html",
+        "leaky.html",
+        _ABOUT,
+    ]
     taken = [name for name in names if (folder / name).exists()]
     if taken and not ours:
         raise ParameterError(f"--out: {out} already has a file {taken[0]}; choose another folder.")
@@ -100,7 +117,8 @@ def _about() -> str:
         "clean.csv    a release of fresh patients, as a perfect generator would make it\n"
         f"leaky.csv    the same, but {COPIED:.0%} of its rows are copies of train.csv and\n"
         f"             {JITTERED:.0%} are copies with measurements and cost shaken by about 2%\n"
-        "clean.json, leaky.json  the audits\n"
+        "clean.html, leaky.html  the audits, to read, print and sign\n"
+        "clean.json, leaky.json  the same for programs\n"
     )
 
 
@@ -116,6 +134,7 @@ def _explanation(reports: dict[str, Report]) -> str:
         f"copies with slightly shaken numbers: {counts['leaky']} metrics see it. "
         "Risk says how far a release goes from fresh data (0) to the worst case (1), always measured against "
         "control patients the generator never saw."
+        "\n\n" + "\n".join(f"{name}: {report.verdict.sentence}" for name, report in reports.items())
     )
 
 
@@ -123,7 +142,10 @@ def _next(out: Path) -> str:
     """Say where the files are and which command comes next."""
     program = _program()
     return (
-        f"Tables and reports are in {out}{os.sep} (README.txt says which is which).\n"
+        "Open in a browser, to read, print and sign:\n"
+        f"  {out / 'leaky.html'}\n"
+        f"  {out / 'clean.html'}\n"
+        f"Tables are in {out}{os.sep} too (README.txt says which is which).\n"
         "The full table of one release:\n"
         f"  {program} audit --train {out / 'train.csv'} --control {out / 'control.csv'} \\\n"
         f"    --synthetic {out / 'leaky.csv'}\n"

@@ -3,8 +3,10 @@
 =====  ==================================================================
 code   meaning
 =====  ==================================================================
-0      the command did what was asked
+0      the command did what was asked; with a policy: the release is within it
+1      with a policy: the release is above a threshold
 2      the command line, a file or the data is at fault; one line says how
+3      with a policy: inconclusive
 70     a fault of tabveil itself
 130    interrupted
 =====  ==================================================================
@@ -19,7 +21,10 @@ from typer.core import TyperGroup
 
 from tabveil.errors import TabveilError
 
+WITHIN = 0
+ABOVE = 1
 BAD_INPUT = 2
+INCONCLUSIVE = 3
 OUR_FAULT = 70
 INTERRUPTED = 130
 
