@@ -5,9 +5,9 @@ PYTHON ?= python3
 PEER_PYTHON ?= python3.11
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
-SOURCES := src tests benchmarks examples
+SOURCES := src tests benchmarks examples docs_build
 
-.PHONY: demo test bench bench-peers bench-million power check-coverage lint format clean
+.PHONY: demo test docs bench bench-peers bench-million power check-coverage lint format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/core.stamp
@@ -24,6 +24,10 @@ lint: .venv/all.stamp
 format: .venv/all.stamp
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
+
+docs: .venv/all.stamp
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "Open site/index.html"
 
 bench: .venv/all.stamp
 	@$(BIN)/python benchmarks/run.py
@@ -43,7 +47,7 @@ check-coverage: .venv/all.stamp
 	@$(BIN)/python benchmarks/check_coverage.py
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/made.stamp:
@@ -62,7 +66,7 @@ clean:
 .venv/all.stamp: pyproject.toml constraints.txt | .venv/made.stamp
 	@echo "Installing tabveil with everything for its tests (once; a few minutes, 2 GB)"
 	@$(PIP) torch==2.13.0
-	@$(PIP) -e '.[all,dev]'
+	@$(PIP) -e '.[all,dev,docs]'
 	@touch .venv/core.stamp $@
 
 .bench/anonymeter.stamp: benchmarks/peers/requirements.txt

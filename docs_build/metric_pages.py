@@ -1,0 +1,84 @@
+"""A page for every metric, made from its docstring, its labels and what it was measured to see."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from pieces import from_docstring, plain, table
+
+from tabveil.auditing import DEFAULT, METRICS
+from tabveil.explain import Explanation, explain
+from tabveil.result import Labels
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+RISKS = {"propensity": "none of the three"}
+
+
+def pages() -> dict[str, str]:
+    """Return the page of every metric, by its place in the site."""
+    explained = {name: explain(metric) for name, metric in METRICS.items()}
+    seen = detected((DOCS / "power.md").read_text(encoding="utf-8"))
+    return {f"metrics/{name}.md": _page(item, seen.get(name)) for name, item in explained.items()}
+
+
+def taxonomy() -> str:
+    """Return the table of all metrics: what kind each is, which risk it measures, how, against whom."""
+    rows = []
+    for name, metric in METRICS.items():
+        places = _places(metric.labels)
+        rows.append([f"[`{name}`](metrics/{name}.md)", plain(explain(metric).question), *places.values()])
+    return table(["metric", "question", *places], rows)
+
+
+def _places(labels: Labels) -> dict[str, str]:
+    return {
+        "pillar": labels.pillar,
+        "WP29 risk": RISKS.get(labels.wp29, labels.wp29),
+        "mechanism": labels.mechanism,
+        "threat model": labels.threat_model,
+        "auxiliary knowledge": "yes" if labels.auxiliary else "no",
+    }
+
+
+def _page(item: Explanation, seen: Mapping[str, str] | None) -> str:
+    places = _places(item.labels)
+    parts = [
+        f"# `{item.name}`",
+        f"**{plain(item.question)}**",
+        table(list(places), [list(places.values())]),
+        "" if item.name in DEFAULT else f"Needs the extra `deep`; run it with `--metric {item.name}`.",
+        *map(from_docstring, item.summary),
+        *_titled("How it is measured", [from_docstring(text) for text in item.notes]),
+        *_titled("Parameters", [_parameters(item)] if item.parameters else []),
+        *_titled("What it was seen to detect", [_detected(seen)] if seen else []),
+        *_titled("References", ["\n".join(f"- {from_docstring(text)}" for text in item.references)]),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _titled(title: str, parts: list[str]) -> list[str]:
+    return [f"## {title}", *parts] if any(parts) else []
+
+
+def _parameters(item: Explanation) -> str:
+    rows = [[f"`{name}`", f"`{default}`", from_docstring(text)] for name, default, text in item.parameters]
+    return table(["parameter", "default", "meaning"], rows)
+
+
+def _detected(seen: Mapping[str, str]) -> str:
+    return (
+        "Mean risk for a known leak, and in parentheses the share of repetitions in which the leak was "
+        "detected ([how it was measured](../power.md)):\n\n" + table(list(seen), [list(seen.values())])
+    )
+
+
+def detected(page: str) -> dict[str, dict[str, str]]:
+    r"""Read the table of leaks of the page on power: for each metric its cells by leak.
+
+    >>> detected("## Leaks\n\n| metric | no leak | 1% |\n| --- | --- | --- |\n| `a` | 0.0 | 0.1 |\n")
+    {'a': {'no leak': '0.0', '1%': '0.1'}}
+    """
+    section = re.search(r"## Leaks\n(.*?)(?:\n## |\Z)", page, flags=re.DOTALL)
+    lines = [line for line in (section[1] if section else "").splitlines() if line.startswith("|")]
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {row[0].strip("`"): dict(zip(head[1:], row[1:], strict=True)) for row in rows}

@@ -1,0 +1,104 @@
+"""Everything in the site that is made from the program, so that it cannot go stale."""
+
+import ast
+from pathlib import Path
+
+import command_line
+import metric_pages
+from pieces import plain, table
+
+from tabveil.auditing import METRICS
+from tabveil.utility import DOWNSTREAM, MEANINGS, Meaning
+from tabveil.verdict.policy import WHY_THE_DEFAULT, Policy
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def generated() -> dict[str, str]:
+    """Return the text of every page that has no file in docs/, by its place in the site."""
+    return {
+        **metric_pages.pages(),
+        "command_line.md": command_line.page(),
+        **{f"examples/{path.stem}.md": example(path) for path in sorted((ROOT / "examples").glob("*.py"))},
+        **{f"benchmarks/{name}": _benchmark(name) for name in ("README.md", "peers.md")},
+    }
+
+
+def navigation() -> list[dict[str, list[str]]]:
+    """Return the metrics' pages as entries of the navigation, attacks first."""
+    listed: dict[str, list[str]] = {}
+    for name, metric in METRICS.items():
+        listed.setdefault(_PILLARS[metric.labels.pillar], []).append(f"metrics/{name}.md")
+    return [{title: places} for title, places in listed.items()]
+
+
+_PILLARS = {"attack": "Attacks", "indicator": "Indicators", "property": "Properties"}
+
+
+def insertions() -> dict[str, str]:
+    """Return what written pages ask for with a comment such as ``<!-- made: policy fields -->``."""
+    return {
+        "taxonomy": metric_pages.taxonomy(),
+        "utility figures": utility_figures(),
+        "policy fields": policy_fields(),
+        "why the default": plain(WHY_THE_DEFAULT),
+    }
+
+
+def utility_figures() -> str:
+    """Return a section for every figure of utility."""
+    figures = [_figure(name, meaning) for name, meaning in MEANINGS.items()]
+    return "\n\n".join([*figures, _figure("targets", DOWNSTREAM)])
+
+
+def _figure(name: str, meaning: Meaning) -> str:
+    worst = "no fixed end" if meaning.worst is None else f"{meaning.worst:g}"
+    where = "each column, and overall as the mean" if meaning.per_column else "the whole table"
+    rows = [
+        ["given for", "each target" if meaning is DOWNSTREAM else where],
+        ["best, worst", f"{meaning.best:g}, {worst}"],
+        ["definition", plain(meaning.definition)],
+        ["interval", plain(meaning.interval)],
+        ["source", plain(meaning.source)],
+    ]
+    figure = table(["in the JSON", f"`{name}`"], rows)
+    return f"## {plain(meaning.title)}\n\n**{plain(meaning.question)}**\n\n{figure}"
+
+
+def policy_fields() -> str:
+    """Return the fields of a policy file with their defaults."""
+    rows = []
+    for name, value in Policy().to_json().items():
+        inner = value if isinstance(value, dict) else {"": value}
+        for key, default in inner.items():
+            shown = ", ".join(default) if isinstance(default, list) else default
+            field = f"{name}.{key}" if key else name
+            rows.append([f"`{field}`", f"`{shown}`" if shown != "" else "not stated", _MEANS[name]])
+    return table(["field", "default", "meaning"], rows)
+
+
+_MEANS = {
+    "recipient": "who will hold the release; printed in the report",
+    "context": "under which conditions, such as a contract or a public download; printed in the report",
+    "confidence": "how sure the intervals are: more makes them wider, and the verdict stricter",
+    "thresholds": "the largest risk you accept: no upper bound of an attack on it may lie above",
+    "required": "attacks that must have answered before a release can be called within threshold",
+}
+
+
+def example(path: Path) -> str:
+    """Return a page that shows a script and what it says about itself."""
+    source = path.read_text(encoding="utf-8")
+    about = ast.get_docstring(ast.parse(source)) or ""
+    title, _, rest = about.partition("\n")
+    code = source[source.index('"""', 3) + 3 :].strip()
+    return f"# {title.rstrip('.')}\n\n{_code_blocks(rest.strip())}\n\n```py\n{code}\n```\n"
+
+
+def _code_blocks(text: str) -> str:
+    """Turn the indented commands of a docstring into blocks."""
+    return text.replace("::\n", ":\n").replace("``", "`")
+
+
+def _benchmark(name: str) -> str:
+    return (ROOT / "benchmarks" / name).read_text(encoding="utf-8")

@@ -1,0 +1,275 @@
+"""The documentation does what it says: commands run, links lead somewhere, nothing is loaded from outside."""
+
+import doctest
+import inspect
+import os
+import re
+import shlex
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+import typer.main
+from commands import READ, ROOT, RUN, blocks, commands, follow
+
+import tabveil
+from tabveil.auditing import METRICS
+from tabveil.cli import app, ending
+from tabveil.utility import MEANINGS
+from tabveil.verdict import Policy, judging
+
+pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")
+sys.path.insert(0, str(ROOT / "docs_build"))
+
+import command_line
+import hooks
+import metric_pages
+import pages
+import pieces
+
+DOCS = ROOT / "docs"
+WRITTEN = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+FORBIDDEN = re.compile(
+    r"\b(anonymous|GDPR[ -]compliant|safe|safely|zero risk|risk-free)\b", flags=re.IGNORECASE
+)
+
+
+@pytest.fixture(scope="module")
+def generated():
+    return pages.generated()
+
+
+@pytest.fixture(scope="module")
+def texts(generated):
+    """Every page of the site as Markdown, with what is filled in."""
+    return {**{name: hooks.written(text) for name, text in WRITTEN.items()}, **generated}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(
+        build,
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("name", [name for name, text in WRITTEN.items() if blocks(text, *RUN)])
+def test_everything_a_page_says_can_be_done(name, tmp_path, monkeypatch):
+    follow(WRITTEN[name], tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("name", sorted(WRITTEN))
+def test_every_block_says_whether_it_is_run(name):
+    assert {block.language for block in blocks(WRITTEN[name])} <= {*RUN, *READ}
+    assert WRITTEN[name].count("```") == 2 * len(blocks(WRITTEN[name]))
+
+
+def test_options_named_in_the_text_exist():
+    known = {
+        option
+        for command in command_line.commands().values()
+        for item in command.params
+        for option in (*item.opts, *item.secondary_opts)
+    }
+    for text in WRITTEN.values():
+        prose = re.sub(r"```(?:console|pycon).*?```", "", text, flags=re.DOTALL)
+        assert set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", prose)) - known <= {"--out"}
+
+
+@pytest.mark.parametrize("name", sorted(WRITTEN))
+def test_links_out_of_the_docs_lead_to_files(name):
+    for target in re.findall(r"\]\((\.\./[^)#]+)", WRITTEN[name]):
+        assert (DOCS / target).resolve().is_file(), target
+
+
+def test_words_that_promise_too_much_do_not_occur(texts):
+    found = {name: FORBIDDEN.findall(text) for name, text in texts.items()}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+def test_the_taxonomy_is_that_of_the_labels(texts):
+    lines = [line for line in texts["metrics.md"].splitlines() if line.startswith("| [`")]
+    assert [re.match(r"\| \[`(\w+)`\]", line)[1] for line in lines] == list(METRICS)
+    (line,) = (line for line in lines if "`domias_kde`" in line)
+    assert line.strip(" |").split(" | ")[2:] == ["attack", "none of the three", "density", "no-box", "yes"]
+
+
+def test_every_metric_has_a_page_with_all_its_parameters(generated):
+    for name, metric in METRICS.items():
+        page = generated[f"metrics/{name}.md"]
+        assert metric.__doc__.splitlines()[0] in page
+        parameters = page.partition("## Parameters")[2].partition("## ")[0]
+        assert set(re.findall(r"^\| `(\w+)` \|", parameters, flags=re.MULTILINE)) == set(
+            inspect.signature(metric).parameters
+        )
+        assert "## References" in page
+
+
+def test_what_a_metric_detects_is_what_was_measured(generated):
+    assert "| 0.001 (0.00) | 0.003 (0.12) |" in generated["metrics/ml_inference.md"]
+    assert "## What it was seen to detect" not in generated["metrics/domias_flow.md"]
+
+
+def test_every_figure_of_utility_is_explained(texts):
+    for name, meaning in MEANINGS.items():
+        assert f"`{name}`" in texts["utility.md"]
+        assert pieces.plain(meaning.definition).replace("|", r"\|") in texts["utility.md"]
+
+
+def test_the_policy_page_shows_every_field_with_its_default(texts):
+    assert "| `thresholds.singling_out` | `0.05` |" in texts["policy.md"]
+    for field in Policy.model_fields:
+        assert re.search(rf"\| `{field}(\.\w+)?` \|", texts["policy.md"])
+    assert "made:" not in texts["policy.md"]
+
+
+def test_exit_codes_are_those_of_the_program(texts):
+    told = set(map(int, re.findall(r"^\| (\d+) \|", texts["policy.md"], flags=re.MULTILINE)))
+    known = {value for name, value in vars(ending).items() if name.isupper() and isinstance(value, int)}
+    assert told == {0, *known}
+
+
+def test_the_sections_of_a_report_are_explained_in_its_order():
+    people = [tabveil.datasets.hospital(100, seed=seed) for seed in (1, 2, 3)]
+    report = tabveil.audit(*people, metrics="identical_match_share")
+    headings = re.findall(r"<h2[^>]*>([^<]+)", tabveil.html_page(report))
+    told = re.findall(r"^\d+\. \*\*(.+?)\*\*", WRITTEN["reading.md"], flags=re.MULTILINE)
+    assert told == [heading.strip() for heading in headings]
+
+
+def test_reasons_of_an_inconclusive_verdict_are_explained():
+    reasons = [
+        judging.NO_CONTROL,
+        judging.NOT_INFORMATIVE,
+        judging.TOO_FEW,
+        judging.NOT_RUN,
+        judging.NOT_TESTED,
+    ]
+    for reason in reasons:
+        assert f"| {reason} |" in WRITTEN["reading.md"]
+
+
+def test_the_python_page_names_every_parameter_of_audit():
+    section = WRITTEN["python.md"].partition("## `tabveil.audit`")[2].partition("## The report")[0]
+    named = {
+        name
+        for line in section.splitlines()
+        if line.startswith("| `")
+        for name in re.findall(r"`(\w+)`", line.split(" | ")[0])
+    }
+    assert named == set(inspect.signature(tabveil.audit).parameters) - {"train", "synthetic", "control"}
+
+
+def test_the_command_line_page_names_every_option(generated):
+    page = generated["command_line.md"]
+    for name, command in command_line.commands().items():
+        assert f"## tabveil {name}" in page
+        for item in command.params:
+            hidden = getattr(item, "hidden", False)
+            assert (
+                all((f"`{option}" in page) for option in item.opts if item.param_type_name == "option")
+                or hidden
+            )
+    assert "[bold]" not in page
+    assert "--svg" not in page
+
+
+def test_examples_in_the_help_can_be_parsed():
+    group = typer.main.get_command(app)
+    lines = [line for command in command_line.commands().values() for line in command_line.examples(command)]
+    assert len(lines) > 5
+    for line in lines:
+        _, name, *args = shlex.split(line)
+        group.commands[name].make_context(name, args)
+
+
+@pytest.mark.parametrize("module", [pieces, metric_pages, hooks], ids=lambda module: module.__name__)
+def test_examples_in_the_generators_hold(module):
+    done = doctest.testmod(module)
+    assert done.attempted > 0
+    assert done.failed == 0
+
+
+def test_bars_in_cells_do_not_end_them():
+    assert pieces.table(["a"], [["`x|y` or z|w"]]).splitlines()[-1] == r"| `x|y` or z\|w |"
+
+
+def test_text_is_never_taken_for_markup():
+    assert pieces.plain("<script> & a_b*c") == r"&lt;script\> &amp; a\_b\*c"
+
+
+def test_commands_are_found_in_blocks_that_are_run():
+    page = (
+        "```bash\ntabveil a \\\n  --b\n\nmake c\n```\n```console\n$ pip\n```\n"
+        '```yaml title="ci.yml"\nscript:\n  - tabveil d\n```\n'
+    )
+    assert commands(page) == ["tabveil a    --b", "make c", "tabveil d"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "```bash\ntabveil audit --nonsense\n```\n",
+        "```bash\npip install tabveil\n```\n",
+        "```sh\nexit 5\n```\n",
+        "```python\nassert False\n```\n",
+    ],
+)
+def test_a_page_that_cannot_be_followed_is_noticed(page, tmp_path, monkeypatch):
+    with pytest.raises(AssertionError):
+        follow(page, tmp_path, monkeypatch)
+
+
+LOADING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
+
+
+class Resources(HTMLParser):
+    """Collects what a browser would load for a page, and what it is told to refuse."""
+
+    def __init__(self):
+        super().__init__()
+        self.loaded, self.policies = [], []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if given.get(LOADING.get(tag)):
+            self.loaded.append(given[LOADING[tag]])
+        if given.get("http-equiv") == "Content-Security-Policy":
+            self.policies.append(given["content"])
+
+
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_outside(site):
+    built = sorted(site.rglob("*.html"))
+    assert len(built) > len(WRITTEN) + len(METRICS)
+    for path in built:
+        parser = Resources()
+        parser.feed(path.read_text(encoding="utf-8"))
+        assert parser.loaded
+        assert [target for target in parser.loaded if re.match(r"(?:[a-z]+:)?//", target)] == []
+        assert parser.policies == ["default-src 'self' file: data: 'unsafe-inline'"]
+    for path in site.rglob("*.css"):
+        style = path.read_text(encoding="utf-8")
+        assert re.findall(r"url\(['\"]?(?:https?:)?//|@import", style) == []
+
+
+def test_pages_of_the_site_lead_to_each_other(site):
+    assert (site / "metrics" / "singling_out.html").is_file()
+    assert (site / "examples" / "release_gate.html").is_file()
+    page = (site / "policy.html").read_text(encoding="utf-8")
+    assert 'href="examples/release_gate.html"' in page
+    assert "one in eleven" in page
+    assert not list(site.rglob("*.py"))
+
+
+def test_paths_of_the_machine_do_not_occur(texts):
+    here = re.compile(r"(?<![\w.])/(?:home|root|tmp|work|usr|opt|var)/")
+    assert {name for name, text in texts.items() if here.search(text)} == set()
