@@ -1,11 +1,13 @@
 """Every extension point on one page."""
 
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 from numpy.random import Generator
 
 from tabveil.result import Labels, Result
-from tabveil.table import Split
+from tabveil.table import Schema, Split, Table
+from tabveil.workers import Listener
 
 
 class Metric(Protocol):
@@ -16,4 +18,28 @@ class Metric(Protocol):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Answer for these tables, or raise :class:`tabveil.errors.NotApplicable` with the reason."""
+        ...
+
+
+class Model(Protocol):
+    """A fitted generator: it can be sampled from and stored, nothing else."""
+
+    schema: Schema
+
+    def sample(self, n_rows: int, *, rng: Generator) -> Table:
+        """Draw rows, with values from the domains of the columns learned from."""
+        ...
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model into a new folder."""
+        ...
+
+
+class Synthesizer(Protocol):
+    """A way to learn a table. Fields are settings; fitting returns a model and changes nothing here."""
+
+    name: ClassVar[str]
+
+    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> Model:
+        """Learn from these rows."""
         ...

@@ -1,0 +1,28 @@
+"""Synthesizers: ways to learn a table and to draw new rows from what was learned (SPEC 6)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tabveil import check
+from tabveil.generators.bootstrap import Bootstrap
+from tabveil.generators.fitted import Fitted, read_folder
+from tabveil.generators.marginals import Marginals
+from tabveil.generators.records import Epoch, Privacy
+
+__all__ = ["GENERATORS", "Epoch", "Fitted", "Privacy", "load_model"]
+
+_REGISTERED = (Marginals, Bootstrap)
+GENERATORS: Mapping[str, Any] = {generator.name: generator for generator in _REGISTERED}
+"""Every registered synthesizer by its name."""
+
+
+def load_model(folder: str | Path) -> Fitted:
+    """Read a model that was saved, to draw more rows from it."""
+    stored = read_folder(folder)
+    check.known_names("load_model", "generator", [stored.generator], GENERATORS)
+    synthesizer = GENERATORS[stored.generator]
+    params = {name: tuple(v) if isinstance(v, list) else v for name, v in stored.params.items()}
+    return synthesizer.model.from_state(  # type: ignore[no-any-return]
+        stored.state, stored.arrays, made_by=synthesizer(**params), **stored.shared
+    )

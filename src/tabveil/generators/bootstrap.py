@@ -1,0 +1,73 @@
+"""Rows drawn again: the ceiling of every comparison, useful and without any privacy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil import check
+from tabveil.generators.domains import require_rows, within
+from tabveil.generators.fitted import Arrays, Fitted
+from tabveil.table import Categorical, Column, Floats, Table
+from tabveil.workers import Listener
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BootstrapModel(Fitted):
+    """The training rows themselves."""
+
+    rows: Floats  # (n, d)
+
+    def draw(self, n_rows: int, *, rng: Generator) -> Table:
+        """Draw rows with replacement, and shake them if that is wanted."""
+        rows = self.rows[rng.integers(len(self.rows), size=n_rows)]
+        if self.made_by.noise > 0:
+            columns = zip(self.schema.columns, self.rows.T, rows.T, strict=True)
+            rows = np.column_stack([_shaken(*column, self.made_by.noise, rng=rng) for column in columns])
+        return Table(schema=self.schema, values=rows)
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """Return the rows."""
+        return {}, {"rows": self.rows}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
+        """Rebuild the model."""
+        del state
+        return cls(rows=arrays["rows"], **shared)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bootstrap:
+    """Copy random training rows: nothing is as useful, and nothing betrays more.
+
+    The ceiling of every comparison. ``noise`` shakes numbers by so many standard deviations of their column
+    and replaces labels with that probability; it makes copies harder to see, not harmless.
+    """
+
+    noise: float = 0.0
+
+    name: ClassVar[str] = "copy"
+    model: ClassVar[type[Fitted]] = BootstrapModel
+
+    def __post_init__(self) -> None:
+        check.at_least("copy", "noise", self.noise, 0)
+        check.at_least("copy", "1 - noise", 1 - self.noise, 0)
+
+    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> BootstrapModel:
+        """Keep the rows."""
+        del rng, progress
+        require_rows(self.name, table)
+        return BootstrapModel(made_by=self, schema=table.schema, rows=np.array(table.values))
+
+
+def _shaken(column: Column, known: Floats, cells: Floats, noise: float, *, rng: Generator) -> Floats:
+    """Shake the cells of one column; what is missing stays missing."""
+    if isinstance(column, Categorical):
+        seen = np.unique(known[~np.isnan(known)])
+        swapped = (rng.random(len(cells)) < noise) & ~np.isnan(cells)
+        return np.where(swapped, rng.choice(seen, len(cells)), cells) if len(seen) else cells
+    spread = float(np.nanstd(known)) if not np.isnan(known).all() else 0.0
+    return within(column, cells + rng.normal(0.0, noise * spread, len(cells)))

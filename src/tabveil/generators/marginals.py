@@ -1,0 +1,68 @@
+"""Independent columns: the floor of every comparison."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.generators.domains import require_rows
+from tabveil.generators.fitted import Arrays, Fitted
+from tabveil.table import Table
+from tabveil.workers import Listener
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MarginalsModel(Fitted):
+    """The values of each column and how often each occurs."""
+
+    values: tuple[np.ndarray[Any, np.dtype[np.float64]], ...]
+    counts: tuple[np.ndarray[Any, np.dtype[np.int64]], ...]
+
+    def draw(self, n_rows: int, *, rng: Generator) -> Table:
+        """Draw every cell by itself."""
+        cells = [
+            rng.choice(values, n_rows, p=counts / counts.sum())
+            for values, counts in zip(self.values, self.counts, strict=True)
+        ]
+        return Table(schema=self.schema, values=np.column_stack(cells))
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """Return the values and counts."""
+        arrays = {f"values{i}": item for i, item in enumerate(self.values)}
+        return {}, {**arrays, **{f"counts{i}": item for i, item in enumerate(self.counts)}}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
+        """Rebuild the model."""
+        del state
+        n = len(arrays) // 2
+        return cls(
+            values=tuple(arrays[f"values{i}"] for i in range(n)),
+            counts=tuple(arrays[f"counts{i}"] for i in range(n)),
+            **shared,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marginals:
+    """Draw every column by itself: each looks right, nothing goes with anything else.
+
+    The floor of every comparison: what a generator must beat to be of any use.
+    """
+
+    name: ClassVar[str] = "marginals"
+    model: ClassVar[type[Fitted]] = MarginalsModel
+
+    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> MarginalsModel:
+        """Count the values of each column."""
+        del rng, progress
+        require_rows(self.name, table)
+        found = [np.unique(table.column(name), return_counts=True) for name in table.schema.names]
+        return MarginalsModel(
+            made_by=self,
+            schema=table.schema,
+            values=tuple(values for values, _ in found),
+            counts=tuple(counts for _, counts in found),
+        )

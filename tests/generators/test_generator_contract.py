@@ -1,0 +1,139 @@
+"""What every generator promises: the same table back in form, seeds, storage, progress, hostile tables."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import schemas, tables
+
+from tabveil.datasets import hospital
+from tabveil.errors import ParameterError, TabveilError
+from tabveil.frame import load_table
+from tabveil.generators import GENERATORS, load_model
+from tabveil.table import Categorical, Numeric
+
+SMALL = {}
+"""Settings that make each generator quick; what is not named runs with its defaults."""
+
+
+def make(name):
+    return GENERATORS[name](**SMALL.get(name, {}))
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="module")
+def patients():
+    return load_table(hospital(150, seed=1)).table
+
+
+@pytest.fixture(scope="module", params=sorted(GENERATORS))
+def fitted(request, patients):
+    return make(request.param).fit(patients, rng=rng())
+
+
+def assert_in_domain(sampled, learned):
+    assert sampled.schema == learned.schema
+    for column in learned.schema.columns:
+        cells, known = sampled.column(column.name), learned.column(column.name)
+        present = cells[~np.isnan(cells)]
+        assert np.isfinite(present).all()
+        if not np.isnan(known).any():
+            assert len(present) == len(cells), f"{column.name}: invented missing values"
+        if np.isnan(known).all():
+            assert len(present) == 0, f"{column.name}: invented values"
+        match column:
+            case Numeric(low=low, high=high, decimals=decimals):
+                assert (present >= low).all()
+                assert (present <= high).all()
+                if decimals is not None:
+                    np.testing.assert_array_equal(present, np.round(present, decimals))
+            case Categorical(labels=labels):
+                assert np.isin(present, np.arange(len(labels))).all()
+
+
+def test_rows_have_the_form_of_what_was_learned(fitted, patients):
+    sampled = fitted.sample(200, rng=rng(1))
+    assert len(sampled) == 200
+    assert_in_domain(sampled, patients)
+
+
+def test_more_rows_than_were_learned_from(fitted, patients):
+    assert len(fitted.sample(3 * len(patients), rng=rng(2))) == 3 * len(patients)
+
+
+def test_one_row(fitted):
+    assert len(fitted.sample(1, rng=rng(3))) == 1
+
+
+def test_no_rows_is_refused(fitted):
+    with pytest.raises(ParameterError, match="rows must be >= 1, got 0"):
+        fitted.sample(0, rng=rng())
+
+
+def test_a_seed_gives_the_same_rows(fitted):
+    first, second, other = (fitted.sample(50, rng=rng(seed)).values for seed in (4, 4, 5))
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, other, equal_nan=True)
+
+
+def test_a_seed_gives_the_same_model(fitted, patients):
+    again = type(fitted.made_by)(**vars(fitted.made_by)).fit(patients, rng=rng())
+    np.testing.assert_array_equal(fitted.sample(50, rng=rng(6)).values, again.sample(50, rng=rng(6)).values)
+
+
+def test_global_random_numbers_are_left_alone(fitted, patients):
+    np.random.seed(7)  # noqa: NPY002 - that is what is tested
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    fitted.sample(5, rng=rng())
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_storing_changes_nothing(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(fitted.sample(50, rng=rng(8)).values, loaded.sample(50, rng=rng(8)).values)
+    assert loaded.schema == fitted.schema
+    assert loaded.history == fitted.history
+    assert loaded.privacy == fitted.privacy
+    assert loaded.made_by == fitted.made_by
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {"model.json", "arrays.npz"}
+
+
+def test_a_folder_that_is_there_is_not_replaced(fitted, tmp_path):
+    with pytest.raises(ParameterError, match="already there"):
+        fitted.save(tmp_path)
+
+
+def test_a_model_of_another_form_is_refused(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    file = tmp_path / "model" / "model.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "tabveil_model": 99}), encoding="utf-8")
+    with pytest.raises(ParameterError, match="fit the model again"):
+        load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("name", sorted(GENERATORS))
+def test_progress_stays_between_nothing_and_all(name, patients):
+    heard = []
+    make(name).fit(patients.take(np.arange(60)), rng=rng(), progress=lambda _, share: heard.append(share))
+    assert all(0 <= share <= 1 for share in heard)
+    assert heard == sorted(heard)
+
+
+@pytest.mark.parametrize("name", sorted(GENERATORS))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_hostile_tables(name, data):
+    table = data.draw(tables(data.draw(schemas()), max_rows=12))
+    try:
+        model = make(name).fit(table, rng=rng())
+    except TabveilError as error:
+        if not str(error).startswith(f"{name}: "):  # one clear line that names the generator
+            raise
+        return
+    assert_in_domain(model.sample(7, rng=rng(9)), table)
