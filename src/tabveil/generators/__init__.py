@@ -9,10 +9,11 @@ from tabveil.generators.bootstrap import Bootstrap
 from tabveil.generators.fitted import Fitted, read_folder
 from tabveil.generators.marginals import Marginals
 from tabveil.generators.records import Epoch, Privacy
+from tabveil.generators.transformer import Transformer
 
 __all__ = ["GENERATORS", "Epoch", "Fitted", "Privacy", "load_model"]
 
-_REGISTERED = (Marginals, Bootstrap)
+_REGISTERED = (Transformer, Marginals, Bootstrap)
 GENERATORS: Mapping[str, Any] = {generator.name: generator for generator in _REGISTERED}
 """Every registered synthesizer by its name."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.errors import ParameterError
 from tabveil.generators.fitted import Arrays
 from tabveil.generators.records import Epoch
 from tabveil.workers import Listener, current
@@ -23,8 +24,10 @@ def seeded(rng: Generator) -> Iterator[Any]:
 
     Yields torch. The only place where its global state is touched.
     """
-    import torch  # noqa: PLC0415 - an extra, and slow to load
-
+    try:
+        import torch  # noqa: PLC0415 - an extra, and slow to load
+    except ImportError:
+        raise ParameterError("This generator needs torch: pip install 'tabveil[deep]'.") from None
     threads = torch.get_num_threads()
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices=devices):

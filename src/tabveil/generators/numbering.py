@@ -1,0 +1,165 @@
+"""Cells as whole numbers from zero on, and back: labels by place, decimals exactly, other numbers by rank."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric
+
+EXACT = 2**53
+"""Whole numbers below are exact as 64-bit floats."""
+MOST_INTERVALS = 1000
+LEAST_IN_INTERVAL = 5
+SHARED = 10
+"""A number without decimals that so many rows share is kept as it is."""
+LEAST_FOR_STEP = 10
+"""So many different numbers do not have a common step by accident."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """Labels: the numbers count those that were seen."""
+
+    codes: tuple[int, ...]
+    kind: ClassVar[str] = "labels"
+
+    @cached_property
+    def _seen(self) -> Floats:
+        return np.array(self.codes, dtype=np.float64)
+
+    def numbers(self, cells: Floats) -> Indices:
+        """Return each label's place among the seen ones."""
+        return np.searchsorted(self._seen, cells)
+
+    def cells(self, numbers: Indices, *, rng: Generator) -> Floats:
+        """Return the labels' codes."""
+        del rng
+        return self._seen[numbers]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"kind": self.kind, "codes": list(self.codes)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """Numbers with decimals, dates among them: exactly ``(offset + step × number) / 10**decimals``."""
+
+    decimals: int
+    offset: int
+    step: int
+    kind: ClassVar[str] = "steps"
+
+    @classmethod
+    def of(cls, column: Numeric, known: Floats) -> Self | None:
+        """Choose offset and step for the fewest digits, or return None if the cells do not fit decimals.
+
+        Of two with equally many digits the offset zero is taken: round numbers stay round. A date's zero
+        means nothing, but its step is always kept: whole days stay whole days.
+        """
+        if column.decimals is None or np.abs(known).max() * 10.0**column.decimals >= EXACT:
+            return None
+        whole = np.rint(known * 10.0**column.decimals).astype(np.int64)
+        low, high = int(whole.min()), int(whole.max())
+        stepped = column.arbitrary_zero or len(np.unique(whole)) >= LEAST_FOR_STEP
+        steps = cls(decimals=column.decimals, offset=low, step=_step(whole - low) if stepped else 1)
+        if low >= 0 and not column.arbitrary_zero:
+            natural = cls(decimals=column.decimals, offset=0, step=_step(whole) if stepped else 1)
+            digits = [len(str((high - way.offset) // way.step)) for way in (natural, steps)]
+            steps = natural if digits[0] <= digits[1] else steps
+        return steps if np.array_equal(steps.exactly(steps.numbers(known)), known) else None
+
+    def numbers(self, cells: Floats) -> Indices:
+        """Return how many steps from the offset each cell is."""
+        whole = np.rint(cells * 10.0**self.decimals).astype(np.int64)
+        return (whole - self.offset) // self.step
+
+    def exactly(self, numbers: Indices) -> Floats:
+        """Return the cells that have these numbers."""
+        return np.asarray((self.offset + self.step * numbers) / 10.0**self.decimals)
+
+    def cells(self, numbers: Indices, *, rng: Generator) -> Floats:
+        """Return the numbers as they were."""
+        del rng
+        return self.exactly(numbers)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"kind": self.kind, "decimals": self.decimals, "offset": self.offset, "step": self.step}
+
+
+def _step(differences: Indices) -> int:
+    """Return the largest step that leads to all of them: a day for dates in seconds."""
+    return int(np.gcd.reduce(differences, initial=0)) or 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intervals:
+    """Numbers without decimals: at most 1,000 intervals with equally many rows, and at least 5 each.
+
+    A cell comes back anywhere in its interval, so no real number is repeated to its last digit; only a number
+    that at least 10 rows share is an interval of its own, and comes back exactly.
+    """
+
+    lows: tuple[float, ...]
+    highs: tuple[float, ...]
+    kind: ClassVar[str] = "intervals"
+
+    @classmethod
+    def of(cls, known: Floats) -> Self:
+        """Divide what was seen."""
+        values, counts = np.unique(known, return_counts=True)
+        shared = counts >= SHARED
+        rest = np.where(shared, 0, counts)
+        size = max(LEAST_IN_INTERVAL, math.ceil(rest.sum() / MOST_INTERVALS))
+        group = (np.cumsum(rest) - rest) // size  # the group of the rows before
+        starts = np.ones(len(values), dtype=bool)
+        starts[1:] = (np.diff(group) > 0) | shared[1:] | shared[:-1]
+        first = np.flatnonzero(starts)
+        last = np.append(first[1:], len(values)) - 1
+        between = values[last[:-1]] + (values[first[1:]] - values[last[:-1]]) / 2
+        lows = np.where(shared[first], values[first], np.append(values[0], between))
+        highs = np.where(shared[first], values[first], np.append(between, values[-1]))
+        return cls(lows=tuple(lows.tolist()), highs=tuple(highs.tolist()))
+
+    @cached_property
+    def _bounds(self) -> tuple[Floats, Floats]:
+        return np.array(self.lows), np.array(self.highs)
+
+    def numbers(self, cells: Floats) -> Indices:
+        """Return the interval each cell lies in."""
+        return np.searchsorted(self._bounds[1], cells)
+
+    def cells(self, numbers: Indices, *, rng: Generator) -> Floats:
+        """Return a number from each interval, all equally likely."""
+        lows, highs = self._bounds
+        return lows[numbers] + (highs - lows)[numbers] * rng.random(len(numbers))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"kind": self.kind, "lows": list(self.lows), "highs": list(self.highs)}
+
+
+Numbering = Labels | Steps | Intervals
+
+
+def numbering_of(column: Column, known: Floats) -> Numbering:
+    """Choose how the cells of a column, of which there is at least one, are numbered."""
+    match column:
+        case Categorical():
+            return Labels(codes=tuple(np.unique(known).astype(np.int64).tolist()))
+        case Numeric():
+            return Steps.of(column, known) or Intervals.of(known)
+
+
+def numbering_from_json(data: Mapping[str, Any]) -> Numbering:
+    """Rebuild what ``to_json`` wrote."""
+    kinds: dict[str, Any] = {kind.kind: kind for kind in (Labels, Steps, Intervals)}
+    parts = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items() if name != "kind"}
+    numbering: Numbering = kinds[data["kind"]](**parts)
+    return numbering
