@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from tabveil.auditing import audit
     from tabveil.errors import TabveilError
     from tabveil.frame import load_split
+    from tabveil.generators import load_model
     from tabveil.render.html import page as html_page
     from tabveil.report import Report
     from tabveil.result import Result
+    from tabveil.synthesizing import sample, synthesize
 
 __all__ = [
     "Report",
@@ -30,7 +32,10 @@ __all__ = [
     "datasets",
     "errors",
     "html_page",
+    "load_model",
     "load_split",
+    "sample",
+    "synthesize",
 ]
 
 # Loaded when first asked for, so that `tabveil --help` does not wait for pandas and the compiler.
@@ -40,7 +45,10 @@ _HOMES = {
     "TabveilError": ("tabveil.errors", "TabveilError"),
     "audit": ("tabveil.auditing", "audit"),
     "html_page": ("tabveil.render.html", "page"),
+    "load_model": ("tabveil.generators", "load_model"),
     "load_split": ("tabveil.frame", "load_split"),
+    "sample": ("tabveil.synthesizing", "sample"),
+    "synthesize": ("tabveil.synthesizing", "synthesize"),
 }
 
 

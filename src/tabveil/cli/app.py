@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from tabveil.cli import synthesize
 from tabveil.cli.ending import Commands
 from tabveil.version import __version__
 
@@ -278,6 +279,9 @@ def metrics() -> None:
     from tabveil.cli import commands
 
     commands.metrics()
+
+
+synthesize.register(app)
 
 
 @app.command(

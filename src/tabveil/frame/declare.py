@@ -6,17 +6,21 @@
 """
 
 import datetime as dt
+import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from tabveil import settings
 from tabveil.errors import SchemaError
 from tabveil.frame.infer import Declared, TypeName
+from tabveil.frame.text import STEPS
 from tabveil.frame.wording import nearest, quoted
 from tabveil.settings import Strict
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def _as_label(value: Any) -> str:  # noqa: ANN401 - YAML
@@ -40,11 +44,39 @@ Labels = Annotated[
 ]
 
 
+def _as_bound(value: Any) -> float | dt.datetime | None:  # noqa: ANN401 - YAML
+    """Read a bound: a number, or a date as YAML or JSON writes it."""
+    match value:
+        case None:
+            return None
+        case bool():
+            raise ValueError("must be a number or a date")
+        case int() | float() if math.isfinite(value):
+            return float(value)
+        case dt.datetime():
+            return value
+        case dt.date():
+            return dt.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - dates have no zone
+        case str():
+            try:
+                return dt.datetime.fromisoformat(value)
+            except ValueError:
+                pass
+    raise ValueError("must be a number or a date such as 2024-03-01")
+
+
+Bound = Annotated[float | dt.datetime | None, BeforeValidator(_as_bound)]
+
+
 class ColumnEntry(Strict):
-    """One column: its type, and the order of its labels."""
+    """One column: its type and, where the user knows it, its domain."""
 
     type: TypeName
     labels: tuple[Label, ...] | None = Field(default=None, min_length=1)
+    low: Bound = None
+    high: Bound = None
+    decimals: Annotated[int, Field(ge=0, le=6, strict=True)] | None = None
+    unit: Literal["days", "seconds", "milliseconds", "microseconds"] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -59,6 +91,56 @@ class ColumnEntry(Strict):
             raise ValueError("labels must be distinct")
         return self
 
+    @model_validator(mode="after")
+    def _domain_fits(self) -> "ColumnEntry":
+        given = [bound for bound in (self.low, self.high) if bound is not None]
+        dates = self.type in ("date", "datetime")
+        if given and not dates and self.type not in ("integer", "real"):
+            raise ValueError("low and high belong to numbers, a date or a datetime")
+        if any(isinstance(bound, dt.datetime) != dates for bound in given):
+            raise ValueError(f"low and high must be {'dates such as 2024-03-01' if dates else 'numbers'}")
+        if self.decimals is not None and self.type != "real":
+            raise ValueError("decimals belong to a real number")
+        if self.unit is not None and self.type != "datetime":
+            raise ValueError("a unit belongs to a datetime")
+        written = [_position(bound) for bound in given]
+        if written != sorted(written):
+            raise ValueError("low must not be above high")
+        if any(not _on_grid(bound, self) for bound in written):
+            raise ValueError("low and high must themselves be values that the column may hold")
+        return self
+
+    def declared(self) -> Declared:
+        """Return what is said, dates in microseconds."""
+        return Declared(
+            type=self.type,
+            labels=self.labels,
+            low=None if self.low is None else _position(self.low),
+            high=None if self.high is None else _position(self.high),
+            decimals=self.decimals,
+            step=None if self.unit is None else STEPS[self.unit],
+        )
+
+
+def _position(bound: float | dt.datetime) -> float:
+    """Return a number as it is and a moment as microseconds since 1970 (UTC where a zone is written)."""
+    if not isinstance(bound, dt.datetime):
+        return bound
+    return (bound.replace(tzinfo=bound.tzinfo or dt.UTC) - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+def _on_grid(bound: float, entry: ColumnEntry) -> bool:
+    """Whether a bound has the decimals or the unit that its column is said to have."""
+    match entry.type:
+        case "integer":
+            return bound.is_integer()
+        case "real":
+            return entry.decimals is None or round(bound, entry.decimals) == bound
+        case "date":
+            return bound % STEPS["days"] == 0
+        case _:
+            return entry.unit is None or bound % STEPS[entry.unit] == 0
+
 
 class SchemaFile(Strict):
     """The whole file."""
@@ -70,7 +152,16 @@ class SchemaFile(Strict):
     def of(self, name: str) -> Declared | None:
         """Return what is said about a column."""
         entry = self.columns.get(name)
-        return None if entry is None else Declared(type=entry.type, labels=entry.labels)
+        return None if entry is None else entry.declared()
+
+    def without_bounds(self) -> "SchemaFile":
+        """Return the same without the domains of numbers and dates: an audit measures by what rows hold.
+
+        A generous bound would make all differences in its column small, and a leak in it hard to see.
+        """
+        nothing = {"low": None, "high": None, "decimals": None, "unit": None}
+        columns = {name: entry.model_copy(update=nothing) for name, entry in self.columns.items()}
+        return self.model_copy(update={"columns": columns})
 
     def require_known(self, names: set[str]) -> None:
         """Refuse columns that no table has."""

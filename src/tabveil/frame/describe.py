@@ -22,6 +22,12 @@ _HEAD = """\
 # Numbers that are codes (such as a ward's number) are better declared as category.
 # An order is given by listing the labels:
 #   severity: {type: ordered category, labels: [mild, moderate, severe]}
+# Private generators want to know which values are possible without looking at the rows:
+#   age: {type: integer, low: 0, high: 120}
+#   weight: {type: real, low: 0, high: 300, decimals: 1}
+#   born: {type: date, low: 1900-01-01, high: 2029-12-31}
+#   admitted: {type: datetime, low: 2020-01-01, high: 2029-12-31, unit: seconds}
+#   ward: {type: category, labels: [north, south]}
 
 # Texts that mean missing, in every text column.
 """

@@ -9,12 +9,12 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from tabveil.errors import SchemaError
-from tabveil.frame import readings, text
+from tabveil.frame import bounds, readings, text
 from tabveil.frame.forms import form_of, plain_type
 from tabveil.frame.infer import Declared, decide
 from tabveil.frame.layout import ColumnLayout
 from tabveil.frame.pieces import EXACT, Kind, Piece, Texts, has_values
-from tabveil.frame.text import Floats
+from tabveil.frame.text import Bools, Floats
 from tabveil.frame.wording import quoted, rows
 from tabveil.table import Categorical, Column, Numeric
 
@@ -117,9 +117,12 @@ def _numbers(name: str, pieces: list[Piece], declared: Declared | None) -> _Read
     integer = declared is not None and declared.type == "integer"
     if integer:
         _require_whole(name, pieces, cells)
-    decimals = _decimals(np.concatenate(cells))
+    decimals = _decimals(np.concatenate([*cells, () if declared is None else declared.bounds]))
+    if declared is not None and declared.decimals is not None:
+        _require_decimals(name, pieces, cells, declared.decimals)
+        decimals = declared.decimals
     rounded = cells if decimals is None else [np.round(each, decimals) + 0.0 for each in cells]
-    low, high = _range(rounded)
+    low, high = bounds.declared_or_found(name, pieces, rounded, declared)
     return _Read(
         column=Numeric(name=name, low=low, high=high, decimals=decimals),
         cells=rounded,
@@ -139,6 +142,15 @@ def _require_whole(name: str, pieces: list[Piece], cells: list[Floats]) -> None:
             )
 
 
+def _require_decimals(name: str, pieces: list[Piece], cells: list[Floats], decimals: int) -> None:
+    for piece, each in zip(pieces, cells, strict=True):
+        bad = ~(np.isnan(each) | _close(each, decimals))
+        if bad.any():
+            raise readings.offending(
+                name, piece, bad, f"numbers with at most {decimals} decimals", bounds.DOMAIN_HINT
+            )
+
+
 def _decimals(cells: Floats) -> int | None:
     """Return the fewest decimal places that hold every number, None if more than six are needed.
 
@@ -153,16 +165,13 @@ def _decimals(cells: Floats) -> int | None:
 
 
 def _fits(cells: Floats, decimals: int) -> bool:
+    return bool(_close(cells, decimals).all())
+
+
+def _close(cells: Floats, decimals: int) -> Bools:
     with np.errstate(over="ignore", invalid="ignore"):
         miss = np.abs(np.round(cells, decimals) - cells)
-    return bool((miss <= np.minimum(np.abs(cells) * 1e-9, 1e-6 * 10.0**-decimals)).all())
-
-
-def _range(cells: list[Floats]) -> tuple[float, float]:
-    held = [each[~np.isnan(each)] for each in cells]
-    lows = [float(each.min()) for each in held if len(each)]
-    highs = [float(each.max()) for each in held if len(each)]
-    return (min(lows), max(highs)) if lows else (0.0, 0.0)
+    return np.asarray(miss <= np.minimum(np.abs(cells) * 1e-9, 1e-6 * 10.0**-decimals), dtype=np.bool_)
 
 
 def _number_bytes(cells: Floats) -> bytes:
@@ -194,15 +203,9 @@ def _moments(name: str, pieces: list[Piece], kind: Kind, declared: Declared | No
             raise readings.offending(name, piece, each.bad, expected)
         read.append(each)
     _require_one_clock(name, pieces, [each.zoned for each in read])
-    step = next(step for step in text.STEPS.values() if not any((each.ticks % step).any() for each in read))
-    if declared is not None and declared.type == "date" and step != text.STEPS["days"]:
-        for piece, each in zip(pieces, read, strict=True):
-            if (each.ticks % text.STEPS["days"]).any():
-                raise readings.offending(
-                    name, piece, each.ticks % text.STEPS["days"] != 0, "a date without a time"
-                )
+    step = _step(name, pieces, read, declared)
     cells = [np.where(each.missing, np.nan, each.ticks // step) for each in read]
-    low, high = _range(cells)
+    low, high = bounds.declared_or_found(name, pieces, cells, declared, step=step)
     coarse = any(each.rounded for each in read) or max(abs(low), abs(high)) > EXACT
     note = f"Column {quoted(name)}: times are finer than can be held exactly; they are rounded."
     return _Read(
@@ -212,6 +215,20 @@ def _moments(name: str, pieces: list[Piece], kind: Kind, declared: Declared | No
         step=step,
         notes=(note,) if coarse else (),
     )
+
+
+def _step(name: str, pieces: list[Piece], read: list[readings.Ticks], declared: Declared | None) -> int:
+    """Return the coarsest unit that all moments fit in, or the declared one, which they must fit in."""
+    if declared is not None and (declared.type == "date" or declared.step is not None):
+        step = declared.step or text.STEPS["days"]
+        expected = "a date without a time" if declared.type == "date" else "moments in the schema's unit"
+        for piece, each in zip(pieces, read, strict=True):
+            if (each.ticks % step).any():
+                raise readings.offending(name, piece, each.ticks % step != 0, expected)
+        return step
+    limits = np.array(() if declared is None else declared.bounds, np.int64)
+    ticks = [*(each.ticks for each in read), limits]
+    return next(step for step in text.STEPS.values() if not any((each % step).any() for each in ticks))
 
 
 def _require_one_clock(name: str, pieces: list[Piece], zoned: list[bool]) -> None:

@@ -37,6 +37,33 @@ class Declared:
 
     type: TypeName
     labels: tuple[str, ...] | None = None
+    low: float | None = None  # of numbers; microseconds since 1970 of dates
+    high: float | None = None
+    decimals: int | None = None  # of a real number
+    step: int | None = None  # microseconds in a unit, of datetimes
+
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """The bounds that are given."""
+        return tuple(bound for bound in (self.low, self.high) if bound is not None)
+
+    @property
+    def whole_domain(self) -> bool:
+        """Whether the schema says which values are possible, so that no row has to be asked."""
+        bounded = self.low is not None and self.high is not None
+        match self.type:
+            case "boolean":
+                return True
+            case "category" | "ordered category":
+                return self.labels is not None
+            case "integer" | "date":
+                return bounded
+            case "real":
+                return bounded and self.decimals is not None
+            case "datetime":
+                return bounded and self.step is not None
+            case _:
+                return False
 
 
 @dataclass(frozen=True, kw_only=True)

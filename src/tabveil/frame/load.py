@@ -42,6 +42,7 @@ class LoadedTable:
     layout: Layout
     notes: tuple[str, ...]
     input: Input
+    declared: frozenset[str] = frozenset()  # columns whose domain the schema says, and no row was asked
 
 
 def load_split(
@@ -78,8 +79,7 @@ def load_split(
         came["control"] = replace(
             came["control"], data=came["train"].data.slice(0, 0), labels=came["train"].labels
         )
-    declared = declare.read(schema)
-    read = _encode_all(came, declared, missing)
+    read = _encode_all(came, declare.read(schema).without_bounds(), missing)
     kept, notes = _without_identifiers(read, drop=drop_identifiers)
     tables = {role: _table(kept, role, source.data.num_rows) for role, source in came.items()}
     empty = Table(schema=tables["train"].schema, values=np.empty((0, len(kept))))
@@ -101,12 +101,14 @@ def load_table(
 ) -> LoadedTable:
     """Read one table by itself; see :func:`load_split` for what may be given."""
     came = {"data": sources.read(source, "data")}
-    read = _encode_all(came, declare.read(schema), missing)
+    said = declare.read(schema)
+    read = _encode_all(came, said, missing)
     return LoadedTable(
         table=_table(read, "data", came["data"].data.num_rows),
         layout=_layout(came["data"], read),
-        notes=(*_notes(came, read), *_without_identifiers(read, drop=False)[1]),
+        notes=(*_notes(came, read), *_identifier_note(read)),
         input=_input(came["data"], read),
+        declared=frozenset(name for name in read if (of := said.of(name)) and of.whole_domain),
     )
 
 
@@ -222,6 +224,12 @@ def _without_identifiers(
     if not kept:
         raise SchemaError(f"No columns are left once identifiers are dropped ({listed(found)}).")
     return kept, (f"Left out, as nearly every row has its own value: {listed(found)}.",)
+
+
+def _identifier_note(read: Mapping[str, Encoded]) -> tuple[str, ...]:
+    found = [name for name, encoded in read.items() if _is_identifier(encoded)]
+    advice = "if these are identifiers, list them under 'drop' in a schema."
+    return (f"Nearly every row has its own value in {listed(found)}: {advice}",) if found else ()
 
 
 def _is_identifier(encoded: Encoded) -> bool:

@@ -147,7 +147,10 @@ def too_large(piece: Piece) -> bool:
             return False
 
 
-def offending(name: str, piece: Piece, bad: Bools, expected: str) -> SchemaError:
+TYPE_HINT = "Correct them, name a missing marker with --missing, or give the column's type in a schema."
+
+
+def offending(name: str, piece: Piece, bad: Bools, expected: str, hint: str = TYPE_HINT) -> SchemaError:
     """Say which rows do not fit, and show their text only if enough rows share it."""
     where = f"Column {quoted(name)} of {piece.role}: {rows(bad)} "
     where += f"should hold {expected} but {'does' if bad.sum() == 1 else 'do'} not"
@@ -157,9 +160,7 @@ def offending(name: str, piece: Piece, bad: Bools, expected: str) -> SchemaError
             f'{where}; {common[1]} rows hold "{common[0]}". '
             f'If that means missing, say --missing "{common[0]}".'
         )
-    return SchemaError(
-        f"{where}. Correct them, name a missing marker with --missing, or give the column's type in a schema."
-    )
+    return SchemaError(f"{where}. {hint}")
 
 
 def _common_text(piece: Piece, bad: Bools) -> tuple[str, int] | None:

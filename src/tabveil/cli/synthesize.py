@@ -1,0 +1,122 @@
+"""What can be asked about generators on the command line: learn a table and draw rows, draw more rows.
+
+The work itself is in ``synthetic``, imported when a command runs: ``--help`` must not wait for pandas.
+"""
+# ruff: noqa: PLC0415 - see above
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+FILE, FOLDER, N = "FILE", "FOLDER", "N"
+Out = Annotated[
+    Path, typer.Option(metavar=FILE, help="Where to write the rows (.csv, .parquet, .feather ...).")
+]
+Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same rows.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it is already there.")]
+
+_SYNTHESIZE = (
+    "Learn a table and write new rows that look like it.\n\n"
+    "The rows have the columns, types and formats of the data. They can still betray the people behind them: "
+    "audit them before they leave the house. Hold back rows with [bold]tabveil split[/] first, so that the "
+    "audit has something to compare with. Ctrl-C while a network is trained keeps its best state up to then."
+)
+_EXAMPLES = (
+    "Examples:\n\n"
+    "[cyan]tabveil synthesize --data train.csv --generator trees --out out.csv[/]\n\n"
+    "[cyan]tabveil synthesize --data t.parquet --rows 5000 --save model --out s.parquet[/]\n\n"
+    "[cyan]tabveil synthesize --data t.csv --generator copy --set noise=0.1 --out s.csv[/]\n\n"
+    "[cyan]tabveil synthesize --data t.csv --schema schema.yaml --missing '?' --out s.csv[/]"
+)
+
+
+class Teaching(TyperCommand):
+    """A command whose help lists the registered generators, looked up only when somebody asks."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - the parser's own objects
+        """Write the help."""
+        from tabveil.cli.synthetic import generators
+
+        self.epilog = f"Generators, with their settings for --set:\n\n{generators()}\n\n{_EXAMPLES}"
+        super().format_help(ctx, formatter)
+
+
+def synthesize(
+    *,
+    data: Annotated[Path, typer.Option(metavar=FILE, help="The real rows to learn from.")],
+    out: Out,
+    generator: Annotated[str, typer.Option(metavar="NAME", help="How to learn; see below.")] = "trees",
+    rows: Annotated[
+        int | None, typer.Option(metavar=N, min=1, help="How many rows to draw; as many as the data.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the generator. Repeatable."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar=N,
+            min=0,
+            help="Same seed, same rows. If left out: 0; private generators take a secret one.",
+        ),
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(metavar=FILE, help="Column types, labels and bounds; begin with 'tabveil schema'."),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="A text that stands for a missing value. Repeatable."),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar=N, min=1, help="How many threads to use; all cores if left out.")
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar=FOLDER, help="Keep the model here, to draw more rows later. Sensitive."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Learn a file and write rows."""
+    from tabveil.cli import synthetic
+
+    synthetic.synthesize(
+        data=data,
+        out=out,
+        generator=generator,
+        rows=rows,
+        settings=settings or (),
+        seed=seed,
+        schema=schema,
+        missing=tuple(missing or ()),
+        threads=threads,
+        save=save,
+        force=force,
+    )
+
+
+def sample(
+    *,
+    folder: Annotated[Path, typer.Argument(metavar=FOLDER, help="A stored model.", show_default=False)],
+    rows: Annotated[int, typer.Option(metavar=N, min=1, help="How many rows to draw.")],
+    out: Out,
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Draw rows from a stored model."""
+    from tabveil.cli import synthetic
+
+    synthetic.sample(folder=folder, rows=rows, out=out, seed=seed, force=force)
+
+
+def register(app: typer.Typer) -> None:
+    """Add both commands."""
+    app.command(cls=Teaching, help=_SYNTHESIZE, epilog=_EXAMPLES)(synthesize)
+    app.command(
+        help="Draw more rows from a model that [bold]tabveil synthesize --save[/] stored.\n\n"
+        "The seed of the first release draws its rows again; another seed draws fresh ones.",
+        epilog="Example:\n\n[cyan]tabveil sample model --rows 5000 --seed 1 --out more.csv[/]",
+    )(sample)
