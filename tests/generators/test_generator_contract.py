@@ -15,6 +15,8 @@ from tabveil.generators import GENERATORS, load_model
 from tabveil.table import Categorical, Numeric
 
 SMALL = {
+    "diffusion": {"steps": 10, "batch_size": 32, "timesteps": 8, "width": 16, "layers": 1},
+    "aim": {"iterations": 20},
     "transformer": {"width": 16, "layers": 1, "heads": 2, "epochs": 3},
 }
 """Settings that make each generator quick; what is not named runs with its defaults."""

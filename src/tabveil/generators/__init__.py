@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from tabveil import check
+from tabveil.generators.aim import Aim
 from tabveil.generators.bootstrap import Bootstrap
+from tabveil.generators.diffusion import Diffusion
 from tabveil.generators.fitted import Fitted, read_folder
 from tabveil.generators.marginals import Marginals
 from tabveil.generators.records import Epoch, Privacy
@@ -14,7 +16,7 @@ from tabveil.generators.transformer import Transformer
 
 __all__ = ["GENERATORS", "Epoch", "Fitted", "Privacy", "load_model"]
 
-_REGISTERED = (Trees, Transformer, Marginals, Bootstrap)
+_REGISTERED = (Trees, Transformer, Diffusion, Aim, Marginals, Bootstrap)
 GENERATORS: Mapping[str, Any] = {generator.name: generator for generator in _REGISTERED}
 """Every registered synthesizer by its name."""
 

@@ -1,11 +1,12 @@
-"""The transformer at full size: all of Adult on a GPU, in three steps that may run on different machines.
+"""Networks at full size: all of Adult on a GPU, in three steps that may run on different machines.
 
-``prepare TABLE.npz`` writes Adult as arrays, ``fit TABLE.npz ROWS.npz`` trains and draws (it needs torch,
-NumPy and SciPy, not all that tabveil depends on), ``score TABLE.npz ROWS.npz`` measures the drawn rows
-against rows the network never saw.
+``prepare TABLE.npz`` writes Adult as arrays, ``transformer TABLE.npz ROWS.npz`` (or ``diffusion``) trains
+and draws (it needs torch, NumPy and SciPy, not all that tabveil depends on), ``score TABLE.npz ROWS.npz``
+measures the drawn rows against rows the network never saw.
 """
 
 import argparse
+import importlib
 import json
 import sys
 import time
@@ -16,17 +17,30 @@ import numpy as np
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "tabveil"
 FULL_SIZE = {
-    "width": 768,
-    "layers": 6,
-    "heads": 12,
-    "dropout": 0.1,
-    "masked": 0.2,
-    "epochs": 60,
-    "batch_size": 256,
-    "learning_rate": 3e-4,
-    "averaging": 0.995,
-    "patience": 4,
-    "device": "cuda",
+    "transformer": {
+        "width": 768,
+        "layers": 6,
+        "heads": 12,
+        "dropout": 0.1,
+        "masked": 0.2,
+        "epochs": 60,
+        "batch_size": 256,
+        "learning_rate": 3e-4,
+        "averaging": 0.995,
+        "patience": 4,
+        "device": "cuda",
+    },
+    "diffusion": {
+        "steps": 30_000,
+        "batch_size": 2048,
+        "timesteps": 200,
+        "layers": 4,
+        "width": 512,
+        "dropout": 0.1,
+        "learning_rate": 1e-3,
+        "averaging": 0.999,
+        "device": "cuda",
+    },
 }
 
 
@@ -53,13 +67,12 @@ def fit(arguments):
         module = types.ModuleType(name)
         module.__path__ = [str(folder)]
         sys.modules[name] = module
-    from tabveil.generators.transformer import Transformer  # noqa: PLC0415 - only now can it be found
-
     stored, train = _table(arguments.table)
-    settings = {**FULL_SIZE, **json.loads(arguments.settings)}
+    module = importlib.import_module(f"tabveil.generators.{arguments.step}")  # only now can it be found
+    settings = {**FULL_SIZE[arguments.step], **json.loads(arguments.settings)}
     print("settings:", settings)
     start = time.perf_counter()
-    model = Transformer(**settings).fit(
+    model = getattr(module, arguments.step.title())(**settings).fit(
         train,
         rng=np.random.default_rng(arguments.seed),
         progress=lambda doing, _: print(f"{time.perf_counter() - start:7.1f} s  {doing}", flush=True),
@@ -105,13 +118,13 @@ def _table(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("step", choices=("prepare", "fit", "score"))
+    parser.add_argument("step", choices=("prepare", *FULL_SIZE, "score"))
     parser.add_argument("table", type=Path)
     parser.add_argument("rows", type=Path, nargs="?", default=Path("rows.npz"))
     parser.add_argument("--settings", default="{}", help="JSON that replaces settings")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    {"prepare": prepare, "fit": fit, "score": score}[arguments.step](arguments)
+    {"prepare": prepare, "score": score}.get(arguments.step, fit)(arguments)
 
 
 if __name__ == "__main__":

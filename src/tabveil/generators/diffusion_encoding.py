@@ -1,0 +1,207 @@
+"""Rows as what diffuses: numbers on a normal curve, and choices among a few values.
+
+A column becomes a choice (labels; numbers with few different values), a number, or both: numbers with missing
+cells or with spikes, values that many rows share, are first a choice between missing, the spikes and "some
+other number", then that number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import ndtr, ndtri
+
+from tabveil.generators.domains import within
+from tabveil.table import Categorical, Column, Floats, Indices, Schema, Table
+
+FEW_VALUES = 32
+"""Numbers with at most so many different values are choices, if there are ten rows for each."""
+SPIKE = 0.05
+"""A number that such a share of the rows has is a choice of its own."""
+SHARED = 10
+"""A number that so many rows share comes back exactly; others lie anywhere between their neighbors."""
+MOST_KNOTS = 1000
+"""The curve of a column's numbers has at most about so many points."""
+OUTERMOST = 1e-6
+"""Shares nearer to 0 or 1 would be at the end of the normal curve, which has none."""
+
+
+class Rows(NamedTuple):
+    """Encoded rows. A number lies anywhere in a part of the normal curve, given as shares of its area."""
+
+    start: Floats  # (n, numbers) the share below the part
+    width: Floats  # (n, numbers) the share of the part; 0 for an exact number
+    choices: Indices  # (n, choices)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Curve:
+    """The distribution of a column's numbers: ``values[i]`` has the share ``lows[i]`` to ``highs[i]``."""
+
+    values: Floats
+    lows: Floats
+    highs: Floats
+
+    @classmethod
+    def of(cls, known: Floats) -> Self:
+        """Learn the distribution of numbers, of which there is at least one."""
+        values, counts = np.unique(known, return_counts=True)
+        ends = np.concatenate([[0], np.cumsum(counts)]) / len(known)
+        lows, highs = ends[:-1], ends[1:]
+        shared = counts >= SHARED
+        middle = (lows + highs) / 2
+        lows, highs = np.where(shared, lows, middle), np.where(shared, highs, middle)
+        every = max(1, -(-int((~shared).sum()) // MOST_KNOTS))
+        kept = shared | (np.cumsum(~shared) % every == 0)
+        kept[[0, -1]] = True
+        return cls(values=values[kept], lows=lows[kept], highs=highs[kept])
+
+    def parts(self, cells: Floats) -> tuple[Floats, Floats]:
+        """Return the part of the curve where each number lies: the share below it and its own."""
+        place = np.minimum(np.searchsorted(self.values, cells), len(self.values) - 1)
+        known = self.values[place] == cells
+        start = np.where(known, self.lows[place], np.interp(cells, self.values, (self.lows + self.highs) / 2))
+        return start, np.where(known, (self.highs - self.lows)[place], 0.0)
+
+    def cells(self, shares: Floats) -> Floats:
+        """Return the number with this share of all numbers below it."""
+        knots = np.column_stack([self.lows, self.highs]).ravel()
+        return np.interp(shares, knots, np.repeat(self.values, 2))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Part:
+    """How one column diffuses.
+
+    ``options`` are the values to choose from, NaN for missing; after them comes "some other number" if there
+    is a ``curve``. A column with one value is one option and nothing to choose.
+    """
+
+    column: Column
+    options: Floats
+    curve: Curve | None
+
+    @classmethod
+    def of(cls, column: Column, cells: Floats) -> Self:
+        """Learn what there is to choose from, and how the other numbers are distributed."""
+        options, counts = np.unique(cells, return_counts=True)  # NaN last, as one
+        few = max(1, min(FEW_VALUES, len(cells) // SHARED))
+        spikes = np.isnan(options) | (counts >= max(SHARED, SPIKE * len(cells)))
+        if isinstance(column, Categorical) or len(options) <= few or spikes.all():
+            return cls(column=column, options=options, curve=None)
+        others = cells[np.isin(cells, options[~spikes])]
+        return cls(column=column, options=options[spikes], curve=Curve.of(others))
+
+    @property
+    def n_choices(self) -> int:
+        """The number of values to choose from, some other number among them."""
+        return len(self.options) + (self.curve is not None)
+
+    def choose(self, cells: Floats) -> Indices:
+        """Return which option each cell is."""
+        places = np.searchsorted(self.options, cells)
+        padded = np.append(self.options, np.inf)[places]
+        known = (padded == cells) | (np.isnan(padded) & np.isnan(cells))
+        return np.where(known, places, len(self.options))
+
+    def cells(self, chosen: Indices, shares: Floats | None) -> Floats:
+        """Return the cells that were chosen, or that have these shares below them."""
+        if self.curve is None or shares is None:
+            return self.options[chosen]
+        others = within(self.column, self.curve.cells(shares))
+        return np.where(chosen < len(self.options), np.append(self.options, np.nan)[chosen], others)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Encoding:
+    """How the rows of a table diffuse."""
+
+    schema: Schema
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, table: Table) -> Self:
+        """Learn how each column diffuses."""
+        columns = zip(table.schema.columns, table.values.T, strict=True)
+        return cls(schema=table.schema, parts=tuple(Part.of(column, cells) for column, cells in columns))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values there are to choose from, for each choice."""
+        return tuple(part.n_choices for part in self.parts if part.n_choices > 1)
+
+    @cached_property
+    def n_numbers(self) -> int:
+        """How many columns have a curve."""
+        return sum(part.curve is not None for part in self.parts)
+
+    def encode(self, table: Table) -> Rows:
+        """Return the rows of a table."""
+        n = len(table)
+        start, width = np.zeros((n, self.n_numbers)), np.ones((n, self.n_numbers))
+        choices = np.zeros((n, len(self.sizes)), dtype=np.int64)
+        number = choice = 0
+        for part, cells in zip(self.parts, table.values.T, strict=True):
+            chosen = part.choose(cells)
+            if part.n_choices > 1:
+                choices[:, choice] = chosen
+                choice += 1
+            if part.curve is not None:  # where another option was chosen: anywhere on the curve
+                other = chosen == len(part.options)
+                start[other, number], width[other, number] = part.curve.parts(cells[other])
+                number += 1
+        return Rows(start, width, choices)
+
+    def decode(self, numbers: Floats, choices: Indices) -> Table:
+        """Return the table with these normal deviates (n, numbers) and choices (n, choices)."""
+        values = np.empty((len(numbers), len(self.parts)))
+        number = choice = 0
+        for position, part in enumerate(self.parts):
+            chosen, shares = np.zeros(len(numbers), dtype=np.int64), None
+            if part.n_choices > 1:
+                chosen = choices[:, choice]
+                choice += 1
+            if part.curve is not None:
+                shares = ndtr(numbers[:, number])
+                number += 1
+            values[:, position] = part.cells(chosen, shares)
+        return Table(schema=self.schema, values=values)
+
+    def state(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return what was learned as arrays, those of the columns end to end."""
+        curves = [part.curve for part in self.parts]
+        found: dict[str, list[Floats]] = {
+            "options": [part.options for part in self.parts],
+            **{
+                name: [np.empty(0) if curve is None else getattr(curve, name) for curve in curves]
+                for name in _OF_CURVES
+            },
+        }
+        sizes = {f"{name}_sizes": np.array([len(item) for item in items]) for name, items in found.items()}
+        return {**{name: np.concatenate(items) for name, items in found.items()}, **sizes}
+
+    @classmethod
+    def from_state(cls, schema: Schema, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Self:
+        """Rebuild what :meth:`state` returned."""
+        pieces = {
+            name: np.split(arrays[name], np.cumsum(arrays[f"{name}_sizes"])[:-1])
+            for name in ("options", *_OF_CURVES)
+        }
+        parts = []
+        for i, column in enumerate(schema.columns):
+            points = {name: pieces[name][i] for name in _OF_CURVES}
+            curve = Curve(**points) if len(points["values"]) else None
+            parts.append(Part(column=column, options=pieces["options"][i], curve=curve))
+        return cls(schema=schema, parts=tuple(parts))
+
+
+_OF_CURVES = ("values", "lows", "highs")
+
+
+def deviates(rows: Rows, *, rng: Generator) -> Floats:
+    """Draw the rows' numbers as normal deviates, each anywhere in its part of the curve."""
+    shares = rows.start + rows.width * rng.random(rows.start.shape)
+    return np.asarray(ndtri(np.clip(shares, OUTERMOST, 1 - OUTERMOST)))
