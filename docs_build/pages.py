@@ -8,6 +8,7 @@ import metric_pages
 from pieces import plain, table
 
 from tabveil.auditing import METRICS
+from tabveil.generators import GENERATORS
 from tabveil.utility import DOWNSTREAM, MEANINGS, Meaning
 from tabveil.verdict.policy import WHY_THE_DEFAULT, Policy
 
@@ -20,7 +21,7 @@ def generated() -> dict[str, str]:
         **metric_pages.pages(),
         "command_line.md": command_line.page(),
         **{f"examples/{path.stem}.md": example(path) for path in sorted((ROOT / "examples").glob("*.py"))},
-        **{f"benchmarks/{name}": _benchmark(name) for name in ("README.md", "peers.md")},
+        **{f"benchmarks/{name}": _benchmark(name) for name in ("README.md", "peers.md", "generators.md")},
     }
 
 
@@ -42,6 +43,7 @@ def insertions() -> dict[str, str]:
         "utility figures": utility_figures(),
         "policy fields": policy_fields(),
         "why the default": plain(WHY_THE_DEFAULT),
+        "generators": generators(),
     }
 
 
@@ -63,6 +65,15 @@ def _figure(name: str, meaning: Meaning) -> str:
     ]
     figure = table(["in the JSON", f"`{name}`"], rows)
     return f"## {plain(meaning.title)}\n\n**{plain(meaning.question)}**\n\n{figure}"
+
+
+def generators() -> str:
+    """Return every generator with what it does, in its own words."""
+    rows = [
+        [f"`{name}`", plain((generator.__doc__ or "").strip().splitlines()[0])]
+        for name, generator in GENERATORS.items()
+    ]
+    return table(["generator", "what it does"], rows)
 
 
 def policy_fields() -> str:
