@@ -17,6 +17,7 @@ from tabveil.table import Categorical, Numeric
 SMALL = {
     "diffusion": {"steps": 10, "batch_size": 32, "timesteps": 8, "width": 16, "layers": 1},
     "aim": {"iterations": 20},
+    "pategan": {"iterations": 5, "batch_size": 16, "width": 16, "latent": 4},
     "transformer": {"width": 16, "layers": 1, "heads": 2, "epochs": 3},
 }
 """Settings that make each generator quick; what is not named runs with its defaults."""

@@ -10,13 +10,14 @@ from tabveil.generators.bootstrap import Bootstrap
 from tabveil.generators.diffusion import Diffusion
 from tabveil.generators.fitted import Fitted, read_folder
 from tabveil.generators.marginals import Marginals
+from tabveil.generators.pategan import PateGan
 from tabveil.generators.records import Epoch, Privacy
 from tabveil.generators.sequential_trees import Trees
 from tabveil.generators.transformer import Transformer
 
 __all__ = ["GENERATORS", "Epoch", "Fitted", "Privacy", "load_model"]
 
-_REGISTERED = (Trees, Transformer, Diffusion, Aim, Marginals, Bootstrap)
+_REGISTERED = (Trees, Transformer, Diffusion, Aim, PateGan, Marginals, Bootstrap)
 GENERATORS: Mapping[str, Any] = {generator.name: generator for generator in _REGISTERED}
 """Every registered synthesizer by its name."""
 
