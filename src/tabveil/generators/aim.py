@@ -20,6 +20,7 @@ from tabveil.generators.aim_rows import PrivateRows
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, Fitted
 from tabveil.generators.graphical import Beliefs, Columns, believe
+from tabveil.generators.promises import conditions, declared
 from tabveil.generators.records import Privacy
 from tabveil.generators.training import INTERRUPTED
 from tabveil.table import Floats, Table
@@ -27,16 +28,10 @@ from tabveil.workers import Listener
 
 ROUNDS_PER_COLUMN = 16
 _CELL = 8  # bytes
-_NAMED = 5  # columns that a note lists
 
 ADJACENCY = (
     "Two tables are neighbors if one has one row more. The number of rows is not taken as public: "
     "it is estimated from noisy counts."
-)
-KEEP_THE_SEED = "The promise holds while the seed is secret: who knows it can take the noise away."
-NUMBER_OF_ROWS = (
-    "The promise covers the model. Releasing exactly as many rows as were learned from tells how many "
-    "they were."
 )
 
 
@@ -180,14 +175,15 @@ class Aim:
         rounds = self._rounds(table, levels, rng=rng)
         with threadpool_limits(1, user_api="blas"):  # its threads cost more than they gain on small tables
             interrupted = rounds.run(progress)
+        privacy = self._privacy(table, rounds.budget.rho)
         return AimModel(
             made_by=self,
             schema=table.schema,
             levels=rounds.levels,
             weights=rounds.closed_to_missing(map(table.schema.position, self.public)),
             n_rows=rounds.total,
-            privacy=self._privacy(table, rounds.budget.rho),
-            notes=(*self._notes(table), *((INTERRUPTED,) if interrupted else ())),
+            privacy=privacy,
+            notes=(*conditions(privacy), *((INTERRUPTED,) if interrupted else ())),
         )
 
     def _rounds(self, table: Table, levels: tuple[Levels, ...], *, rng: Generator) -> Rounds:
@@ -222,28 +218,13 @@ class Aim:
         return Budget.over(zcdp.rho_of(self.epsilon, self.delta), rounds)
 
     def _privacy(self, table: Table, rho: float) -> Privacy:
+        public, undeclared = declared(table.schema, self.public)
         return Privacy(
             mechanism="AIM: Gaussian noise on counts, exponential mechanism for what to count",
             epsilon=self.epsilon,
             delta=self.delta,
             accountant=f"zero-concentrated differential privacy, rho = {rho:.6g}",
             adjacency=ADJACENCY,
-            public=tuple(name for name in table.schema.names if name in self.public),
-            read_from_data=self._undeclared(table),
+            public=public,
+            read_from_data=undeclared,
         )
-
-    def _undeclared(self, table: Table) -> tuple[str, ...]:
-        return tuple(name for name in table.schema.names if name not in self.public)
-
-    def _notes(self, table: Table) -> tuple[str, ...]:
-        undeclared = self._undeclared(table)
-        if not undeclared:
-            return KEEP_THE_SEED, NUMBER_OF_ROWS
-        more = f" and {len(undeclared) - _NAMED} more" if len(undeclared) > _NAMED else ""
-        warning = (
-            f"WARNING: the promise of ε = {self.epsilon:g} does not cover the labels and bounds of "
-            f"{len(undeclared)} of {len(table.schema)} columns ({', '.join(undeclared[:_NAMED])}{more}), "
-            "nor whether they have missing values: these were read from the data. Declare them in a schema "
-            "file."
-        )
-        return warning, KEEP_THE_SEED, NUMBER_OF_ROWS

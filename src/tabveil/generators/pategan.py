@@ -14,6 +14,7 @@ from tabveil.generators.aim_levels import Levels
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, Fitted
 from tabveil.generators.pate_votes import Plan, Teachers, epsilon_of
+from tabveil.generators.promises import conditions, declared
 from tabveil.generators.records import Privacy
 from tabveil.generators.training import seeded, set_weights, train, weights_of
 from tabveil.table import Table
@@ -24,15 +25,10 @@ if TYPE_CHECKING:
 
 MOST_NUMBERS = 8_000_000
 """Rows are drawn in chunks whose scores are at most so many numbers."""
-_NAMED = 5  # columns that a note lists
 
 ADJACENCY = (
     "Two tables are neighbors if one row was replaced, added or removed. The number of rows is not taken as "
     "public: nothing but the votes depends on it."
-)
-KEEP_THE_SEED = "The promise holds while the seed is secret: who knows it can take the noise away."
-NUMBER_OF_ROWS = (
-    "The promise covers the model. Releasing as many rows as were learned from tells their number."
 )
 
 
@@ -213,14 +209,15 @@ class PateGan:
 
             game = Game(self.build(levels).to(self.device), teachers, self, plan.iterations)
             trained = train(game.kept, game.iteration, epochs=plan.iterations, progress=progress)
+        privacy = self._privacy(table, plan)
         return PateGanModel(
             made_by=self,
             schema=table.schema,
             levels=levels,
             network=game.kept,
             history=trained.history,
-            privacy=self._privacy(table, plan),
-            notes=(*self._notes(table), *trained.notes),
+            privacy=privacy,
+            notes=(*conditions(privacy), *trained.notes),
         )
 
     def plan(self) -> Plan:
@@ -255,6 +252,7 @@ class PateGan:
         )
 
     def _privacy(self, table: Table, plan: Plan) -> Privacy:
+        public, undeclared = declared(table.schema, self.public)
         return Privacy(
             mechanism="PATE-GAN: Gaussian noise on the sums of the teachers' votes",
             epsilon=min(self.epsilon, epsilon_of(plan.mu, self.delta)),
@@ -262,22 +260,6 @@ class PateGan:
             accountant=f"Gaussian differential privacy, mu = {plan.mu:.6g}: {plan.iterations} times "
             f"{plan.batch_size} votes, noise {plan.noise:.6g}, whatever the votes were",
             adjacency=ADJACENCY,
-            public=tuple(name for name in table.schema.names if name in self.public),
-            read_from_data=self._undeclared(table),
+            public=public,
+            read_from_data=undeclared,
         )
-
-    def _undeclared(self, table: Table) -> tuple[str, ...]:
-        return tuple(name for name in table.schema.names if name not in self.public)
-
-    def _notes(self, table: Table) -> tuple[str, ...]:
-        undeclared = self._undeclared(table)
-        if not undeclared:
-            return KEEP_THE_SEED, NUMBER_OF_ROWS
-        more = f" and {len(undeclared) - _NAMED} more" if len(undeclared) > _NAMED else ""
-        warning = (
-            f"WARNING: the promise of ε = {self.epsilon:g} does not cover the labels and bounds of "
-            f"{len(undeclared)} of {len(table.schema)} columns ({', '.join(undeclared[:_NAMED])}{more}), "
-            "nor whether they have missing values: these were read from the data. Declare them in a schema "
-            "file."
-        )
-        return warning, KEEP_THE_SEED, NUMBER_OF_ROWS
