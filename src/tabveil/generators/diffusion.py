@@ -47,7 +47,7 @@ class DiffusionModel(Fitted):
 
         chunk = max(1, MOST_NUMBERS // max(self.made_by.width, sum(self.encoding.sizes)))
         sizes = [min(chunk, n_rows - start) for start in range(0, n_rows, chunk)]
-        with seeded(rng):
+        with seeded(rng, width=self.made_by.width):
             parts = [self.encoding.decode(*draw(self.network, size)).values for size in sizes]
         return Table(schema=self.schema, values=np.concatenate(parts))
 
@@ -116,8 +116,8 @@ class Diffusion:
     Unlike in TabDDPM, the labels' loss is the cross-entropy of the true label; at each step one is drawn from
     what the network says, then the step back is drawn given that label. A number's step back is as wide as
     the network was measured to be unsure about it. The layers add to what comes in. The same seed gives the
-    same rows on the same machine with as many threads; other threads or another device add up in another
-    order, and small differences grow.
+    same rows on the same machine; another device adds up in another order, and small differences grow. So do
+    several threads, which only networks more than 512 wide use.
 
     References
     ----------
@@ -163,7 +163,7 @@ class Diffusion:
             return DiffusionModel(made_by=self, schema=table.schema, encoding=encoding, network=None)
         rounds = min(ROUNDS, self.steps)
         n_held_out = min(len(table) // HELD_OUT, MOST_HELD_OUT)
-        with seeded(rng) as torch:
+        with seeded(rng, width=self.width) as torch:
             if self.device == "cuda" and not torch.cuda.is_available():
                 raise ParameterError(f"{self.name}: there is no GPU here; set device=cpu.")
             from tabveil.generators.diffusion_network import Learner  # noqa: PLC0415 - needs torch

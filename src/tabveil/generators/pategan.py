@@ -140,8 +140,8 @@ class PateGan:
     Expect single columns to come out roughly right, and of what goes with what only a little: in tables with
     many columns nothing. :class:`~tabveil.generators.aim.Aim` learns far more from the same budget.
 
-    The same seed gives the same rows on the same machine with as many threads; other threads or another
-    device add up in another order, and small differences grow.
+    The same seed gives the same rows on the same machine; another device adds up in another order, and small
+    differences grow.
 
     References
     ----------

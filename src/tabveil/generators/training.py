@@ -15,14 +15,16 @@ from tabveil.generators.fitted import Arrays
 from tabveil.generators.records import Epoch
 from tabveil.workers import Listener, current
 
+NARROW = 512
 INTERRUPTED = "Training was interrupted; this is the best model up to then."
 
 
 @contextmanager
-def seeded(rng: Generator) -> Iterator[Any]:
+def seeded(rng: Generator, *, width: int = 0) -> Iterator[Any]:
     """Run a block with torch's random numbers drawn from ``rng``, its global state put back afterwards.
 
-    Yields torch. The only place where its global state is touched.
+    Yields torch. The only place where its global state is touched. Networks up to ``NARROW`` wide run on one
+    thread: several would mostly wait for each other, and add up in another order.
     """
     try:
         import torch  # noqa: PLC0415 - an extra, and slow to load
@@ -32,7 +34,7 @@ def seeded(rng: Generator) -> Iterator[Any]:
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(int(rng.integers(2**63)))
-        torch.set_num_threads(current().threads)
+        torch.set_num_threads(1 if width <= NARROW else current().threads)
         try:
             yield torch
         finally:

@@ -1,7 +1,6 @@
 """An autoregressive transformer: rows are written token by token, each given all before it."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -15,7 +14,7 @@ from tabveil.generators.fitted import Arrays, Fitted
 from tabveil.generators.tokens import Drawing, TokenScheme, draw_tokens
 from tabveil.generators.training import Trained, seeded, set_weights, train, weights_of
 from tabveil.table import Table
-from tabveil.workers import Listener, working
+from tabveil.workers import Listener
 
 if TYPE_CHECKING:
     from tabveil.generators.transformer_network import Network
@@ -24,8 +23,6 @@ HELD_OUT = 10
 """One row in so many is held out, to see when learning turns into memorizing."""
 MOST_NUMBERS = {"cpu": 32_000_000, "cuda": 500_000_000}
 """Rows are drawn in chunks whose scores and remembered keys are at most so many numbers."""
-NARROW = 128
-"""Networks up to this width run on one thread: the same answer whatever the number of cores."""
 WITHOUT_HELD_OUT = "Too few rows to hold any out: training ran all its epochs, unchecked for memorizing."
 
 
@@ -40,7 +37,7 @@ class TransformerModel(Fitted):
         """Write rows token by token; only tokens that can end in a valid row are ever drawn."""
         held = 2 * self.made_by.layers * len(self.scheme.places) * self.made_by.width
         chunk = max(1, MOST_NUMBERS[self.made_by.device] // max((1, held, *self.scheme.sizes)))
-        with self.made_by.threaded(), seeded(rng):
+        with seeded(rng, width=self.made_by.width):
             parts = [
                 self._draw_chunk(min(chunk, n_rows - start), rng=rng).values
                 for start in range(0, n_rows, chunk)
@@ -122,7 +119,7 @@ class Transformer:
     -----
     The loss in the history is the negative log-likelihood of a row, in nats. Numbers with decimals, dates
     among them, come back exactly; numbers without are cut into at most 1,000 intervals with equally many rows
-    and drawn within them. A network up to 128 wide runs on one thread, and the same seed gives the same rows
+    and drawn within them. A network up to 512 wide runs on one thread, and the same seed gives the same rows
     for any number of cores. For a wider one, or on a GPU, sums are added up in another order where the number
     of threads or the device differs, and small differences grow.
 
@@ -173,7 +170,7 @@ class Transformer:
         scheme = TokenScheme.of(table)
         if not scheme.places:
             return TransformerModel(made_by=self, schema=table.schema, scheme=scheme, network=None)
-        with self.threaded(), seeded(rng) as torch:
+        with seeded(rng, width=self.width) as torch:
             if self.device == "cuda" and not torch.cuda.is_available():
                 raise ParameterError(f"{self.name}: there is no GPU here; set device=cpu.")
             from tabveil.generators.transformer_network import Learner  # noqa: PLC0415 - needs torch
@@ -198,10 +195,6 @@ class Transformer:
             history=trained.history,
             notes=(*trained.notes, *self._notes(trained)),
         )
-
-    def threaded(self) -> AbstractContextManager[None]:
-        """Run a block on as many threads as help."""
-        return working(threads=1 if self.width <= NARROW else None)
 
     def build(self, scheme: TokenScheme) -> "Network":
         """Return an untrained network for a vocabulary."""
