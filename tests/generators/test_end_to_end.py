@@ -30,7 +30,11 @@ def test_synthesize_then_audit(name, folder, monkeypatch):
     if hasattr(GENERATORS[name], "device"):
         pytest.importorskip("torch")
     monkeypatch.chdir(folder)
-    settings = [part for key, value in SMALL.get(name, {}).items() for part in ("--set", f"{key}={value}")]
+    small = {
+        key: ",".join(map(str, value)) if isinstance(value, tuple) else value
+        for key, value in SMALL.get(name, {}).items()
+    }
+    settings = [part for key, value in small.items() for part in ("--set", f"{key}={value}")]
     learned = {"data": "train.parquet", "missing": "?", "generator": name, "save": name}
     run("synthesize", **learned, rows=200, out=f"{name}.parquet", more=settings)
     assert pq.read_schema(f"{name}.parquet").equals(pq.read_schema("train.parquet"))

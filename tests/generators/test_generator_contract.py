@@ -15,6 +15,15 @@ from tabveil.generators import GENERATORS, load_model
 from tabveil.table import Categorical, Numeric
 
 SMALL = {
+    "ctgan": {"epochs": 2, "batch_size": 20, "embedding": 8, "layers": (16,), "modes": 4},
+    "dpctgan": {
+        "epochs": 2,
+        "sampled": 0.5,
+        "batch_size": 20,
+        "embedding": 8,
+        "layers": (16,),
+        "critic_layers": (8,),
+    },
     "diffusion": {"steps": 10, "batch_size": 32, "timesteps": 8, "width": 16, "layers": 1},
     "aim": {"iterations": 20},
     "pategan": {"iterations": 5, "batch_size": 16, "width": 16, "latent": 4},

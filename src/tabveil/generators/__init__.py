@@ -7,7 +7,9 @@ from typing import Any
 from tabveil import check
 from tabveil.generators.aim import Aim
 from tabveil.generators.bootstrap import Bootstrap
+from tabveil.generators.ctgan import Ctgan
 from tabveil.generators.diffusion import Diffusion
+from tabveil.generators.dpctgan import DpCtgan
 from tabveil.generators.fitted import Fitted, read_folder
 from tabveil.generators.marginals import Marginals
 from tabveil.generators.pategan import PateGan
@@ -17,7 +19,7 @@ from tabveil.generators.transformer import Transformer
 
 __all__ = ["GENERATORS", "Epoch", "Fitted", "Privacy", "load_model"]
 
-_REGISTERED = (Trees, Transformer, Diffusion, Aim, PateGan, Marginals, Bootstrap)
+_REGISTERED = (Trees, Transformer, Diffusion, Ctgan, Aim, DpCtgan, PateGan, Marginals, Bootstrap)
 GENERATORS: Mapping[str, Any] = {generator.name: generator for generator in _REGISTERED}
 """Every registered synthesizer by its name."""
 

@@ -20,7 +20,7 @@ from tabveil.generators.aim_rows import PrivateRows
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, Fitted
 from tabveil.generators.graphical import Beliefs, Columns, believe
-from tabveil.generators.promises import conditions, declared
+from tabveil.generators.promises import by_declaration, conditions
 from tabveil.generators.records import Privacy
 from tabveil.generators.training import INTERRUPTED
 from tabveil.table import Floats, Table
@@ -218,7 +218,7 @@ class Aim:
         return Budget.over(zcdp.rho_of(self.epsilon, self.delta), rounds)
 
     def _privacy(self, table: Table, rho: float) -> Privacy:
-        public, undeclared = declared(table.schema, self.public)
+        public, undeclared = by_declaration(table.schema, self.public)
         return Privacy(
             mechanism="AIM: Gaussian noise on counts, exponential mechanism for what to count",
             epsilon=self.epsilon,

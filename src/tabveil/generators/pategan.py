@@ -14,7 +14,7 @@ from tabveil.generators.aim_levels import Levels
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, Fitted
 from tabveil.generators.pate_votes import Plan, Teachers, epsilon_of
-from tabveil.generators.promises import conditions, declared
+from tabveil.generators.promises import by_declaration, conditions
 from tabveil.generators.records import Privacy
 from tabveil.generators.training import seeded, set_weights, train, weights_of
 from tabveil.table import Table
@@ -252,7 +252,7 @@ class PateGan:
         )
 
     def _privacy(self, table: Table, plan: Plan) -> Privacy:
-        public, undeclared = declared(table.schema, self.public)
+        public, undeclared = by_declaration(table.schema, self.public)
         return Privacy(
             mechanism="PATE-GAN: Gaussian noise on the sums of the teachers' votes",
             epsilon=min(self.epsilon, epsilon_of(plan.mu, self.delta)),

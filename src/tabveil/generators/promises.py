@@ -11,7 +11,7 @@ NUMBER_OF_ROWS = (
 _NAMED = 5  # columns that a note lists
 
 
-def declared(schema: Schema, public: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def by_declaration(schema: Schema, public: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the columns whose domain the user declared, and those where it was read from the rows."""
     return (
         tuple(name for name in schema.names if name in public),
