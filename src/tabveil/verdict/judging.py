@@ -234,5 +234,6 @@ def _listed(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def _number(value: float) -> str:
-    return "below 0.001" if value < 0.0005 else f"{value:.3f}"  # noqa: PLR2004 - what three decimals show as 0
+def _number(upper: float) -> str:
+    """Write an upper bound with three decimals, never as zero: rounded up where it would be."""
+    return f"{max(upper, 0.001):.3f}"
