@@ -12,7 +12,8 @@ from tabveil.datasets import hospital
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.frame import load_table
 from tabveil.generators import GENERATORS, load_model
-from tabveil.table import Categorical, Numeric
+from tabveil.generators.training import INTERRUPTED
+from tabveil.table import Categorical, Numeric, Schema, Table
 
 SMALL = {
     "ctgan": {"epochs": 2, "batch_size": 20, "embedding": 8, "layers": (16,), "modes": 4},
@@ -153,3 +154,55 @@ def test_hostile_tables(name, data):
             raise
         return
     assert_in_domain(model.sample(7, rng=rng(9)), table)
+
+
+@pytest.mark.parametrize("name", sorted(GENERATORS))
+def test_an_interruption_keeps_what_was_learned(name, patients):
+    heard = []
+
+    def impatient(_, share):
+        heard.append(share)
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+
+    try:
+        model = make(name).fit(patients, rng=rng(), progress=impatient)
+    except KeyboardInterrupt:
+        assert name == "trees"  # seconds, and half a chain of trees draws no rows
+        return
+    assert (INTERRUPTED in model.notes) == (len(heard) > 1)
+    assert_in_domain(model.sample(20, rng=rng(1)), patients)
+
+
+@pytest.mark.parametrize("name", sorted(GENERATORS))
+def test_ten_thousand_labels_beside_columns_that_say_nothing(name):
+    n = 300
+    codes = rng(11).integers(10_000, size=n).astype(float)
+    schema = Schema(
+        (
+            Categorical(name="code", labels=tuple(map(str, range(10_000)))),
+            Numeric(name="constant", low=3, high=3, decimals=0),
+            Numeric(name="empty", low=0, high=0),
+            Categorical(name="void", labels=()),
+            Numeric(name="day", low=18_000, high=20_000, decimals=0, arbitrary_zero=True),
+        )
+    )
+    days = rng(12).integers(18_000, 20_000, size=n, endpoint=True).astype(float)
+    nothing = np.full(n, np.nan)
+    table = Table(schema=schema, values=np.column_stack([codes, np.full(n, 3.0), nothing, nothing, days]))
+    model = make(name).fit(table, rng=rng())
+    sampled = model.sample(50, rng=rng(1))
+    assert_in_domain(sampled, table)
+    if model.privacy is None:  # the private ones may not know which labels of the domain occur
+        assert set(sampled.column("code")) <= set(codes)
+
+
+@pytest.mark.parametrize("name", sorted(GENERATORS))
+def test_a_single_row(name, patients):
+    alone = patients.take(np.array([0]))
+    try:
+        model = make(name).fit(alone, rng=rng())
+    except TabveilError as error:
+        assert "row" in str(error)  # noqa: PT017 - either answer is right, but only with a reason
+        return
+    assert_in_domain(model.sample(5, rng=rng(1)), alone)
