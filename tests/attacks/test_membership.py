@@ -8,7 +8,7 @@ from tabveil.attacks.membership import PROPORTIONS, THRESHOLDS, MembershipDistan
 from tabveil.attacks.roc import Ranked, judge, levels
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.rng import stream
-from tabveil.table import Numeric, Schema
+from tabveil.table import Numeric, Schema, Split, Table
 
 LINE = Schema((Numeric(name="x", low=0, high=100, decimals=0),))
 
@@ -227,3 +227,48 @@ def test_the_simulation_by_hand():
 )
 def test_grades(precision, accuracy, word):
     assert grade(precision, accuracy) == word
+
+
+def outlying(n, rng):
+    """Nine people in ten are alike, one in ten lies far out."""
+    values = rng.normal(size=(n, 3)) * np.where(rng.random(n) < 0.1, 20.0, 1.0)[:, None]
+    return np.clip(values, -80, 80)
+
+
+def of_numbers(train, control, synthetic):
+    schema = Schema(tuple(Numeric(name=name, low=-80, high=80) for name in "abc"))
+    return Split(
+        **{
+            role: Table(schema=schema, values=values)
+            for role, values in {"train": train, "control": control, "synthetic": synthetic}.items()
+        }
+    )
+
+
+def test_outlying_people_are_attacked_by_themselves():
+    rng = np.random.default_rng(5)
+    train, control, fresh = (outlying(1000, rng) for _ in range(3))
+    far = np.argsort(-np.abs(train).max(axis=1))[:50]
+    leaky = np.concatenate([train[far], fresh[50:]])
+    result = MembershipDistance()(of_numbers(train, control, leaky), rng=np.random.default_rng(0))
+    outliers = result.details["outliers"]
+    assert outliers["share"] == 0.1
+    assert 80 <= outliers["n_control"] <= 120
+    assert outliers["risk"].low > 0.2  # half of the outliers leaked
+    assert result.risk.value < 0.1  # one person in twenty did
+
+
+def test_outlying_people_raise_no_more_alarms_than_others():
+    alarms = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        tables = (outlying(400, rng) for _ in range(3))
+        found = MembershipDistance()(of_numbers(*tables), rng=rng).details["outliers"]
+        alarms += found["risk"].low > 0
+    assert alarms <= 4
+
+
+def test_too_few_outlying_people_are_not_attacked():
+    rng = np.random.default_rng(1)
+    tables = (outlying(100, rng) for _ in range(3))
+    assert MembershipDistance()(of_numbers(*tables), rng=rng).details["outliers"] is None

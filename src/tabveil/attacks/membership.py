@@ -18,6 +18,8 @@ THRESHOLDS = (0.01, 0.05, 0.1, 0.25)  # of the simulation: quantiles of the dist
 PROPORTIONS = tuple(tenth / 10 for tenth in range(1, 10))  # of members among the rows under attack
 GRADES = ((0.6, "Very Good"), (0.7, "Good"), (0.8, "Moderate"))
 EXCELLENT_BELOW, POOR_FROM = 0.5, 0.8
+OUTLYING = 0.1  # the share of people that counts as outlying
+FEWEST_OUTLIERS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +48,8 @@ class MembershipDistance(Attack):
     rightly named.
 
     ``risk`` is the stronger reading, corrected for the choice: 0 where members cannot be told from others, 1
-    where all of them can. ``details`` has the ROC curve, its area, the TPR at FPR 0.1 %, 1 % and 10 %, and a
+    where all of them can. ``details`` has the ROC curve, its area, the TPR at FPR 0.1 %, 1 % and 10 %; the
+    same attack on outlying people alone, the tenth that lies farthest from other real people; and a
     simulation of the usual attack with a fixed threshold: precision and accuracy over thresholds and
     proportions of members, and the grade these are given in the literature. The headline is the configuration
     with the largest lower bound, among intervals that hold for all of them together (Šidák); each is in
@@ -81,20 +84,44 @@ class MembershipDistance(Attack):
         space = Space.gower(split.schema)
         release = Neighbors(space, split.synthetic)
         train, control = (release.nearest(drawn.table).distance[:, 0] for drawn in attacked)
-        rare = None
-        if ties_matter(-control, levels(len(control))):
-            sides = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
-            rare = rarity(space, sides, rng=rng)
-        ranked = Ranked.of(-train, -control, rare)
+        sides = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
+        rare = rarity(space, sides, rng=rng)
+        break_ties = ties_matter(-control, levels(len(control)))
+        ranked = Ranked.of(-train, -control, rare if break_ties else None)
         choice = judge("distance", ranked, confidence=self.confidence)
         return choice.answer(
             self,
             details={
-                "ties_broken_by_rarity": rare is not None,
+                "ties_broken_by_rarity": break_ties,
+                "outliers": attack_outliers((train, control), rare, confidence=self.confidence),
                 "simulation": simulate(train, control),
             },
             scores=scores(attacked, (-train, -control)),
         )
+
+
+def attack_outliers(
+    distances: tuple[Floats, Floats], rare: tuple[Floats, Floats], *, confidence: float
+) -> dict[str, Any] | None:
+    """Attack outlying people by themselves: those farthest from real rows held back for the comparison.
+
+    One rule finds them in both tables: as far away as the farthest tenth of control rows. None where too few
+    control rows are that far, or too few train rows.
+    """
+    bar = np.quantile(rare[1], 1 - OUTLYING, method="inverted_cdf")
+    train, control = (side[far >= bar] for side, far in zip(distances, rare, strict=True))
+    if min(len(train), len(control)) < FEWEST_OUTLIERS:
+        return None
+    found = judge("distance", Ranked.of(-train, -control), confidence=confidence)
+    return {
+        "share": OUTLYING,
+        "n_train": len(train),
+        "n_control": len(control),
+        "configuration": found.configuration,
+        "risk": found.risk,
+        "attack": found.attack,
+        "control": found.control,
+    }
 
 
 def simulate(train: Floats, control: Floats) -> dict[str, Any]:

@@ -51,6 +51,7 @@ def page(report: Report, *, title: str = TITLE, made: dt.date | None = None) -> 
             threats=threats(report),
             untested=untested(report),
             never_tested=NEVER_TESTED,
+            outliers=reading.outliers(report),
             outliers_attacked=outliers_attacked(report),
             curves=reading.curves(report),
             rates=reading.rates(report),

@@ -26,6 +26,17 @@ class Rates:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Outliers:
+    """What one attack on membership finds out about outlying people alone."""
+
+    title: str
+    share: float
+    n_train: int
+    n_control: int
+    risk: Estimate | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Secrets:
     """The risk of every column, worst first, as far as the page shows them."""
 
@@ -72,6 +83,21 @@ def rates(report: Report) -> list[Rates]:
             area = estimate_of(result.details.get("auc"))
             found.append(Rates(title=title(result.metric), area=area, found=pairs))
     return found
+
+
+def outliers(report: Report) -> list[Outliers]:
+    """Return the attacks that were repeated on outlying people alone."""
+    return [
+        Outliers(
+            title=title(result.metric),
+            share=float(found["share"]),
+            n_train=int(found["n_train"]),
+            n_control=int(found["n_control"]),
+            risk=estimate_of(found["risk"]),
+        )
+        for result in report.results
+        if isinstance(found := result.details.get("outliers"), Mapping)
+    ]
 
 
 def secrets(report: Report) -> list[Secrets]:
