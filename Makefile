@@ -7,7 +7,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 SOURCES := src tests benchmarks examples docs_build
 
-.PHONY: demo test docs bench bench-peers bench-million power check-coverage lint format clean
+.PHONY: demo test docs bench bench-peers bench-generators bench-million power check-coverage lint format clean
 .DELETE_ON_ERROR:
 
 demo: .venv/core.stamp
@@ -35,6 +35,9 @@ bench: .venv/all.stamp
 # The peers live in environments of their own: what they depend on does not go with what tabveil depends on.
 bench-peers: .venv/all.stamp .bench/anonymeter.stamp
 	@$(BIN)/python benchmarks/beside_peers.py
+
+bench-generators: .venv/all.stamp
+	@$(BIN)/python benchmarks/generators.py
 
 bench-million: .venv/all.stamp
 	@$(BIN)/python benchmarks/attacks.py page

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
@@ -142,33 +141,6 @@ def percentile_interval(value: float, resampled: Floats, n: int, confidence: flo
     """
     low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Estimate(value=float(value), low=min(float(low), value), high=max(float(high), value), n=n)
-
-
-def resample_means(
-    values: Floats, weights: Floats | None = None, *, rng: Generator, n_resamples: int = N_RESAMPLES
-) -> Floats:
-    """Bootstrap the (weighted) mean: resample records, recompute nothing but the mean.
-
-    Records are sorted first, so the answer does not depend on their order, and equal records are drawn
-    together: a resample of n records of u kinds is one draw of a multinomial, u numbers instead of n.
-    Weights must be positive. Returns (n_resamples,) means.
-    """
-    weights = np.ones(len(values)) if weights is None else weights
-    check.at_least("resample_means", "records", len(values), 1)
-    order = np.lexsort((weights, values))
-    values, weights = values[order], weights[order]
-    new = np.append(True, (np.diff(values) != 0) | (np.diff(weights) != 0))
-    counts = np.diff(np.append(np.flatnonzero(new), len(values)))
-    if len(counts) * 4 < len(values):
-        drawn = rng.multinomial(len(values), counts / len(values), size=n_resamples)  # (b, u)
-        return np.asarray((drawn @ (values * weights)[new]) / (drawn @ weights[new]))
-    means = np.empty(n_resamples)
-    at_once = max(1, 4_000_000 // len(values))
-    for start in range(0, n_resamples, at_once):
-        size = (min(at_once, n_resamples - start), len(values))
-        picks = rng.integers(0, len(values), size=size, dtype=np.int32)  # (b, n)
-        means[start : start + size[0]] = (values * weights)[picks].sum(axis=1) / weights[picks].sum(axis=1)
-    return means
 
 
 def grouped_error(influence: Floats, *groupings: Indices) -> float:

@@ -13,4 +13,8 @@ class Attack:
     confidence: float = CONFIDENCE
 
     def __post_init__(self) -> None:
-        check.between(type(self).__name__, "confidence", self.confidence, 0.5, 1)
+        owner = type(self).__name__
+        check.between(owner, "confidence", self.confidence, 0.5, 1)
+        n_attacks = getattr(self, "n_attacks", None)  # None attacks all rows
+        if n_attacks is not None:
+            check.at_least(owner, "n_attacks", n_attacks, 1)

@@ -95,8 +95,6 @@ class Attribution(Attack):
             check.at_least("Attribution", "radius", radius, 0)
             check.between("Attribution", "radius", radius, -1, 1)
         check.one_of("Attribution", "weighting", self.weighting, ("hard", "soft"))
-        if self.n_attacks is not None:
-            check.at_least("Attribution", "n_attacks", self.n_attacks, 1)
         if self.secrets is not None:
             check.at_least("Attribution", "the number of targets", len(self.secrets), 1)
 

@@ -115,8 +115,6 @@ class DomiasKde(Attack):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.n_attacks is not None:
-            check.at_least("DomiasKde", "n_attacks", self.n_attacks, 1)
         check.between("DomiasKde", "copy_noise", self.copy_noise, 0, 0.5)
         check.one_of("DomiasKde", "bandwidth", self.bandwidth, ("scott", "silverman"))
         check.one_of("DomiasKde", "tested", self.tested, ("random", "outliers", "outlying_members"))

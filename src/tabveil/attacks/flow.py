@@ -98,7 +98,7 @@ class DomiasFlow(Attack):
     def __post_init__(self) -> None:
         super().__post_init__()
         counts = ("n_axes", "n_flows", "n_layers", "hidden", "batch_size", "max_epochs", "patience")
-        for name in (*counts, "n_attacks", "max_rows"):
+        for name in (*counts, "max_rows"):
             value = getattr(self, name)
             if value is not None:
                 check.at_least("DomiasFlow", name, value, 2 if name == "max_rows" else 1)

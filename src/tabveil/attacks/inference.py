@@ -80,8 +80,6 @@ class Inference(Attack):
         super().__post_init__()
         check.at_least("Inference", "tolerance", self.tolerance, 0)
         check.at_least("Inference", "zero_tolerance", self.zero_tolerance, 0)
-        if self.n_attacks is not None:
-            check.at_least("Inference", "n_attacks", self.n_attacks, 1)
         for name in ("secrets", "known"):
             columns = getattr(self, name)
             if columns is not None and not 0 < len(columns) == len(set(columns)):

@@ -78,9 +78,8 @@ class Linkability(Attack):
         super().__post_init__()
         check.at_least("Linkability", "the number of n_neighbors", len(self.n_neighbors), 1)
         check.at_least("Linkability", "n_neighbors", min(self.n_neighbors), 1)
-        for name in ("n_splits", "n_attacks"):
-            if getattr(self, name) is not None:
-                check.at_least("Linkability", name, getattr(self, name), 1)
+        if self.n_splits is not None:
+            check.at_least("Linkability", "n_splits", self.n_splits, 1)
         if self.auxiliary is not None:
             check.at_least("Linkability", "the number of auxiliary pairs", len(self.auxiliary), 1)
             _check_disjoint(self.auxiliary)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil import check
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.guessing import draw_attacked, rarity, scores, ties_matter
 from tabveil.attacks.roc import Ranked, judge, levels
@@ -71,11 +70,6 @@ class MembershipDistance(Attack):
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.n_attacks is not None:
-            check.at_least("MembershipDistance", "n_attacks", self.n_attacks, 1)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack, and compare members with others."""

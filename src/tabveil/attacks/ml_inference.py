@@ -84,8 +84,6 @@ class MLInference(Attack):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.at_least("MLInference", "n_secrets", self.n_secrets, 1)
-        if self.n_attacks is not None:
-            check.at_least("MLInference", "n_attacks", self.n_attacks, 1)
         if self.secrets is not None:
             check.at_least("MLInference", "the number of secrets", len(self.secrets), 1)
 

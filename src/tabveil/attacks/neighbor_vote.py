@@ -95,9 +95,8 @@ class NeighborVote(Attack):
         check.at_least("NeighborVote", "zero_tolerance", self.zero_tolerance, 0)
         if self.known is not None:
             check.at_least("NeighborVote", "the number of known columns", len(self.known), 1)
-        for name in ("n_known", "n_attacks"):
-            if getattr(self, name) is not None:
-                check.at_least("NeighborVote", name, getattr(self, name), 1)
+        if self.n_known is not None:
+            check.at_least("NeighborVote", "n_known", self.n_known, 1)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Look up train and control rows alike."""

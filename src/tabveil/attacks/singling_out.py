@@ -92,7 +92,6 @@ class SinglingOut(Attack):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.at_least("SinglingOut", "n_attacks", self.n_attacks, 1)
         check.at_least("SinglingOut", "n_windows", self.n_windows, 1)
         for n_columns in (*self.n_columns, *self.window_columns):
             check.at_least("SinglingOut", "number of columns", n_columns, 1)
