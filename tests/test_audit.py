@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 import tabveil
-from tabveil.auditing import DEFAULT, METRICS, NO_CONTROL, SLOW
+from tabveil.auditing import DEFAULT, METRICS, SLOW
+from tabveil.auditing.planning import NO_CONTROL
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate
 from tabveil.render.text import comparison, number, report_page

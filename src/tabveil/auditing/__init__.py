@@ -6,34 +6,21 @@ The package is not called ``audit`` because ``tabveil.audit`` is the function us
 import operator
 import time
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from tabveil import check, verdict
 from tabveil.attackers import read as read_attackers
-from tabveil.auditing.choosing import DEFAULT, METRICS, SLOW, Knowledge, by_attackers, choose
-from tabveil.auditing.exposing import exposed
-from tabveil.auditing.extras import Asked, extras
-from tabveil.auditing.running import Step, answer, run
+from tabveil.auditing.choosing import DEFAULT, METRICS, SLOW, Knowledge, choose
+from tabveil.auditing.extras import Asked
+from tabveil.auditing.planning import Plan
+from tabveil.auditing.running import run
 from tabveil.errors import ParameterError
 from tabveil.frame import load_split
-from tabveil.portrait import Portrait
-from tabveil.power import Power
 from tabveil.protocols import Metric
 from tabveil.report import Report
-from tabveil.result import Result, Skipped
-from tabveil.utility import Utility
-from tabveil.version import __version__
 from tabveil.workers import Listener, working
 
 __all__ = ["DEFAULT", "METRICS", "SLOW", "audit"]
-
-NO_CONTROL = (
-    "No control table: without real rows the generator never saw there is nothing to compare with, and "
-    "little can be concluded. Run 'tabveil split' before training the next generator."
-)
-
-Found = TypeVar("Found")
 
 
 def audit(
@@ -119,66 +106,44 @@ def audit(
     agreed = verdict.read(policy)
     check.known_names("policy", "required metric", agreed.required, METRICS)
     knowledge = Knowledge.of(secrets, known, auxiliary, confidence=agreed.confidence)
-    profiles = read_attackers(attackers)
     chosen = [(metric.name, metric) for metric in choose(metrics, knowledge, quick=quick)]
-    tried = [*chosen, *by_attackers(profiles, [name for name, _ in chosen], confidence=agreed.confidence)]
-    seed = _whole(seed)
     targets = () if target is None else (target,) if isinstance(target, str) else tuple(target)
     missing = tuple(missing)
-    asked = Asked(
-        utility=utility or bool(targets), targets=targets, power=power, portrait=portrait, rare=show_values
+    plan = Plan(
+        policy=agreed,
+        knowledge=knowledge,
+        attackers=read_attackers(attackers),
+        metrics=chosen,
+        asked=Asked(
+            utility=utility or bool(targets),
+            targets=targets,
+            power=power,
+            portrait=portrait,
+            rare=show_values,
+        ),
+        seed=_whole(seed),
+        settings={
+            "metrics": None if metrics is None else [name for name, _ in chosen],
+            "quick": quick,
+            "secrets": knowledge.secrets,
+            "known": knowledge.known,
+            "auxiliary": knowledge.auxiliary,
+            "schema": None if schema is None else "given",
+            "missing": missing,
+            "drop_identifiers": drop_identifiers,
+            "target": targets or None,
+            "show_values": show_values,
+        },
     )
-    settings = {
-        "metrics": None if metrics is None else [name for name, _ in chosen],
-        "quick": quick,
-        "secrets": knowledge.secrets,
-        "known": knowledge.known,
-        "auxiliary": knowledge.auxiliary,
-        "schema": None if schema is None else "given",
-        "missing": missing,
-        "drop_identifiers": drop_identifiers,
-        "target": targets or None,
-        "show_values": show_values,
-    }
     with working(threads=threads):
         if progress:
             progress("reading the tables", 0.0)
         loaded = load_split(
             train, synthetic, control, schema=schema, missing=missing, drop_identifiers=drop_identifiers
         )
-        split = loaded.split
-        named = [
-            *knowledge.columns(),
-            *(name for profile in profiles for name in profile.columns()),
-            *targets,
-        ]
-        check.known_names("audit", "column", named, split.schema.names)
-        steps = [
-            Step(title=title, work=partial(answer, title, metric, split, seed)) for title, metric in tried
-        ]
-        steps += extras(loaded, chosen, asked, confidence=agreed.confidence, seed=seed)
-        found = run(steps, progress)
-    results = tuple(item for item in found if isinstance(item, Result))
-    return Report(
-        version=__version__,
-        seed=seed,
-        inputs=loaded.inputs,
-        results=results,
-        skipped=tuple(item for item in found if isinstance(item, Skipped)),
-        notes=(*(() if len(split.control) else (NO_CONTROL,)), *loaded.notes),
-        settings=settings,
-        attackers=profiles,
-        policy=agreed,
-        utility=_first(found, Utility),
-        power=_first(found, Power),
-        portrait=_first(found, Portrait),
-        exposed=exposed(results, loaded) if show_values else None,
-        seconds=time.perf_counter() - start,
-    )
-
-
-def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:
-    return next((item for item in found if isinstance(item, kind)), None)
+        check.known_names("audit", "column", plan.columns(), loaded.split.schema.names)
+        found = run(plan.steps(loaded), progress)
+    return plan.report(loaded, found, time.perf_counter() - start)
 
 
 def _whole(seed: int) -> int:
