@@ -121,6 +121,14 @@ def test_storing_changes_nothing(fitted, tmp_path):
     assert {path.name for path in (tmp_path / "model").iterdir()} == {"model.json", "arrays.npz"}
 
 
+def test_loading_leaves_the_random_numbers_of_torch_alone(fitted, tmp_path):
+    torch = pytest.importorskip("torch")
+    fitted.save(tmp_path / "model")
+    before = torch.random.get_rng_state()
+    load_model(tmp_path / "model").sample(5, rng=rng())
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
 def test_a_folder_that_is_there_is_not_replaced(fitted, tmp_path):
     with pytest.raises(ParameterError, match="already there"):
         fitted.save(tmp_path)

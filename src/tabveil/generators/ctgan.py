@@ -12,7 +12,7 @@ from tabveil.errors import ParameterError
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, Fitted
 from tabveil.generators.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
-from tabveil.generators.training import Trained, seeded, set_weights, train, weights_of
+from tabveil.generators.training import Trained, rebuilt, require_device, seeded, train, weights_of
 from tabveil.table import Categorical, Floats, Indices, Numeric, Table
 from tabveil.workers import Listener
 
@@ -79,13 +79,9 @@ class GanModel(Fitted):
         weights = {name[8:]: item for name, item in arrays.items() if name.startswith("weights.")}
         generator = None
         if weights:
-            import torch  # noqa: PLC0415 - an extra, and slow to load
-
             made_by = shared["made_by"]
-            generator = build(slots, conditional, embedding=made_by.embedding, layers=made_by.layers)
-            assert generator is not None, "there are weights"
-            set_weights(generator, weights)
-            generator.eval().to(made_by.device if torch.cuda.is_available() else "cpu")
+            sizes = {"embedding": made_by.embedding, "layers": made_by.layers}
+            generator = rebuilt(lambda: build(slots, conditional, **sizes), weights, made_by.device)
         frequencies = tuple(arrays[f"frequencies{i}"] for i in range(len(slots)))
         return cls(
             slots=slots, frequencies=frequencies, conditional=conditional, generator=generator, **shared
@@ -114,14 +110,6 @@ def encode(table: Table, slots: tuple[Slots, ...], *, rng: Generator) -> tuple[I
     """Return the slot of each cell and its place within, (n, columns) each."""
     pairs = [item.encode(table.column(item.column.name), rng=rng) for item in slots]
     return np.column_stack([chosen for chosen, _ in pairs]), np.column_stack([place for _, place in pairs])
-
-
-def require_device(generator: str, device: str) -> None:
-    """Refuse a GPU where there is none."""
-    import torch  # noqa: PLC0415 - an extra, and slow to load
-
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ParameterError(f"{generator}: there is no GPU here; set device=cpu.")
 
 
 @dataclass(frozen=True, kw_only=True)

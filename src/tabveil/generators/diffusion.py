@@ -8,11 +8,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.errors import ParameterError
 from tabveil.generators.diffusion_encoding import Encoding
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, Fitted
-from tabveil.generators.training import seeded, set_weights, train, weights_of
+from tabveil.generators.training import rebuilt, require_device, seeded, train, weights_of
 from tabveil.table import Table
 from tabveil.workers import Listener
 
@@ -64,13 +63,10 @@ class DiffusionModel(Fitted):
         network = None
         if encoding.sizes or encoding.n_numbers:
             made_by: Diffusion = shared["made_by"]
-            with seeded(np.random.default_rng(0)) as torch:  # weights start at random, even to be replaced
-                network = made_by.build(encoding)
             weights = {
                 name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)
             }
-            set_weights(network, weights)
-            network.eval().to(made_by.device if torch.cuda.is_available() else "cpu")
+            network = rebuilt(lambda: made_by.build(encoding), weights, made_by.device)
         return cls(encoding=encoding, network=network, **shared)
 
 
@@ -163,9 +159,8 @@ class Diffusion:
             return DiffusionModel(made_by=self, schema=table.schema, encoding=encoding, network=None)
         rounds = min(ROUNDS, self.steps)
         n_held_out = min(len(table) // HELD_OUT, MOST_HELD_OUT)
-        with seeded(rng, width=self.width) as torch:
-            if self.device == "cuda" and not torch.cuda.is_available():
-                raise ParameterError(f"{self.name}: there is no GPU here; set device=cpu.")
+        with seeded(rng, width=self.width):
+            require_device(self.name, self.device)
             from tabveil.generators.diffusion_network import Learner  # noqa: PLC0415 - needs torch
 
             rows = encoding.encode(table.take(rng.permutation(len(table))))

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.generators.ctgan import GanModel, build, encode, require_device
+from tabveil.generators.ctgan import GanModel, build, encode
 from tabveil.generators.domains import require_rows
 from tabveil.generators.dpctgan_budget import Budget
 from tabveil.generators.fitted import Fitted
 from tabveil.generators.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
 from tabveil.generators.promises import by_declaration, conditions
 from tabveil.generators.records import Privacy
-from tabveil.generators.training import Trained, seeded, train
+from tabveil.generators.training import Trained, require_device, seeded, train
 from tabveil.table import Categorical, Floats, Indices, Numeric, Table
 from tabveil.workers import Listener
 

@@ -16,7 +16,7 @@ from tabveil.generators.fitted import Arrays, Fitted
 from tabveil.generators.pate_votes import Plan, Teachers, epsilon_of
 from tabveil.generators.promises import by_declaration, conditions
 from tabveil.generators.records import Privacy
-from tabveil.generators.training import seeded, set_weights, train, weights_of
+from tabveil.generators.training import rebuilt, require_device, seeded, train, weights_of
 from tabveil.table import Table
 from tabveil.workers import Listener
 
@@ -59,17 +59,13 @@ class PateGanModel(Fitted):
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model, on the CPU if there is no GPU here."""
-        import torch  # noqa: PLC0415 - an extra, and slow to load
-
         made_by: PateGan = shared["made_by"]
         columns = zip(shared["schema"].columns, state["levels"], strict=True)
         levels = tuple(
             Levels.of(column, made_by.n_bins, has_values=has_values, has_missing=has_missing)
             for column, (has_values, has_missing) in columns
         )
-        network = made_by.build(levels)
-        set_weights(network, arrays)
-        network.to(made_by.device if torch.cuda.is_available() else "cpu")
+        network = rebuilt(lambda: made_by.build(levels), arrays, made_by.device)
         return cls(levels=levels, network=network, **shared)
 
 
@@ -202,9 +198,8 @@ class PateGan:
         cells = zip(levels, table.values.T, strict=True)
         codes = np.column_stack([item.encode(column) for item, column in cells]) + starts[:-1]
         teachers = Teachers.of(codes, int(starts[-1]), self.teachers, noise=plan.noise, rng=rng)
-        with seeded(rng) as torch:
-            if self.device == "cuda" and not torch.cuda.is_available():
-                raise ParameterError(f"{self.name}: there is no GPU here; set device=cpu.")
+        with seeded(rng):
+            require_device(self.name, self.device)
             from tabveil.generators.pate_network import Game  # noqa: PLC0415 - needs torch
 
             game = Game(self.build(levels).to(self.device), teachers, self, plan.iterations)

@@ -2,10 +2,10 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -14,6 +14,8 @@ from tabveil.errors import ParameterError
 from tabveil.generators.fitted import Arrays
 from tabveil.generators.records import Epoch
 from tabveil.workers import Listener, current
+
+Network = TypeVar("Network", bound=Any)
 
 NARROW = 512
 INTERRUPTED = "Training was interrupted; this is the best model up to then."
@@ -110,8 +112,18 @@ def weights_of(network: Any) -> dict[str, np.ndarray[Any, Any]]:  # noqa: ANN401
     return {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
 
 
-def set_weights(network: Any, arrays: Arrays | Mapping[str, Any]) -> None:  # noqa: ANN401 - a torch module
-    """Give a network weights that :func:`weights_of` returned."""
+def require_device(generator: str, device: str) -> None:
+    """Refuse a GPU where there is none."""
     import torch  # noqa: PLC0415 - see above
 
-    network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ParameterError(f"{generator}: there is no GPU here; set device=cpu.")
+
+
+def rebuilt(build: Callable[[], Network], arrays: Arrays, device: str) -> Network:
+    """Return a stored network with its weights, on the CPU if there is no GPU here."""
+    with seeded(np.random.default_rng(0)) as torch:  # a new network draws weights, soon replaced
+        network = build()
+        network.load_state_dict({name: torch.from_numpy(np.array(item)) for name, item in arrays.items()})
+        network.eval().to(device if torch.cuda.is_available() else "cpu")
+    return network

@@ -12,7 +12,7 @@ from tabveil.errors import ParameterError
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, Fitted
 from tabveil.generators.tokens import Drawing, TokenScheme, draw_tokens
-from tabveil.generators.training import Trained, seeded, set_weights, train, weights_of
+from tabveil.generators.training import Trained, rebuilt, require_device, seeded, train, weights_of
 from tabveil.table import Table
 from tabveil.workers import Listener
 
@@ -69,10 +69,7 @@ class TransformerModel(Fitted):
         network = None
         if scheme.places:
             made_by: Transformer = shared["made_by"]
-            with seeded(np.random.default_rng(0)) as torch:  # a new network draws weights, soon replaced
-                network = made_by.build(scheme)
-                set_weights(network, arrays)
-                network.eval().to(made_by.device if torch.cuda.is_available() else "cpu")
+            network = rebuilt(lambda: made_by.build(scheme), arrays, made_by.device)
         return cls(scheme=scheme, network=network, **shared)
 
 
@@ -171,8 +168,7 @@ class Transformer:
         if not scheme.places:
             return TransformerModel(made_by=self, schema=table.schema, scheme=scheme, network=None)
         with seeded(rng, width=self.width) as torch:
-            if self.device == "cuda" and not torch.cuda.is_available():
-                raise ParameterError(f"{self.name}: there is no GPU here; set device=cpu.")
+            require_device(self.name, self.device)
             from tabveil.generators.transformer_network import Learner  # noqa: PLC0415 - needs torch
 
             rows = torch.from_numpy(rng.permutation(scheme.encode(table))).to(self.device)
