@@ -28,7 +28,7 @@ def split(*, data: Path, out: Path, control: float, by: str | None, seed: int, f
     targets = {folder / f"train{ending}": train_rows, folder / f"control{ending}": control_rows}
     for target in targets:
         files.writable("--out", target, not_over=[data])
-        _refuse_to_replace(target, force=force)
+        files.refuse_to_replace(target, force=force)
     for target, rows in targets.items():
         frame.write_raw(table.take(rows), target, like=data)
         Console().print(Text(f"{target}: {len(rows):,} rows"))
@@ -39,7 +39,7 @@ def schema(*, file: Path, missing: Sequence[str], out: Path | None, force: bool)
     """Write or show the column types of a table."""
     if out is not None:
         out = files.writable("--out", out, not_over=[file])
-        _refuse_to_replace(out, force=force)
+        files.refuse_to_replace(out, force=force)
     text = frame.describe(file, missing=tuple(missing))
     if out is None:
         sys.stdout.write(text)
@@ -53,7 +53,7 @@ def policy(*, out: Path | None, force: bool) -> None:
         sys.stdout.write(template())
         return
     target = files.writable("--out", out)
-    _refuse_to_replace(target, force=force)
+    files.refuse_to_replace(target, force=force)
     write_text(target, template())
 
 
@@ -77,11 +77,6 @@ def _distinct_names(paths: Sequence[Path]) -> list[str]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ParameterError(f"compare: {twice} is named twice.")
     return names
-
-
-def _refuse_to_replace(path: Path, *, force: bool) -> None:
-    if path.exists() and not force:
-        raise ParameterError(f"{path} is already there; add --force to replace it.")
 
 
 def metrics() -> None:

@@ -20,6 +20,12 @@ def writable(option: str, path: Path, *, not_over: Iterable[Path | None] = ()) -
     return target
 
 
+def refuse_to_replace(path: Path, *, force: bool) -> None:
+    """Refuse a file that is there already, unless it may be replaced."""
+    if path.exists() and not force:
+        raise ParameterError(f"{path} is already there; add --force to replace it.")
+
+
 def folder(option: str, path: Path) -> Path:
     """Make the folder if need be and make sure that files can be written into it."""
     try:

@@ -121,8 +121,7 @@ def _target(out: Path, *, not_over: Sequence[Path | None], force: bool) -> Path:
     """Refuse an output that cannot be written, or that is there already."""
     is_text_file(out)  # refuses unknown suffixes
     target = files.writable("--out", out, not_over=not_over)
-    if target.exists() and not force:
-        raise ParameterError(f"{out} is already there; add --force to replace it.")
+    files.refuse_to_replace(out, force=force)
     return target
 
 
