@@ -15,10 +15,10 @@ from scipy.stats import gaussian_kde
 
 import tabveil
 from tabveil.attacks import ATTACKS, Attribution, MLInference
-from tabveil.attacks.density import gaussian_log_density
+from tabveil.attacks.domias.kde import gaussian_log_density
+from tabveil.boosting import train as grow
 from tabveil.rng import stream
 from tabveil.table import Categorical
-from tabveil.trees import train as grow
 
 LIMITS = {"membership_distance": 0.5}
 MILLION = """# A million rows

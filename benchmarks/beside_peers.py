@@ -20,7 +20,7 @@ from measure import machine, markdown, warm
 from tabveil import frame
 from tabveil.attacks.inference import Inference
 from tabveil.attacks.linkability import Linkability
-from tabveil.attacks.singling_out import SinglingOut
+from tabveil.attacks.singling_out.attack import SinglingOut
 from tabveil.neighbors import Neighbors, Space
 from tabveil.rng import stream
 

@@ -78,7 +78,7 @@ TITLES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class NearestRows:
     """The risks of all trials, by metric and setting."""
 
     risks: object
@@ -197,7 +197,7 @@ def main(argv=None):
     metrics, leaks = trials.chosen(options.metric), tuple(dict.fromkeys(options.leaks))
     people = samples.TABLES[options.table]()
     trial = Trial(table=people, n_rows=options.rows, settings=settings(leaks), metrics=metrics)
-    found = Found(risks=trials.run(trial, options.seeds, processes=options.processes))
+    found = NearestRows(risks=trials.run(trial, options.seeds, processes=options.processes))
     text = page(
         found,
         table=options.table,

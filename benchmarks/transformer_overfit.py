@@ -13,7 +13,7 @@ import numpy as np
 
 from tabveil import workers
 from tabveil.frame import load_table
-from tabveil.generators.transformer import Transformer
+from tabveil.generators.transformer.synthesizer import Transformer
 from tabveil.indicators.closest import DistanceToClosest
 from tabveil.indicators.identical import IdenticalMatchShare
 from tabveil.table import Split

@@ -6,16 +6,16 @@ from measure import Row, warm
 
 from tabveil.rng import stream
 from tabveil.utility import measure
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.correlation import relate
 from tabveil.utility.discrepancy import discrepancy
 from tabveil.utility.discriminator import discriminate
 from tabveil.utility.marginals import measure_columns
-from tabveil.utility.sides import Sides
 
 
 def rows():
     split = data.thirds()
-    sides = Sides.of(split, rng=np.random.default_rng(0))
+    sides = ComparedTables.of(split, rng=np.random.default_rng(0))
     parts = {
         "all columns": lambda: measure_columns(split, sides),
         "correlations": lambda: relate(sides, rng=np.random.default_rng(0)),

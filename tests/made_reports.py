@@ -4,7 +4,7 @@ from tabveil.attackers import Attacker
 from tabveil.estimate import Estimate
 from tabveil.portrait import Cell, Distances, Map, Portrait
 from tabveil.power import Detection, Power, Trial
-from tabveil.report import Exposed, Report
+from tabveil.report import ExposedRows, Report
 from tabveil.result import Input, Labels, Result, Skipped
 from tabveil.utility import (
     Associations,
@@ -206,7 +206,7 @@ def report(risk=CLEAN, *, columns=("age", "income"), full=True, **parts):
 
 
 def exposed(value="Ann"):
-    return Exposed(metric="inference", columns=("row", "name"), rows=(("3", value), ("8", "nan")))
+    return ExposedRows(metric="inference", columns=("row", "name"), rows=(("3", value), ("8", "nan")))
 
 
 def attacker(name="neighbor"):

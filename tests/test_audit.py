@@ -10,7 +10,7 @@ from rich.console import Console
 
 import tabveil
 from tabveil.auditing import DEFAULT, METRICS, SLOW
-from tabveil.auditing.planning import NO_CONTROL
+from tabveil.auditing.plan import NO_CONTROL
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate
 from tabveil.render.text import comparison, number, report_page

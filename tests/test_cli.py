@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from tabveil import auditing, datasets
 from tabveil.cli import app, demo, files
-from tabveil.cli.ending import exit_code
+from tabveil.cli.exit_codes import exit_code
 from tabveil.errors import ParameterError
 from tabveil.report import Report
 from tabveil.rng import stream

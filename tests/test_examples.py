@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tabveil
-from tabveil.cli import ending
+from tabveil.cli import exit_codes as ending
 from tabveil.verdict import RISKS
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from tabveil import datasets, generators, synthesizing
 from tabveil.cli import synthesize as commands
-from tabveil.cli.ending import Commands
+from tabveil.cli.exit_codes import Commands
 from tabveil.errors import ParameterError
 from tabveil.generators import Privacy, load_model
 from tabveil.generators.marginals import Marginals

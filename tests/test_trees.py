@@ -3,10 +3,10 @@
 import numpy as np
 
 from tabveil import utility
+from tabveil.boosting import train
 from tabveil.datasets import hospital
 from tabveil.frame import load_split
 from tabveil.table import Categorical, Numeric, Schema, Table
-from tabveil.trees import train
 
 SCHEMA = Schema(
     (Categorical(name="ward", labels=tuple("abcde")), Numeric(name="age", low=0, high=99, decimals=0))

@@ -13,7 +13,7 @@ from tabveil.errors import SchemaError
 from tabveil.estimate import Estimate
 from tabveil.result import Labels, Result, Skipped
 from tabveil.verdict import RISKS, Policy, Verdict, judge
-from tabveil.verdict.judging import NO_CONTROL, NOT_INFORMATIVE, TOO_FEW
+from tabveil.verdict.judgment import NO_CONTROL, NOT_INFORMATIVE, TOO_FEW
 from tabveil.verdict.template import template
 
 WP29 = {

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check, workers
-from tabveil.drawing import in_order
 from tabveil.errors import NotApplicable
 from tabveil.protocols import Metric
 from tabveil.rng import stream
+from tabveil.sampling import in_order
 from tabveil.table import Split, Table
 
 LEAKS = (0.01, 0.02, 0.05, 0.10, 0.20)

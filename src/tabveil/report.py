@@ -19,7 +19,7 @@ from tabveil.verdict import Policy, Verdict, judge
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exposed:
+class ExposedRows:
     """The training rows an attack succeeds on best, with their values. Sensitive: only when asked for."""
 
     metric: str
@@ -53,7 +53,7 @@ class Report:
     utility: Utility | None = None
     power: Power | None = None
     portrait: Portrait | None = None
-    exposed: Exposed | None = None
+    exposed: ExposedRows | None = None
     seconds: float = 0.0
     given_verdict: Verdict | None = None  # the one that was stored, when read from JSON
 
@@ -182,5 +182,5 @@ class Report:
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
-_PARTS: Mapping[str, Any] = {"utility": Utility, "power": Power, "portrait": Portrait, "exposed": Exposed}
+_PARTS: Mapping[str, Any] = {"utility": Utility, "power": Power, "portrait": Portrait, "exposed": ExposedRows}
 """What an audit measures only when asked for; each knows its way to JSON and back."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from populations import adult_thirds, population, risks, split
 
-from tabveil.attacks.attribution import Attribution
-from tabveil.attacks.claims import chance_of_any
+from tabveil.attacks.gtcap.attack import Attribution
+from tabveil.attacks.gtcap.synthetic_claims import chance_of_any
 from tabveil.attacks.guessing import NO_CONTROL
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.rng import stream

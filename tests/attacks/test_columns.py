@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from populations import adult_thirds, population, split
 
-from tabveil.attacks.columns import choose_secrets, given_secrets, known_columns
+from tabveil.attacks.column_choice import choose_secrets, given_secrets, known_columns
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.table import Categorical, Numeric, Schema, Split
 

@@ -7,8 +7,8 @@ from populations import adult_thirds, population, risks, split
 from scipy.special import logsumexp
 from scipy.stats import gaussian_kde
 
-from tabveil.attacks.coordinates import Coordinates, Points, principal_axes, varying
-from tabveil.attacks.density import (
+from tabveil.attacks.domias.coordinates import Coordinates, Points, principal_axes, varying
+from tabveil.attacks.domias.kde import (
     OUTLYING_MEMBERS,
     DomiasKde,
     Kernel,
@@ -16,7 +16,7 @@ from tabveil.attacks.density import (
     log_density,
     set_aside,
 )
-from tabveil.attacks.density_kernels import exponential
+from tabveil.attacks.domias.kernels import exponential
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema, Table

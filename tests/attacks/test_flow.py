@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from populations import population, split
 
-from tabveil.attacks.autoregressive import Architecture, Flow, Training, one_thread
-from tabveil.attacks.flow import DomiasFlow
+from tabveil.attacks.domias.flow import DomiasFlow
+from tabveil.attacks.domias.flow_network import Architecture, Flow, Training, one_thread
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.rng import stream
 

@@ -4,7 +4,7 @@ from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE
 from tabveil.attacks.inference import Inference
-from tabveil.attacks.truth import Truth
+from tabveil.attacks.tolerance import Truth
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import risk_between, wilson
 from tabveil.result import Result

@@ -5,7 +5,7 @@ from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from tabveil.attacks.membership import PROPORTIONS, THRESHOLDS, MembershipDistance, grade, simulate
-from tabveil.attacks.roc import Ranked, judge, levels
+from tabveil.attacks.roc import Ranking, judge, levels
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.rng import stream
 from tabveil.table import Numeric, Schema, Split, Table
@@ -21,7 +21,7 @@ def ask(tables, **settings):
 
 
 def test_an_area_by_hand_with_ties():
-    ranked = Ranked.of(np.array([3.0, 2.0, 2.0, 1.0]), np.array([2.0, 1.0, 1.0, 0.0]))
+    ranked = Ranking.of(np.array([3.0, 2.0, 2.0, 1.0]), np.array([2.0, 1.0, 1.0, 0.0]))
     # 3 beats all four; each 2 ties one and beats three; 1 ties two and beats one.
     assert ranked.area().value == (4 + 3.5 + 3.5 + 2) / 16
     false, true = ranked.curve()
@@ -36,7 +36,7 @@ def test_an_area_by_hand_with_ties():
 def test_area_and_curve_are_those_of_the_textbook(grid):
     rng = np.random.default_rng(grid)
     train, control = rng.integers(0, grid, 300) * 1.1, rng.integers(0, grid, 170) * 1.0
-    ranked, member = Ranked.of(train, control), np.repeat([1, 0], [300, 170])
+    ranked, member = Ranking.of(train, control), np.repeat([1, 0], [300, 170])
     scores = np.concatenate([train, control])
     assert ranked.area().value == pytest.approx(roc_auc_score(member, scores), abs=1e-12)
     assert ranked.area().value == pytest.approx(mannwhitneyu(train, control).statistic / (300 * 170))
@@ -46,12 +46,12 @@ def test_area_and_curve_are_those_of_the_textbook(grid):
 
 def test_ties_are_broken_by_the_second_score():
     train, control = np.array([1.0, 1.0]), np.array([1.0, 1.0])
-    assert Ranked.of(train, control).area().value == 0.5
-    assert Ranked.of(train, control, (np.array([2.0, 1.0]), np.array([0.0, 0.0]))).area().value == 1
+    assert Ranking.of(train, control).area().value == 0.5
+    assert Ranking.of(train, control, (np.array([2.0, 1.0]), np.array([0.0, 0.0]))).area().value == 1
 
 
 def test_what_rounding_separates_is_a_tie():
-    assert Ranked.of(np.array([0.1 + 0.2]), np.array([0.3])).area().value == 0.5
+    assert Ranking.of(np.array([0.1 + 0.2]), np.array([0.3])).area().value == 0.5
 
 
 def normal(rng, n, m):
@@ -81,7 +81,7 @@ def copied(rng, n, m):
 )
 def test_the_interval_of_the_area_covers_the_truth(scores, truth, sizes):
     rng = np.random.default_rng(5)
-    found = [Ranked.of(*scores(rng, *sizes)).area() for _ in range(300)]
+    found = [Ranking.of(*scores(rng, *sizes)).area() for _ in range(300)]
     assert np.mean([area.low <= truth <= area.high for area in found]) >= 0.915  # 2.8 deviations below 95 %
     if sizes == (250, 250):  # and not by being endless
         spread = np.std([area.value for area in found])
@@ -92,18 +92,18 @@ def test_the_interval_of_a_true_positive_rate_covers_the_truth():
     rng = np.random.default_rng(6)
     for rate in (0.01, 0.1):
         truth = 0.2 + 0.8 * rate
-        found = [Ranked.of(*leaked(rng, 400, 400)).true_positives(rate) for _ in range(300)]
+        found = [Ranking.of(*leaked(rng, 400, 400)).true_positives(rate) for _ in range(300)]
         assert np.mean([item.low <= truth <= item.high for item in found]) >= 0.915
 
 
 def test_intervals_stay_sane_at_the_ends():
     for n in (1, 2, 5, 500):
-        perfect = Ranked.of(np.ones(n), np.zeros(n)).area()
+        perfect = Ranking.of(np.ones(n), np.zeros(n)).area()
         assert perfect.value == 1
         assert 1 - 4 / n < perfect.low < 1
-        worst = Ranked.of(np.zeros(n), np.ones(n)).area()
+        worst = Ranking.of(np.zeros(n), np.ones(n)).area()
         assert (worst.value, worst.low) == (0, pytest.approx(0, abs=1e-12))
-        equal = Ranked.of(np.ones(n), np.ones(n)).area()
+        equal = Ranking.of(np.ones(n), np.ones(n)).area()
         assert equal.low < equal.value == 0.5 < equal.high
 
 
@@ -118,7 +118,7 @@ def test_levels_leave_five_control_rows(n_control, expected):
 def test_every_configuration_counts_for_the_correction():
     rng = np.random.default_rng(7)
     choice = judge(
-        "a", Ranked.of(*normal(rng, 4000, 4000)), {"b": Ranked.of(*normal(rng, 400, 400))}, confidence=0.95
+        "a", Ranking.of(*normal(rng, 4000, 4000)), {"b": Ranking.of(*normal(rng, 400, 400))}, confidence=0.95
     )
     assert len(choice.details["configurations"]) == 5
     assert choice.details["confidence_of_each"] == pytest.approx(0.95 ** (1 / 5))
@@ -129,7 +129,7 @@ def test_a_small_leak_moves_the_far_left_of_the_curve():
     rng = np.random.default_rng(8)
     train, control = normal(rng, 4000, 4000)
     train[:40] = 9
-    choice = judge("a", Ranked.of(train, control), confidence=0.95)
+    choice = judge("a", Ranking.of(train, control), confidence=0.95)
     assert choice.configuration == "a, 0.1% most confident"
     assert choice.risk.low > 0
     assert choice.details["configurations"]["a, 2·AUC − 1"]["risk"].low < 0

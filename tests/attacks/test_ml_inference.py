@@ -5,9 +5,9 @@ import pytest
 import xgboost
 from populations import adult_thirds, population, risks, split
 
-from tabveil.attacks.boosting import GENERAL_ROUNDS, LabelModel, NumberModel
 from tabveil.attacks.guessing import NO_CONTROL
-from tabveil.attacks.ml_inference import MLInference, compare_errors
+from tabveil.attacks.ml_inference.attack import MLInference, compare_errors
+from tabveil.attacks.ml_inference.models import GENERAL_ROUNDS, LabelModel, NumberModel
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import risk_between, wilson
 from tabveil.rng import stream

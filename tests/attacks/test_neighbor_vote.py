@@ -6,9 +6,9 @@ from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.guessing import NO_CONTROL
 from tabveil.attacks.inference import Inference
-from tabveil.attacks.neighbor_vote import NeighborVote, _draw_sets
-from tabveil.attacks.truth import Truth
-from tabveil.attacks.votes import entropies, typical, vote
+from tabveil.attacks.neighbor_vote.attack import NeighborVote, _draw_sets
+from tabveil.attacks.neighbor_vote.votes import entropies, typical, vote
+from tabveil.attacks.tolerance import Truth
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema, Split

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from populations import population
 from strategies import splits
 
-from tabveil.attacks.isolation import Isolation, chance_of_one
-from tabveil.attacks.predicates import (
+from tabveil.attacks.singling_out.isolation import Isolation, chance_of_one
+from tabveil.attacks.singling_out.predicates import (
     LISTED,
     Predicates,
     draw_isolating,
@@ -19,7 +19,7 @@ from tabveil.attacks.predicates import (
     univariate,
     windows,
 )
-from tabveil.attacks.ranks import MISSING, Alphabet
+from tabveil.attacks.singling_out.ranks import MISSING, Alphabet
 from tabveil.table import Categorical, Numeric, Schema, Table
 from tabveil.workers import working
 

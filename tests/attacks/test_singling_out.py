@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from populations import adult_thirds, population, risks, split
 
-from tabveil.attacks.singling_out import SinglingOut
+from tabveil.attacks.singling_out.attack import SinglingOut
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import wilson
 from tabveil.rng import stream

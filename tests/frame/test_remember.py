@@ -12,9 +12,9 @@ from test_round_trip import arrow_tables
 
 from tabveil import frame
 from tabveil.errors import ParameterError
-from tabveil.frame import remember
+from tabveil.frame import layout_json as remember
 from tabveil.frame.layout import ColumnLayout, Layout, Library, to_arrow
-from tabveil.frame.pieces import Kind
+from tabveil.frame.raw_column import Kind
 
 ZONES = ["Europe/Berlin", "UTC", "+02:00"]
 TYPES = [

@@ -7,11 +7,11 @@ from scipy.stats import beta
 from tabveil import generators
 from tabveil.errors import ParameterError
 from tabveil.generators import aim_rows, load_model, zcdp
-from tabveil.generators.aim import Aim
-from tabveil.generators.aim_levels import Bins, Levels
-from tabveil.generators.aim_rounds import Budget, candidates_of
-from tabveil.generators.aim_rows import PrivateRows
-from tabveil.generators.graphical import believe
+from tabveil.generators.aim.graphical import believe
+from tabveil.generators.aim.levels import Bins, Levels
+from tabveil.generators.aim.rounds import Budget, candidates_of
+from tabveil.generators.aim.rows import PrivateRows
+from tabveil.generators.aim.synthesizer import Aim
 from tabveil.generators.training import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 

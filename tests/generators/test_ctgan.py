@@ -10,13 +10,13 @@ from strategies import schemas, tables
 
 from tabveil import generators, workers
 from tabveil.errors import ParameterError
-from tabveil.generators.ctgan import Ctgan
+from tabveil.generators.ctgan.synthesizer import Ctgan
 from tabveil.generators.training import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
 
-from tabveil.generators.gan_network import (  # noqa: E402 - needs torch
+from tabveil.generators.ctgan.network import (  # noqa: E402 - needs torch
     Averaged,
     Conditions,
     Critic,

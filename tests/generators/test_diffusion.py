@@ -10,14 +10,14 @@ from strategies import schemas, tables
 from tabveil import workers
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS, load_model
-from tabveil.generators.diffusion import WITHOUT_HELD_OUT, Diffusion
-from tabveil.generators.diffusion_encoding import Curve, Encoding, Part, deviates
+from tabveil.generators.diffusion.encoding import Curve, Encoding, Part, deviates
+from tabveil.generators.diffusion.synthesizer import WITHOUT_HELD_OUT, Diffusion
 from tabveil.generators.training import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
 
-from tabveil.generators.diffusion_network import Batch, Diffusing, Network, Noisy  # noqa: E402 - needs torch
+from tabveil.generators.diffusion.network import Batch, Diffusing, Network, Noisy  # noqa: E402 - needs torch
 
 QUICK = {"steps": 10, "batch_size": 32, "timesteps": 8, "width": 16, "layers": 1}
 SMALL = {"steps": 500, "batch_size": 128, "timesteps": 40, "width": 64, "layers": 2, "learning_rate": 3e-3}
@@ -334,7 +334,7 @@ def test_rows_that_are_all_the_same_need_no_network(tmp_path, monkeypatch):
 
 
 def test_chunks_of_rows_are_only_a_matter_of_memory(monkeypatch):
-    monkeypatch.setattr("tabveil.generators.diffusion.MOST_NUMBERS", 1000)
+    monkeypatch.setattr("tabveil.generators.diffusion.synthesizer.MOST_NUMBERS", 1000)
     drawn = Diffusion(**QUICK).fit(people(60), rng=rng()).sample(300, rng=rng(5))
     assert len(drawn) == 300
     assert len(np.unique(drawn.column("dose"))) > 270  # no chunk is drawn twice

@@ -13,17 +13,17 @@ from strategies import schemas, tables
 
 from tabveil import generators, workers
 from tabveil.errors import ParameterError
-from tabveil.generators import dpctgan_budget
-from tabveil.generators.dpctgan import ADJACENCY, Counts, DpCtgan, nearest_shares
-from tabveil.generators.dpctgan_budget import Budget
+from tabveil.generators.dpctgan import budget as dpctgan_budget
+from tabveil.generators.dpctgan.budget import Budget
+from tabveil.generators.dpctgan.synthesizer import ADJACENCY, Counts, DpCtgan, nearest_shares
 from tabveil.generators.training import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
-from tabveil.generators.dpctgan_network import PrivateCritic, Steepest  # noqa: E402 - needs torch
-from tabveil.generators.gan_network import Critic, Layout, Rows  # noqa: E402 - needs torch
+from tabveil.generators.ctgan.network import Critic, Layout, Rows  # noqa: E402 - needs torch
+from tabveil.generators.dpctgan.network import PrivateCritic, Steepest  # noqa: E402 - needs torch
 
 QUICK = {
     "epochs": 2,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabveil.generators.graphical import Measurement, believe, estimate, estimate_total, junction_tree
-from tabveil.generators.graphical.beliefs import aligned, draw_given, projected
-from tabveil.generators.graphical.estimation import FLATNESS
+from tabveil.generators.aim.graphical import Measurement, believe, estimate, estimate_total, junction_tree
+from tabveil.generators.aim.graphical.beliefs import aligned, draw_given, projected
+from tabveil.generators.aim.graphical.estimation import FLATNESS
 
 
 def rng(seed=0):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabveil.generators.modes import (
+from tabveil.generators.ctgan.modes import (
     MOST_MODES,
     LabelSlots,
     ModeSlots,

@@ -13,8 +13,8 @@ from strategies import schemas, tables
 from tabveil import workers
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.generators import GENERATORS, load_model, pate_votes
-from tabveil.generators.pate_votes import Plan, Teachers, ballot, delta_of, epsilon_of, mu_of
-from tabveil.generators.pategan import PateGan
+from tabveil.generators.pategan.synthesizer import PateGan
+from tabveil.generators.pategan.votes import Plan, Teachers, ballot, delta_of, epsilon_of, mu_of
 from tabveil.generators.training import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 

@@ -10,9 +10,9 @@ from strategies import schemas, tables
 
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS, load_model
-from tabveil.generators.levels import Levels
-from tabveil.generators.sequential_trees import WITHOUT_HELD_OUT, Trees
-from tabveil.generators.tree_growing import directions, grow
+from tabveil.generators.trees.growth import directions, grow
+from tabveil.generators.trees.levels import Levels
+from tabveil.generators.trees.synthesizer import WITHOUT_HELD_OUT, Trees
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 

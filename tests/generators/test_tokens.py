@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import schemas, tables
 
-from tabveil.generators.numbering import Intervals, Labels, Steps, numbering_of
-from tabveil.generators.tokens import Drawing, TokenScheme, digit_groups, draw_tokens
+from tabveil.generators.transformer.numbering import Intervals, Labels, Steps, numbering_of
+from tabveil.generators.transformer.tokens import Drawing, TokenScheme, digit_groups, draw_tokens
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 NAN = math.nan

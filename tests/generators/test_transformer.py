@@ -12,12 +12,12 @@ from tabveil import workers
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS, load_model
 from tabveil.generators.training import INTERRUPTED
-from tabveil.generators.transformer import MOST_NUMBERS, WITHOUT_HELD_OUT, Transformer
+from tabveil.generators.transformer.synthesizer import MOST_NUMBERS, WITHOUT_HELD_OUT, Transformer
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
 
-from tabveil.generators.transformer_network import Network, Reader  # noqa: E402 - needs torch
+from tabveil.generators.transformer.network import Network, Reader  # noqa: E402 - needs torch
 
 QUICK = {"width": 16, "layers": 1, "heads": 2, "epochs": 3}
 SMALL = {"width": 32, "layers": 2, "heads": 4, "learning_rate": 3e-3, "dropout": 0.0}

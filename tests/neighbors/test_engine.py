@@ -10,7 +10,7 @@ from strategies import schemas, tables
 from tabveil import workers
 from tabveil.errors import ParameterError
 from tabveil.neighbors import Neighbors, Space
-from tabveil.neighbors.index import Sorted
+from tabveil.neighbors.index import SortedRows
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 
@@ -156,7 +156,7 @@ def test_a_hash_collision_is_noticed(monkeypatch):
         index, "hashes", lambda codes, bits, salt: honest(codes, bits, salt) >> (60 if salt < 2 else 0)
     )
     table = population((3, 0, 2, 100, 0.0), 200, seed=7)
-    rows = Sorted.of(index.encode_codes(Space.gower(table.schema), table, ()), table.values[:, 3:].copy())
+    rows = SortedRows.of(index.encode_codes(Space.gower(table.schema), table, ()), table.values[:, 3:].copy())
     assert rows.salt >= 2
     assert len(rows.row_start) - 1 == len(np.unique(table.values, axis=0))
 

@@ -10,8 +10,8 @@ from scipy import stats
 from tabveil.errors import NotApplicable
 from tabveil.table import Categorical, Numeric, Schema
 from tabveil.utility.association import Codes, Numbers, associate, correlation_ratio, cramers_v, pearson
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.correlation import relate
-from tabveil.utility.sides import Sides
 
 NAN = np.nan
 
@@ -25,7 +25,7 @@ def codes(*cells, n_levels=None):
 
 
 def related(tables):
-    return relate(Sides.of(tables, rng=np.random.default_rng(0)), rng=np.random.default_rng(0))
+    return relate(ComparedTables.of(tables, rng=np.random.default_rng(0)), rng=np.random.default_rng(0))
 
 
 def test_pearson_by_hand():

@@ -6,6 +6,7 @@ from populations import SCHEMAS, population, rows, split
 
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.table import Categorical, Numeric, Schema
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.correlation import relate
 from tabveil.utility.discrepancy import discrepancy, unbiased
 from tabveil.utility.discriminator import discriminate
@@ -16,7 +17,6 @@ from tabveil.utility.downstream import (
     named_targets,
     predict_targets,
 )
-from tabveil.utility.sides import Sides
 
 NAN = np.nan
 
@@ -26,7 +26,7 @@ def seeded(number=0):
 
 
 def sides_of(tables):
-    return Sides.of(tables, rng=seeded())
+    return ComparedTables.of(tables, rng=seeded())
 
 
 def permuted(values, rng):

@@ -9,16 +9,18 @@ from strategies import splits
 
 from tabveil.table import Categorical, Numeric, Schema, Table
 from tabveil.utility.bars import LEAST_ROWS, MOST_LABELS, MOST_RANGES, bars
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.levels import Levels
 from tabveil.utility.marginals import measure_columns
-from tabveil.utility.sides import Sides
 
 SCHEMA = Schema((Numeric(name="age", low=0, high=10), Categorical(name="sex", labels=("f", "m"))))
 NAN = np.nan
 
 
 def measured(tables, **options):
-    columns, overall = measure_columns(tables, Sides.of(tables, rng=np.random.default_rng(0)), **options)
+    columns, overall = measure_columns(
+        tables, ComparedTables.of(tables, rng=np.random.default_rng(0)), **options
+    )
     return {column.name: column for column in columns}, overall
 
 

@@ -1,14 +1,14 @@
 """Attacks: what an intruder who holds only the release can do with it."""
 
-from tabveil.attacks.attribution import Attribution
-from tabveil.attacks.density import DomiasKde
-from tabveil.attacks.flow import DomiasFlow
+from tabveil.attacks.domias.flow import DomiasFlow
+from tabveil.attacks.domias.kde import DomiasKde
+from tabveil.attacks.gtcap.attack import Attribution
 from tabveil.attacks.inference import Inference
 from tabveil.attacks.linkability import Linkability
 from tabveil.attacks.membership import MembershipDistance
-from tabveil.attacks.ml_inference import MLInference
-from tabveil.attacks.neighbor_vote import NeighborVote
-from tabveil.attacks.singling_out import SinglingOut
+from tabveil.attacks.ml_inference.attack import MLInference
+from tabveil.attacks.neighbor_vote.attack import NeighborVote
+from tabveil.attacks.singling_out.attack import SinglingOut
 from tabveil.protocols import Metric
 
 ATTACKS: tuple[type[Metric], ...] = (

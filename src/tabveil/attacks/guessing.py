@@ -14,9 +14,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.drawing import Drawn, draw
 from tabveil.neighbors import Neighbors, Space
 from tabveil.result import Role, Scores
+from tabveil.sampling import Sample, draw
 from tabveil.table import Floats, Indices, Split
 
 Bools = NDArray[np.bool_]
@@ -133,7 +133,7 @@ def rank_together(
     return ranks[: len(scores[0])], ranks[len(scores[0]) :]
 
 
-def draw_attacked(split: Split, n_attacks: int | None, *, rng: Generator) -> tuple[Drawn, Drawn]:
+def draw_attacked(split: Split, n_attacks: int | None, *, rng: Generator) -> tuple[Sample, Sample]:
     """Draw the train and control rows to attack, in the order of their content.
 
     All of them by default; with ``n_attacks`` that many of each, fewer where a table is smaller. No control
@@ -151,7 +151,7 @@ def nearness(guesses: Guesses) -> Floats:
     return guesses.correct / (1 - guesses.confidence)
 
 
-def scores(attacked: tuple[Drawn, Drawn], values: tuple[Floats, Floats]) -> tuple[Scores, ...]:
+def scores(attacked: tuple[Sample, Sample], values: tuple[Floats, Floats]) -> tuple[Scores, ...]:
     """Hand over the scores of train and control rows, where there are any."""
     roles: tuple[Role, Role] = ("train", "control")
     return tuple(

@@ -11,12 +11,12 @@ from tabveil import check
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.configurations import Headline, headline
 from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
-from tabveil.attacks.truth import Truth
-from tabveil.drawing import shuffled
+from tabveil.attacks.tolerance import Truth
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import strongest
 from tabveil.neighbors import Neighbors, Space
 from tabveil.result import Labels, Result
+from tabveil.sampling import shuffled
 from tabveil.table import Floats, Schema, Split
 
 

@@ -11,10 +11,10 @@ from tabveil import check
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.configurations import headline
 from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
-from tabveil.drawing import shuffled
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.neighbors import Found, Neighbors, Space
+from tabveil.neighbors import NearestRows, Neighbors, Space
 from tabveil.result import Labels, Result
+from tabveil.sampling import shuffled
 from tabveil.table import Floats, Indices, Schema, Split, Table
 
 Names = tuple[str, ...]
@@ -180,7 +180,7 @@ def _link(
     targets: Split, pair: Pair, n_neighbors: Sequence[int], *, rng: Generator
 ) -> dict[int, tuple[Guesses, Guesses]]:
     """Link the train and control rows on a pair of column sets, for several numbers of neighbors."""
-    found: list[list[Found]] = []
+    found: list[list[NearestRows]] = []
     for names in pair:
         candidates = shuffled(targets.synthetic, rng=rng)  # anew for each: ties are broken independently
         neighbors = Neighbors(Space.gower(targets.schema.select(names)), candidates.table.select(names))
@@ -201,7 +201,7 @@ def _link(
     return {k: (guesses(0, k), guesses(1, k)) for k in n_neighbors}
 
 
-def _distance(pair: Pair, one: Found, other: Found) -> Floats:
+def _distance(pair: Pair, one: NearestRows, other: NearestRows) -> Floats:
     """Return how far the nearest rows are (n,): the sum over all columns of both sets, by their number."""
     total = one.distance[:, 0] * len(pair[0]) + other.distance[:, 0] * len(pair[1])
     # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie.

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.guessing import draw_attacked, rarity, scores, ties_matter
-from tabveil.attacks.roc import Ranked, judge, levels
+from tabveil.attacks.roc import Ranking, judge, levels
 from tabveil.neighbors import Neighbors, Space
 from tabveil.result import Labels, Result
 from tabveil.table import Floats, Split
@@ -81,7 +81,7 @@ class MembershipDistance(Attack):
         sides = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
         rare = rarity(space, sides, rng=rng)
         break_ties = ties_matter(-control, levels(len(control)))
-        ranked = Ranked.of(-train, -control, rare if break_ties else None)
+        ranked = Ranking.of(-train, -control, rare if break_ties else None)
         choice = judge("distance", ranked, confidence=self.confidence)
         return choice.answer(
             self,
@@ -106,7 +106,7 @@ def attack_outliers(
     train, control = (side[far >= bar] for side, far in zip(distances, rare, strict=True))
     if min(len(train), len(control)) < FEWEST_OUTLIERS:
         return None
-    found = judge("distance", Ranked.of(-train, -control), confidence=confidence)
+    found = judge("distance", Ranking.of(-train, -control), confidence=confidence)
     return {
         "share": OUTLYING,
         "n_train": len(train),

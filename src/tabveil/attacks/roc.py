@@ -29,7 +29,7 @@ HIGHEST_LEVEL = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Ranked:
+class Ranking:
     """The rows of both tables ranked by their scores; equals share a rank."""
 
     train: Indices  # (n,) higher is more like a member
@@ -131,7 +131,7 @@ def levels(n_control: int) -> tuple[float, ...]:
 
 
 def judge(
-    name: str, ranked: Ranked, also: Mapping[str, Ranked] | None = None, *, confidence: float
+    name: str, ranked: Ranking, also: Mapping[str, Ranking] | None = None, *, confidence: float
 ) -> Headline:
     """Choose the headline among the area and the levels of ``ranked``, and the areas of other rankings.
 
@@ -158,7 +158,7 @@ def judge(
     )
 
 
-def _compare_area(ranked: Ranked, confidence: float) -> Compared:
+def _compare_area(ranked: Ranking, confidence: float) -> Compared:
     area, coin = ranked.area(confidence), known(COIN, len(ranked.control))
     return Compared(attack=area, control=coin, baseline=coin, risk=excess(area, coin))
 
@@ -168,7 +168,7 @@ def _compare_rates(tally: Tally, confidence: float) -> Compared:
     return replace(compared, baseline=compared.control)
 
 
-def _confident(name: str, ranked: Ranked) -> dict[str, Tally]:
+def _confident(name: str, ranked: Ranking) -> dict[str, Tally]:
     """Count the rows among the most confident of each level: to be called a member is the success."""
     train, control = (
         Guesses(

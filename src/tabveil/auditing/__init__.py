@@ -10,10 +10,10 @@ from typing import Any
 
 from tabveil import check, verdict
 from tabveil.attackers import read as read_attackers
-from tabveil.auditing.choosing import DEFAULT, METRICS, SLOW, Knowledge, choose
+from tabveil.auditing.choice import DEFAULT, METRICS, SLOW, Knowledge, choose
 from tabveil.auditing.extras import Asked
-from tabveil.auditing.planning import Plan
-from tabveil.auditing.running import run
+from tabveil.auditing.plan import Plan
+from tabveil.auditing.steps import run
 from tabveil.errors import ParameterError
 from tabveil.frame import load_split
 from tabveil.protocols import Metric

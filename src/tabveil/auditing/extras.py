@@ -8,9 +8,9 @@ import numpy as np
 
 from tabveil import portrait, power, utility
 from tabveil.attacks import DEEP_ATTACKS
-from tabveil.auditing.running import Step
+from tabveil.auditing.steps import Step
 from tabveil.errors import NotApplicable
-from tabveil.frame import Loaded, as_written
+from tabveil.frame import LoadedTables, as_written
 from tabveil.protocols import Metric
 from tabveil.rng import stream
 from tabveil.table import Numeric, Split
@@ -31,7 +31,7 @@ class Asked:
 
 
 def extras(
-    loaded: Loaded, metrics: Sequence[tuple[str, Metric]], asked: Asked, *, confidence: float, seed: int
+    loaded: LoadedTables, metrics: Sequence[tuple[str, Metric]], asked: Asked, *, confidence: float, seed: int
 ) -> list[Step]:
     """Return the steps to take."""
     split = loaded.split
@@ -58,7 +58,7 @@ def _detected(metrics: Sequence[tuple[str, Metric]], split: Split, *, asked: boo
     return power.measure(affordable, split, rng=stream(seed, "power"))
 
 
-def _useful(loaded: Loaded, asked: Asked, *, confidence: float, seed: int) -> Utility:
+def _useful(loaded: LoadedTables, asked: Asked, *, confidence: float, seed: int) -> Utility:
     found = utility.measure(
         loaded.split,
         target=asked.targets or None,
@@ -69,7 +69,7 @@ def _useful(loaded: Loaded, asked: Asked, *, confidence: float, seed: int) -> Ut
     return replace(found, columns=tuple(_dated(column, loaded) for column in found.columns))
 
 
-def _dated(column: ColumnUtility, loaded: Loaded) -> ColumnUtility:
+def _dated(column: ColumnUtility, loaded: LoadedTables) -> ColumnUtility:
     """Write the ends of ranges as dates, where the column holds dates."""
     typed = loaded.split.schema[column.name]
     if not (isinstance(typed, Numeric) and typed.arbitrary_zero):

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tabveil.cli import synthesize
-from tabveil.cli.ending import Commands
+from tabveil.cli.exit_codes import Commands
 from tabveil.version import __version__
 
 app = typer.Typer(

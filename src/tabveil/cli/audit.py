@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tabveil import auditing, verdict
 from tabveil.cli import files
-from tabveil.cli.ending import ABOVE, INCONCLUSIVE, WITHIN
+from tabveil.cli.exit_codes import ABOVE, INCONCLUSIVE, WITHIN
 from tabveil.cli.progress import progress_bar
 from tabveil.errors import ParameterError
 from tabveil.render.html import page

@@ -6,13 +6,13 @@ from tabveil.frame import files
 from tabveil.frame.describe import describe
 from tabveil.frame.files import read_raw, write_raw
 from tabveil.frame.layout import Layout, as_written, to_arrow, to_native, to_text
-from tabveil.frame.load import Loaded, LoadedTable, load_split, load_table
+from tabveil.frame.load import LoadedTable, LoadedTables, load_split, load_table
 from tabveil.table import Table
 
 __all__ = [
     "Layout",
-    "Loaded",
     "LoadedTable",
+    "LoadedTables",
     "as_written",
     "describe",
     "load_split",

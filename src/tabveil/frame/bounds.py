@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tabveil.frame import readings
-from tabveil.frame.infer import Declared
-from tabveil.frame.pieces import Piece
+from tabveil.frame import parsing
+from tabveil.frame.infer import Declaration
+from tabveil.frame.raw_column import RawColumn
 from tabveil.frame.text import STEPS, Floats
 
 DOMAIN_HINT = "Correct them, or what the schema declares."
@@ -22,7 +22,12 @@ def found(cells: Sequence[Floats]) -> tuple[float, float]:
 
 
 def declared_or_found(
-    name: str, pieces: Sequence[Piece], cells: Sequence[Floats], declared: Declared | None, *, step: int = 1
+    name: str,
+    pieces: Sequence[RawColumn],
+    cells: Sequence[Floats],
+    declared: Declaration | None,
+    *,
+    step: int = 1,
 ) -> tuple[float, float]:
     """Return the declared range, in units of ``step``; a bound that is not declared comes from the rows.
 
@@ -35,12 +40,12 @@ def declared_or_found(
     for piece, each in zip(pieces, cells, strict=True):
         outside = (each < low) | (each > high)
         if outside.any():
-            raise readings.offending(name, piece, outside, _expected(declared), DOMAIN_HINT)
+            raise parsing.offending(name, piece, outside, _expected(declared), DOMAIN_HINT)
     held = found([*cells, np.array([bound / step for bound in declared.bounds])])
     return (held[0] if declared.low is None else low, held[1] if declared.high is None else high)
 
 
-def _expected(declared: Declared) -> str:
+def _expected(declared: Declaration) -> str:
     what, write = ("dates", _date) if declared.type in ("date", "datetime") else ("numbers", _number)
     if declared.high is None:
         return f"{what} from {write(declared.low or 0)} on"

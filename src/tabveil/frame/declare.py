@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tabveil import settings
 from tabveil.errors import SchemaError
-from tabveil.frame.infer import Declared, TypeName
+from tabveil.frame.infer import Declaration, TypeName
 from tabveil.frame.text import STEPS
 from tabveil.frame.wording import nearest, quoted
 from tabveil.settings import Strict
@@ -110,9 +110,9 @@ class ColumnEntry(Strict):
             raise ValueError("low and high must themselves be values that the column may hold")
         return self
 
-    def declared(self) -> Declared:
+    def declared(self) -> Declaration:
         """Return what is said, dates in microseconds."""
-        return Declared(
+        return Declaration(
             type=self.type,
             labels=self.labels,
             low=None if self.low is None else _position(self.low),
@@ -149,7 +149,7 @@ class SchemaFile(Strict):
     drop: Labels = ()
     columns: dict[Label, ColumnEntry] = Field(default_factory=dict)
 
-    def of(self, name: str) -> Declared | None:
+    def of(self, name: str) -> Declaration | None:
         """Return what is said about a column."""
         entry = self.columns.get(name)
         return None if entry is None else entry.declared()

@@ -10,7 +10,7 @@ import yaml
 from tabveil.frame.infer import TypeName
 from tabveil.frame.layout import ColumnLayout
 from tabveil.frame.load import load_table
-from tabveil.frame.pieces import Kind
+from tabveil.frame.raw_column import Kind
 from tabveil.frame.wording import MIN_SHARED
 from tabveil.table import Categorical, Column
 

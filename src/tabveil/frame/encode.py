@@ -9,12 +9,12 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from tabveil.errors import SchemaError
-from tabveil.frame import bounds, readings, text
-from tabveil.frame.forms import form_of, plain_type
-from tabveil.frame.infer import Declared, decide
+from tabveil.frame import bounds, parsing, text
+from tabveil.frame.infer import Declaration, decide
 from tabveil.frame.layout import ColumnLayout
-from tabveil.frame.pieces import EXACT, Kind, Piece, Texts, has_values
+from tabveil.frame.raw_column import EXACT, Kind, RawColumn, Texts, has_values
 from tabveil.frame.text import Bools, Floats
+from tabveil.frame.text_format import form_of, plain_type
 from tabveil.frame.wording import quoted, rows
 from tabveil.table import Categorical, Column, Numeric
 
@@ -61,7 +61,7 @@ class _Read:
     notes: tuple[str, ...] = ()
 
 
-def encode(name: str, pieces: Mapping[str, Piece], declared: Declared | None = None) -> Encoded:
+def encode(name: str, pieces: Mapping[str, RawColumn], declared: Declaration | None = None) -> Encoded:
     """Turn a column of all tables into cells under one schema; the first table is the one that leads."""
     decision = decide(name, pieces, declared)
     kind = decision.kind
@@ -85,7 +85,7 @@ def encode(name: str, pieces: Mapping[str, Piece], declared: Declared | None = N
     )
 
 
-def _place(name: str, pieces: list[Piece], kind: Kind, step: int) -> ColumnLayout:
+def _place(name: str, pieces: list[RawColumn], kind: Kind, step: int) -> ColumnLayout:
     """Remember how the column stood in the first table that holds values of it."""
     leader = next((piece for piece in pieces if has_values(piece)), pieces[0])
     match leader:
@@ -102,12 +102,12 @@ def _place(name: str, pieces: list[Piece], kind: Kind, step: int) -> ColumnLayou
             return ColumnLayout(label=name, kind=kind, type=leader.type, plain=leader.type, step=step)
 
 
-def _numbers(name: str, pieces: list[Piece], declared: Declared | None) -> _Read:
+def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
     cells = []
     for piece in pieces:
-        each, bad = readings.numbers(piece)
+        each, bad = parsing.numbers(piece)
         if bad.any():
-            raise readings.offending(name, piece, bad, "numbers")
+            raise parsing.offending(name, piece, bad, "numbers")
         if np.isinf(each).any():
             raise SchemaError(
                 f"Column {quoted(name)} of {piece.role}: infinity in {rows(np.isinf(each))}. "
@@ -130,23 +130,23 @@ def _numbers(name: str, pieces: list[Piece], declared: Declared | None) -> _Read
     )
 
 
-def _require_whole(name: str, pieces: list[Piece], cells: list[Floats]) -> None:
+def _require_whole(name: str, pieces: list[RawColumn], cells: list[Floats]) -> None:
     for piece, each in zip(pieces, cells, strict=True):
         bad = ~(np.isnan(each) | (each == np.round(each)))
         if bad.any():
-            raise readings.offending(name, piece, bad, "whole numbers")
-        if readings.too_large(piece):
+            raise parsing.offending(name, piece, bad, "whole numbers")
+        if parsing.too_large(piece):
             raise SchemaError(
                 f"Column {quoted(name)} of {piece.role}: its whole numbers have more digits than a 64-bit "
                 "float holds. Declare it category."
             )
 
 
-def _require_decimals(name: str, pieces: list[Piece], cells: list[Floats], decimals: int) -> None:
+def _require_decimals(name: str, pieces: list[RawColumn], cells: list[Floats], decimals: int) -> None:
     for piece, each in zip(pieces, cells, strict=True):
         bad = ~(np.isnan(each) | _close(each, decimals))
         if bad.any():
-            raise readings.offending(
+            raise parsing.offending(
                 name, piece, bad, f"numbers with at most {decimals} decimals", bounds.DOMAIN_HINT
             )
 
@@ -180,12 +180,12 @@ def _number_bytes(cells: Floats) -> bytes:
     return b"number" + plain.tobytes()
 
 
-def _booleans(name: str, pieces: list[Piece]) -> _Read:
+def _booleans(name: str, pieces: list[RawColumn]) -> _Read:
     cells = []
     for piece in pieces:
-        each, bad = readings.booleans(piece)
+        each, bad = parsing.booleans(piece)
         if bad.any():
-            raise readings.offending(name, piece, bad, "true or false")
+            raise parsing.offending(name, piece, bad, "true or false")
         cells.append(each)
     return _Read(
         column=Categorical(name=name, labels=("False", "True")),
@@ -194,13 +194,13 @@ def _booleans(name: str, pieces: list[Piece]) -> _Read:
     )
 
 
-def _moments(name: str, pieces: list[Piece], kind: Kind, declared: Declared | None) -> _Read:
+def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declaration | None) -> _Read:
     read = []
     for piece in pieces:
-        each = readings.ticks(piece, kind)
+        each = parsing.ticks(piece, kind)
         if each.bad.any():
             expected = "a date such as 2024-03-01" if kind is Kind.MOMENT else kind.value
-            raise readings.offending(name, piece, each.bad, expected)
+            raise parsing.offending(name, piece, each.bad, expected)
         read.append(each)
     _require_one_clock(name, pieces, [each.zoned for each in read])
     step = _step(name, pieces, read, declared)
@@ -217,21 +217,21 @@ def _moments(name: str, pieces: list[Piece], kind: Kind, declared: Declared | No
     )
 
 
-def _step(name: str, pieces: list[Piece], read: list[readings.Ticks], declared: Declared | None) -> int:
+def _step(name: str, pieces: list[RawColumn], read: list[parsing.Ticks], declared: Declaration | None) -> int:
     """Return the coarsest unit that all moments fit in, or the declared one, which they must fit in."""
     if declared is not None and (declared.type == "date" or declared.step is not None):
         step = declared.step or text.STEPS["days"]
         expected = "a date without a time" if declared.type == "date" else "moments in the schema's unit"
         for piece, each in zip(pieces, read, strict=True):
             if (each.ticks % step).any():
-                raise readings.offending(name, piece, each.ticks % step != 0, expected)
+                raise parsing.offending(name, piece, each.ticks % step != 0, expected)
         return step
     limits = np.array(() if declared is None else declared.bounds, np.int64)
     ticks = [*(each.ticks for each in read), limits]
     return next(step for step in text.STEPS.values() if not any((each % step).any() for each in ticks))
 
 
-def _require_one_clock(name: str, pieces: list[Piece], zoned: list[bool]) -> None:
+def _require_one_clock(name: str, pieces: list[RawColumn], zoned: list[bool]) -> None:
     """Refuse to compare moments in a time zone with moments of nobody knows where."""
     held = [(piece.role, zone) for piece, zone in zip(pieces, zoned, strict=True) if has_values(piece)]
     with_zone = [role for role, zone in held if zone]
@@ -243,8 +243,8 @@ def _require_one_clock(name: str, pieces: list[Piece], zoned: list[bool]) -> Non
         )
 
 
-def _labels(name: str, pieces: list[Piece], declared: Declared | None) -> _Read:
-    read = [readings.labels(piece) for piece in pieces]
+def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
+    read = [parsing.labels(piece) for piece in pieces]
     numeric = all(piece.kind in (Kind.NUMBER, Kind.NOTHING) for piece in pieces)
     ordered = any(pt.is_dictionary(each.type) and each.type.ordered for each in read)
     notes: tuple[str, ...] = ()
@@ -264,7 +264,7 @@ def _labels(name: str, pieces: list[Piece], declared: Declared | None) -> _Read:
         into = pc.index_in(each.texts, labels).to_numpy(zero_copy_only=False).astype(np.float64)
         unlisted = each.flag(np.isnan(into))
         if unlisted.any():
-            raise readings.offending(name, each, unlisted, "a label that the schema lists")
+            raise parsing.offending(name, each, unlisted, "a label that the schema lists")
         cells.append(each.spread(into))
     return _Read(
         column=Categorical(name=name, labels=tuple(labels.to_pylist()), ordered=ordered),

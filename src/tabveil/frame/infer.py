@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from tabveil.errors import SchemaError
-from tabveil.frame import readings, text
-from tabveil.frame.pieces import Kind, Piece, Texts, has_values
+from tabveil.frame import parsing, text
+from tabveil.frame.raw_column import Kind, RawColumn, Texts, has_values
 from tabveil.frame.wording import MIN_SHARED, quoted, shown
 
 TypeName = Literal[
@@ -32,7 +32,7 @@ _STRAY = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declared:
+class Declaration:
     """What the user's schema says about a column."""
 
     type: TypeName
@@ -75,7 +75,7 @@ class Decision:
     markers: tuple[str, ...] = ()  # labels that may mean missing
 
 
-def decide(name: str, pieces: Mapping[str, Piece], declared: Declared | None) -> Decision:
+def decide(name: str, pieces: Mapping[str, RawColumn], declared: Declaration | None) -> Decision:
     """Decide what a column holds in all tables.
 
     The schema's word comes first, then what the tables agree on. Where one has text and another numbers,
@@ -87,7 +87,7 @@ def decide(name: str, pieces: Mapping[str, Piece], declared: Declared | None) ->
     kinds = {piece.kind for piece in holding} or {piece.kind for piece in pieces.values()}
     kinds = kinds - {Kind.NOTHING} or {Kind.NOTHING}
     kind = kinds.pop() if len(kinds) == 1 else _reconcile(name, holding, kinds)
-    if kind is Kind.NUMBER and any(readings.too_large(piece) for piece in holding):
+    if kind is Kind.NUMBER and any(parsing.too_large(piece) for piece in holding):
         note = (
             f"Column {quoted(name)}: its numbers have more digits than a 64-bit float holds; "
             "they are treated as categories, not rounded."
@@ -99,25 +99,25 @@ def decide(name: str, pieces: Mapping[str, Piece], declared: Declared | None) ->
     return Decision(kind=kind)
 
 
-def _reconcile(name: str, holding: list[Piece], kinds: set[Kind]) -> Kind:
+def _reconcile(name: str, holding: list[RawColumn], kinds: set[Kind]) -> Kind:
     """Find the kind that tables which differ can share."""
     if Kind.LABELS in kinds and kinds <= {Kind.LABELS, Kind.TEXT, Kind.NUMBER, Kind.BOOLEAN}:
         return Kind.LABELS
     if kinds == {Kind.TEXT, Kind.NUMBER}:
         return _text_or_number(name, holding)
     if kinds == {Kind.TEXT, Kind.BOOLEAN}:
-        return Kind.TEXT if any(readings.booleans(piece)[1].any() for piece in holding) else Kind.BOOLEAN
+        return Kind.TEXT if any(parsing.booleans(piece)[1].any() for piece in holding) else Kind.BOOLEAN
     if kinds == {Kind.NUMBER, Kind.BOOLEAN}:
         for piece in holding:
-            bad = readings.booleans(piece)[1]
+            bad = parsing.booleans(piece)[1]
             if bad.any():
-                raise readings.offending(name, piece, bad, "true or false (or 1 or 0)")
+                raise parsing.offending(name, piece, bad, "true or false (or 1 or 0)")
         return Kind.BOOLEAN
     if kinds == {Kind.TEXT, Kind.MOMENT}:
         for piece in holding:
-            bad = readings.ticks(piece, Kind.MOMENT).bad
+            bad = parsing.ticks(piece, Kind.MOMENT).bad
             if bad.any():
-                raise readings.offending(name, piece, bad, "a date such as 2024-03-01")
+                raise parsing.offending(name, piece, bad, "a date such as 2024-03-01")
         return Kind.MOMENT
     held = "; ".join(f"{piece.role} holds {piece.kind.value}" for piece in holding)
     raise SchemaError(
@@ -125,23 +125,23 @@ def _reconcile(name: str, holding: list[Piece], kinds: set[Kind]) -> Kind:
     )
 
 
-def _text_or_number(name: str, holding: list[Piece]) -> Kind:
+def _text_or_number(name: str, holding: list[RawColumn]) -> Kind:
     """Text in one table, numbers in another: stray text among numbers, or codes that happen to be digits."""
     worded = [piece for piece in holding if isinstance(piece, Texts) and piece.kind is Kind.TEXT]
     readable = all(isinstance(piece, Texts) for piece in holding)  # the numbers, too, are there as written
     if readable and any(text.has_leading_zero(piece.words) for piece in worded):
         return Kind.TEXT
     for piece in worded:
-        bad = readings.numbers(piece)[1]
+        bad = parsing.numbers(piece)[1]
         strays = len(np.unique(piece.codes[bad]))
         if strays and not (readable and piece is holding[0] and strays > _STRAY):
-            raise readings.offending(name, piece, bad, "numbers, as in another table,")
+            raise parsing.offending(name, piece, bad, "numbers, as in another table,")
         if strays:
             return Kind.TEXT
     return Kind.NUMBER
 
 
-def _markers(piece: Piece) -> list[str]:
+def _markers(piece: RawColumn) -> list[str]:
     """Return labels that may mean missing, if enough rows share them to be shown."""
     if not isinstance(piece, Texts):
         return []

@@ -14,9 +14,9 @@ import pyarrow.types as pt
 from tabveil import check
 from tabveil.errors import SchemaError
 from tabveil.frame.csvfile import CsvForm
-from tabveil.frame.forms import TextForm, render
-from tabveil.frame.pieces import Kind, is_text
+from tabveil.frame.raw_column import Kind, is_text
 from tabveil.frame.text import Floats
+from tabveil.frame.text_format import TextFormat, render
 from tabveil.frame.wording import quoted
 from tabveil.table import Categorical, Column, Schema, Table
 
@@ -39,7 +39,7 @@ class ColumnLayout:
     type: pa.DataType  # the Arrow type that came, and leaves again
     plain: pa.DataType  # the Arrow type of its values: differs where text stood for numbers or dates
     step: int = 1  # microseconds in a unit, for moments
-    form: TextForm = field(default_factory=TextForm)
+    form: TextFormat = field(default_factory=TextFormat)
     dtype: Any = None  # of the pandas or polars column
     blank: Any = None  # the missing value of a pandas object column
 

@@ -12,7 +12,7 @@ from tabveil.errors import SchemaError
 from tabveil.frame import declare, sources
 from tabveil.frame.encode import Encoded, encode
 from tabveil.frame.layout import Layout
-from tabveil.frame.pieces import Kind, piece_of
+from tabveil.frame.raw_column import Kind, piece_of
 from tabveil.frame.sources import Source
 from tabveil.frame.wording import listed, nearest, quoted
 from tabveil.result import Input
@@ -25,7 +25,7 @@ SchemaSource = str | Path | Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Loaded:
+class LoadedTables:
     """The tables of an audit, and what to know about how they were read."""
 
     split: Split
@@ -53,7 +53,7 @@ def load_split(
     schema: SchemaSource = None,
     missing: Iterable[str] = (),
     drop_identifiers: bool = False,
-) -> Loaded:
+) -> LoadedTables:
     """Read the tables of an audit and check them against each other, once and for all.
 
     Parameters
@@ -83,7 +83,7 @@ def load_split(
     kept, notes = _without_identifiers(read, drop=drop_identifiers)
     tables = {role: _table(kept, role, source.data.num_rows) for role, source in came.items()}
     empty = Table(schema=tables["train"].schema, values=np.empty((0, len(kept))))
-    return Loaded(
+    return LoadedTables(
         split=Split(
             train=tables["train"], control=tables.get("control", empty), synthetic=tables["synthetic"]
         ),

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow.types as pt
 
 from tabveil.frame.layout import Layout
-from tabveil.frame.pieces import Kind
+from tabveil.frame.raw_column import Kind
 from tabveil.table import Categorical, Schema, Table
 
 

@@ -5,26 +5,26 @@ from pathlib import Path
 from typing import Any
 
 from tabveil import check
-from tabveil.generators.aim import Aim
+from tabveil.generators.aim.synthesizer import Aim
 from tabveil.generators.bootstrap import Bootstrap
-from tabveil.generators.ctgan import Ctgan
-from tabveil.generators.diffusion import Diffusion
-from tabveil.generators.dpctgan import DpCtgan
-from tabveil.generators.fitted import Fitted, read_folder
+from tabveil.generators.ctgan.synthesizer import Ctgan
+from tabveil.generators.diffusion.synthesizer import Diffusion
+from tabveil.generators.dpctgan.synthesizer import DpCtgan
+from tabveil.generators.fitted import FittedModel, read_folder
 from tabveil.generators.marginals import Marginals
-from tabveil.generators.pategan import PateGan
+from tabveil.generators.pategan.synthesizer import PateGan
 from tabveil.generators.records import Epoch, Privacy
-from tabveil.generators.sequential_trees import Trees
-from tabveil.generators.transformer import Transformer
+from tabveil.generators.transformer.synthesizer import Transformer
+from tabveil.generators.trees.synthesizer import Trees
 
-__all__ = ["GENERATORS", "Epoch", "Fitted", "Privacy", "load_model"]
+__all__ = ["GENERATORS", "Epoch", "FittedModel", "Privacy", "load_model"]
 
 _REGISTERED = (Trees, Transformer, Diffusion, Ctgan, Aim, DpCtgan, PateGan, Marginals, Bootstrap)
 GENERATORS: Mapping[str, Any] = {generator.name: generator for generator in _REGISTERED}
 """Every registered synthesizer by its name."""
 
 
-def load_model(folder: str | Path) -> Fitted:
+def load_model(folder: str | Path) -> FittedModel:
     """Read a model that was saved, to draw more rows from it."""
     stored = read_folder(folder)
     check.known_names("load_model", "generator", [stored.generator], GENERATORS)

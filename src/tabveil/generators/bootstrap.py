@@ -9,13 +9,13 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.generators.domains import require_rows, within
-from tabveil.generators.fitted import Arrays, Fitted
+from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.table import Categorical, Column, Floats, Table
 from tabveil.workers import Listener
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BootstrapModel(Fitted):
+class BootstrapModel(FittedModel):
     """The training rows themselves."""
 
     rows: Floats  # (n, d)
@@ -50,7 +50,7 @@ class Bootstrap:
     noise: float = 0.0
 
     name: ClassVar[str] = "copy"
-    model: ClassVar[type[Fitted]] = BootstrapModel
+    model: ClassVar[type[FittedModel]] = BootstrapModel
 
     def __post_init__(self) -> None:
         check.at_least("copy", "noise", self.noise, 0)

@@ -32,7 +32,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Fitted(ABC):
+class FittedModel(ABC):
     """A fitted model; ``made_by`` is the synthesizer with its settings."""
 
     made_by: Any
@@ -89,7 +89,7 @@ class Fitted(ABC):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Stored:
+class StoredModel:
     """What stands in a model's folder, checked but not yet a model."""
 
     generator: str
@@ -99,7 +99,7 @@ class Stored:
     arrays: Arrays
 
 
-def read_folder(folder: str | Path) -> Stored:
+def read_folder(folder: str | Path) -> StoredModel:
     """Read what :meth:`Fitted.save` wrote."""
     place = Path(folder)
     try:
@@ -111,7 +111,7 @@ def read_folder(folder: str | Path) -> Stored:
             )
         with np.load(place / ARRAYS, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        return Stored(
+        return StoredModel(
             generator=about["generator"],
             params=about["params"],
             shared={

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, Fitted
+from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.table import Table
 from tabveil.workers import Listener
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MarginalsModel(Fitted):
+class MarginalsModel(FittedModel):
     """The values of each column and how often each occurs."""
 
     values: tuple[np.ndarray[Any, np.dtype[np.float64]], ...]
@@ -53,7 +53,7 @@ class Marginals:
     """
 
     name: ClassVar[str] = "marginals"
-    model: ClassVar[type[Fitted]] = MarginalsModel
+    model: ClassVar[type[FittedModel]] = MarginalsModel
 
     def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> MarginalsModel:
         """Count the values of each column."""

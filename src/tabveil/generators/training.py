@@ -44,7 +44,7 @@ def seeded(rng: Generator, *, width: int = 0) -> Iterator[Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained:
+class TrainingRecord:
     """How training went; ``best`` is the epoch whose weights were kept."""
 
     history: tuple[Epoch, ...]
@@ -65,7 +65,7 @@ def train(
     patience: int | None = None,
     stop: Callable[[float, float], bool] | None = None,
     progress: Listener | None = None,
-) -> Trained:
+) -> TrainingRecord:
     """Run epochs and leave the network with its best weights.
 
     ``epoch(i)`` trains for one epoch and returns the train and validation losses. With a validation loss the
@@ -99,7 +99,7 @@ def train(
         interrupted = True
     if kept is not None:
         network.load_state_dict(kept)
-    return Trained(history=tuple(history), best=best, interrupted=interrupted)
+    return TrainingRecord(history=tuple(history), best=best, interrupted=interrupted)
 
 
 def _doing(epoch: Epoch, epochs: int) -> str:

@@ -8,12 +8,12 @@ from numpy.random import Generator
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tabveil.drawing import Drawn, draw
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, grouped_error
 from tabveil.indicators.comparison import ByDistance, nearest, nearest_other, sampling_note
 from tabveil.neighbors import Space
 from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.sampling import Sample, draw
 from tabveil.table import Floats, Indices, Split
 
 
@@ -136,7 +136,7 @@ class _Entanglement:
         return around(self.accuracy, error, n, groups=self.n_groups, confidence=confidence)
 
 
-def _entanglement(space: Space, real: Drawn, synthetic: Drawn, within_synthetic: Floats) -> _Entanglement:
+def _entanglement(space: Space, real: Sample, synthetic: Sample, within_synthetic: Floats) -> _Entanglement:
     to_synthetic = nearest(space, synthetic.table, real.table)
     to_real = nearest(space, real.table, synthetic.table)
     within_real = nearest_other(space, real.table)

@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.drawing import Drawn, in_order
 from tabveil.errors import NotApplicable
 from tabveil.estimate import N_RESAMPLES, Estimate, percentile_interval, share
 from tabveil.result import Role
+from tabveil.sampling import Sample, in_order
 from tabveil.table import Floats, Split, Table
 
 IN_A_TAIL = 5  # resamples beyond either end of an interval: fewer leave the end to chance
@@ -28,11 +28,11 @@ NO_CONTROL = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Sides:
+class ComparedRows:
     """Whose distances are compared, and to which rows."""
 
     role: Role
-    attacked: Drawn
+    attacked: Sample
     fresh: Table
     reference: Table
     reference_share: float = 1.0
@@ -45,19 +45,19 @@ def sides(
     direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real",
     *,
     rng: Generator,
-) -> Sides:
+) -> ComparedRows:
     """Choose the sides. Both are always measured to the same reference, so no table's size matters."""
     control, synthetic, train = (in_order(table) for table in (split.control, split.synthetic, split.train))
     if direction == "real_to_synthetic":
         split.require_control(name)
-        return Sides(role="train", attacked=train, fresh=control.table, reference=synthetic.table)
+        return ComparedRows(role="train", attacked=train, fresh=control.table, reference=synthetic.table)
     if len(control) > 0:
-        return Sides(role="synthetic", attacked=synthetic, fresh=control.table, reference=train.table)
+        return ComparedRows(role="synthetic", attacked=synthetic, fresh=control.table, reference=train.table)
     if len(train) < 2:  # noqa: PLR2004 - two halves
         raise NotApplicable(f"{name}: needs control rows, or at least two train rows to split in halves.")
     half = train.table.sample((len(train) + 1) // 2, rng=rng)
     other = np.setdiff1d(np.arange(len(train)), half)
-    return Sides(
+    return ComparedRows(
         role="synthetic",
         attacked=synthetic,
         fresh=train.table.take(other),

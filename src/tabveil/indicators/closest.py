@@ -7,7 +7,6 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.drawing import draw, in_order
 from tabveil.estimate import Estimate, excess, known, share
 from tabveil.indicators.closeness import closeness, sides
 from tabveil.indicators.comparison import (
@@ -17,8 +16,9 @@ from tabveil.indicators.comparison import (
     sampling_note,
     summary,
 )
-from tabveil.neighbors import Found, Space
+from tabveil.neighbors import NearestRows, Space
 from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.sampling import draw, in_order
 from tabveil.table import Split, Table
 
 CHANCE = 0.5
@@ -192,7 +192,7 @@ class ClosestShare(ByDistance):
         )
 
 
-def _share(to_train: Found, to_control: Found, n_real: int, confidence: float) -> Estimate:
+def _share(to_train: NearestRows, to_control: NearestRows, n_real: int, confidence: float) -> Estimate:
     """Return the share of rows nearer to train, between Wilson's bounds for the untied rows.
 
     Given the rows, only the label (train or control) of the nearest real row is chance. So the 2n real rows

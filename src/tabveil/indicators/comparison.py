@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 
 from tabveil import check
-from tabveil.drawing import in_order
 from tabveil.estimate import CONFIDENCE
-from tabveil.neighbors import Found, Neighbors, Space
+from tabveil.neighbors import NearestRows, Neighbors, Space
+from tabveil.sampling import in_order
 from tabveil.table import Floats, Split, Table
 
 
@@ -50,12 +50,12 @@ def sampling_note(n_rows: int, **tables: Table) -> tuple[str, ...]:
     return (note + "What was leaked from rows outside the sample is not seen.",)
 
 
-def nearest(space: Space, reference: Table, queries: Table, n_neighbors: int = 1) -> Found:
+def nearest(space: Space, reference: Table, queries: Table, n_neighbors: int = 1) -> NearestRows:
     """Find the nearest reference rows."""
     return Neighbors(space, reference).nearest(queries, n_neighbors)
 
 
-def nearest_other(space: Space, reference: Table, n_neighbors: int = 1) -> Found:
+def nearest_other(space: Space, reference: Table, n_neighbors: int = 1) -> NearestRows:
     """Likewise within one table, where a row is never its own neighbor."""
     return Neighbors(space, reference).nearest_other(n_neighbors)
 

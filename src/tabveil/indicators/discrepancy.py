@@ -7,12 +7,12 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.drawing import draw, in_order
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around
 from tabveil.indicators.comparison import Indicator, sampling_note
 from tabveil.indicators.partitions import count_shared, draw_partitions, median_distance, unit_cells
 from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.sampling import draw, in_order
 from tabveil.table import Floats, Indices, Split
 
 TRAIN, CONTROL, SYNTHETIC = range(3)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from tabveil.drawing import group_equal_rows
 from tabveil.estimate import Estimate, share
 from tabveil.indicators.comparison import Indicator
 from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.sampling import group_equal_rows
 from tabveil.table import Floats, Indices, Split
 
 

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.errors import NotApplicable
 from tabveil.estimate import sidak, strongest
-from tabveil.indicators.closeness import Sides, closeness, sides
+from tabveil.indicators.closeness import ComparedRows, closeness, sides
 from tabveil.indicators.comparison import ByDistance, nearest, summary
 from tabveil.result import Labels, Result, Scores, params_of
 from tabveil.table import Floats, Split
@@ -118,7 +118,7 @@ class NearestNeighbors(ByDistance):
             ),
         )
 
-    def _possible(self, compared: Sides) -> tuple[list[int], tuple[str, ...]]:
+    def _possible(self, compared: ComparedRows) -> tuple[list[int], tuple[str, ...]]:
         """Return the numbers of neighbors there can be, and a note on those there cannot."""
         rows = len(compared.reference)
         ks = [k for k in self.n_neighbors if k <= rows]

@@ -6,12 +6,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.drawing import draw, group_equal_rows, in_order
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, grouped_error
 from tabveil.indicators.comparison import ByDistance, nearest, sampling_note, summary
-from tabveil.neighbors import Found
+from tabveil.neighbors import NearestRows
 from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.sampling import draw, group_equal_rows, in_order
 from tabveil.table import Floats, Indices, Split, Table
 
 
@@ -93,7 +93,7 @@ def _different(table: Table) -> Table:
     return table.take(np.sort(first))
 
 
-def _ratio(found: Found) -> Floats:
+def _ratio(found: NearestRows) -> Floats:
     first, second = found.distance[:, 0], found.distance[:, 1]
     return np.where(second > 0, first / np.where(second > 0, second, 1.0), 1.0)
 

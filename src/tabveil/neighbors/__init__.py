@@ -1,6 +1,6 @@
 """Exact nearest neighbors for tables: one engine, two distances, several strategies behind one call."""
 
-from tabveil.neighbors.engine import Found, Neighbors
+from tabveil.neighbors.engine import NearestRows, Neighbors
 from tabveil.neighbors.space import Space
 
-__all__ = ["Found", "Neighbors", "Space"]
+__all__ = ["NearestRows", "Neighbors", "Space"]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tabveil import check, workers
 from tabveil.neighbors import search_kernels
-from tabveil.neighbors.index import Index, Sorted, encode_codes, encode_values, grow, hashes, missing_in
+from tabveil.neighbors.index import Index, SortedRows, encode_codes, encode_values, grow, hashes, missing_in
 from tabveil.neighbors.space import Space
 from tabveil.table import Table
 
@@ -20,7 +20,7 @@ QUERIES_AT_ONCE = 512
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Found:
+class NearestRows:
     """The nearest rows of each query, nearest first; equally near rows in the order they stand."""
 
     distance: Floats  # (m, k)
@@ -46,14 +46,14 @@ class Neighbors:
         self._reference = reference
         self._index = Index.of(space, reference)
 
-    def nearest(self, queries: Table, n_neighbors: int = 1) -> Found:
+    def nearest(self, queries: Table, n_neighbors: int = 1) -> NearestRows:
         """Find the nearest reference rows of every query row."""
         check.at_least("Neighbors", "n_neighbors", n_neighbors, 1)
         check.at_least("Neighbors", "the number of reference rows", self.n_rows, n_neighbors)
         total, index = self._search(queries, n_neighbors)
-        return Found(distance=self._report(total), index=index)
+        return NearestRows(distance=self._report(total), index=index)
 
-    def nearest_other(self, n_neighbors: int = 1) -> Found:
+    def nearest_other(self, n_neighbors: int = 1) -> NearestRows:
         """Find the nearest *other* rows of every reference row (a row is never its own neighbor)."""
         check.at_least("Neighbors", "n_neighbors", n_neighbors, 1)
         check.at_least("Neighbors", "the number of reference rows", self.n_rows, n_neighbors + 1)
@@ -62,7 +62,7 @@ class Neighbors:
         own = index == np.arange(self.n_rows)[:, None]
         own[~own.any(axis=1), -1] = True
         keep = (self.n_rows, n_neighbors)
-        return Found(distance=self._report(total[~own].reshape(keep)), index=index[~own].reshape(keep))
+        return NearestRows(distance=self._report(total[~own].reshape(keep)), index=index[~own].reshape(keep))
 
     def _report(self, total: Floats) -> Floats:
         distance = (np.sqrt(total) if self.space.power == 2 else total) / self.space.divisor  # noqa: PLR2004
@@ -73,7 +73,7 @@ class Neighbors:
         flagged = tuple(name for name in missing_in(self.space, queries) if name not in index.flagged)
         codes = encode_codes(self.space, queries, index.flagged + flagged)
         values, weights = encode_values(self.space, queries)
-        rows = Sorted.of(
+        rows = SortedRows.of(
             codes, values
         )  # equal queries have equal answers, equal codes the same groups to visit
         order = grow(

@@ -59,7 +59,7 @@ def missing_in(space: Space, table: Table) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Sorted:
+class SortedRows:
     """Rows brought together: equal codes form a group, equal rows within it one distinct row."""
 
     order: Indices  # (n,) rows by group, then by distinct row, then as they stood
@@ -134,7 +134,7 @@ class Index:
         flagged = missing_in(space, table)
         codes = encode_codes(space, table, flagged)
         values, weights = encode_values(space, table)
-        rows = Sorted.of(codes, values)
+        rows = SortedRows.of(codes, values)
         kinds = rows.representatives
         kind_values = values[kinds]
         forest = grow(kind_values, weights, rows.group_start)
@@ -194,7 +194,7 @@ def _cut(start: int, stop: int) -> Indices:
     return np.arange(start, stop, build_kernels.BLOCK)
 
 
-def _members(rows: Sorted, order: Indices) -> tuple[Indices, Indices]:
+def _members(rows: SortedRows, order: Indices) -> tuple[Indices, Indices]:
     """List the original rows behind each distinct row, in the order the blocks have them."""
     sizes = np.diff(rows.row_start)[order]
     member_start = np.concatenate([[0], np.cumsum(sizes)])

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class MeasuredColumn:
     """A column compared by difference."""
 
     name: str
@@ -36,7 +36,7 @@ class Space:
     """
 
     matched: tuple[str, ...]  # compared by equality
-    measured: tuple[Measured, ...]  # compared by difference
+    measured: tuple[MeasuredColumn, ...]  # compared by difference
     power: Literal[1, 2]
     divisor: float = 1.0  # what the sum is divided by when reported
 
@@ -47,7 +47,7 @@ class Space:
         return cls(
             matched=tuple(c.name for c in columns if isinstance(c, Categorical)),
             measured=tuple(
-                Measured(name=c.name, weight=1 / c.width if c.width > 0 else 0.0, decimals=c.decimals)
+                MeasuredColumn(name=c.name, weight=1 / c.width if c.width > 0 else 0.0, decimals=c.decimals)
                 for c in columns
                 if isinstance(c, Numeric)
             ),
@@ -68,9 +68,11 @@ class Space:
         return cls(
             matched=tuple(c.name for c in columns if isinstance(c, Categorical) and not ordinal),
             measured=tuple(
-                Measured(name=c.name, weight=_inverse_deviation(train.column(c.name)), decimals=c.decimals)
+                MeasuredColumn(
+                    name=c.name, weight=_inverse_deviation(train.column(c.name)), decimals=c.decimals
+                )
                 if isinstance(c, Numeric)
-                else Measured(name=c.name, weight=1.0, decimals=0)
+                else MeasuredColumn(name=c.name, weight=1.0, decimals=0)
                 for c in columns
                 if isinstance(c, Numeric) or ordinal
             ),

@@ -19,7 +19,7 @@ from tabveil.table import Split
 
 __all__ = ["LEAST_ROWS", "Cell", "Distances", "Map", "Portrait", "draw"]
 
-Drawn = TypeVar("Drawn")
+Sample = TypeVar("Sample")
 
 
 def draw(split: Split, *, rng: Generator) -> Portrait:
@@ -47,7 +47,7 @@ def draw(split: Split, *, rng: Generator) -> Portrait:
     )
 
 
-def _attempt(work: Callable[[], tuple[Drawn, tuple[str, ...]]]) -> tuple[Drawn | None, tuple[str, ...]]:
+def _attempt(work: Callable[[], tuple[Sample, tuple[str, ...]]]) -> tuple[Sample | None, tuple[str, ...]]:
     """Return a picture and what it leaves out, or the reason why there is none."""
     try:
         return work()

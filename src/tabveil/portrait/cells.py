@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.drawing import draw
 from tabveil.errors import NotApplicable
 from tabveil.portrait.pictures import LEAST_ROWS, Cell, Map
 from tabveil.portrait.projection import Projection
+from tabveil.sampling import draw
 from tabveil.table import Floats, Indices, Split, Table
 
 MOST_ROWS = 20_000  # of real rows, and of synthetic ones

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.drawing import draw, in_order
 from tabveil.errors import NotApplicable
 from tabveil.neighbors import Neighbors, Space
 from tabveil.portrait.pictures import LEAST_ROWS, Distances
+from tabveil.sampling import draw, in_order
 from tabveil.table import Floats, Indices, Split
 
 MOST_ROWS = 50_000  # whose nearest train row is looked for, of each table

@@ -13,7 +13,7 @@ from tabveil.render.svg import RiskBar
 from tabveil.render.wording import attacker, base, estimate_of, title, value_of
 from tabveil.report import Report
 from tabveil.result import Result
-from tabveil.verdict import Judged, RiskVerdict
+from tabveil.verdict import Judgment, RiskVerdict
 
 StateKey = Literal["within", "above", "inconclusive", "diagnostic"]
 MOST_CONFIGURATIONS = 8
@@ -107,7 +107,7 @@ def diagnostics(report: Report) -> list[Evidence]:
 
 
 def _evidence(
-    result: Result, report: Report, judged: Judged | None = None, threshold: float | None = None
+    result: Result, report: Report, judged: Judgment | None = None, threshold: float | None = None
 ) -> Evidence:
     tried = _tried(result.details.get("configurations"))
     return Evidence(

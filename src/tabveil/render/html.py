@@ -14,10 +14,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tabveil.explain import inline
-from tabveil.render import comparing, reading, svg, wording
+from tabveil.render import comparison, sections, svg, wording
 from tabveil.render.evidence import attacks, diagnostics, state_key
 from tabveil.render.threats import NEVER_TESTED, outliers_attacked, threats, untested
-from tabveil.render.usefulness import BY_COLUMN, SCORES, usefulness
+from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
 from tabveil.report import Report
 from tabveil.utility import DOWNSTREAM, MEANINGS
 from tabveil.verdict import RISKS, Policy
@@ -51,13 +51,13 @@ def page(report: Report, *, title: str = TITLE, made: dt.date | None = None) -> 
             threats=threats(report),
             untested=untested(report),
             never_tested=NEVER_TESTED,
-            outliers=reading.outliers(report),
+            outliers=sections.outliers(report),
             outliers_attacked=outliers_attacked(report),
-            curves=reading.curves(report),
-            rates=reading.rates(report),
-            secrets=reading.secrets(report),
-            detections=reading.detections(report),
-            notes=reading.notes(report),
+            curves=sections.curves(report),
+            rates=sections.rates(report),
+            secrets=sections.secrets(report),
+            detections=sections.detections(report),
+            notes=sections.notes(report),
             useful=None if report.utility is None else usefulness(report.utility),
             shows_values=report.exposed is not None or bool(report.settings.get("show_values")),
             default_policy=Policy(recipient=report.policy.recipient, context=report.policy.context),
@@ -72,7 +72,7 @@ def comparison_page(
     reports: Mapping[str, Report], *, title: str = "Releases compared", made: dt.date | None = None
 ) -> str:
     """Set several reports side by side, those of most concern first."""
-    compared = comparing.compare(reports)
+    compared = comparison.compare(reports)
     return (
         _environment()
         .get_template("comparison.html.j2")
@@ -81,8 +81,8 @@ def comparison_page(
             made=_date(made),
             style=_style(title, made),
             compared=compared,
-            points=comparing.points(compared),
-            warnings=comparing.warnings(reports),
+            points=comparison.points(compared),
+            warnings=comparison.warnings(reports),
         )
     )
 
@@ -142,7 +142,7 @@ def _environment() -> Environment:
         "bars": lambda items: [item.bar for item in items],
         "power_rows": lambda items: [item.row for item in items],
         "RISKS": RISKS,
-        "FIGURES": comparing.FIGURES,
+        "FIGURES": comparison.FIGURES,
     }
     return environment
 

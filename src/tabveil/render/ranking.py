@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tabveil.render import comparing
+from tabveil.render import comparison
 from tabveil.render.text import STYLES, number, plain_table
 from tabveil.report import Report
 from tabveil.verdict import RISKS, RiskVerdict
@@ -24,7 +24,7 @@ def ranking(reports: Mapping[str, Report]) -> RenderableType:
     for risk in RISKS:
         table.add_column(_SHORT[risk], justify="right", no_wrap=True)
     table.add_column("told apart", justify="right", no_wrap=True)
-    for row in comparing.compare(reports):
+    for row in comparison.compare(reports):
         told_apart = row.figures[0]
         table.add_row(
             Text(row.name),
@@ -32,7 +32,7 @@ def ranking(reports: Mapping[str, Report]) -> RenderableType:
             *map(_upper, row.risks),
             "-" if told_apart is None else number(told_apart.value.value),
         )
-    warnings = [Text(f"- {text}", style="yellow") for text in comparing.warnings(reports)]
+    warnings = [Text(f"- {text}", style="yellow") for text in comparison.warnings(reports)]
     return Group(table, Text(), Text(_READING, style="dim"), *([Text()] if warnings else []), *warnings)
 
 

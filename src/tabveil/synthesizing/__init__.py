@@ -11,11 +11,11 @@ from tabveil import check, frame
 from tabveil.errors import ParameterError
 from tabveil.frame import Layout, load_table
 from tabveil.frame.unused import without_unused_labels
-from tabveil.generators import GENERATORS, Fitted
+from tabveil.generators import GENERATORS, FittedModel
 from tabveil.protocols import Synthesizer
 from tabveil.rng import stream
-from tabveil.synthesizing import storing
-from tabveil.synthesizing.choosing import choose, is_private, settings_of, with_public
+from tabveil.synthesizing import storage as storing
+from tabveil.synthesizing.choice import choose, is_private, settings_of, with_public
 from tabveil.table import Table
 from tabveil.workers import Listener, working
 
@@ -59,7 +59,7 @@ class Learned:
     the rows.
     """
 
-    model: Fitted
+    model: FittedModel
     layout: Layout
     declared: frozenset[str]
     notes: tuple[str, ...] = ()  # about reading the data
@@ -192,7 +192,7 @@ def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN
     return stored(folder).draw(rows, seed=seed).native()
 
 
-def _fit(synthesizer: Synthesizer, table: Table, seed: int, progress: Listener | None) -> Fitted:
+def _fit(synthesizer: Synthesizer, table: Table, seed: int, progress: Listener | None) -> FittedModel:
     try:
         model = synthesizer.fit(table, rng=stream(seed, "fit", synthesizer.name), progress=progress)
     except ModuleNotFoundError as error:
@@ -201,7 +201,7 @@ def _fit(synthesizer: Synthesizer, table: Table, seed: int, progress: Listener |
         raise ParameterError(
             f"{synthesizer.name}: {error.name} is not installed; install tabveil[deep] to use this generator."
         ) from None
-    assert isinstance(model, Fitted), "every registered synthesizer makes one"
+    assert isinstance(model, FittedModel), "every registered synthesizer makes one"
     return model
 
 

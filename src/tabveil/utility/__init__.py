@@ -12,6 +12,7 @@ from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE
 from tabveil.result import Skipped
 from tabveil.table import Split
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.correlation import Related, relate
 from tabveil.utility.discrepancy import discrepancy
 from tabveil.utility.discriminator import discriminate
@@ -27,7 +28,6 @@ from tabveil.utility.findings import (
 )
 from tabveil.utility.marginals import measure_columns
 from tabveil.utility.meanings import DOWNSTREAM, MEANINGS, Meaning
-from tabveil.utility.sides import Sides
 
 __all__ = [
     "DOWNSTREAM",
@@ -43,7 +43,7 @@ __all__ = [
     "measure",
 ]
 
-Found = TypeVar("Found")
+NearestRows = TypeVar("NearestRows")
 
 
 def measure(
@@ -85,7 +85,7 @@ def measure(
     check.between("utility", "confidence", confidence, 0, 1)
     start = time.perf_counter()
     streams = rng.spawn(5)
-    sides = Sides.of(split, rng=streams[0])
+    sides = ComparedTables.of(split, rng=streams[0])
     asked = named_targets(target, sides)
     parts = _Parts(notes=list(sides.notes))
     workers.tell("comparing columns", 0.0)
@@ -124,7 +124,7 @@ class _Parts:
     skipped: list[Skipped] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def attempt(self, name: str, work: Callable[[], Found]) -> Found | None:
+    def attempt(self, name: str, work: Callable[[], NearestRows]) -> NearestRows | None:
         try:
             return work()
         except NotApplicable as reason:
@@ -133,7 +133,7 @@ class _Parts:
 
 
 def _targets(
-    sides: Sides,
+    sides: ComparedTables,
     asked: tuple[str, ...],
     related: Related | None,
     notes: list[str],

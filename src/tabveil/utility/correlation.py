@@ -12,10 +12,10 @@ from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.utility import association_kernels
 from tabveil.utility.association import Association, Codes, Numbers, associate
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.distances import FOLDED, bounded
 from tabveil.utility.findings import Associations, Figure
 from tabveil.utility.levels import Levels
-from tabveil.utility.sides import Sides
 
 MOST_LEVELS = 30  # of a column of labels; the others are taken together
 LEAST_A_TABLE = 5  # rows at a level, on average over the tables
@@ -38,7 +38,7 @@ class Related:
     notes: tuple[str, ...] = ()
 
 
-def relate(sides: Sides, *, confidence: float = CONFIDENCE, rng: Generator) -> Related:
+def relate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Generator) -> Related:
     """Compare the association of every pair of columns.
 
     The figure is the mean absolute difference over all pairs, with the interval of the delta method: every

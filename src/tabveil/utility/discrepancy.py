@@ -4,14 +4,14 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import workers
-from tabveil.drawing import shuffled
 from tabveil.encode import unit
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, around
+from tabveil.sampling import shuffled
 from tabveil.table import Floats, Numeric
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.discrepancy_kernels import kernel_sum
 from tabveil.utility.findings import Figure
-from tabveil.utility.sides import Sides
 
 ROWS_A_BLOCK = 400
 MOST_BLOCKS = 40
@@ -19,7 +19,7 @@ LEAST_BLOCKS = 5  # for a standard error; smaller tables are cut in smaller bloc
 PAIRS_FOR_MEDIAN = 2000
 
 
-def discrepancy(sides: Sides, *, confidence: float = CONFIDENCE, rng: Generator) -> Figure:
+def discrepancy(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Generator) -> Figure:
     """How far apart are the densities of real and synthetic rows? MMD², 0 at best.
 
     The kernel is ``exp(-d / width)`` with d the sum of Gower's distance over the columns and the width the

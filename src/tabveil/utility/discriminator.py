@@ -6,13 +6,13 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import workers
-from tabveil.drawing import draw
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, share
+from tabveil.sampling import draw
 from tabveil.table import Floats, Indices, Table
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.findings import Figure
 from tabveil.utility.learners import tell_apart
-from tabveil.utility.sides import Sides
 
 N_HALVES = 2
 LEAST_ROWS = 20  # of either table
@@ -20,7 +20,7 @@ MOST_ROWS = 30_000
 EVEN = 0.5
 
 
-def discriminate(sides: Sides, *, confidence: float = CONFIDENCE, rng: Generator) -> Figure:
+def discriminate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Generator) -> Figure:
     """Can a model tell synthetic rows from real rows? Accuracy; 0.5 is a coin's, and the best.
 
     XGBoost with its default parameters on as many synthetic as control rows; one model learns from either

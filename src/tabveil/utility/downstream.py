@@ -12,10 +12,10 @@ from tabveil.encode import unit
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, around, share
 from tabveil.table import Categorical, Column, Floats, Numeric, Table
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.correlation import Related
 from tabveil.utility.findings import Figure, TargetUtility
 from tabveil.utility.learners import guess_labels, guess_numbers
-from tabveil.utility.sides import Sides
 
 N_TARGETS = 3
 MOST_LABELS = 20  # a tree a label and round: columns with more are not chosen, but may be asked for
@@ -29,14 +29,14 @@ TWIN = 0.98  # a column this strongly associated with another is told by it: not
 SYNTHETIC, FRESH = range(2)
 
 
-def named_targets(target: str | Sequence[str] | None, sides: Sides) -> tuple[str, ...]:
+def named_targets(target: str | Sequence[str] | None, sides: ComparedTables) -> tuple[str, ...]:
     """Check the columns a user names as targets."""
     names = () if target is None else (target,) if isinstance(target, str) else tuple(target)
     check.known_names("utility", "column", names, sides.real.schema.names)
     return tuple(sorted(set(names)))
 
 
-def choose_targets(sides: Sides, related: Related) -> tuple[str, ...]:
+def choose_targets(sides: ComparedTables, related: Related) -> tuple[str, ...]:
     """Choose the best-predictable columns: those most strongly associated with any one other column.
 
     Judged on the train rows, never on the release. Left out are columns that hardly vary, are mostly missing,
@@ -54,7 +54,7 @@ def choose_targets(sides: Sides, related: Related) -> tuple[str, ...]:
     return tuple(name for _, name in sorted(ranked)[:N_TARGETS])
 
 
-def _suitable(sides: Sides, name: str, most_labels: int) -> bool:
+def _suitable(sides: ComparedTables, name: str, most_labels: int) -> bool:
     column = sides.real.schema[name]
     for table in (sides.real, sides.fresh):
         cells = table.column(name)
@@ -66,7 +66,7 @@ def _suitable(sides: Sides, name: str, most_labels: int) -> bool:
     return True
 
 
-def _predictors(sides: Sides, target: str, related: Related | None) -> list[str]:
+def _predictors(sides: ComparedTables, target: str, related: Related | None) -> list[str]:
     """Name the columns a target is predicted from: all others, or those most associated with it in train."""
     names = sides.real.schema.names
     if related is None or len(names) <= MOST_COLUMNS + 1:
@@ -81,7 +81,7 @@ def _predictors(sides: Sides, target: str, related: Related | None) -> list[str]
 
 
 def predict_targets(
-    sides: Sides,
+    sides: ComparedTables,
     targets: Sequence[str],
     *,
     related: Related | None = None,
@@ -133,7 +133,7 @@ class _Task:
     guesses: list[Floats | None]  # of the synthetic and of the fresh rows' model
 
     @classmethod
-    def of(cls, sides: Sides, name: str, others: Sequence[str]) -> "_Task | None":
+    def of(cls, sides: ComparedTables, name: str, others: Sequence[str]) -> "_Task | None":
         column = sides.real.schema[name]
         test, synthetic, fresh = (
             _having(table, name) for table in (sides.real, sides.synthetic, sides.fresh)

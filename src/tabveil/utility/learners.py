@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tabveil.boosting import STEPS, train
 from tabveil.table import Floats, Indices, Table
-from tabveil.trees import STEPS, train
 
 WIDE = 64  # columns; time grows with them
 COLUMNS_A_TREE = 32  # of a wider table, drawn anew for each tree

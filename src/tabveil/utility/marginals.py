@@ -14,6 +14,7 @@ from scipy.special import chdtrc
 from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.table import Column, Floats, Indices, Numeric, Split
 from tabveil.utility.bars import bars
+from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.distances import (
     FOLDED,
     Counts,
@@ -27,7 +28,6 @@ from tabveil.utility.distances import (
 )
 from tabveil.utility.findings import ChiSquared, ColumnUtility, Figure
 from tabveil.utility.levels import Levels
-from tabveil.utility.sides import Sides
 
 N_BINS = 20
 LEAST_EXPECTED = 5  # rows at a level, in either table
@@ -35,7 +35,12 @@ REAL, FRESH, SYNTHETIC = range(3)
 
 
 def measure_columns(
-    split: Split, sides: Sides, *, halved: bool = True, rare: bool = False, confidence: float = CONFIDENCE
+    split: Split,
+    sides: ComparedTables,
+    *,
+    halved: bool = True,
+    rare: bool = False,
+    confidence: float = CONFIDENCE,
 ) -> tuple[tuple[ColumnUtility, ...], dict[str, Figure]]:
     """Measure every column, and the mean over the columns of each distance."""
     columns, means = [], _Means()
@@ -78,7 +83,7 @@ class _Measured:
         return Figure(value=value, reference=self.estimate(FRESH, confidence))
 
 
-def _distances(column: Column, sides: Sides, *, halved: bool) -> dict[str, _Measured]:
+def _distances(column: Column, sides: ComparedTables, *, halved: bool) -> dict[str, _Measured]:
     levels = Levels.of(column, (sides.real, sides.fresh, sides.synthetic))
     binned = levels.in_bins(N_BINS) if isinstance(column, Numeric) else levels
     found = {

@@ -1,0 +1,41 @@
+"""The training rows most at risk, with their values: made only when somebody asks to see people."""
+
+from collections.abc import Iterable
+
+import narwhals as nw
+import numpy as np
+
+from tabveil.frame import LoadedTables, to_native
+from tabveil.report import ExposedRows
+from tabveil.result import Result, Scores
+
+MOST = 10
+
+
+def exposed(results: Iterable[Result], loaded: LoadedTables) -> ExposedRows | None:
+    """Return the rows that the attack with the clearest leak scores highest; None where none sees one."""
+    leaking = [
+        (result.risk.low, result.metric, scores)
+        for result in results
+        for scores in result.scores
+        if result.labels.pillar == "attack"
+        and scores.table == "train"
+        and result.risk
+        and result.risk.low > 0
+    ]
+    if not leaking:
+        return None
+    _, metric, scores = max(leaking, key=lambda item: item[0])
+    rows = _highest(scores)
+    frame = nw.from_native(to_native(loaded.split.train.take(rows), loaded.layout), eager_only=True)
+    texts = [["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()]
+    return ExposedRows(
+        metric=metric,
+        columns=("row", *frame.columns),
+        rows=tuple((str(row), *text) for row, text in zip(rows.tolist(), texts, strict=True)),
+    )
+
+
+def _highest(scores: Scores) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    order = np.lexsort((scores.rows, -scores.values))  # of equals the first rows
+    return scores.rows[order[:MOST]]

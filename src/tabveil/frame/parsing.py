@@ -1,0 +1,174 @@
+"""Reading one piece as a given kind: a value for every row, and a flag on the rows that do not fit."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from tabveil.errors import SchemaError
+from tabveil.frame import text
+from tabveil.frame.raw_column import EXACT, Kind, RawColumn, Texts, Values, is_number, label_texts
+from tabveil.frame.text import Bools, Floats, Ints
+from tabveil.frame.wording import MIN_SHARED, quoted, rows, shown
+
+
+class Ticks(NamedTuple):
+    """Moments, times or durations of every row."""
+
+    ticks: Ints  # microseconds; 0 where missing
+    missing: Bools
+    bad: Bools
+    zoned: bool
+    rounded: bool  # finer than a microsecond
+
+
+def numbers(piece: RawColumn) -> tuple[Floats, Bools]:
+    """Read every row as a number."""
+    match piece:
+        case Texts():
+            values, bad = text.numbers(piece.words, comma=piece.has_comma)
+            return piece.spread(values), piece.flag(bad & ~piece.missing_words)
+        case Values(array=array) if is_number(array.type) or pt.is_boolean(array.type):
+            return as_floats(array), np.zeros(len(piece), np.bool_)
+        case Values(array=array):
+            return np.full(len(piece), np.nan), present(array)
+
+
+def as_floats(array: pa.Array) -> Floats:
+    """Return numbers as 64-bit floats, NaN for missing.
+
+    A 32-bit 0.1 becomes the 64-bit 0.1, not 0.10000000149: it is the decimal number that was meant, and the
+    other tables may hold it with 64 bits.
+    """
+    if pt.is_float16(array.type):
+        array = array.cast(pa.float32())
+    if pt.is_float32(array.type):
+        array = array.cast(pa.large_string())
+    if pt.is_boolean(array.type):
+        array = array.cast(pa.int8())
+    floats = pc.fill_null(array.cast(pa.float64(), safe=False), np.nan)
+    return np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def booleans(piece: RawColumn) -> tuple[Floats, Bools]:
+    """Read every row as 0 (false) or 1 (true)."""
+    match piece:
+        case Texts():
+            values, bad = text.booleans(piece.words)
+            digits, no_digit = text.numbers(piece.words)
+            digit = ~no_digit & ((digits == 0) | (digits == 1)) & piece.verbatim
+            values = np.where(digit, digits, values)
+            return piece.spread(values), piece.flag(bad & ~digit & ~piece.missing_words)
+        case Values():
+            cells, bad = numbers(piece)
+            return cells, bad | ~((cells == 0) | (cells == 1) | np.isnan(cells))
+
+
+def labels(piece: RawColumn) -> Texts:
+    """Read every row as a label."""
+    match piece:
+        case Texts(kind=Kind.NUMBER | Kind.MOMENT | Kind.BOOLEAN) if piece.missing_words.any():
+            # A column of codes and "NA" declared a category: NA is still missing there.
+            kept = ~piece.missing_words
+            into = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+            return Texts(
+                role=piece.role,
+                codes=into[piece.codes],
+                texts=piece.texts.filter(pa.array(kept)),
+                type=piece.type,
+                verbatim=piece.verbatim,
+                blanks=piece.blanks,
+            )
+        case Texts():
+            return piece
+        case Values():
+            coded = label_texts(piece.array).dictionary_encode()
+            codes = pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
+            return Texts(
+                role=piece.role, codes=codes, texts=coded.dictionary.cast(pa.large_string()), type=piece.type
+            )
+
+
+def ticks(piece: RawColumn, kind: Kind) -> Ticks:
+    """Read every row as microseconds: since 1970, since midnight, or long."""
+    match piece:
+        case Texts():
+            read = piece.moments
+            ticks_of, bad_of = np.zeros(len(piece.texts), np.int64), np.ones(len(piece.texts), np.bool_)
+            ticks_of[~piece.missing_words], bad_of[~piece.missing_words] = read.ticks, read.bad
+            missing = (piece.codes < 0) | piece.flag(piece.missing_words)
+            each = np.append(np.where(bad_of, 0, ticks_of), 0)[piece.codes]
+            return Ticks(each, missing, piece.flag(bad_of) & ~missing, read.iso.zone is not None, False)
+        case Values(array=array) if piece.kind is kind:
+            each, rounded = _typed_ticks(array)
+            zoned = pt.is_timestamp(array.type) and array.type.tz is not None
+            none_bad = np.zeros(len(piece), np.bool_)
+            return Ticks(each, ~present(array), none_bad, zoned, rounded)
+        case Values(array=array):
+            held = present(array)
+            return Ticks(np.zeros(len(piece), np.int64), ~held, held, False, False)
+
+
+def _typed_ticks(array: pa.Array) -> tuple[Ints, bool]:
+    if pt.is_date32(array.type) or pt.is_time32(array.type):
+        array, unit = array.cast(pa.int32()), getattr(array.type, "unit", "day")
+    else:
+        array, unit = array.cast(pa.int64()), getattr(array.type, "unit", "ms")  # date64 counts milliseconds
+    raw = np.asarray(pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False), np.int64)
+    if unit == "ns":
+        return raw // 1000, bool((raw % 1000).any())
+    return raw * {"day": text.STEPS["days"], "s": 1_000_000, "ms": 1_000, "us": 1}[unit], False
+
+
+def present(array: pa.Array) -> Bools:
+    """Flag the rows that hold something."""
+    return text.as_bools(array.is_valid())
+
+
+def too_large(piece: RawColumn) -> bool:
+    """Whether a 64-bit float would round these numbers: long identifiers, exact decimals."""
+    match piece:
+        case Texts():
+            whole = text.matches(piece.words, r"^[+-]?\d{16,}$")
+            return bool(whole.any() and (np.abs(text.numbers(piece.words)[0][whole]) >= EXACT).any())
+        case Values(array=array) if pt.is_int64(array.type) or pt.is_uint64(array.type):
+            bounds = pc.min_max(array).as_py()
+            low, high = (0 if bounds[end] is None else bounds[end] for end in ("min", "max"))
+            return bool(low < -EXACT or high > EXACT)
+        case Values(array=array) if pt.is_decimal(array.type):
+            try:
+                back = array.cast(pa.float64()).cast(array.type)
+            except pa.ArrowInvalid:
+                return True
+            return not back.equals(array)
+        case _:
+            return False
+
+
+TYPE_HINT = "Correct them, name a missing marker with --missing, or give the column's type in a schema."
+
+
+def offending(name: str, piece: RawColumn, bad: Bools, expected: str, hint: str = TYPE_HINT) -> SchemaError:
+    """Say which rows do not fit, and show their text only if enough rows share it."""
+    where = f"Column {quoted(name)} of {piece.role}: {rows(bad)} "
+    where += f"should hold {expected} but {'does' if bad.sum() == 1 else 'do'} not"
+    common = _common_text(piece, bad)
+    if common is not None:
+        return SchemaError(
+            f'{where}; {common[1]} rows hold "{common[0]}". '
+            f'If that means missing, say --missing "{common[0]}".'
+        )
+    return SchemaError(f"{where}. {hint}")
+
+
+def _common_text(piece: RawColumn, bad: Bools) -> tuple[str, int] | None:
+    """Return the most frequent offending text and its rows, if it is frequent enough to be shown."""
+    if isinstance(piece, Values):
+        return None
+    counts = np.bincount(piece.codes[bad], minlength=len(piece.texts))
+    most = int(counts.argmax())
+    if counts[most] < MIN_SHARED:
+        return None
+    return shown(piece.words[most].as_py()), int(counts[most])

@@ -1,0 +1,225 @@
+"""One column of one table as it came: distinct strings with codes, or typed values; and what it holds.
+
+Text files are read as text, so any kind of value may hide in their strings ("verbatim"); a string column of
+a typed source was meant as text, unless it holds ISO dates.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from tabveil.errors import SchemaError
+from tabveil.frame import text
+from tabveil.frame.text import Bools, Floats, Ints
+from tabveil.frame.wording import quoted
+
+EXACT = 2**53
+"""Whole numbers up to here are exact in a 64-bit float."""
+
+
+class Kind(Enum):
+    """What a column holds; the value is how a message calls it."""
+
+    NOTHING = "missing values only"
+    NUMBER = "numbers"
+    BOOLEAN = "true and false"
+    TEXT = "text"
+    LABELS = "categories"
+    MOMENT = "dates"
+    TIME = "times of day"
+    DURATION = "durations"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Texts:
+    """Strings: every row's code among the distinct strings, -1 for missing."""
+
+    role: str
+    codes: Ints  # (n,)
+    texts: pa.Array  # distinct strings; for categories, all of them in their own order
+    type: pa.DataType  # of the column that came
+    verbatim: bool = False
+    comma: bool = False  # the file may write 3,14
+    levels: bool = False  # a categorical column: its author listed the labels
+    blanks: tuple[str, ...] = ()  # the strings that meant missing
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def words(self) -> pa.Array:
+        """The distinct strings without the spaces around them."""
+        return pc.utf8_trim_whitespace(self.texts)
+
+    @cached_property
+    def counts(self) -> Ints:
+        """How many rows hold each distinct string."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+
+    @cached_property
+    def missing_words(self) -> Bools:
+        """The strings that mean missing if the column turns out to hold numbers, dates or truth values."""
+        return text.is_missing_word(self.words) if self.verbatim else np.zeros(len(self.texts), np.bool_)
+
+    @cached_property
+    def has_comma(self) -> bool:
+        """Whether this column writes its numbers with a decimal comma."""
+        return self.comma and text.uses_comma(self.words)
+
+    @cached_property
+    def moments(self) -> text.Moments:
+        """The moments that the strings say, but for those that mean missing."""
+        return text.moments(self.words.filter(pa.array(~self.missing_words)))
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What all strings together can be read as."""
+        if self.levels:
+            return Kind.LABELS
+        if len(self.texts) == 0:
+            return Kind.NOTHING
+        words = self.words.filter(pa.array(~self.missing_words))
+        if len(words) == 0:
+            return Kind.TEXT
+        if self.verbatim and not text.numbers(words, comma=self.has_comma)[1].any():
+            return Kind.TEXT if text.has_leading_zero(words) else Kind.NUMBER
+        if text.may_be_moments(words) and not self.moments.bad.any():
+            return Kind.MOMENT
+        if self.verbatim and not text.booleans(words)[1].any():
+            return Kind.BOOLEAN
+        return Kind.TEXT
+
+    def spread(self, values: Floats) -> Floats:
+        """Give every row its string's value; NaN for missing."""
+        return np.append(values, np.nan)[self.codes]  # code -1 is the last
+
+    def flag(self, flags: Bools) -> Bools:
+        """Flag the rows whose string is flagged."""
+        return np.append(flags, False)[self.codes]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Values:
+    """Typed values: numbers, truth values, moments."""
+
+    role: str
+    array: pa.Array
+    kind: Kind
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def type(self) -> pa.DataType:
+        """The Arrow type that came."""
+        return self.array.type
+
+
+RawColumn = Texts | Values
+
+
+def has_values(piece: RawColumn) -> bool:
+    """Whether any row holds something."""
+    match piece:
+        case Texts():
+            return bool((piece.codes >= 0).any())
+        case Values():
+            return bool(piece.array.null_count < len(piece.array))
+
+
+def piece_of(
+    role: str, name: str, array: pa.Array, *, verbatim: bool = False, comma: bool = False, missing: pa.Array
+) -> RawColumn:
+    """Look at a column once: strings and categories become codes, everything else stays typed."""
+    if pt.is_dictionary(array.type):
+        return _categories(role, name, array, missing)
+    if is_text(array.type):
+        return _strings(role, array, verbatim=verbatim, comma=comma, missing=missing)
+    return Values(role=role, array=_without_nan(array), kind=_typed_kind(role, name, array.type))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type holds strings."""
+    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether an Arrow type holds numbers."""
+    return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind))
+
+
+def _typed_kind(role: str, name: str, kind: pa.DataType) -> Kind:
+    if pt.is_null(kind):
+        return Kind.NOTHING
+    if pt.is_boolean(kind):
+        return Kind.BOOLEAN
+    if is_number(kind):
+        return Kind.NUMBER
+    if pt.is_date(kind) or pt.is_timestamp(kind):
+        return Kind.MOMENT
+    if pt.is_time(kind):
+        return Kind.TIME
+    if pt.is_duration(kind):
+        return Kind.DURATION
+    raise SchemaError(
+        f"Column {quoted(name)} of {role} has type {quoted(kind)}, which cannot be audited: tabveil reads "
+        "numbers, text, true/false, dates and categories. Convert the column or drop it."
+    )
+
+
+def _without_nan(array: pa.Array) -> pa.Array:
+    if not pt.is_floating(array.type):
+        return array
+    return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+
+
+def _strings(role: str, array: pa.Array, *, verbatim: bool, comma: bool, missing: pa.Array) -> Texts:
+    coded = array.cast(pa.large_string()).dictionary_encode()
+    blank = text.as_bools(pc.is_in(pc.utf8_trim_whitespace(coded.dictionary), missing))
+    if verbatim:
+        blank |= text.as_bools(pc.equal(pc.utf8_trim_whitespace(coded.dictionary), ""))
+    kept = np.append(np.cumsum(~blank) - 1, -1)  # where each string stands among those kept
+    kept[np.append(blank, True)] = -1
+    return Texts(
+        role=role,
+        codes=kept[_codes(coded)],
+        texts=coded.dictionary.filter(pa.array(~blank)),
+        type=array.type,
+        verbatim=verbatim,
+        comma=comma,
+        blanks=tuple(coded.dictionary.filter(pa.array(blank)).to_pylist()),
+    )
+
+
+def _categories(role: str, name: str, array: pa.Array, missing: pa.Array) -> Texts:
+    values = array.dictionary
+    if not is_text(values.type):
+        _typed_kind(role, name, values.type)  # refuses nested and binary categories
+    labels = label_texts(values)
+    distinct = pc.drop_null(pc.unique(labels))
+    distinct = distinct.filter(pc.invert(pc.is_in(pc.utf8_trim_whitespace(distinct), missing)))
+    into = pc.fill_null(pc.index_in(labels, distinct), -1).to_numpy(zero_copy_only=False)
+    into = np.append(into, -1).astype(np.int64)
+    return Texts(role=role, codes=into[_codes(array)], texts=distinct, type=array.type, levels=True)
+
+
+def _codes(coded: pa.DictionaryArray) -> Ints:
+    filled = pc.fill_null(coded.indices.cast(pa.int64()), -1)
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def label_texts(values: pa.Array) -> pa.Array:
+    """Write values as labels: True and False as Python does, whole numbers without a point."""
+    if pt.is_boolean(values.type):
+        words = pa.array(["False", "True"], pa.large_string())
+        return words.take(values.cast(pa.int8()))
+    if pt.is_floating(values.type):
+        whole = pc.and_(pc.equal(pc.round(values), values), pc.less(pc.abs(values), float(EXACT)))
+        plain = pc.if_else(whole, values, pa.scalar(0.0, values.type)).cast(pa.int64())
+        return pc.if_else(whole, plain.cast(pa.large_string()), values.cast(pa.large_string()))
+    return values.cast(pa.large_string())

@@ -1,0 +1,146 @@
+"""How the critic of DP-CTGAN learns: from real rows only through clipped, noisy gradients."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from opacus.grad_sample import GradSampleModuleFastGradientClipping  # type: ignore[import-untyped]
+from opacus.optimizers import DPOptimizerFastGradientClipping  # type: ignore[import-untyped]
+from torch import Tensor, nn
+
+from tabveil.generators.ctgan.network import (
+    BETAS,
+    SETTLING,
+    WEIGHT_DECAY,
+    Averaged,
+    Conditions,
+    Critic,
+    Generator,
+    Rows,
+    condition_loss,
+)
+
+if TYPE_CHECKING:
+    from tabveil.generators.dpctgan.synthesizer import DpCtgan
+
+_TINY = 1e-12
+
+
+class PrivateCritic:
+    """A critic whose every look at real rows is paid for.
+
+    Rows are drawn independently of each other (Poisson sampling), each row's gradient is clipped, and noise
+    is added to the sum. Generated rows depend on real ones only through earlier noisy gradients, so their
+    gradients need no noise; they are clipped all the same, or they would outweigh the real ones.
+    """
+
+    def __init__(self, settings: "DpCtgan", rows: Rows, width: int, *, noise: float, n_rows: float) -> None:
+        self.rows, self.sampled = rows, settings.sampled
+        self.critic = Critic(width, layers=settings.critic_layers, pac=1, dropout=0.0).to(settings.device)
+        self.private = GradSampleModuleFastGradientClipping(
+            self.critic, loss_reduction="sum", max_grad_norm=settings.max_grad_norm, use_ghost_clipping=True
+        )
+        self.optimizer = DPOptimizerFastGradientClipping(
+            torch.optim.Adam(self.critic.parameters(), lr=settings.critic_learning_rate, betas=BETAS),
+            noise_multiplier=noise,
+            max_grad_norm=settings.max_grad_norm,
+            expected_batch_size=settings.sampled * n_rows,
+        )
+        self.steepest = Steepest(self.critic)
+
+    def learn(self, fake: Tensor) -> None:
+        """Take one step, which looks once at each real row with the chance of the sampling rate."""
+        drawn = torch.rand(len(self.rows), device=fake.device) < self.sampled
+        against = self._clipped_sum(fake)
+        real = self._clipped_sum(self.rows.vectors(drawn.nonzero()[:, 0]))
+        for weight, slope in zip(self.critic.parameters(), real, strict=True):
+            weight.grad = -slope
+        self.optimizer.pre_step()  # adds the noise, divides by the expected number of rows
+        for weight, slope in zip(self.critic.parameters(), against, strict=True):
+            assert weight.grad is not None, "just set"
+            weight.grad += slope / len(fake)
+        self.optimizer.original_optimizer.step()
+        self.optimizer.zero_grad()
+        self.steepest.limit()
+
+    def _clipped_sum(self, rows: Tensor) -> Sequence[Tensor]:
+        """Return the sum of the clipped gradients of the rows' scores; without rows it is zero."""
+        weights = list(self.critic.parameters())
+        if len(rows) == 0:
+            return [torch.zeros_like(weight) for weight in weights]
+        self.private.enable_hooks()
+        scores = self.private(rows.requires_grad_())
+        torch.autograd.grad(scores.sum(), rows, retain_graph=True)  # Opacus finds the norms on the way back
+        share = self.private.get_clipping_coef()
+        self.private.disable_hooks()
+        return torch.autograd.grad((share * scores).sum(), weights)
+
+    def score(self, rows: Tensor) -> Tensor:
+        """Judge generated rows."""
+        scores: Tensor = self.critic(rows)
+        return scores
+
+
+class Steepest:
+    """Keeps each layer from stretching anything: its largest singular value is at most 1.
+
+    That bounds the critic's slope, as the gradient penalty does elsewhere; the penalty would look at real
+    rows a second time. The value is followed by one power iteration a step.
+    """
+
+    def __init__(self, critic: Critic) -> None:
+        self.weights = [layer.weight for layer in critic.score if isinstance(layer, nn.Linear)]
+        self.sides = [torch.randn(weight.shape[1], device=weight.device) for weight in self.weights]
+
+    @torch.no_grad()
+    def limit(self) -> None:
+        """Shrink the layers that are too steep."""
+        for place, weight in enumerate(self.weights):
+            left = weight @ self.sides[place]
+            right = weight.T @ (left / (left.norm() + _TINY))
+            self.sides[place] = right / (right.norm() + _TINY)
+            weight.div_(right.norm().clamp(min=1.0))
+
+
+class PrivateLearner:
+    """Private critic and generator, taking turns; the generator never sees a real row."""
+
+    def __init__(
+        self, settings: "DpCtgan", generator: Generator, critic: PrivateCritic, conditions: Conditions
+    ) -> None:
+        self.settings, self.generator, self.critic, self.conditions = settings, generator, critic, conditions
+        self.places = torch.from_numpy(generator.layout.condition_slots).to(settings.device)
+        self.averaged = Averaged(generator, settings.averaging)
+        self.optimizer = torch.optim.Adam(
+            generator.parameters(), lr=settings.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
+        )
+        self.taken = 0
+
+    def epoch(self, _: int) -> tuple[float | None, float | None]:
+        """Look once at each row, on average; return the generator's loss, which real rows have no part in."""
+        losses = []
+        for _ in range(self.settings.steps_per_epoch):
+            with torch.no_grad():
+                fake, _ = self.generator(
+                    self.conditions.vectors(self.conditions.draw(self.settings.batch_size))
+                )
+            self.critic.learn(fake)
+            self.taken += 1
+            if self.taken % self.settings.critic_steps == 0:
+                losses.append(self._teach_generator())
+                self.averaged.update()
+        return (float(torch.stack(losses).mean()) if losses else None), None
+
+    def _teach_generator(self) -> Tensor:
+        entries = self.conditions.draw(self.settings.batch_size)
+        made, chances = self.generator(self.conditions.vectors(entries))
+        loss: Tensor = condition_loss(chances, self.places[entries]) - self.critic.score(made).mean()
+        self.optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        self.optimizer.step()
+        return loss.detach()
+
+    def finish(self) -> Generator:
+        """Return the generator that is kept."""
+        draw = (self.conditions.draw(self.settings.batch_size) for _ in range(SETTLING))
+        return self.averaged.settle(self.conditions.vectors(entries) for entries in draw)

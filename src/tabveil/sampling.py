@@ -1,0 +1,57 @@
+"""Rows of a table in an order, or a sample, that depends on what they hold and not on where they stand.
+
+Of several equally near rows the neighbor engine names the first. Tables are therefore put in an order of
+their content (indicators) or in a random one (attacks that depend on *which* of equally near rows is taken):
+no answer changes when a file is sorted differently.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tabveil.table import Indices, Table
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """Rows of a table, and where they stood."""
+
+    table: Table
+    rows: Indices
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def draw(table: Table, n_rows: int, *, rng: Generator) -> Sample:
+    """Sample rows without replacement, all where there are no more, in the order of their content."""
+    rows = table.sample(n_rows, rng=rng)
+    rows = rows[np.argsort(table.row_hash()[rows], kind="stable")]
+    return Sample(table=table.take(rows), rows=rows)
+
+
+def in_order(table: Table) -> Sample:
+    """Put all rows in the order of their content."""
+    rows = np.argsort(table.row_hash(), kind="stable")
+    return Sample(table=table.take(rows), rows=rows)
+
+
+def shuffled(table: Table, *, rng: Generator) -> Sample:
+    """Put all rows in a random order, so that "the first of equals" is one of them at random."""
+    rows = rng.permutation(np.argsort(table.row_hash(), kind="stable"))
+    return Sample(table=table.take(rows), rows=rows)
+
+
+def group_equal_rows(*tables: Table) -> tuple[NDArray[np.int64], ...]:
+    """Give one number to equal rows of any of the tables. Missing equals missing."""
+    values = np.concatenate([table.values for table in tables]) + 0.0  # -0.0 and 0.0 are one value
+    values[np.isnan(values)] = np.nan
+    bits = values.view(np.uint64)
+    hashes = np.concatenate([table.row_hash() for table in tables])
+    _, first, numbers = np.unique(hashes, return_index=True, return_inverse=True)
+    if not np.array_equal(bits, bits[first[numbers]]):  # two rows share a hash: compare the rows themselves
+        _, numbers = np.unique(bits, axis=0, return_inverse=True)
+    ends = np.cumsum([len(table) for table in tables])
+    return tuple(np.split(numbers.reshape(-1).astype(np.int64), ends[:-1]))
