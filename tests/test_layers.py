@@ -10,9 +10,9 @@ import tabveil
 ROOT = Path(tabveil.__file__).parent
 
 LAYERS = (
-    {"errors", "check", "rng", "workers", "writing", "version"},
+    {"errors", "check", "plain", "registry", "rng", "workers", "writing", "version"},
     {"table", "estimate", "settings"},
-    {"frame", "drawing", "encode", "neighbors", "result", "trees", "protocols", "explain"},
+    {"frame", "sampling", "encode", "neighbors", "result", "boosting", "protocols", "explain"},
     {
         "embedding",
         "indicators",
