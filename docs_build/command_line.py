@@ -3,7 +3,7 @@
 from typing import Any
 
 import typer.main
-from pieces import plain, rich_text, table
+from markdown_text import plain, rich_text, table
 
 from tabveil.cli import app
 

@@ -1,12 +1,12 @@
 """A page for every metric, made from its docstring, its labels and what it was measured to see."""
 
-import re
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from pieces import from_docstring, plain, table
+from markdown_text import from_docstring, plain, table
 
-from tabveil.auditing import DEFAULT, METRICS
+from tabveil.auditing import METRICS
 from tabveil.explain import Explanation, explain
 from tabveil.result import Labels
 
@@ -17,7 +17,7 @@ RISKS = {"propensity": "none of the three"}
 def pages() -> dict[str, str]:
     """Return the page of every metric, by its place in the site."""
     explained = {name: explain(metric) for name, metric in METRICS.items()}
-    seen = detected((DOCS / "power.md").read_text(encoding="utf-8"))
+    seen = json.loads((DOCS / "power.json").read_text(encoding="utf-8"))["leaks"]
     return {f"metrics/{name}.md": _page(item, seen.get(name)) for name, item in explained.items()}
 
 
@@ -40,13 +40,13 @@ def _places(labels: Labels) -> dict[str, str]:
     }
 
 
-def _page(item: Explanation, seen: Mapping[str, str] | None) -> str:
+def _page(item: Explanation, seen: Mapping[str, Mapping[str, float]] | None) -> str:
     places = _places(item.labels)
     parts = [
         f"# `{item.name}`",
         f"**{plain(item.question)}**",
         table(list(places), [list(places.values())]),
-        "" if item.name in DEFAULT else f"Needs the extra `deep`; run it with `--metric {item.name}`.",
+        f"Needs the extra `{item.extra}`; run it with `--metric {item.name}`." if item.extra else "",
         *map(from_docstring, item.summary),
         *_titled("How it is measured", [from_docstring(text) for text in item.notes]),
         *_titled("Parameters", [_parameters(item)] if item.parameters else []),
@@ -65,20 +65,9 @@ def _parameters(item: Explanation) -> str:
     return table(["parameter", "default", "meaning"], rows)
 
 
-def _detected(seen: Mapping[str, str]) -> str:
+def _detected(seen: Mapping[str, Mapping[str, float]]) -> str:
+    cells = [f"{found['risk']:.3f} ({found['detected']:.2f})" for found in seen.values()]
     return (
         "Mean risk for a known leak, and in parentheses the share of repetitions in which the leak was "
-        "detected ([how it was measured](../power.md)):\n\n" + table(list(seen), [list(seen.values())])
+        "detected ([how it was measured](../power.md)):\n\n" + table(list(seen), [cells])
     )
-
-
-def detected(page: str) -> dict[str, dict[str, str]]:
-    r"""Read the table of leaks of the page on power: for each metric its cells by leak.
-
-    >>> detected("## Leaks\n\n| metric | no leak | 1% |\n| --- | --- | --- |\n| `a` | 0.0 | 0.1 |\n")
-    {'a': {'no leak': '0.0', '1%': '0.1'}}
-    """
-    section = re.search(r"## Leaks\n(.*?)(?:\n## |\Z)", page, flags=re.DOTALL)
-    lines = [line for line in (section[1] if section else "").splitlines() if line.startswith("|")]
-    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return {row[0].strip("`"): dict(zip(head[1:], row[1:], strict=True)) for row in rows}

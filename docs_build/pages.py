@@ -5,7 +5,7 @@ from pathlib import Path
 
 import command_line
 import metric_pages
-from pieces import plain, table
+from markdown_text import plain, table
 
 from tabveil.auditing import METRICS
 from tabveil.generators import GENERATORS

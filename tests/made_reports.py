@@ -1,11 +1,17 @@
 """Reports made by hand, so that a page can be tried without an audit: any state, any size, any text."""
 
+from dataclasses import replace
+
 from tabveil.attackers import Attacker
+from tabveil.attacks import Inference, Linkability, MembershipDistance, SinglingOut
+from tabveil.auditing import METRICS
 from tabveil.estimate import Estimate
+from tabveil.explain import described, explain
+from tabveil.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.portrait import Cell, Distances, Map, Portrait
 from tabveil.power import Detection, Power, Trial
 from tabveil.report import ExposedRows, Report
-from tabveil.result import Input, Labels, Result, Skipped
+from tabveil.result import ColumnRisk, Configuration, Curve, Input, Result, Setting, Skipped
 from tabveil.utility import (
     Associations,
     Bar,
@@ -25,82 +31,81 @@ def estimate(value, half=0.004, n=2000):
     return Estimate(value=value, low=value - half, high=value + half, n=n)
 
 
-def attack(metric, wp29, risk, configuration, **parts):
+def attack(metric, risk, setting, **parts):
     """An attack whose rates follow from its risk."""
-    control = estimate(0.01)
-    found = {
-        "risk": estimate(risk),
-        "attack": estimate(0.01 + 0.99 * risk),
-        "control": control,
-        "successes_train": round(20 + 1980 * risk),
-        "n_train": 2000,
-        "successes_control": 10,
-        "n_control": 1000,
-    }
-    details = {"configuration": configuration, "configurations": {configuration: found}}
-    return Result(
-        metric=metric,
-        labels=Labels(pillar="attack", wp29=wp29, mechanism="distance", auxiliary=True),
+    found = Configuration(
+        setting=setting,
+        risk=estimate(risk),
+        attack=estimate(0.01 + 0.99 * risk),
+        control=estimate(0.01),
+        facts={
+            "successes_train": round(20 + 1980 * risk),
+            "n_train": 2000,
+            "successes_control": 10,
+            "n_control": 1000,
+        },
+    )
+    result = Result(
+        metric=metric.name,
+        labels=metric.labels,
         params={"n_attacks": None, "confidence": 0.95},
-        risk=found["risk"],
-        attack=found["attack"],
-        control=control,
+        risk=found.risk,
+        attack=found.attack,
+        control=found.control,
         baseline=parts.pop("baseline", estimate(0.001)),
-        details={**details, **parts.pop("details", {})},
+        leading=setting,
+        configurations=(found,),
         **parts,
     )
+    return described(metric(), result)
 
 
 def membership(metric, risk):
-    curve = [(0.0, 0.0), (0.001, 0.01 + risk), (0.1, 0.15 + 0.5 * risk), (1.0, 1.0)]
-    return attack(
-        metric,
-        "propensity",
-        risk,
-        "distance, 1.0% most confident",
-        baseline=estimate(0.01),
-        details={
-            "roc": curve,
-            "auc": estimate(0.5 + risk / 2),
-            "tpr_at_fpr": {"0.001": None, "0.01": estimate(0.01 + risk), "0.1": estimate(0.1 + risk)},
-        },
+    found = attack(metric, risk, Setting(label="distance", level=0.01), baseline=estimate(0.01))
+    curve = Curve(
+        points=((0.0, 0.0), (0.001, 0.01 + risk), (0.1, 0.15 + 0.5 * risk), (1.0, 1.0)),
+        area=estimate(0.5 + risk / 2),
+        readings=((0.001, None), (0.01, estimate(0.01 + risk)), (0.1, estimate(0.1 + risk))),
     )
+    return replace(found, curve=curve)
 
 
 def indicator(metric, risk, **details):
-    return Result(
-        metric=metric,
-        labels=Labels(pillar="indicator", wp29="propensity", mechanism="distance"),
+    result = Result(
+        metric=metric.name,
+        labels=metric.labels,
         risk=estimate(risk),
         attack=estimate(0.02 + risk),
         control=estimate(0.02),
         details=details,
     )
+    return described(metric(), result)
 
 
 def results(risk, columns=("age", "income")):
-    secrets = {
-        name: {
-            "configuration": f"{name}, 1.0% most confident",
-            "risk": estimate(risk),
-            "attack": estimate(risk),
-        }
+    secrets = tuple(
+        ColumnRisk(
+            column=name,
+            configuration=f"{name}, 1.0% most confident",
+            risk=estimate(risk),
+            attack=estimate(risk),
+        )
         for name in columns
-    }
+    )
+    split = Setting(label="first 2 | other 3 columns, k = 1", n_neighbors=1)
     return (
-        attack("singling_out", "singling out", risk, "window 0.02, all columns"),
-        attack("linkability", "linkability", risk, "first 2 | other 3 columns, k = 1"),
+        attack(SinglingOut, risk, Setting(label="window 0.02, all columns", width=0.02)),
+        attack(Linkability, risk, split),
         attack(
-            "inference",
-            "inference",
+            Inference,
             risk,
-            f"{columns[0]}, 1.0% most confident",
-            details={"secrets": secrets},
+            Setting(label=columns[0], target=columns[0], level=0.01),
+            columns=secrets,
             notes=(f"Not attacked, being constant: {columns[-1]}.",),
         ),
-        membership("membership_distance", risk),
-        indicator("identical_match_share", risk, matches_in_train=17),
-        indicator("closest_share", risk),
+        membership(MembershipDistance, risk),
+        indicator(IdenticalMatchShare, risk, matches_in_train=17),
+        indicator(ClosestShare, risk),
     )
 
 
@@ -195,6 +200,7 @@ def report(risk=CLEAN, *, columns=("age", "income"), full=True, **parts):
         "seed": 7,
         "inputs": inputs(columns=len(columns)),
         "results": results(risk, columns),
+        "explanations": {name: explain(metric) for name, metric in METRICS.items()},
         "skipped": (Skipped(metric="gtcap", reason="gtcap: no claim is left."),),
         "notes": ("A note about the tables.",),
         "settings": {"quick": False, "secrets": None, "missing": ["?"]},

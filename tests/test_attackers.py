@@ -52,7 +52,7 @@ def test_each_attacker_tries_what_they_have_the_knowledge_for(tables):
         ]
     }
     report = tabveil.audit(*tables, metrics=["inference", "linkability", "mmd"], attackers=who)
-    names = [result.metric for result in report.results]
+    names = [result.key for result in report.results]
     assert names == ["inference", "linkability", "mmd", "inference: neighbor", "linkability: broker"]
     assert report["inference: neighbor"].params["secrets"] == ("ward",)
     assert report["inference: neighbor"].params["known"] == ("age", "sex")

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import FrozenInstanceError, fields
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,20 +12,21 @@ from hypothesis import HealthCheck, given, settings
 from populations import population, split
 from strategies import splits
 
-from tabveil.attacks import ATTACKS, DEEP_ATTACKS, DomiasFlow, Linkability
+from tabveil.attacks import ATTACKS, DomiasFlow, Linkability
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.explain import explain
+from tabveil.explain import described, explain
 from tabveil.indicators import INDICATORS
 from tabveil.neighbors import Space
-from tabveil.result import Result
+from tabveil.result import Cost, Result
 from tabveil.rng import stream
 from tabveil.table import Split
 from tabveil.workers import working
 
-METRICS = (*INDICATORS, *ATTACKS)
+EVERY = (*INDICATORS, *ATTACKS)
+METRICS = tuple(kind for kind in EVERY if kind.cost != "training")
 
 every_metric = pytest.mark.parametrize("kind", METRICS, ids=lambda kind: kind.name)
-even_deep_ones = pytest.mark.parametrize("kind", [*METRICS, *DEEP_ATTACKS], ids=lambda kind: kind.name)
+even_deep_ones = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.name)
 on_tables = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -81,6 +83,42 @@ def test_names_labels_and_defaults(kind):
     for item in fields(metric):
         with pytest.raises(FrozenInstanceError):
             setattr(metric, item.name, None)
+
+
+@even_deep_ones
+def test_a_metric_describes_itself(kind):
+    assert kind.title
+    assert kind.title != kind.name
+    assert kind.cost in get_args(Cost)
+    assert callable(kind.sentence)
+    assert callable(kind.threat)
+    assert getattr(kind, "extra", None) in {None, "deep"}
+
+
+def test_titles_are_unique():
+    assert len({kind.title for kind in EVERY}) == len(EVERY)
+
+
+@every_metric
+def test_an_answer_is_put_into_words(kind):
+    metric = kind()
+    found = described(metric, ask(metric, tables()), "the press")
+    assert found.title == kind.title
+    assert found.key == f"{kind.name}: the press"
+    assert found.sentence.endswith((".", ")."))
+    assert not re.search(r"\b(None|nan|inf)\b|not computed", found.sentence)
+    assert (found.threat is not None) == (kind.labels.pillar == "attack")
+    assert Result.from_json(json.loads(json.dumps(found.to_json()))).to_json() == found.to_json()
+
+
+@every_metric
+def test_configurations_are_values(kind):
+    found = ask(kind(), tables())
+    assert len({item.setting for item in found.configurations}) == len(found.configurations)
+    assert len({item.name for item in found.configurations}) == len(found.configurations)
+    if found.configurations:
+        assert found.lead.risk == found.risk
+        assert found.configuration(found.leading.name) is found.lead
 
 
 @even_deep_ones

@@ -15,18 +15,18 @@ from commands import READ, ROOT, RUN, blocks, commands, follow
 
 import tabveil
 from tabveil.auditing import METRICS
-from tabveil.cli import app, ending
+from tabveil.cli import app, exit_codes
 from tabveil.utility import MEANINGS
-from tabveil.verdict import Policy, judging
+from tabveil.verdict import Policy, judgment
 
 pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")
 sys.path.insert(0, str(ROOT / "docs_build"))
 
 import command_line
 import hooks
+import markdown_text
 import metric_pages
 import pages
-import pieces
 
 DOCS = ROOT / "docs"
 WRITTEN = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
@@ -122,7 +122,7 @@ def test_what_a_metric_detects_is_what_was_measured(generated):
 def test_every_figure_of_utility_is_explained(texts):
     for name, meaning in MEANINGS.items():
         assert f"`{name}`" in texts["utility.md"]
-        assert pieces.plain(meaning.definition).replace("|", r"\|") in texts["utility.md"]
+        assert markdown_text.plain(meaning.definition).replace("|", r"\|") in texts["utility.md"]
 
 
 def test_the_policy_page_shows_every_field_with_its_default(texts):
@@ -134,7 +134,7 @@ def test_the_policy_page_shows_every_field_with_its_default(texts):
 
 def test_exit_codes_are_those_of_the_program(texts):
     told = set(map(int, re.findall(r"^\| (\d+) \|", texts["policy.md"], flags=re.MULTILINE)))
-    known = {value for name, value in vars(ending).items() if name.isupper() and isinstance(value, int)}
+    known = {value for name, value in vars(exit_codes).items() if name.isupper() and isinstance(value, int)}
     assert told == {0, *known}
 
 
@@ -148,11 +148,11 @@ def test_the_sections_of_a_report_are_explained_in_its_order():
 
 def test_reasons_of_an_inconclusive_verdict_are_explained():
     reasons = [
-        judging.NO_CONTROL,
-        judging.NOT_INFORMATIVE,
-        judging.TOO_FEW,
-        judging.NOT_RUN,
-        judging.NOT_TESTED,
+        judgment.NO_CONTROL,
+        judgment.NOT_INFORMATIVE,
+        judgment.TOO_FEW,
+        judgment.NOT_RUN,
+        judgment.NOT_TESTED,
     ]
     for reason in reasons:
         assert f"| {reason} |" in WRITTEN["reading.md"]
@@ -192,19 +192,25 @@ def test_examples_in_the_help_can_be_parsed():
         group.commands[name].make_context(name, args)
 
 
-@pytest.mark.parametrize("module", [pieces, metric_pages, hooks], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [markdown_text, hooks], ids=lambda module: module.__name__)
 def test_examples_in_the_generators_hold(module):
     done = doctest.testmod(module)
     assert done.attempted > 0
     assert done.failed == 0
 
 
+def test_what_a_metric_was_seen_to_detect_stands_on_its_page():
+    text = metric_pages.pages()["metrics/singling_out.md"]
+    assert "| no leak | 1% | 2% | 5% | 10% | 100% |" in text
+    assert "| 0.000 (0.00) | 0.010 (1.00) |" in text
+
+
 def test_bars_in_cells_do_not_end_them():
-    assert pieces.table(["a"], [["`x|y` or z|w"]]).splitlines()[-1] == r"| `x|y` or z\|w |"
+    assert markdown_text.table(["a"], [["`x|y` or z|w"]]).splitlines()[-1] == r"| `x|y` or z\|w |"
 
 
 def test_text_is_never_taken_for_markup():
-    assert pieces.plain("<script> & a_b*c") == r"&lt;script\> &amp; a\_b\*c"
+    assert markdown_text.plain("<script> & a_b*c") == r"&lt;script\> &amp; a\_b\*c"
 
 
 def test_commands_are_found_in_blocks_that_are_run():

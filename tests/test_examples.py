@@ -64,7 +64,7 @@ def test_an_audit_in_python_tells_and_writes_the_same(audit_in_python, tmp_path,
     report = tabveil.Report.read(tmp_path / "audit" / "report.json")
     assert told.startswith(report.verdict.sentence)
     assert report.policy.recipient == "a research group"
-    assert "inference: neighbor" in [result.metric for result in report.results]
+    assert "inference: neighbor" in [result.key for result in report.results]
     for name, figure in report.utility.figures.items():
         assert f"{name}: {figure.value.value:.3f}" in told
     assert "a research group" in (tmp_path / "audit" / "report.html").read_text(encoding="utf-8")

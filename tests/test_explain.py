@@ -3,7 +3,7 @@ from typing import ClassVar
 
 import pytest
 
-from tabveil.attacks import ATTACKS, DEEP_ATTACKS, Linkability, SinglingOut
+from tabveil.attacks import ATTACKS, Linkability, SinglingOut
 from tabveil.explain import explain, inline
 from tabveil.indicators import INDICATORS
 from tabveil.result import Labels
@@ -154,7 +154,7 @@ def test_inline_markup(text, pieces):
     assert inline(text) == pieces
 
 
-@pytest.mark.parametrize("kind", [*ATTACKS, *DEEP_ATTACKS, *INDICATORS], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [*ATTACKS, *INDICATORS], ids=lambda kind: kind.name)
 def test_no_mark_is_left_over_and_the_first_piece_is_readable(kind):
     found = explain(kind)
     texts = [

@@ -47,6 +47,7 @@ class Seer:
     blind: frozenset[int] = frozenset()
     name: str = "seer"
     labels: Labels = BY_DISTANCE
+    weaker_when_larger: bool = False
     calls: list = field(default_factory=list)
 
     def __call__(self, split, *, rng):
@@ -284,9 +285,8 @@ def test_a_thinned_out_release_is_noted():
 
 
 def test_a_metric_that_sees_less_in_larger_tables_is_noted():
-    assert any(
-        note.endswith("trials only: mmd.") for note in asked([Seer(least=0, name="mmd")], tables()).notes
-    )
+    weaker = Seer(least=0, weaker_when_larger=True)
+    assert any(note.endswith("trials only: seer.") for note in asked([weaker], tables()).notes)
     assert not any("trials only" in note for note in asked([Seer(least=0)], tables()).notes)
 
 

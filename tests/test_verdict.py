@@ -1,6 +1,7 @@
 """Verdicts by hand: every road to the three states, and what their sentences may say."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,7 @@ def test_confidence_is_named():
 
 
 def test_a_title_with_an_attacker_counts_for_its_risk():
-    profile = attack("inference: neighbor", 0.1, 0.2, 0.3, wp29="inference")
+    profile = replace(attack("inference", 0.1, 0.2, 0.3), attacker="neighbor")
     found = judged([*clean(), profile])
     assert found.risks[2].leading.metric == "inference: neighbor"
 

@@ -6,6 +6,7 @@ Nothing here is clipped or rounded: a negative risk is noise around zero and is 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ NEVER = 1e-12  # a failure rate that only rounding tells from zero
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,10 +184,10 @@ def sidak(confidence: float, n_intervals: int) -> float:
     return float(confidence ** (1 / n_intervals))
 
 
-def strongest(configurations: Mapping[str, Estimate]) -> str:
-    """Name the configuration with the largest lower bound (the first of equals).
+def strongest(configurations: Mapping[Key, Estimate]) -> Key:
+    """Return the configuration with the largest lower bound (the first of equals).
 
     The intervals must be simultaneous (:func:`sidak`): the largest of many noisy values is biased upward, the
     largest of many lower bounds that hold together is not.
     """
-    return max(configurations, key=lambda name: configurations[name].low)
+    return max(configurations, key=lambda key: configurations[key].low)

@@ -7,11 +7,12 @@ sections are numpydoc's; a metric written by a user may have none of them.
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from tabveil.protocols import Metric
-from tabveil.result import Labels
+from tabveil.result import Cost, Labels, Result, Threat
+from tabveil.wording import value_of
 
 
 class Parameter(NamedTuple):
@@ -27,8 +28,11 @@ class Explanation:
     """A metric in words. Texts hold inline markup (see :func:`inline`); a list item begins with ``"- "``."""
 
     name: str
+    title: str
     labels: Labels
     question: str
+    cost: Cost = "quick"
+    extra: str | None = None
     summary: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     notes: tuple[str, ...] = ()
@@ -49,6 +53,9 @@ def explain(metric: type[Metric]) -> Explanation:
     defaults = _defaults(metric)
     return Explanation(
         name=metric.name,
+        title=getattr(metric, "title", metric.name),
+        cost=getattr(metric, "cost", "quick"),
+        extra=getattr(metric, "extra", None),
         labels=metric.labels,
         question=question,
         summary=tuple(summary),
@@ -58,6 +65,44 @@ def explain(metric: type[Metric]) -> Explanation:
         ),
         notes=tuple(_paragraphs(sections.get("Notes", []))),
         references=tuple(_MARK.sub("", text) for text in _paragraphs(sections.get("References", []))),
+    )
+
+
+def described(metric: Metric, result: Result, attacker: str | None = None) -> Result:
+    """Complete a result by its metric's own words, and by who the attacker was.
+
+    A metric of the user's own may have no words of its own; then it gets general ones, which claim no more
+    than that there are scores.
+    """
+    in_words = getattr(metric, "sentence", general_sentence)
+    threat = getattr(metric, "threat", general_threat)
+    silent = result.attack is None and not hasattr(metric, "sentence")
+    return replace(
+        result,
+        attacker=attacker,
+        title=getattr(metric, "title", metric.name),
+        sentence="No score was measured." if silent else in_words(result),
+        threat=threat(result),
+    )
+
+
+def general_sentence(result: Result) -> str:
+    """Say the scores, whatever they are."""
+    told = f"The metric scores {value_of(result.attack)} with the training rows"
+    if result.control is not None:
+        told += f" and {value_of(result.control)} with rows the generator never saw"
+    if result.baseline is not None:
+        told += f"; without the release {value_of(result.baseline)}"
+    return f"{told}."
+
+
+def general_threat(result: Result) -> Threat | None:
+    """Describe the attacker as far as the labels tell."""
+    if result.labels.pillar != "attack":
+        return None
+    return Threat(
+        knows="further data about people" if result.labels.auxiliary else "nothing beyond the release",
+        wants="membership" if result.labels.wp29 == "propensity" else result.labels.wp29,
     )
 
 

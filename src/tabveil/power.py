@@ -34,13 +34,6 @@ MOST_PEOPLE = 3000  # so the cost does not grow with the table
 MOST_CELLS = 60_000  # nor with its width: some attacks try every column
 LEARNERS_PART = 3  # fitting a model to each release takes far longer than all else: a third of the people
 MOST_SYNTHETIC = 2  # release rows for each person: a release many times as large as train is thinned out
-WEAKER_WHEN_LARGER = frozenset({"mmd"})
-"""Metrics that see less in larger tables where the release is unlike the real rows (by name).
-
-On Adult with CTGAN's release ``mmd`` sees 10 % among 1,000 people, 20 % among 4,000, nothing among 16,000. No
-other default metric was found to see less at a larger size (``benchmarks/power_of_audit.py``).
-"""
-
 ROUNDING = 1e-9  # 0.29 × 100 is a little less than 29
 
 
@@ -317,7 +310,7 @@ def _exceptions(size: _Size, asked: Sequence[_Asked]) -> list[str]:
     for fewer in sorted({item.size.people for item in asked} - {size.people}):
         titles = ", ".join(item.title for item in asked if item.size.people == fewer)
         notes.append(f"Tried on {fewer:,} people, because a model is fitted to every release: {titles}.")
-    if weaker := [item.title for item in asked if item.metric.name in WEAKER_WHEN_LARGER]:
+    if weaker := [item.title for item in asked if getattr(item.metric, "weaker_when_larger", False)]:
         notes.append(
             "Sees less in larger tables where the release is unlike the real rows, so the figure holds for "
             f"the trials only: {', '.join(weaker)}."

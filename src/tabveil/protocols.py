@@ -5,19 +5,33 @@ from typing import ClassVar, Protocol
 
 from numpy.random import Generator
 
-from tabveil.result import Labels, Result
+from tabveil.result import Cost, Labels, Result, Threat
 from tabveil.table import Schema, Split, Table
 from tabveil.workers import Listener
 
 
 class Metric(Protocol):
-    """A question about a release. Fields are parameters, checked when made; calling it changes nothing."""
+    """A question about a release. Fields are parameters, checked when made; calling it changes nothing.
+
+    It describes itself: a title, where it belongs, what it costs, and what its result says in words. It may
+    also say which extra it needs (``extra``) and that larger tables make it weaker (``weaker_when_larger``).
+    """
 
     name: ClassVar[str]
+    title: ClassVar[str]
     labels: ClassVar[Labels]
+    cost: ClassVar[Cost]
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Answer for these tables, or raise :class:`tabveil.errors.NotApplicable` with the reason."""
+        ...
+
+    def sentence(self, result: Result) -> str:
+        """Put one of its results into a sentence: what was counted, against what."""
+        ...
+
+    def threat(self, result: Result) -> Threat | None:
+        """Say what the attacker behind a result knows and wants; None where nobody attacks."""
         ...
 
 

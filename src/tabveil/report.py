@@ -11,6 +11,8 @@ import pandas as pd
 
 from tabveil.attackers import Attacker
 from tabveil.errors import ParameterError
+from tabveil.explain import Explanation
+from tabveil.plain import from_plain, to_plain
 from tabveil.portrait import Portrait
 from tabveil.power import Power
 from tabveil.result import ESTIMATES, Input, Result, Skipped, plain
@@ -47,6 +49,7 @@ class Report:
     results: tuple[Result, ...]
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
+    explanations: Mapping[str, Explanation] = field(default_factory=dict)  # of every metric, by name
     settings: Mapping[str, Any] = field(default_factory=dict)  # what was asked for, beyond the defaults
     attackers: tuple[Attacker, ...] = ()
     policy: Policy = field(default_factory=Policy)
@@ -57,11 +60,11 @@ class Report:
     seconds: float = 0.0
     given_verdict: Verdict | None = None  # the one that was stored, when read from JSON
 
-    def __getitem__(self, metric: str) -> Result:
+    def __getitem__(self, key: str) -> Result:
         for result in self.results:
-            if result.metric == metric:
+            if result.key == key:
                 return result
-        raise KeyError(metric)
+        raise KeyError(key)
 
     @property
     def has_control(self) -> bool:
@@ -86,8 +89,9 @@ class Report:
                 "verdict": self.verdict.to_json(),
                 "policy": self.policy.to_json(),
                 "results": [result.to_json() for result in self.results],
-                "skipped": [vars(item) for item in self.skipped],
+                "skipped": [_skipped_to_json(item) for item in self.skipped],
                 "notes": list(self.notes),
+                "metrics": {name: to_plain(item) for name, item in self.explanations.items()},
                 "settings": plain(self.settings),
                 "attackers": [attacker.model_dump(mode="json") for attacker in self.attackers],
                 **{name: part.to_json() for name, part in parts.items() if part is not None},
@@ -109,8 +113,9 @@ class Report:
             given_verdict=Verdict.from_json(data["verdict"]),
             policy=Policy(**data["policy"]),
             results=tuple(Result.from_json(item) for item in data["results"]),
-            skipped=tuple(Skipped(**item) for item in data["skipped"]),
+            skipped=tuple(_skipped_from_json(item) for item in data["skipped"]),
             notes=tuple(data["notes"]),
+            explanations={name: from_plain(Explanation, item) for name, item in data["metrics"].items()},
             settings=data["settings"],
             attackers=tuple(Attacker(**item) for item in data["attackers"]),
             **{name: kind.from_json(data[name]) for name, kind in _PARTS.items() if name in data},
@@ -137,7 +142,7 @@ class Report:
         return pd.DataFrame(
             [
                 {
-                    "metric": result.metric,
+                    "metric": result.key,
                     "risk": result.risk.value if result.risk else math.nan,
                     "low": result.risk.low if result.risk else math.nan,
                     "high": result.risk.high if result.risk else math.nan,
@@ -145,7 +150,7 @@ class Report:
                         name: estimate.value if (estimate := getattr(result, name)) else math.nan
                         for name in ESTIMATES[1:]
                     },
-                    **result.labels.to_json(),
+                    **vars(result.labels),
                     "seconds": result.seconds,
                 }
                 for result in self.results
@@ -158,7 +163,7 @@ class Report:
         tables = [
             pd.DataFrame({"verdict": [self.verdict.sentence]}),
             self.to_frame()[columns] if self.results else pd.DataFrame(),
-            pd.DataFrame([{"not computed": item.metric, "reason": item.reason} for item in self.skipped]),
+            pd.DataFrame([{"not computed": item.key, "reason": item.reason} for item in self.skipped]),
             pd.DataFrame({"notes": self.notes}),
         ]
         with pd.option_context("display.max_colwidth", None):
@@ -173,13 +178,21 @@ class Report:
         """Return the per-row scores of every metric: metric, table, row, score. Sensitive."""
         parts = [
             pd.DataFrame(
-                {"metric": result.metric, "table": scores.table, "row": scores.rows, "score": scores.values}
+                {"metric": result.key, "table": scores.table, "row": scores.rows, "score": scores.values}
             )
             for result in self.results
             for scores in result.scores
         ]
         columns = ["metric", "table", "row", "score"]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def _skipped_to_json(item: Skipped) -> dict[str, Any]:
+    return {"metric": item.key, "name": item.metric, "attacker": item.attacker, "reason": item.reason}
+
+
+def _skipped_from_json(data: Mapping[str, Any]) -> Skipped:
+    return Skipped(metric=data["name"], attacker=data["attacker"], reason=data["reason"])
 
 
 _PARTS: Mapping[str, Any] = {"utility": Utility, "power": Power, "portrait": Portrait, "exposed": ExposedRows}

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from configurations import by_name
 from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.gtcap.attack import Attribution
@@ -26,7 +27,7 @@ def ask(train, control, synthetic, schema=SCHEMA, **params):
 
 
 def only(result):
-    (found,) = result.details["configurations"].values()
+    (found,) = by_name(result).values()
     return found
 
 
@@ -250,7 +251,7 @@ def test_targets_and_keys_are_said():
     result = Attribution()(population("mixed", (80, 80, 80)), rng=np.random.default_rng(0))
     assert any(note.startswith("Tried as target: ") for note in result.notes)
     assert "Keys: all columns but the target." in result.notes
-    assert len(result.details["configurations"]) == 9
+    assert len(by_name(result)) == 9
     result = ask([[F, 30, YES]], [[M, 30, NO]], [[F, 30, YES]], known=("sex", "ill"))
     assert "Keys: ill, sex." in result.notes
 
@@ -258,7 +259,7 @@ def test_targets_and_keys_are_said():
 def test_a_sample_of_claims():
     tables = population("levels", (200, 200, 200), leak=1.0, seed=0)
     result = Attribution(n_attacks=50, radii=(0.0,))(tables, rng=np.random.default_rng(0))
-    found = next(iter(result.details["configurations"].values()))
+    found = next(iter(by_name(result).values()))
     assert found["claims"] == 50
     assert found["claims_kept"] <= 50
 
@@ -294,7 +295,7 @@ def test_adult():
     schema, (train, control, release) = adult_thirds()
     fresh = Attribution()(split(schema, train, control, release), rng=stream(0, "gtcap"))
     assert fresh.risk.low <= 0 <= fresh.risk.high
-    tcap = fresh.details["configurations"]["relationship, radius 0"]
+    tcap = by_name(fresh)["relationship, radius 0"]
     assert tcap["score_in_all_of_train"] < 0.001
     small = Attribution()(split(schema, train, control[:5000], release), rng=stream(0, "gtcap"))
     assert small.risk.low <= 0 <= small.risk.high

@@ -3,6 +3,7 @@ import time
 
 import numpy as np
 import pytest
+from configurations import by_name
 from populations import adult_thirds, population, risks, split
 from scipy.special import logsumexp
 from scipy.stats import gaussian_kde
@@ -178,8 +179,8 @@ def test_a_copy_is_seen():
     copy = split(fresh.schema, fresh.train.values, fresh.control.values, fresh.train.values)
     found = ask(copy)
     assert found.risk.value > 0.85
-    smooth = found.details["configurations"]["smooth densities, 2·AUC − 1"]["risk"]
-    assert 0 < smooth.low < smooth.value < found.details["auc"].value * 2 - 1
+    smooth = by_name(found)["smooth densities, 2·AUC − 1"]["risk"]
+    assert 0 < smooth.low < smooth.value < found.curve.area.value * 2 - 1
 
 
 @pytest.mark.parametrize("kind", ["normal", "levels", "mixed"])

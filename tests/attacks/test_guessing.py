@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from configurations import by_name
 from populations import population, split
 
 from tabveil.attacks.configurations import headline
@@ -17,9 +20,12 @@ from tabveil.attacks.guessing import (
 )
 from tabveil.estimate import excess, risk_between, sidak, wilson
 from tabveil.neighbors import Space
+from tabveil.result import Setting
 from tabveil.table import Numeric, Schema
 
 AGE = Schema((Numeric(name="age", low=0, high=10, decimals=0),))
+
+X = Setting(label="x")
 
 
 def guesses(correct, confidence, naive=None, rare=None):
@@ -44,9 +50,9 @@ def test_tallies_by_hand():
     # Of ten control guesses the surest five have confidence 5 to 9; three of them are right.
     control = guesses([0, 0, 1, 1, 1, 1, 0, 1, 0, 1], range(10))
     train = guesses([1, 1, 1, 0], [9.5, 5, 4.9, 20], naive=[1, 0, 1, 1])
-    found = tallies("x", train, control, levels=(1.0, 0.5))
-    assert found["x"] == Tally(train=3, n_train=4, control=6, n_control=10, naive=3, n_naive=4)
-    assert found["x, 50.0% most confident"] == Tally(
+    found = tallies(X, train, control, levels=(1.0, 0.5))
+    assert found[X] == Tally(train=3, n_train=4, control=6, n_control=10, naive=3, n_naive=4)
+    assert found[replace(X, level=0.5)] == Tally(
         train=2, n_train=4, control=3, n_control=10, naive=2, n_naive=4
     )
 
@@ -54,27 +60,27 @@ def test_tallies_by_hand():
 def test_all_guesses_tied_at_the_bar_count_unless_rarity_tells_them_apart():
     control = guesses([1] * 10, [0.0] * 10)
     train = guesses([1] * 10, [0.0] * 10)
-    assert tallies("x", train, control, levels=(0.5,))["x, 50.0% most confident"].train == 10
+    assert tallies(X, train, control, levels=(0.5,))[replace(X, level=0.5)].train == 10
     rare = tallies(
-        "x",
+        X,
         guesses([1] * 10, [0.0] * 10, rare=[9] * 2 + [0] * 8),
         guesses([1] * 10, [0.0] * 10, rare=range(10)),
         levels=(0.5,),
-    )["x, 50.0% most confident"]
+    )[replace(X, level=0.5)]
     assert (rare.train, rare.control) == (2, 5)
 
 
 def test_rarity_never_overrules_confidence():
     control = guesses([1] * 10, range(10), rare=range(10, 0, -1))
     train = guesses([1, 0], [9, 0], rare=[0, 99])
-    found = tallies("x", train, control, levels=(0.5,))["x, 50.0% most confident"]
+    found = tallies(X, train, control, levels=(0.5,))[replace(X, level=0.5)]
     assert (found.train, found.control) == (1, 5)
 
 
 def test_a_naive_guess_may_be_a_chance():
     control = guesses([1] * 10, range(10))
     train = guesses([1, 1], [9, 0], naive=[0.25, 0.5])
-    found = tallies("x", train, control, levels=(1.0, 0.5))
+    found = tallies(X, train, control, levels=(1.0, 0.5))
     assert [tally.naive for tally in found.values()] == [0.75, 0.25]
 
 
@@ -89,32 +95,32 @@ def test_ties_matter_only_at_a_bar():
 def test_the_headline_has_the_largest_lower_bound_not_the_largest_value():
     few = Tally(train=3, n_train=5, control=1, n_control=5)
     many = Tally(train=300, n_train=1000, control=100, n_control=1000, naive=50, n_naive=1000)
-    best = headline({"few": few, "many": many}, 0.95)
+    best = headline({Setting(label="few"): few, Setting(label="many"): many}, 0.95)
     level = sidak(0.95, 2)
-    assert best.configuration == "many"
+    assert best.setting.name == "many"
     assert best.risk == risk_between(wilson(300, 1000, level), wilson(100, 1000, level))
-    assert best.attack == wilson(300, 1000, level)
-    assert best.baseline == wilson(50, 1000, level)
+    assert best.leading.attack == wilson(300, 1000, level)
+    assert best.leading.baseline == wilson(50, 1000, level)
     assert best.details["largest_point_estimate"]["configuration"] == "few"
-    assert best.details["configurations"]["few"]["naive"] is None
-    assert best.details["configurations"]["many"]["naive"] == 0.05
+    assert by_name(best)["few"]["naive"] is None
+    assert by_name(best)["many"]["naive"] == 0.05
     assert best.notes == ()
 
 
 def test_an_attack_no_better_than_naive_is_not_informative():
     tally = Tally(train=50, n_train=100, control=40, n_control=100, naive=50, n_naive=100)
-    assert headline({"x": tally}, 0.95).notes == (NOT_INFORMATIVE,)
+    assert headline({X: tally}, 0.95).notes == (NOT_INFORMATIVE,)
 
 
 def test_without_control_there_is_a_rate_but_no_risk():
     nobody = guesses([], [], naive=[])
-    plain = tallies("plain", guesses([1, 1, 0, 0], range(4), naive=[1, 1, 1, 0]), nobody)
-    better = tallies("better", guesses([1, 0, 0, 0], range(4), naive=[0, 0, 0, 0]), nobody)
-    assert list(plain) == ["plain"]
+    plain = tallies(Setting(label="plain"), guesses([1, 1, 0, 0], range(4), naive=[1, 1, 1, 0]), nobody)
+    better = tallies(Setting(label="better"), guesses([1, 0, 0, 0], range(4), naive=[0, 0, 0, 0]), nobody)
+    assert [setting.name for setting in plain] == ["plain"]
     best = headline(plain | better, 0.95)
-    assert best.configuration == "better"  # one of four where the naive guesser has none
+    assert best.setting.name == "better"  # one of four where the naive guesser has none
     assert best.risk is None
-    assert best.control is None
+    assert best.leading.control is None
     assert best.notes == (NO_CONTROL,)
     assert best.details["largest_point_estimate"] is None
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from configurations import by_name
 from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE
@@ -26,7 +27,7 @@ def ask(train, control, synthetic, schema=SCHEMA, seed=0, **params):
 
 def test_by_hand():
     result = ask(TRAIN, CONTROL, SYNTHETIC, secrets=("job",))
-    only = result.details["configurations"]["job"]
+    only = by_name(result)["job"]
     assert (only["successes_train"], only["successes_control"]) == (3, 1)
     assert result.risk == risk_between(wilson(3, 4), wilson(1, 4))
     assert only["naive"] == pytest.approx((1 / 2 + 1 / 4 + 1 / 4 + 1 / 4) / 4)  # half of synthetic are nurses
@@ -42,9 +43,9 @@ def test_by_hand():
 
 def test_every_column_is_the_secret_once():
     result = ask(TRAIN, CONTROL, SYNTHETIC)
-    assert list(result.details["secrets"]) == ["age", "job"]
-    assert set(result.details["configurations"]) == {"age", "job"}
-    assert result.details["secrets"][result.details["configuration"]]["risk"] == result.risk
+    assert [item.column for item in result.columns] == ["age", "job"]
+    assert set(by_name(result)) == {"age", "job"}
+    assert result.risk in [item.risk for item in result.columns if item.column == result.leading.target]
 
 
 @pytest.mark.parametrize(
@@ -100,16 +101,16 @@ def test_the_nearest_row_is_found_among_missing_values():
         schema,
         secrets=("job",),
     )
-    only = result.details["configurations"]["job"]
+    only = by_name(result)["job"]
     assert (only["successes_train"], only["successes_control"]) == (2, 0)
 
 
 def test_ties_are_broken_at_random():
     synthetic = [[50, NURSE], [50, CLERK]]
     found = [
-        ask([[50, NURSE]], [[50, JUDGE]], synthetic, secrets=("job",), seed=seed).details["configurations"][
-            "job"
-        ]["successes_train"]
+        by_name(ask([[50, NURSE]], [[50, JUDGE]], synthetic, secrets=("job",), seed=seed))["job"][
+            "successes_train"
+        ]
         for seed in range(200)
     ]
     assert 70 <= sum(found) <= 130
@@ -121,14 +122,14 @@ def test_only_the_known_columns_are_used():
     train, control = [[20, 20, NURSE]], [[20, 20, JUDGE]]
     by_age = ask(train, control, synthetic, schema, secrets=("job",), known=("age", "job"))
     by_code = ask(train, control, synthetic, schema, secrets=("job",), known=("code",))
-    assert by_age.details["configurations"]["job"]["successes_train"] == 1
-    assert by_code.details["configurations"]["job"]["successes_train"] == 0
+    assert by_name(by_age)["job"]["successes_train"] == 1
+    assert by_name(by_code)["job"]["successes_train"] == 0
 
 
 def test_constant_secrets_are_left_out_and_named():
     rows = [[20, NURSE], [40, NURSE]]
     result = ask(rows, rows, SYNTHETIC)
-    assert list(result.details["secrets"]) == ["age"]
+    assert [item.column for item in result.columns] == ["age"]
     assert result.notes[-1] == "Not attacked, being constant in the real or the synthetic rows: job."
     with pytest.raises(NotApplicable, match="nothing to infer"):
         ask([[NAN, NURSE]], [[NAN, NURSE]], SYNTHETIC)
@@ -212,12 +213,12 @@ def test_a_copy_of_train_is_the_worst_case(kind):
 def test_adult_thirds_meet_the_anchors():
     schema, (train, control, release) = adult_thirds()
     fresh = ask(train, control, release, schema, secrets=("income",))
-    counts = fresh.details["configurations"]["income"]
+    counts = by_name(fresh)["income"]
     assert abs(counts["successes_train"] - 12908) <= 12  # ties by lot here, by lowest index in the anchor
     assert abs(counts["successes_control"] - 12939) <= 12
     assert fresh.risk.low < 0 < fresh.risk.high
     leaked = np.concatenate([train[:3256], release[3256:]])
     found = ask(train, control, leaked, schema, secrets=("income",))
-    assert found.details["configurations"]["income"]["risk"].value == pytest.approx(0.178, abs=0.02)
+    assert by_name(found)["income"]["risk"].value == pytest.approx(0.178, abs=0.02)
     assert found.risk.value == pytest.approx(0.2, abs=0.01)  # the careful attacker sees the whole leak
     assert ask(train, control, train, schema).risk.value >= 0.95

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import test_contracts as contracts
+from configurations import by_name
 from hypothesis import given
 from populations import adult_thirds, population, risks, split
 from strategies import splits
@@ -32,7 +33,7 @@ def ask(train, control, synthetic, schema=SCHEMA, seed=0, **params):
 
 
 def counts(result, configuration):
-    found = result.details["configurations"][configuration]
+    found = by_name(result)[configuration]
     return found["successes_train"], found["successes_control"]
 
 
@@ -42,10 +43,8 @@ def test_by_hand():
     assert counts(result, "first 2 | other 2 columns, k = 2")[0] == 3  # 90 and 60 do not meet 0 and 30
     level = sidak(0.95, 2)
     assert result.risk == risk_between(wilson(3, 4, level), wilson(1, 4, level))
-    assert result.details["configuration"] == "first 2 | other 2 columns, k = 1"
-    assert result.details["configurations"]["first 2 | other 2 columns, k = 1"]["naive"] == pytest.approx(
-        1 / 4
-    )
+    assert result.leading.name == "first 2 | other 2 columns, k = 1"
+    assert by_name(result)["first 2 | other 2 columns, k = 1"]["naive"] == pytest.approx(1 / 4)
     train, control = result.scores
     assert dict(zip(train.rows, train.values, strict=True)) == pytest.approx(
         {0: 1 / (1 + 0.02 / 4), 1: 1 / (1 + 0.02 / 4), 2: 1 / (1 + 0.03 / 4), 3: 0}
@@ -139,14 +138,14 @@ def test_the_splits_that_link_best_are_chosen_by_the_release_alone():
     for train in (tables[0], tables[2]):  # fresh rows, or a copy: the choice is the same
         result = ask(train, tables[1], tables[2], schema, n_splits=1)
         chosen.append([name for name, item in result.details["splits"].items() if item["attacked"]])
-        assert all(name.startswith(chosen[-1][0]) for name in result.details["configurations"])
+        assert all(name.startswith(chosen[-1][0]) for name in by_name(result))
     assert chosen[0] == chosen[1]
     assert chosen[0][0] in {"first 5 | other 3 columns", "first 6 | other 2 columns"}
 
 
 def test_the_users_parts_may_leave_columns_out():
     result = ask(TRAIN, CONTROL, SYNTHETIC, auxiliary=((("d",), ("a",)), *HALVES), n_neighbors=(1,))
-    assert set(result.details["configurations"]) == {"auxiliary 1, k = 1", "auxiliary 2, k = 1"}
+    assert set(by_name(result)) == {"auxiliary 1, k = 1", "auxiliary 2, k = 1"}
     assert counts(result, "auxiliary 2, k = 1") == (3, 1)
     assert result.details["splits"]["auxiliary 1"]["columns"] == (("d",), ("a",))
 
@@ -181,7 +180,7 @@ def test_without_control_there_is_a_rate_but_no_risk():
 
 def test_too_many_neighbors_are_left_out_with_a_note():
     result = ask(TRAIN, CONTROL, SYNTHETIC)
-    assert list(result.details["configurations"]) == ["first 2 | other 2 columns, k = 1"]
+    assert list(by_name(result)) == ["first 2 | other 2 columns, k = 1"]
     assert result.notes[-1] == "Left out k = 10: any two sets of 10 among 4 synthetic rows meet."
     with pytest.raises(NotApplicable, match="at least 2 synthetic rows, got 1"):
         ask(TRAIN, CONTROL, SYNTHETIC[:1])

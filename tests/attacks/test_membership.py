@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from configurations import by_name
 from populations import SCHEMAS, population, risks, split
 from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score, roc_curve
@@ -29,7 +30,7 @@ def test_an_area_by_hand_with_ties():
     assert true.tolist() == [0, 0.25, 0.75, 1, 1]
     assert ranked.true_positives(0.25).value == 0.75
     assert ranked.true_positives(0.5).value == 0.875  # halfway between two points of the curve
-    assert ranked.points() == [(0, 0), (0, 0.25), (0.25, 0.75), (0.75, 1), (1, 1)]
+    assert ranked.points() == ((0, 0), (0, 0.25), (0.25, 0.75), (0.75, 1), (1, 1))
 
 
 @pytest.mark.parametrize("grid", [3, 20, 10**6])
@@ -117,23 +118,23 @@ def test_levels_leave_five_control_rows(n_control, expected):
 
 def test_every_configuration_counts_for_the_correction():
     rng = np.random.default_rng(7)
-    choice = judge(
-        "a", Ranking.of(*normal(rng, 4000, 4000)), {"b": Ranking.of(*normal(rng, 400, 400))}, confidence=0.95
-    )
-    assert len(choice.details["configurations"]) == 5
+    rankings = Ranking.of(*normal(rng, 4000, 4000)), Ranking.of(*normal(rng, 400, 400))
+    choice = judge("a", rankings[0], {"b": rankings[1]}, confidence=0.95).headline
+    assert len(by_name(choice)) == 5
     assert choice.details["confidence_of_each"] == pytest.approx(0.95 ** (1 / 5))
-    assert choice.risk.low == max(item["risk"].low for item in choice.details["configurations"].values())
+    assert choice.risk.low == max(item["risk"].low for item in by_name(choice).values())
 
 
 def test_a_small_leak_moves_the_far_left_of_the_curve():
     rng = np.random.default_rng(8)
     train, control = normal(rng, 4000, 4000)
     train[:40] = 9
-    choice = judge("a", Ranking.of(train, control), confidence=0.95)
-    assert choice.configuration == "a, 0.1% most confident"
+    judged = judge("a", Ranking.of(train, control), confidence=0.95)
+    choice = judged.headline
+    assert choice.setting.name == "a, 0.1% most confident"
     assert choice.risk.low > 0
-    assert choice.details["configurations"]["a, 2·AUC − 1"]["risk"].low < 0
-    assert len(choice.details["roc"]) <= 200
+    assert by_name(choice)["a, 2·AUC − 1"]["risk"].low < 0
+    assert len(judged.curve.points) <= 200
 
 
 # The attack -----------------------------------------------------------------------------------------------
@@ -143,7 +144,7 @@ def test_four_people_by_hand():
     # Distances to the nearest of 10 and 50: train 0, 0, 10, 40; control 1, 5, 20, 50 (in hundredths).
     found = ask(split(LINE, [[10], [50], [60], [90]], [[11], [45], [70], [100]], [[10], [50]]))
     # Wins of train over control: 4, 4, 2 (over 20 and 50), 1.
-    assert found.details["auc"].value == 11 / 16
+    assert found.curve.area.value == 11 / 16
     assert found.risk.value == pytest.approx(2 * 11 / 16 - 1)
     assert (found.attack.value, found.control.value, found.baseline.value) == (11 / 16, 0.5, 0.5)
     scores = {item.table: dict(zip(item.rows, item.values, strict=True)) for item in found.scores}
@@ -155,7 +156,7 @@ def test_a_copy_is_seen_and_graded_poor():
     fresh = population("mixed", (1000, 1000, 1000), seed=1)
     copy = ask(split(fresh.schema, fresh.train.values, fresh.control.values, fresh.train.values))
     assert copy.risk.value > 0.8
-    assert copy.details["auc"].value > 0.9
+    assert copy.curve.area.value > 0.9
     assert copy.details["simulation"]["grade"] == "Poor"
     clean = ask(fresh)
     assert clean.risk.low < 0 < clean.risk.high
@@ -251,10 +252,10 @@ def test_outlying_people_are_attacked_by_themselves():
     far = np.argsort(-np.abs(train).max(axis=1))[:50]
     leaky = np.concatenate([train[far], fresh[50:]])
     result = MembershipDistance()(of_numbers(train, control, leaky), rng=np.random.default_rng(0))
-    outliers = result.details["outliers"]
-    assert outliers["share"] == 0.1
-    assert 80 <= outliers["n_control"] <= 120
-    assert outliers["risk"].low > 0.2  # half of the outliers leaked
+    outliers = result.outliers
+    assert outliers.share == 0.1
+    assert 80 <= outliers.n_control <= 120
+    assert outliers.risk.low > 0.2  # half of the outliers leaked
     assert result.risk.value < 0.1  # one person in twenty did
 
 
@@ -263,12 +264,12 @@ def test_outlying_people_raise_no_more_alarms_than_others():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         tables = (outlying(400, rng) for _ in range(3))
-        found = MembershipDistance()(of_numbers(*tables), rng=rng).details["outliers"]
-        alarms += found["risk"].low > 0
+        found = MembershipDistance()(of_numbers(*tables), rng=rng).outliers
+        alarms += found.risk.low > 0
     assert alarms <= 4
 
 
 def test_too_few_outlying_people_are_not_attacked():
     rng = np.random.default_rng(1)
     tables = (outlying(100, rng) for _ in range(3))
-    assert MembershipDistance()(of_numbers(*tables), rng=rng).details["outliers"] is None
+    assert MembershipDistance()(of_numbers(*tables), rng=rng).outliers is None

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 import xgboost
+from configurations import by_name
 from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.guessing import NO_CONTROL
@@ -36,7 +37,7 @@ def test_by_hand():
     train = towns([(0, YES), (0, YES), (1, NO), (1, YES)])
     control = towns([(0, NO), (1, NO), (0, YES), (1, YES)])
     result = ask(train, control, SYNTHETIC, Schema((TOWN, ILL)), secrets=("ill",))
-    found = result.details["configurations"]["ill"]
+    found = by_name(result)["ill"]
     assert (found["successes_train"], found["successes_control"]) == (3, 2)
     assert result.risk == risk_between(wilson(3, 4), wilson(2, 4))
     assert result.baseline == wilson(1, 4)  # "no": the first of equally frequent labels
@@ -49,14 +50,14 @@ def test_by_hand():
 def test_a_label_that_the_release_never_shows_is_never_guessed():
     train = towns([(0, UNKNOWN), (1, UNKNOWN), (2, UNKNOWN), (3, YES)])
     result = ask(train, train, SYNTHETIC, Schema((TOWN, ILL)), secrets=("ill",))
-    assert result.details["configurations"]["ill"]["successes_train"] <= 1
+    assert by_name(result)["ill"]["successes_train"] <= 1
     assert sorted(result.scores[0].values.tolist())[:3] == [0, 0, 0]
 
 
 def test_three_labels():
     synthetic = towns([(0, YES), (1, NO), (2, UNKNOWN)], 40)
     result = ask(synthetic[::7], synthetic[::11], synthetic, Schema((TOWN, ILL)), secrets=("ill",))
-    found = result.details["configurations"]["ill"]
+    found = by_name(result)["ill"]
     assert found["successes_train"] == found["n_train"]
 
 
@@ -64,7 +65,7 @@ def test_rows_without_the_secret_are_left_out():
     train = towns([(0, YES), (0, NAN), (1, NO)])
     synthetic = np.concatenate([SYNTHETIC, towns([(0, NAN)], 30)])
     result = ask(train, towns([(0, NO), (1, NAN)]), synthetic, Schema((TOWN, ILL)), secrets=("ill",))
-    found = result.details["configurations"]["ill"]
+    found = by_name(result)["ill"]
     assert (found["n_train"], found["n_control"]) == (2, 1)
     assert found["successes_train"] == 2
     assert any("missing secret" in note and "ill" in note for note in result.notes)
@@ -79,7 +80,7 @@ def test_one_label_only_in_the_release():
         Schema((TOWN, ILL)),
         secrets=("ill",),
     )
-    found = result.details["configurations"]["ill"]
+    found = by_name(result)["ill"]
     assert (found["successes_train"], found["successes_control"]) == (1, 1)
 
 
@@ -173,7 +174,7 @@ def test_a_copy_is_memorized():
         copy = Split(train=tables.train, control=tables.control, synthetic=tables.train)
         result = MLInference()(copy, rng=np.random.default_rng(0))
         assert result.risk.low > 0.5
-        sure = [item for name, item in result.details["configurations"].items() if "confident" in name]
+        sure = [item for name, item in by_name(result).items() if "confident" in name]
         assert len(sure) == 2
         assert all(item["risk"].value > 0.03 for item in sure)
 
@@ -192,14 +193,14 @@ def test_without_control():
     assert result.risk is None
     assert result.control is None
     assert result.notes[0] == NO_CONTROL
-    assert set(result.details["configurations"]) == {"age", "sex"}
+    assert set(by_name(result)) == {"age", "sex"}
     assert [scores.table for scores in result.scores] == ["train"]
 
 
 def test_a_sample_is_attacked_equally():
     tables = population("mixed", (90, 40, 60), seed=0)
     result = MLInference(secrets=("sex",), n_attacks=50)(tables, rng=np.random.default_rng(0))
-    found = result.details["configurations"]["sex"]
+    found = by_name(result)["sex"]
     assert (found["n_train"], found["n_control"]) == (40, 40)
 
 
@@ -234,6 +235,4 @@ def test_adult():
     assert risk.low <= 0 <= risk.high
     copy = split(schema, train, control, train)
     result = metric(copy, rng=stream(0, metric.name))
-    assert result.details["configurations"]["income"]["risk"].value == pytest.approx(
-        0.45, abs=0.05
-    )  # the paper's
+    assert by_name(result)["income"]["risk"].value == pytest.approx(0.45, abs=0.05)  # the paper's

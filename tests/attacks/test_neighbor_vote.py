@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from configurations import by_name
 from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.guessing import NO_CONTROL
@@ -133,7 +134,7 @@ def test_the_score_is_the_weighted_mean_of_the_accuracies():
     result = NeighborVote(n_neighbors=(3,))(tables, rng=np.random.default_rng(0))
     columns = result.details["columns"].values()
     total = sum(column["entropy"] for column in columns)
-    standard = result.details["configurations"]["3 neighbors"]
+    standard = by_name(result)["3 neighbors"]
     for side in ("attack", "control"):
         mean = sum(column["entropy"] * column[side] for column in columns) / total
         assert standard[side].value == pytest.approx(mean)
@@ -142,7 +143,7 @@ def test_the_score_is_the_weighted_mean_of_the_accuracies():
 def test_with_one_secret_and_one_neighbor_it_is_inference():
     tables = population("levels", (400, 400, 400), leak=0.5, seed=0)
     vote_result = NeighborVote(n_neighbors=(1,), n_known=3)(tables, rng=np.random.default_rng(0))
-    inferred = Inference()(tables, rng=np.random.default_rng(0)).details["configurations"]
+    inferred = by_name(Inference()(tables, rng=np.random.default_rng(0)))
     for name, column in vote_result.details["columns"].items():
         rate = inferred[name]["successes_train"] / inferred[name]["n_train"]
         assert column["attack"] == pytest.approx(rate, abs=0.12)  # a quarter of the rows each, other lots
@@ -217,7 +218,7 @@ def test_without_control():
     assert result.risk is None
     assert result.control is None
     assert result.notes[0] == NO_CONTROL
-    assert set(result.details["configurations"]) == {"1 neighbor", "5 neighbors"}
+    assert set(by_name(result)) == {"1 neighbor", "5 neighbors"}
     assert [scores.table for scores in result.scores] == ["train"]
 
 
@@ -232,7 +233,7 @@ def test_nothing_to_guess():
 def test_one_synthetic_row():
     tables = population("mixed", (30, 30, 1), seed=0)
     result = NeighborVote()(tables, rng=np.random.default_rng(0))
-    assert set(result.details["configurations"]) == {"1 neighbor"}
+    assert set(by_name(result)) == {"1 neighbor"}
     assert result.risk.low <= 0 <= result.risk.high
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from configurations import by_name
 from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.singling_out.attack import SinglingOut
@@ -22,7 +23,7 @@ def ask(metric, tables):
 
 def by_hand(metric, configuration, train, control, synthetic):
     """Return guesses, successes on train and on control of one configuration."""
-    found = ask(metric, split(SCHEMA, train, control, synthetic)).details["configurations"][configuration]
+    found = by_name(ask(metric, split(SCHEMA, train, control, synthetic)))[configuration]
     return found["guesses"], found["successes_train"], found["successes_control"]
 
 
@@ -37,7 +38,7 @@ def test_univariate_by_hand():
     # Guesses: x = 1, x <= 1, x = 7, x >= 7. The first two hold for a train row, the last for a control row.
     assert by_hand(UNIVARIATE, "univariate", train, control, synthetic) == (4, 2, 1)
     result = ask(UNIVARIATE, split(SCHEMA, train, control, synthetic))
-    worth = result.details["configurations"]["univariate"]["independent_guesses"]
+    worth = by_name(result)["univariate"]["independent_guesses"]
     assert 1 <= worth <= 4  # x = 1 and x <= 1 stand or fall together
     assert result.attack == wilson(worth / 2, worth)
     assert result.control == wilson(worth / 4, worth)
@@ -95,9 +96,9 @@ def test_low_cardinality_says_how_many_guesses_it_found():
     rng = np.random.default_rng(0)
     schema = Schema(tuple(Categorical(name=str(i), labels=("a", "b")) for i in range(8)))
     tables = split(schema, *(rng.integers(0, 2, (600, 8)) for _ in range(3)))
-    configurations = ask(SinglingOut(), tables).details["configurations"]
+    configurations = by_name(ask(SinglingOut(), tables))
     assert configurations["3 columns"] == {
-        **dict.fromkeys(("risk", "attack", "control", "naive")),
+        **dict.fromkeys(("risk", "attack", "control", "baseline", "naive")),
         **dict.fromkeys(("guesses", "independent_guesses", "successes_train", "successes_control"), 0),
     }
     assert 0 < configurations["8 columns"]["guesses"] < 200
@@ -154,7 +155,7 @@ def test_no_configuration_is_biased_where_control_is_a_third(kind):
     sums = {}
     for seed in range(40):
         result = ask(SinglingOut(), population(kind, (450, 150, 250), seed=seed))
-        for name, entry in result.details["configurations"].items():
+        for name, entry in by_name(result).items():
             if entry["risk"] is not None:
                 sums.setdefault(name, []).append((entry["risk"].value, entry["risk"].low <= 0))
     for found in sums.values():
@@ -174,12 +175,12 @@ def test_a_leak_of_a_fifth_is_found(kind, power):
 def test_every_configuration_is_in_the_details():
     schema, (train, control, release) = adult_thirds()
     tables = split(schema, train[:800], control[:800], release[:800])
-    details = ask(SinglingOut(), tables).details
+    found = by_name(ask(SinglingOut(), tables))
     expected = ["univariate", *(f"{n} columns" for n in range(3, 13))]
     for width in (0.005, 0.02, 0.1):
         expected += [f"window {width}, {where}" for where in ("8 columns", "12 columns", "all columns")]
-    assert list(details["configurations"]) == expected
-    for name, entry in details["configurations"].items():
+    assert list(found) == expected
+    for name, entry in found.items():
         assert 0 < entry["guesses"] <= (800 if "window" in name else 2000)
 
 
@@ -191,7 +192,7 @@ def test_adult():
     assert 0 < risk.low < 0.01 < risk.high
     leak = np.concatenate([train[:3256], release[3256:]])  # 20 %; Anonymeter finds 0.157 and 0.100
     few = SinglingOut(n_columns=(4,), widths=())
-    entries = ask(few, split(schema, train, control, leak)).details["configurations"]
+    entries = by_name(ask(few, split(schema, train, control, leak)))
     assert entries["univariate"]["risk"].value == pytest.approx(0.157, abs=0.04)
     assert entries["4 columns"]["risk"].value == pytest.approx(0.1, abs=0.04)
     assert ask(few, split(schema, train, control, train)).risk.low > 0.99
@@ -224,7 +225,7 @@ def test_without_control_there_is_no_risk():
     assert result.attack.value > result.baseline.value
     assert result.notes[0].startswith("No control")
     assert [scores.table for scores in result.scores] == ["train"]
-    assert all(entry["risk"] is None for entry in result.details["configurations"].values())
+    assert all(entry["risk"] is None for entry in by_name(result).values())
 
 
 def test_other_sizes_and_samples_are_said():

@@ -10,11 +10,14 @@ import made_reports as made
 import pytest
 from documents import FORBIDDEN, Document, says
 
+from tabveil.attacks import DomiasKde, Inference
 from tabveil.estimate import Estimate
+from tabveil.explain import described
+from tabveil.indicators import ClosestShare
 from tabveil.render import html
 from tabveil.render.html import comparison_page, page
 from tabveil.report import Report
-from tabveil.result import Labels, Result, Skipped
+from tabveil.result import Configuration, Labels, Result, Setting, Skipped
 from tabveil.utility import MEANINGS
 from tabveil.verdict import Policy, Thresholds
 
@@ -65,24 +68,33 @@ def without_control():
     return tuple(replace(result, risk=None, control=None) for result in made.results(made.CLEAN))
 
 
+class Own:
+    """Somebody's own metric, which says nothing of itself."""
+
+    name = "my_own_test"
+    labels = Labels(pillar="attack", wp29="inference", mechanism="ML", threat_model="black-box")
+
+
 def unknown():
-    return Result(
-        metric="my_own_test",
-        labels=Labels(pillar="attack", wp29="inference", mechanism="ML", threat_model="black-box"),
+    found = Result(
+        metric=Own.name,
+        labels=Own.labels,
         params={"depth": 3, "names": ["a", "b"]},
         risk=made.estimate(0.01),
         attack=made.estimate(0.2),
         control=made.estimate(0.19),
     )
+    return described(Own(), found)
 
 
 def not_finite():
     broken = Estimate(value=math.nan, low=-math.inf, high=math.inf, n=0)
     return replace(
-        made.indicator("broken_test", 0.1),
+        made.indicator(ClosestShare, 0.1),
+        metric="broken_test",
         risk=broken,
         attack=broken,
-        details={"configurations": {"a": {"risk": broken}}},
+        configurations=(Configuration(setting=Setting(label="a"), risk=broken),),
     )
 
 
@@ -218,14 +230,15 @@ def test_rare_labels_asked_for_bring_the_banner_too():
 )
 def test_texts_from_outside_stay_texts(hostile):
     columns = (f"a{hostile}", f"b{hostile}")
-    profile = made.attack(f"inference: {hostile[:50]}", "inference", 0.01, f"{hostile}, 1.0% most confident")
+    setting = Setting(label=hostile, target=hostile, level=0.01)
+    profile = replace(made.attack(Inference, 0.01, setting), attacker=hostile[:50])
     report = made.report(
         made.LEAKY,
         columns=columns,
         results=(
             *made.results(made.LEAKY, columns),
             profile,
-            replace(unknown(), metric=hostile, notes=(hostile,)),
+            replace(unknown(), metric=hostile, title=hostile, sentence=hostile, notes=(hostile,)),
         ),
         skipped=(Skipped(metric=hostile, reason=hostile),),
         notes=(hostile,),
@@ -291,7 +304,7 @@ def test_what_was_not_tested_is_listed():
 
 
 def test_outliers_that_were_attacked_are_not_called_untested():
-    tested = replace(made.membership("domias_kde", 0.01), params={"tested": "outliers"})
+    tested = described(DomiasKde(tested="outliers"), made.membership(DomiasKde, 0.01))
     text = shown(made.report(results=(*made.results(0.01), tested))).text
     assert "tested outlying people by themselves" in text
     assert "not attacked separately" not in text

@@ -15,8 +15,9 @@ from tabveil.render import svg
 from tabveil.render.svg import ColumnBar, Point, PowerRow, RiskBar
 from tabveil.render.svg.scale import Scale
 from tabveil.render.svg.style import _DARK, _LIGHT
-from tabveil.render.svg.words import clean, shorten, width_of, wrap
+from tabveil.render.svg.words import shorten, width_of, wrap
 from tabveil.utility import Bar
+from tabveil.wording import visible
 
 NAN, INF = math.nan, math.inf
 HOSTILE = '<script>alert("1")</script>&amp;\u202e\x00\ud800\ufffe ]]> \'; ' + "wide MMM " * 1200
@@ -221,7 +222,7 @@ def test_what_is_no_number_is_said_to_be_not_computed(name):
 def test_shortened_texts_fit(text, width):
     short = shorten(text, width)
     assert width_of(short) <= width
-    assert short == clean(text) or short.endswith("…")
+    assert short == visible(text) or short.endswith("…")
 
 
 @given(st.text(max_size=200), st.floats(60, 400))
@@ -230,13 +231,13 @@ def test_wrapped_lines_fit_and_lose_nothing_that_has_room(text, width):
     assert len(lines) <= 3
     assert all(width_of(line) <= width for line in lines)
     if not any(line.endswith("…") for line in lines):
-        assert " ".join(lines) == clean(text)
+        assert " ".join(lines) == visible(text)
 
 
 @given(st.text())
 def test_cleaned_texts_are_valid_xml(text):
-    once = clean(text)
-    assert clean(once) == once
+    once = visible(text)
+    assert visible(once) == once
     assert "".join(ET.fromstring(f"<t>{Markup.escape(once)}</t>").itertext()) == once
 
 
@@ -392,7 +393,7 @@ def test_distances_are_steps_on_a_square_root_axis():
     curve = of_class(drawn, "line-synthetic")[-1]
     assert curve.get("d") == "M50 274H50V252H241V164H432V54H432"
     assert description(drawn) == (
-        "Synthetic rows: 10% at distance zero, half of them lie within 0.250 of a training person."
+        "Synthetic rows: 10.0% at distance zero, half of them lie within 0.250 of a training person."
     )
     assert not of_class(drawn, "line-control")
 
@@ -424,7 +425,7 @@ def test_rates_are_read_off_the_curve_even_where_it_rises_straight_up():
     read = svg.curves.read_rate
     assert [read(points, rate) for rate in (0, 0.0025, 0.005, 1)] == pytest.approx([0.2, 0.25, 0.5, 1])
     drawn = svg.roc({"distance": list(reversed(points))})
-    assert {"22%", "50%"} <= set(texts(drawn))  # at 0.1 % and 1 % false alarms
+    assert {"22.0%", "50.3%"} <= set(texts(drawn))  # at 0.1 % and 1 % false alarms
     assert "Both axes are logarithmic" in description(drawn)
 
 
@@ -479,7 +480,7 @@ def test_pairs_of_bars_are_as_long_as_their_shares():
     full = 320 - 18 - 122
     assert widths(drawn, "fill-real") == pytest.approx([full * 6 / 7, full * 4 / 7], abs=0.06)
     assert widths(drawn, "fill-synthetic") == pytest.approx([full * 3 / 7, full], abs=0.06)
-    assert description(drawn) == "f: real 60%, synthetic 30%. missing: real 40%, synthetic 70%."
+    assert description(drawn) == "f: real 60.0%, synthetic 30.0%. missing: real 40.0%, synthetic 70.0%."
 
 
 def test_a_label_called_missing_is_not_taken_for_missing_values():
@@ -525,8 +526,8 @@ def test_ranges_are_a_histogram_with_labeled_edges():
     outline = of_class(drawn, "line-synthetic")[-1].get("d")
     assert outline == "M40 160V132.5H132V105H224V132.5H316V160"
     assert description(drawn) == (
-        "Below 20: real 25%, synthetic 12%. 20 to 2020-04: real 50%, synthetic 25%. "
-        "From 2020-04: real 25%, synthetic 12%."
+        "Below 20: real 25.0%, synthetic 12.5%. 20 to 2020-04: real 50.0%, synthetic 25.0%. "
+        "From 2020-04: real 25.0%, synthetic 12.5%."
     )
 
 
@@ -579,7 +580,7 @@ def test_cells_are_filled_hatched_or_empty_and_the_smallest_leak_is_framed():
     assert texts(drawn).count("–") == 2 + 1  # 10 % and 20 % were not tried
     ring = of_class(drawn, "ring")[0]
     assert float(ring.get("x")) == pytest.approx(166 + 2 * (440 - 166 - 58) / 5 + 0.5, abs=0.06)
-    assert "Linkability detects as its smallest leak 5.0%: 1% seen 0 of 20 times" in description(drawn)
+    assert "Linkability detects as its smallest leak 5.00%: 1% seen 0 of 20 times" in description(drawn)
 
 
 def test_power_without_an_answer_says_why():

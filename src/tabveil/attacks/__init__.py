@@ -20,15 +20,12 @@ ATTACKS: tuple[type[Metric], ...] = (
     Attribution,
     MembershipDistance,
     DomiasKde,
+    DomiasFlow,
 )
-"""The attacks that run by default."""
-
-DEEP_ATTACKS: tuple[type[Metric], ...] = (DomiasFlow,)
-"""The attacks that need the extra ``deep``."""
+"""Every attack, in the order of a report."""
 
 __all__ = [
     "ATTACKS",
-    "DEEP_ATTACKS",
     "Attribution",
     "DomiasFlow",
     "DomiasKde",

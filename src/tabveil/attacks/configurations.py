@@ -7,7 +7,7 @@ attributed probabilities, weighted votes and regression errors that bring their 
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,16 @@ from scipy.special import ndtri
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
 from tabveil.estimate import Estimate, excess, risk_between, sidak, strongest, wilson
 from tabveil.protocols import Metric
-from tabveil.result import Result, Scores, params_of
+from tabveil.result import (
+    ColumnRisk,
+    Configuration,
+    Curve,
+    OutlierRisk,
+    Result,
+    Scores,
+    Setting,
+    params_of,
+)
 
 NO_ROOM = "Control does as well as can be, or nearly so: there is no room for a risk."
 
@@ -25,7 +34,7 @@ NOTHING_VARIES = 1e-12  # relative: what rounding leaves of a variance of zero
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class Comparison:
     """What one configuration found, with intervals at the level it was asked for."""
 
     attack: Estimate
@@ -34,8 +43,14 @@ class Compared:
     risk: Estimate | None
     facts: Mapping[str, Any] = field(default_factory=dict)  # counts, sizes: what the rates rest on
 
+    def of(self, setting: Setting) -> Configuration:
+        """Say which configuration it was."""
+        return Configuration(
+            setting=setting, **{item.name: getattr(self, item.name) for item in fields(self)}
+        )
 
-Configuration = Callable[[float], Compared]
+
+Comparator = Callable[[float], Comparison]
 """Give the comparison with intervals at this level of confidence."""
 
 
@@ -43,18 +58,30 @@ Configuration = Callable[[float], Compared]
 class Headline:
     """The configuration that leads, and all of them."""
 
-    configuration: str
-    risk: Estimate | None
-    attack: Estimate
-    control: Estimate | None
-    baseline: Estimate | None
+    setting: Setting
+    leading: Comparison
+    configurations: tuple[Configuration, ...]
+    informative: bool
     details: Mapping[str, Any]
     notes: tuple[str, ...]
+
+    @property
+    def risk(self) -> Estimate | None:
+        """The risk in the configuration that leads."""
+        return self.leading.risk
+
+    def configuration(self, setting: Setting) -> Configuration:
+        """Return what was found in one configuration."""
+        return next(item for item in self.configurations if item.setting == setting)
 
     def answer(
         self,
         metric: Metric,
         *,
+        configurations: tuple[Configuration, ...] | None = None,
+        curve: Curve | None = None,
+        outliers: OutlierRisk | None = None,
+        columns: tuple[ColumnRisk, ...] = (),
         details: Mapping[str, Any] | None = None,
         notes: tuple[str, ...] = (),
         scores: tuple[Scores, ...] = (),
@@ -64,22 +91,28 @@ class Headline:
             metric=metric.name,
             labels=metric.labels,
             params=params_of(metric),
-            risk=self.risk,
-            attack=self.attack,
-            control=self.control,
-            baseline=self.baseline,
+            risk=self.leading.risk,
+            attack=self.leading.attack,
+            control=self.leading.control,
+            baseline=self.leading.baseline,
+            beats_baseline=self.informative,
+            leading=self.setting,
+            configurations=self.configurations if configurations is None else configurations,
+            curve=curve,
+            outliers=outliers,
+            columns=columns,
             details={**self.details, **(details or {})},
             notes=(*self.notes, *notes),
             scores=scores,
         )
 
 
-def headline(counted: Mapping[str, Tally], confidence: float) -> Headline:
+def headline(counted: Mapping[Setting, Tally], confidence: float) -> Headline:
     """Choose among configurations whose right guesses were counted."""
-    return choose({name: partial(compare_counts, tally) for name, tally in counted.items()}, confidence)
+    return choose({setting: partial(compare_counts, tally) for setting, tally in counted.items()}, confidence)
 
 
-def choose(configurations: Mapping[str, Configuration], confidence: float) -> Headline:
+def choose(comparators: Mapping[Setting, Comparator], confidence: float) -> Headline:
     """Choose the configuration with the largest lower bound of its risk.
 
     The intervals of all configurations hold together with this ``confidence``. Without control there is no
@@ -89,44 +122,32 @@ def choose(configurations: Mapping[str, Configuration], confidence: float) -> He
     The attack is informative if the headline does better than its naive baseline, or any configuration does
     so beyond chance: where nothing leaks, the headline is often one in which nobody guesses anything.
     """
-    level = sidak(confidence, len(configurations))
-    found = {name: configuration(level) for name, configuration in configurations.items()}
-    risks = {name: item.risk for name, item in found.items() if item.risk is not None}
-    best = strongest(risks or {name: _gain(item) for name, item in found.items()})
+    level = sidak(confidence, len(comparators))
+    found = {setting: compare(level) for setting, compare in comparators.items()}
+    risks = {setting: item.risk for setting, item in found.items() if item.risk is not None}
+    best = strongest(risks or {setting: _gain(item) for setting, item in found.items()})
     leading = found[best]
-    largest = max(risks, key=lambda name: risks[name].value) if risks else None
+    largest = max(risks, key=lambda setting: risks[setting].value) if risks else None
     informative = _gains(leading) or any(_gains(item, surely=True) for item in found.values())
     return Headline(
-        configuration=best,
-        risk=leading.risk,
-        attack=leading.attack,
-        control=leading.control,
-        baseline=leading.baseline,
+        setting=best,
+        leading=leading,
+        configurations=tuple(item.of(setting) for setting, item in found.items()),
+        informative=informative,
         details={
-            "configuration": best,
-            "informative": informative,
             "confidence_of_each": level,
-            "largest_point_estimate": largest and {"configuration": largest, "risk": risks[largest].value},
-            "configurations": {
-                name: {
-                    "risk": item.risk,
-                    "attack": item.attack,
-                    "control": item.control,
-                    "baseline": item.baseline,
-                    **item.facts,
-                }
-                for name, item in found.items()
-            },
+            "largest_point_estimate": largest
+            and {"configuration": largest.name, "risk": risks[largest].value},
         },
         notes=_notes(leading, informative=informative),
     )
 
 
-def _gain(item: Compared) -> Estimate:
+def _gain(item: Comparison) -> Estimate:
     return (excess(item.attack, item.baseline) if item.baseline else None) or item.attack
 
 
-def _gains(item: Compared, *, surely: bool = False) -> bool:
+def _gains(item: Comparison, *, surely: bool = False) -> bool:
     """Tell whether an attack does better than its naive baseline; ``surely``: beyond what chance explains.
 
     Where control is the naive guesser's rate (membership), the risk itself is that comparison.
@@ -136,7 +157,7 @@ def _gains(item: Compared, *, surely: bool = False) -> bool:
     return (item.attack.low if surely else item.attack.value) > item.baseline.value
 
 
-def _notes(leading: Compared, *, informative: bool) -> tuple[str, ...]:
+def _notes(leading: Comparison, *, informative: bool) -> tuple[str, ...]:
     notes = []
     if leading.control is None:
         notes.append(NO_CONTROL)
@@ -147,11 +168,11 @@ def _notes(leading: Compared, *, informative: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def compare_counts(tally: Tally, confidence: float) -> Compared:
+def compare_counts(tally: Tally, confidence: float) -> Comparison:
     """Compare counts of right guesses."""
     attack = wilson(tally.train, tally.n_train, confidence)
     control = wilson(tally.control, tally.n_control, confidence) if tally.n_control else None
-    return Compared(
+    return Comparison(
         attack=attack,
         control=control,
         baseline=wilson(tally.naive, tally.n_naive, confidence) if tally.n_naive else None,

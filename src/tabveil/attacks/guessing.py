@@ -7,7 +7,7 @@ attack; at low levels the control rate, and with it the noise, shrinks while a l
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.neighbors import Neighbors, Space
-from tabveil.result import Role, Scores
+from tabveil.result import Role, Scores, Setting
 from tabveil.sampling import Sample, draw
 from tabveil.table import Floats, Indices, Split
 
@@ -64,9 +64,9 @@ def usable_levels(n_control: int, levels: Sequence[float] = LEVELS) -> tuple[flo
 
 
 def tallies(
-    name: str, train: Guesses, control: Guesses, levels: Sequence[float] = LEVELS
-) -> dict[str, Tally]:
-    """Count successes at each confidence level, keyed by configuration: the name, and the level.
+    setting: Setting, train: Guesses, control: Guesses, levels: Sequence[float] = LEVELS
+) -> dict[Setting, Tally]:
+    """Count successes at each confidence level.
 
     All guesses tied at a level's bar are counted. Without control rows only the standard attack is.
     """
@@ -75,7 +75,7 @@ def tallies(
     for level in usable_levels(len(control.correct), levels):
         bar = _bar(rank_control, level) if level < 1 else 0
         sure_train, sure_control = rank_train >= bar, rank_control >= bar
-        found[name if level == 1 else f"{name}, {level:.1%} most confident"] = Tally(
+        found[replace(setting, level=level)] = Tally(
             train=int(np.sum(train.correct & sure_train)),
             n_train=len(train.correct),
             control=int(np.sum(control.correct & sure_control)),

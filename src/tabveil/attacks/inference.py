@@ -2,20 +2,21 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.attack import Attack
-from tabveil.attacks.configurations import Headline, headline
+from tabveil.attacks.configurations import headline
 from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
+from tabveil.attacks.phrases import guessed, secret_threat
 from tabveil.attacks.tolerance import Truth
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.estimate import strongest
+from tabveil.estimate import Estimate, strongest
 from tabveil.neighbors import Neighbors, Space
-from tabveil.result import Labels, Result
+from tabveil.result import ColumnRisk, Configuration, Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import shuffled
 from tabveil.table import Floats, Schema, Split
 
@@ -56,7 +57,7 @@ class Inference(Attack):
     others, 1 where it tells the secret of all of them. What holds for the whole population is in ``control``,
     too, and so is no risk.
 
-    ``details["secrets"]`` has each secret's strongest configuration. Scores of single rows are the share of
+    ``columns`` has each secret's strongest configuration. Scores of single rows are the share of
     secrets guessed right, those guessed from far off counting less. The headline is the configuration with
     the largest lower bound, among intervals that hold for all of them together (Šidák); each is in
     ``details``.
@@ -74,6 +75,8 @@ class Inference(Attack):
     n_attacks: int | None = None
 
     name: ClassVar[str] = "inference"
+    title: ClassVar[str] = "Inference from the nearest row"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="inference", mechanism="distance", auxiliary=True)
 
     def __post_init__(self) -> None:
@@ -95,21 +98,28 @@ class Inference(Attack):
             raise NotApplicable(
                 f"{self.name}: every secret column is constant, so there is nothing to infer."
             )
-        found: dict[str, dict[str, Tally]] = {}
+        found: dict[Setting, Tally] = {}
         sums = tuple(np.zeros(len(side)) for side in attacked)
         for secret in secrets:
             guesses = self._guess(targets, secret, known[secret], rng=rng)
-            found[secret] = tallies(secret, *guesses)
+            found |= tallies(Setting(label=secret, target=secret), *guesses)
             for total, made in zip(sums, guesses, strict=True):
                 np.add(total, nearness(made), out=total)
-        tried = {name: tally for counted in found.values() for name, tally in counted.items()}
-        best = headline(tried, self.confidence)
+        best = headline(found, self.confidence)
         return best.answer(
             self,
-            details={"secrets": _per_secret(found, best)},
+            columns=by_column(best.configurations),
             notes=_skipping_note(set(known) - set(secrets)),
             scores=scores(attacked, (sums[0] / len(secrets), sums[1] / len(secrets))),
         )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how often the secret was guessed."""
+        return guessed(result)
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - every column is tried alike
+        """Describe the attacker."""
+        return secret_threat(self.known, self.secrets, "each column in turn")
 
     def _known(self, schema: Schema) -> dict[str, tuple[str, ...]]:
         """Return the secrets, by name, and what is known for each: the order of columns must not matter."""
@@ -160,15 +170,18 @@ def _is_constant(targets: Split, secret: str) -> bool:
     return min(len(np.unique(real)), len(np.unique(targets.synthetic.column(secret)))) == 1
 
 
-def _per_secret(found: dict[str, dict[str, Tally]], best: Headline) -> dict[str, dict[str, Any]]:
-    """Return each secret's configuration with the largest lower bound."""
-    tried = best.details["configurations"]
-    shown = {}
-    for secret, names in found.items():
-        gains = {name: tried[name]["risk"] or tried[name]["attack"] for name in names}
-        name = strongest(gains)
-        shown[secret] = {"configuration": name, "risk": tried[name]["risk"], "attack": tried[name]["attack"]}
-    return shown
+def by_column(configurations: Iterable[Configuration]) -> tuple[ColumnRisk, ...]:
+    """Return each target's configuration with the largest lower bound."""
+    found: dict[str, dict[Configuration, Estimate]] = {}
+    for item in configurations:
+        gain = item.risk or item.attack
+        if item.setting.target and gain:
+            found.setdefault(item.setting.target, {})[item] = gain
+    best = {column: strongest(gains) for column, gains in found.items()}
+    return tuple(
+        ColumnRisk(column=column, configuration=item.name, risk=item.risk, attack=item.attack)
+        for column, item in best.items()
+    )
 
 
 def _skipping_note(secrets: Iterable[str]) -> tuple[str, ...]:

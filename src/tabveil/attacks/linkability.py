@@ -7,13 +7,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil import check
+from tabveil import check, wording
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.configurations import headline
 from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
+from tabveil.attacks.phrases import both_sides, naively, surely
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.neighbors import NearestRows, Neighbors, Space
-from tabveil.result import Labels, Result
+from tabveil.result import Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import shuffled
 from tabveil.table import Floats, Indices, Schema, Split, Table
 
@@ -70,6 +71,8 @@ class Linkability(Attack):
     n_attacks: int | None = None
 
     name: ClassVar[str] = "linkability"
+    title: ClassVar[str] = "Linkability"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="linkability", mechanism="distance", auxiliary=True
     )
@@ -91,16 +94,17 @@ class Linkability(Attack):
         ease = {name: _linked_to_itself(split.synthetic, pair) for name, pair in pairs.items()}
         chosen = _easiest(ease, len(pairs) if self.auxiliary or not self.n_splits else self.n_splits)
         train, control = draw_attacked(split, self.n_attacks, rng=rng)
-        found: dict[str, Tally] = {}
-        made: dict[str, tuple[Guesses, Guesses]] = {}
+        found: dict[Setting, Tally] = {}
+        made: dict[Setting, tuple[Guesses, Guesses]] = {}
         targets = Split(train=train.table, control=control.table, synthetic=split.synthetic)
         for name in chosen:
             for k, guesses in _link(targets, pairs[name], usable, rng=rng).items():
-                counted = tallies(f"{name}, k = {k}", *guesses)
+                setting = Setting(label=f"{name}, k = {k}", split=pairs[name], n_neighbors=k)
+                counted = tallies(setting, *guesses)
                 found |= counted
                 made |= dict.fromkeys(counted, guesses)
         best = headline(found, self.confidence)
-        shown = made[best.configuration]
+        shown = made[best.setting]
         return best.answer(
             self,
             details={
@@ -112,6 +116,24 @@ class Linkability(Attack):
             notes=notes,
             scores=scores((train, control), (nearness(shown[0]), nearness(shown[1]))),
         )
+
+    def sentence(self, result: Result) -> str:
+        """Tell for how many people the two parts were matched."""
+        told = wording.begin(
+            f"{surely(result)}two parts of a person's data are matched for {both_sides(result)}"
+        )
+        where = f" (columns split as: {wording.name(result.leading.label)})" if result.leading else ""
+        return f"{told}{where}.{naively(result)}"
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - the splits follow from the parameters
+        """Describe the attacker."""
+        wants = "that the two parts belong to the same person"
+        if not self.auxiliary:
+            knows = "two parts of a person's data, cut anywhere in the order of the columns (worst case)"
+            return Threat(knows=knows, wants=wants)
+        first = " | ".join(wording.listed(side, 4) for side in self.auxiliary[0])
+        more = f" and {len(self.auxiliary) - 1} more pairs" if len(self.auxiliary) > 1 else ""
+        return Threat(knows=f"two parts of a person's data: {first}{more}", wants=wants)
 
     def _pairs(self, schema: Schema) -> dict[str, Pair]:
         """Name the pairs of column sets the attacker may hold."""

@@ -8,9 +8,10 @@ from numpy.random import Generator
 
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.guessing import draw_attacked, rarity, scores, ties_matter
+from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge, levels
 from tabveil.neighbors import Neighbors, Space
-from tabveil.result import Labels, Result
+from tabveil.result import Cost, Labels, OutlierRisk, Result, Threat
 from tabveil.table import Floats, Split
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.25)  # of the simulation: quantiles of the distances of control rows
@@ -67,6 +68,8 @@ class MembershipDistance(Attack):
     n_attacks: int | None = None
 
     name: ClassVar[str] = "membership_distance"
+    title: ClassVar[str] = "Membership by distance"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True
     )
@@ -82,21 +85,27 @@ class MembershipDistance(Attack):
         rare = rarity(space, sides, rng=rng)
         break_ties = ties_matter(-control, levels(len(control)))
         ranked = Ranking.of(-train, -control, rare if break_ties else None)
-        choice = judge("distance", ranked, confidence=self.confidence)
-        return choice.answer(
+        judged = judge("distance", ranked, confidence=self.confidence)
+        return judged.headline.answer(
             self,
-            details={
-                "ties_broken_by_rarity": break_ties,
-                "outliers": attack_outliers((train, control), rare, confidence=self.confidence),
-                "simulation": simulate(train, control),
-            },
+            curve=judged.curve,
+            outliers=attack_outliers((train, control), rare, confidence=self.confidence),
+            details={"ties_broken_by_rarity": break_ties, "simulation": simulate(train, control)},
             scores=scores(attacked, (-train, -control)),
         )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how well members were told from others."""
+        return members_found(result)
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
+        """Describe the attacker."""
+        return membership_threat()
 
 
 def attack_outliers(
     distances: tuple[Floats, Floats], rare: tuple[Floats, Floats], *, confidence: float
-) -> dict[str, Any] | None:
+) -> OutlierRisk | None:
     """Attack outlying people by themselves: those farthest from real rows held back for the comparison.
 
     One rule finds them in both tables: as far away as the farthest tenth of control rows. None where too few
@@ -106,16 +115,16 @@ def attack_outliers(
     train, control = (side[far >= bar] for side, far in zip(distances, rare, strict=True))
     if min(len(train), len(control)) < FEWEST_OUTLIERS:
         return None
-    found = judge("distance", Ranking.of(-train, -control), confidence=confidence)
-    return {
-        "share": OUTLYING,
-        "n_train": len(train),
-        "n_control": len(control),
-        "configuration": found.configuration,
-        "risk": found.risk,
-        "attack": found.attack,
-        "control": found.control,
-    }
+    found = judge("distance", Ranking.of(-train, -control), confidence=confidence).headline
+    return OutlierRisk(
+        share=OUTLYING,
+        n_train=len(train),
+        n_control=len(control),
+        configuration=found.setting.name,
+        risk=found.leading.risk,
+        attack=found.leading.attack,
+        control=found.leading.control,
+    )
 
 
 def simulate(train: Floats, control: Floats) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtri
 
-from tabveil.attacks.configurations import Compared, Headline, choose, compare_counts
+from tabveil.attacks.configurations import Comparator, Comparison, Headline, choose, compare_counts
 from tabveil.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, tallies
 from tabveil.estimate import CONFIDENCE, Estimate, excess, known, wilson
+from tabveil.result import Curve, Setting
 from tabveil.table import Floats, Indices
 
 COIN = 0.5
@@ -96,7 +97,7 @@ class Ranking:
             value=value, low=max(value - below, 0.0), high=min(value + above, 1.0), n=len(self.train)
         )
 
-    def points(self) -> list[tuple[float, float]]:
+    def points(self) -> tuple[tuple[float, float], ...]:
         """Return the curve for a report: all of it, or points that lie close where rates are low."""
         false, true = self.curve()
         corners = np.flatnonzero(np.append(True, (np.diff(false) > 0) | (np.diff(true) > 0)))
@@ -105,7 +106,7 @@ class Ranking:
             low = np.geomspace(1, len(corners) - 1, half).astype(np.int64)
             even = np.linspace(0, len(corners) - 1, half).astype(np.int64)
             corners = corners[np.unique(np.concatenate([low, even]))]
-        return [(float(a), float(b)) for a, b in zip(false[corners], true[corners], strict=True)]
+        return tuple((float(a), float(b)) for a, b in zip(false[corners], true[corners], strict=True))
 
 
 def _wins(rows: Indices, others: Indices) -> Floats:
@@ -130,45 +131,48 @@ def levels(n_control: int) -> tuple[float, ...]:
     return (*(level for level in (0.1, 0.01) if level >= SPACING * lowest), lowest)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Judgment:
+    """The headline of a membership attack, and the curve of its scores."""
+
+    headline: Headline
+    curve: Curve
+
+
 def judge(
     name: str, ranked: Ranking, also: Mapping[str, Ranking] | None = None, *, confidence: float
-) -> Headline:
+) -> Judgment:
     """Choose the headline among the area and the levels of ``ranked``, and the areas of other rankings.
 
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
     """
-    configurations = {
-        f"{key}, 2·AUC − 1": partial(_compare_area, other)
+    comparators: dict[Setting, Comparator] = {
+        Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(_compare_area, other)
         for key, other in {name: ranked, **(also or {})}.items()
-    } | {key: partial(_compare_rates, tally) for key, tally in _confident(name, ranked).items()}
-    chosen = choose(configurations, confidence)
-    return replace(
-        chosen,
-        details={
-            **chosen.details,
-            "auc": ranked.area(confidence),
-            "tpr_at_fpr": {
-                f"{rate:g}": ranked.true_positives(rate, confidence)
-                if rate * len(ranked.control) >= 1
-                else None
-                for rate in FALSE_POSITIVES
-            },
-            "roc": ranked.points(),
-        },
+    }
+    for setting, tally in _confident(name, ranked).items():
+        comparators[setting] = partial(_compare_rates, tally)
+    readings = [
+        (rate, ranked.true_positives(rate, confidence) if rate * len(ranked.control) >= 1 else None)
+        for rate in FALSE_POSITIVES
+    ]
+    return Judgment(
+        headline=choose(comparators, confidence),
+        curve=Curve(points=ranked.points(), area=ranked.area(confidence), readings=tuple(readings)),
     )
 
 
-def _compare_area(ranked: Ranking, confidence: float) -> Compared:
+def _compare_area(ranked: Ranking, confidence: float) -> Comparison:
     area, coin = ranked.area(confidence), known(COIN, len(ranked.control))
-    return Compared(attack=area, control=coin, baseline=coin, risk=excess(area, coin))
+    return Comparison(attack=area, control=coin, baseline=coin, risk=excess(area, coin))
 
 
-def _compare_rates(tally: Tally, confidence: float) -> Compared:
+def _compare_rates(tally: Tally, confidence: float) -> Comparison:
     compared = compare_counts(tally, confidence)
     return replace(compared, baseline=compared.control)
 
 
-def _confident(name: str, ranked: Ranking) -> dict[str, Tally]:
+def _confident(name: str, ranked: Ranking) -> dict[Setting, Tally]:
     """Count the rows among the most confident of each level: to be called a member is the success."""
     train, control = (
         Guesses(
@@ -178,4 +182,4 @@ def _confident(name: str, ranked: Ranking) -> dict[str, Tally]:
         )
         for ranks in (ranked.train, ranked.control)
     )
-    return tallies(name, train, control, levels(len(ranked.control)))
+    return tallies(Setting(label=name), train, control, levels(len(ranked.control)))

@@ -6,21 +6,19 @@ from typing import Self
 
 from tabveil import check
 from tabveil.attackers import Attacker
-from tabveil.attacks import ATTACKS, DEEP_ATTACKS
+from tabveil.attacks import ATTACKS
 from tabveil.errors import ParameterError
 from tabveil.estimate import CONFIDENCE
 from tabveil.indicators import INDICATORS
 from tabveil.protocols import Metric
 
-METRICS: Mapping[str, type[Metric]] = {
-    metric.name: metric for metric in (*ATTACKS, *DEEP_ATTACKS, *INDICATORS)
-}
+METRICS: Mapping[str, type[Metric]] = {metric.name: metric for metric in (*ATTACKS, *INDICATORS)}
 """Every registered metric by its name, in the order of the report."""
 
-DEFAULT = tuple(metric.name for metric in (*ATTACKS, *INDICATORS))
+DEFAULT = tuple(name for name, metric in METRICS.items() if getattr(metric, "extra", None) is None)
 """What runs unless something else is asked for: all that needs no extra."""
 
-SLOW = frozenset({"ml_inference", "domias_kde", "neighbor_vote"})
+SLOW = frozenset(name for name, metric in METRICS.items() if getattr(metric, "cost", "quick") != "quick")
 """What a quick audit leaves out."""
 
 
@@ -105,7 +103,7 @@ def _made(item: str | Metric | type[Metric], knowledge: Knowledge) -> Metric:
 def by_attackers(
     profiles: Iterable[Attacker], names: Iterable[str], *, confidence: float
 ) -> list[tuple[str, Metric]]:
-    """Let each attacker try every chosen attack they have the knowledge for; the title says who it was."""
+    """Let each attacker, by name, try every chosen attack they have the knowledge for."""
     made = []
     for profile in profiles:
         links = None if profile.links is None else (profile.links,)
@@ -115,5 +113,5 @@ def by_attackers(
         for name in names:
             parameters = _parameters(METRICS[name]) if name in METRICS else set()
             if ("secrets" in parameters and profile.wants) or ("auxiliary" in parameters and links):
-                made.append((f"{name}: {profile.name}", knowledge.make(METRICS[name])))
+                made.append((profile.name, knowledge.make(METRICS[name])))
     return made

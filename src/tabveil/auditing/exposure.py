@@ -15,7 +15,7 @@ MOST = 10
 def exposed(results: Iterable[Result], loaded: LoadedTables) -> ExposedRows | None:
     """Return the rows that the attack with the clearest leak scores highest; None where none sees one."""
     leaking = [
-        (result.risk.low, result.metric, scores)
+        (result.risk.low, result.key, scores)
         for result in results
         for scores in result.scores
         if result.labels.pillar == "attack"

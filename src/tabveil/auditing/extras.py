@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 
 from tabveil import portrait, power, utility
-from tabveil.attacks import DEEP_ATTACKS
 from tabveil.auditing.steps import Step
 from tabveil.errors import NotApplicable
 from tabveil.frame import LoadedTables, as_written
@@ -54,7 +53,9 @@ def _detected(metrics: Sequence[tuple[str, Metric]], split: Split, *, asked: boo
         raise NotApplicable(
             f"power: left out for {len(split.schema)} columns, as it takes minutes; ask for it with --power."
         )
-    affordable = [(title, metric) for title, metric in metrics if type(metric) not in DEEP_ATTACKS]
+    affordable = [
+        (title, metric) for title, metric in metrics if getattr(metric, "cost", "quick") != "training"
+    ]
     return power.measure(affordable, split, rng=stream(seed, "power"))
 
 

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tabveil.attackers import Attacker
-from tabveil.auditing.choice import Knowledge, by_attackers
+from tabveil.auditing.choice import METRICS, Knowledge, by_attackers
 from tabveil.auditing.exposure import exposed
 from tabveil.auditing.extras import Asked, extras
 from tabveil.auditing.steps import Step, answer
+from tabveil.explain import Explanation, explain
 from tabveil.frame import LoadedTables
 from tabveil.portrait import Portrait
 from tabveil.power import Power
@@ -49,11 +50,16 @@ class Plan:
         """Return what to do, in order: the metrics, each attacker's turn at them, and what else was asked."""
         confidence = self.policy.confidence
         names = [name for name, _ in self.metrics]
-        tried = [*self.metrics, *by_attackers(self.attackers, names, confidence=confidence)]
+        anybody: list[tuple[str | None, Metric]] = [(None, metric) for _, metric in self.metrics]
+        runs = [*anybody, *by_attackers(self.attackers, names, confidence=confidence)]
         return [
             *(
-                Step(title=title, work=partial(answer, title, metric, loaded.split, self.seed))
-                for title, metric in tried
+                Step(
+                    title=metric.name,
+                    attacker=attacker,
+                    work=partial(answer, metric, loaded.split, self.seed, attacker),
+                )
+                for attacker, metric in runs
             ),
             *extras(loaded, self.metrics, self.asked, confidence=confidence, seed=self.seed),
         ]
@@ -68,6 +74,7 @@ class Plan:
             results=results,
             skipped=tuple(item for item in found if isinstance(item, Skipped)),
             notes=(*(() if len(loaded.split.control) else (NO_CONTROL,)), *loaded.notes),
+            explanations=self._explanations(),
             settings=self.settings,
             attackers=self.attackers,
             policy=self.policy,
@@ -77,6 +84,11 @@ class Plan:
             exposed=exposed(results, loaded) if self.asked.rare else None,
             seconds=seconds,
         )
+
+    def _explanations(self) -> dict[str, Explanation]:
+        """Explain every metric there is, also those that did not run, and those of the user's own."""
+        own = {metric.name: type(metric) for _, metric in self.metrics}
+        return {name: explain(metric) for name, metric in {**METRICS, **own}.items()}
 
 
 def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tabveil.errors import NotApplicable
+from tabveil.explain import described
 from tabveil.protocols import Metric
-from tabveil.result import Result, Skipped
+from tabveil.result import Result, Skipped, key_of
 from tabveil.rng import stream
 from tabveil.table import Split
 from tabveil.workers import Listener, current, working
@@ -15,11 +16,20 @@ from tabveil.workers import Listener, current, working
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One thing to find out; ``weight`` is about how long it takes, a usual metric being 1."""
+    """One thing to find out, for one attacker or for anybody; ``weight`` is about how long it takes.
+
+    A usual metric weighs 1.
+    """
 
     title: str
     work: Callable[[], Any]
+    attacker: str | None = None
     weight: float = 1.0
+
+    @property
+    def key(self) -> str:
+        """What is done, and for whom."""
+        return key_of(self.title, self.attacker)
 
 
 def run(steps: Sequence[Step], progress: Listener | None) -> list[Any]:
@@ -32,7 +42,7 @@ def run(steps: Sequence[Step], progress: Listener | None) -> list[Any]:
     found = []
     for step in steps:
         if listener:
-            listener(step.title, taken / total)
+            listener(step.key, taken / total)
         about = _about(step, taken / total, listener) if listener else None
         with working(listener=about):
             found.append(_attempt(step))
@@ -46,18 +56,18 @@ def _attempt(step: Step) -> Any:  # noqa: ANN401 - whatever the step finds
     try:
         return step.work()
     except NotApplicable as reason:
-        return Skipped(metric=step.title, reason=str(reason))
+        return Skipped(metric=step.title, attacker=step.attacker, reason=str(reason))
 
 
 def _about(step: Step, done: float, listener: Listener) -> Listener:
     def tell(doing: str, share: float) -> None:
-        listener(f"{step.title}: {doing} {share:.0%}", done)
+        listener(f"{step.key}: {doing} {share:.0%}", done)
 
     return tell
 
 
-def answer(title: str, metric: Metric, split: Split, seed: int) -> Result:
-    """Ask one metric."""
+def answer(metric: Metric, split: Split, seed: int, attacker: str | None = None) -> Result:
+    """Ask one metric, and let it put its answer into words."""
     start = time.perf_counter()
-    result = metric(split, rng=stream(seed, title))
-    return replace(result, metric=title, seconds=time.perf_counter() - start)
+    result = metric(split, rng=stream(seed, key_of(metric.name, attacker)))
+    return replace(described(metric, result, attacker), seconds=time.perf_counter() - start)

@@ -12,9 +12,10 @@ from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, grouped_error
 from tabveil.indicators.comparison import ByDistance, nearest, nearest_other, sampling_note
 from tabveil.neighbors import Space
-from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.sampling import Sample, draw
 from tabveil.table import Floats, Indices, Split
+from tabveil.wording import value_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,8 @@ class AdversarialAccuracy(ByDistance):
     """
 
     name: ClassVar[str] = "adversarial_accuracy"
+    title: ClassVar[str] = "Adversarial accuracy (NNAA)"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
@@ -91,6 +94,14 @@ class AdversarialAccuracy(ByDistance):
             },
             notes=sampling_note(n, train=split.train, control=split.control, synthetic=split.synthetic),
             scores=(Scores(table="synthetic", rows=synthetic.rows, values=within - train.distance),),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell the two accuracies."""
+        return (
+            f"Neighbors tell synthetic rows from training rows with accuracy {value_of(result.attack)}, from "
+            f"rows never seen with {value_of(result.control)}. 0.5: not to be told apart; 0: every row has "
+            "its copy."
         )
 
 

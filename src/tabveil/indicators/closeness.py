@@ -14,9 +14,10 @@ from numpy.random import Generator
 
 from tabveil.errors import NotApplicable
 from tabveil.estimate import N_RESAMPLES, Estimate, percentile_interval, share
-from tabveil.result import Role
+from tabveil.result import Result, Role
 from tabveil.sampling import Sample, in_order
 from tabveil.table import Floats, Split, Table
+from tabveil.wording import level, share_of
 
 IN_A_TAIL = 5  # resamples beyond either end of an interval: fewer leave the end to chance
 MOST_RESAMPLES = 1_000_000
@@ -118,6 +119,16 @@ def closeness(
         n=len(attacked),
     )
     return Closeness(threshold=threshold, attack=attack, control=control, risk=risk)
+
+
+def lying_close(result: Result, alpha: float, *, turned: bool = False, n_neighbors: int = 1) -> str:
+    """Tell how many rows lie very close to the other kind; ``turned``: real rows to synthetic ones."""
+    which, to = ("training rows", "a synthetic row") if turned else ("synthetic rows", "a training row")
+    by = f", by the mean distance to the {n_neighbors} nearest" if n_neighbors > 1 else ""
+    return (
+        f"{share_of(result.attack)} of {which} and {share_of(result.control)} of fresh real rows lie very "
+        f"close to {to}: as close as the closest {level(alpha)} of fresh rows come{by}."
+    )
 
 
 def _share_within(ordered: Floats, threshold: Floats | float) -> Floats:

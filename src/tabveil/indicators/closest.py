@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.estimate import Estimate, excess, known, share
-from tabveil.indicators.closeness import closeness, sides
+from tabveil.indicators.closeness import closeness, lying_close, sides
 from tabveil.indicators.comparison import (
     ByDistance,
     nearest,
@@ -17,9 +17,10 @@ from tabveil.indicators.comparison import (
     summary,
 )
 from tabveil.neighbors import NearestRows, Space
-from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.sampling import draw, in_order
 from tabveil.table import Split, Table
+from tabveil.wording import share_of
 
 CHANCE = 0.5
 
@@ -74,6 +75,8 @@ class DistanceToClosest(ByDistance):
     direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real"
 
     name: ClassVar[str] = "distance_to_closest"
+    title: ClassVar[str] = "Distance to the closest record (DCR)"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __post_init__(self) -> None:
@@ -118,6 +121,10 @@ class DistanceToClosest(ByDistance):
             scores=(Scores(table=compared.role, rows=compared.attacked.rows, values=-attacked),),
         )
 
+    def sentence(self, result: Result) -> str:
+        """Tell how many rows lie very close."""
+        return lying_close(result, self.alpha, turned=self.direction == "real_to_synthetic")
+
 
 def _within(space: Space, table: Table) -> dict[str, float] | None:
     """Return how far rows of one table are apart (near 0 where a generator repeats itself)."""
@@ -161,6 +168,8 @@ class ClosestShare(ByDistance):
     """
 
     name: ClassVar[str] = "closest_share"
+    title: ClassVar[str] = "Share closer to train"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
@@ -189,6 +198,13 @@ class ClosestShare(ByDistance):
             },
             notes=sampling_note(n, train=split.train, control=split.control),
             scores=(Scores(table="synthetic", rows=synthetic.rows, values=gain),),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many rows are nearer to train."""
+        return (
+            f"{share_of(result.attack)} of synthetic rows are nearer to a training row than to a row the "
+            "generator never saw; chance alone gives 50%."
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from tabveil import check
 from tabveil.estimate import CONFIDENCE
 from tabveil.neighbors import NearestRows, Neighbors, Space
+from tabveil.result import Result, Threat
 from tabveil.sampling import in_order
 from tabveil.table import Floats, Split, Table
 
@@ -20,6 +21,10 @@ class Indicator:
 
     def __post_init__(self) -> None:
         check.between(type(self).__name__, "confidence", self.confidence, 0.5, 1)
+
+    def threat(self, result: Result) -> Threat | None:  # noqa: ARG002 - nobody attacks
+        """Say that there is no attacker: an indicator is a diagnosis."""
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around
 from tabveil.indicators.comparison import Indicator, sampling_note
 from tabveil.indicators.partitions import count_shared, draw_partitions, median_distance, unit_cells
-from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.sampling import draw, in_order
 from tabveil.table import Floats, Indices, Split
 
@@ -60,6 +60,12 @@ class MaximumMeanDiscrepancy(Indicator):
     n_partitions: int = 200
 
     name: ClassVar[str] = "mmd"
+    title: ClassVar[str] = "Maximum mean discrepancy (MMD)"
+    cost: ClassVar[Cost] = "quick"
+    # Where the release is unlike the real rows: on Adult with CTGAN's release 10 % is seen among 1,000
+    # people, 20 % among 4,000, nothing among 16,000. No other default metric was found to see less at a
+    # larger size (benchmarks/power_of_audit.py).
+    weaker_when_larger: ClassVar[bool] = True
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="density")
 
     def __post_init__(self) -> None:
@@ -98,6 +104,14 @@ class MaximumMeanDiscrepancy(Indicator):
             },
             notes=sampling_note(n, train=split.train, control=split.control),
             scores=(Scores(table="train", rows=train.rows, values=found.witness[:n]),),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell the two discrepancies."""
+        near, far = (result.details[f"mmd2_synthetic_{side}"] for side in ("train", "control"))
+        return (
+            f"The release differs from the training rows by {near:.3g} (MMD², 0 = same distribution) and "
+            f"from rows never seen by {far:.3g}. If it had been copied from train, the first would be 0."
         )
 
 

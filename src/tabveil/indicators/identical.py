@@ -10,9 +10,10 @@ from scipy.special import gammaln
 
 from tabveil.estimate import Estimate, share
 from tabveil.indicators.comparison import Indicator
-from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.sampling import group_equal_rows
 from tabveil.table import Floats, Indices, Split
+from tabveil.wording import begin, plural, share_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,8 @@ class IdenticalMatchShare(Indicator):
     """
 
     name: ClassVar[str] = "identical_match_share"
+    title: ClassVar[str] = "Identical rows"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="uniqueness")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:  # noqa: ARG002 - nothing is drawn
@@ -73,6 +76,19 @@ class IdenticalMatchShare(Indicator):
             attack = _matched_share(synthetic, (train > 0).astype(np.float64), self.confidence)
             return replace(answer, attack=attack, notes=(note,))
         return _compare(answer, synthetic, train, control, self.confidence)
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many rows are equal."""
+        found = result.details.get("matches_in_train")
+        share = f"{share_of(result.attack)} of synthetic rows equal a training row"
+        if isinstance(found, int):
+            verb = "equals" if found == 1 else "equal"
+            told = f"{plural(found, 'synthetic row')} {verb} a training row. At equal table sizes, {share}"
+        else:
+            told = begin(share)
+        if result.control is not None:
+            told += f", and {share_of(result.control)} equal a row the generator never saw"
+        return f"{told}."
 
 
 def _details(synthetic: Indices, train: Indices, control: Indices) -> dict[str, float | int | None]:

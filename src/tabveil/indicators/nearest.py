@@ -10,9 +10,9 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.errors import NotApplicable
 from tabveil.estimate import sidak, strongest
-from tabveil.indicators.closeness import ComparedRows, closeness, sides
+from tabveil.indicators.closeness import ComparedRows, closeness, lying_close, sides
 from tabveil.indicators.comparison import ByDistance, nearest, summary
-from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.table import Floats, Split
 
 
@@ -60,6 +60,8 @@ class NearestNeighbors(ByDistance):
     alpha: float = 0.02
 
     name: ClassVar[str] = "nearest_neighbors"
+    title: ClassVar[str] = "Distance to several neighbors (k-NN)"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __post_init__(self) -> None:
@@ -117,6 +119,10 @@ class NearestNeighbors(ByDistance):
                 Scores(table="synthetic", rows=compared.attacked.rows, values=-attacked[:, int(best) - 1]),
             ),
         )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many rows lie very close."""
+        return lying_close(result, self.alpha, n_neighbors=result.details["n_neighbors"])
 
     def _possible(self, compared: ComparedRows) -> tuple[list[int], tuple[str, ...]]:
         """Return the numbers of neighbors there can be, and a note on those there cannot."""

@@ -10,9 +10,10 @@ from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, grouped_error
 from tabveil.indicators.comparison import ByDistance, nearest, sampling_note, summary
 from tabveil.neighbors import NearestRows
-from tabveil.result import Labels, Result, Scores, params_of
+from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.sampling import draw, group_equal_rows, in_order
 from tabveil.table import Floats, Indices, Split, Table
+from tabveil.wording import value_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,8 @@ class NeighborDistanceRatio(ByDistance):
     """
 
     name: ClassVar[str] = "neighbor_distance_ratio"
+    title: ClassVar[str] = "Neighbor distance ratio (NNDR)"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
@@ -84,6 +87,15 @@ class NeighborDistanceRatio(ByDistance):
             details={"to_train": summary(ratios[0]), "to_control": summary(ratios[1]), "n_rows": n},
             notes=sampling_note(n, train=split.train, control=split.control),
             scores=(Scores(table="synthetic", rows=synthetic.rows, values=1 - ratios[0]),),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell the two ratios."""
+        return (
+            "The distance to the nearest record, divided by that to the second nearest, is "
+            f"{value_of(result.attack)} on average among training records and "
+            f"{value_of(result.control)} among records never seen. Near 0 a synthetic row points at one "
+            "record, near 1 at none in particular."
         )
 
 

@@ -7,10 +7,10 @@ from statistics import fmean
 from tabveil.estimate import Estimate
 from tabveil.render.evidence import StateKey, state_key
 from tabveil.render.svg import Point
-from tabveil.render.wording import name
 from tabveil.report import Report
 from tabveil.utility import Figure
 from tabveil.verdict import RISKS, RiskVerdict
+from tabveil.wording import name
 
 ORDER: tuple[StateKey, ...] = ("above", "inconclusive", "within")
 FIGURES = ("discriminator", "total_variation", "correlation")
@@ -101,7 +101,7 @@ _MUST_AGREE: Mapping[str, Callable[[Report], Hashable]] = {
         lambda report: (report.policy.thresholds, report.policy.confidence, report.policy.required)
     ),
     "Different metrics ran: what one release was asked, another may not have been.": (
-        lambda report: frozenset(result.metric for result in report.results)
+        lambda report: frozenset(result.key for result in report.results)
     ),
     "Different seeds were used: small differences may be chance.": lambda report: report.seed,
 }

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
-from tabveil.auditing import METRICS
-from tabveil.estimate import Estimate
-from tabveil.explain import Explanation, explain
-from tabveil.render.sentences import risk_sentence, sentence
+from tabveil.explain import Explanation
 from tabveil.render.svg import RiskBar
-from tabveil.render.wording import attacker, base, estimate_of, title, value_of
 from tabveil.report import Report
-from tabveil.result import Result
+from tabveil.result import Configuration, Result
 from tabveil.verdict import Judgment, RiskVerdict
+from tabveil.wording import NOT_COMPUTED, UNSEEN, interval, level, name, number, setting
 
 StateKey = Literal["within", "above", "inconclusive", "diagnostic"]
 MOST_CONFIGURATIONS = 8
+SCALE = "0 = like fresh data, 1 = the worst case"
+PARTS = {"power": "Detection power", "utility": "Utility", "portrait": "Distances and map"}
+"""What an audit measures beside metrics, in words."""
 
 _KEYS: Mapping[str, StateKey] = {
     "within threshold": "within",
@@ -31,21 +30,12 @@ def state_key(state: str) -> StateKey:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
-    """One configuration of an attack."""
-
-    name: str
-    risk: Estimate | None
-    attack: Estimate | None
-    control: Estimate | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """One metric as the page shows it."""
 
     metric: str
     title: str
+    base_title: str  # without the attacker
     question: str
     sentence: str
     risk_sentence: str
@@ -55,7 +45,7 @@ class Evidence:
     result: Result
     explanation: Explanation | None
     parameters: tuple[tuple[str, str], ...]
-    tried: tuple[Tried, ...]
+    tried: Sequence[Configuration]
     n_tried: int
     explained_above: bool  # a further run of a metric, for one attacker: the first one explains it
 
@@ -78,22 +68,43 @@ class Evidence:
         )
 
 
-@cache
-def explanation(metric: str) -> Explanation | None:
-    """Return what a registered metric's own text explains; None for a metric of the user's."""
-    known = METRICS.get(base(metric))
-    return None if known is None else explain(known)
+def titled(result: Result) -> str:
+    """Name a result in words, with its attacker."""
+    words = name(result.title or result.metric)
+    return words if result.attacker is None else f"{words} (attacker “{name(result.attacker)}”)"
 
 
-def question(metric: str) -> str:
+def title_of(report: Report, metric: str) -> str:
+    """Name a metric, or another part of an audit, in words."""
+    explained = report.explanations.get(metric)
+    return PARTS.get(metric, name(metric)) if explained is None else explained.title
+
+
+def question_of(report: Report, metric: str) -> str:
     """Return the question a metric answers."""
-    explained = explanation(metric)
-    return title(metric) if explained is None else explained.question
+    explained = report.explanations.get(metric)
+    return title_of(report, metric) if explained is None else explained.question
+
+
+def risk_sentence(result: Result, confidence: float) -> str:
+    """Say the risk with its interval and its scale."""
+    if result.risk is None:
+        return f"Risk: {NOT_COMPUTED}; {why_no_risk(result)}."
+    return (
+        f"Risk {number(result.risk.value)} ({SCALE}; {level(confidence)} interval {interval(result.risk)})."
+    )
+
+
+def why_no_risk(result: Result) -> str:
+    """Say why no risk was derived, where the result itself tells."""
+    if result.control is None:
+        return f"nothing tells how the attack does on {UNSEEN}"
+    return f"{UNSEEN} fare as badly as could be, so there is no room for a risk"
 
 
 def attacks(report: Report, risk: RiskVerdict) -> list[Evidence]:
     """Return the attacks on one risk, in the report's order."""
-    results = {result.metric: result for result in report.results}
+    results = {result.key: result for result in report.results}
     return [
         _evidence(results[judged.metric], report, judged, risk.threshold)
         for judged in risk.metrics
@@ -109,42 +120,27 @@ def diagnostics(report: Report) -> list[Evidence]:
 def _evidence(
     result: Result, report: Report, judged: Judgment | None = None, threshold: float | None = None
 ) -> Evidence:
-    tried = _tried(result.details.get("configurations"))
     return Evidence(
-        metric=result.metric,
-        title=title(result.metric),
-        question=question(result.metric),
-        sentence=sentence(result),
+        metric=result.key,
+        title=titled(result),
+        base_title=title_of(report, result.metric),
+        question=question_of(report, result.metric),
+        sentence=result.sentence,
         risk_sentence=risk_sentence(result, report.policy.confidence),
         state="diagnostic" if judged is None else state_key(judged.state),
         reason="" if judged is None else judged.reason,
         threshold=threshold,
         result=result,
-        explanation=explanation(result.metric),
-        parameters=tuple((name, value_of(value)) for name, value in result.params.items()),
-        tried=tuple(_strongest(tried)),
-        n_tried=len(tried),
-        explained_above=attacker(result.metric) is not None
-        and any(other.metric == base(result.metric) for other in report.results),
+        explanation=report.explanations.get(result.metric),
+        parameters=tuple((key, setting(value)) for key, value in result.params.items()),
+        tried=_strongest(result.configurations),
+        n_tried=len(result.configurations),
+        explained_above=result.attacker is not None
+        and any(other.key == result.metric for other in report.results),
     )
 
 
-def _tried(configurations: Any) -> list[Tried]:  # noqa: ANN401 - whatever a metric wrote into its details
-    if not isinstance(configurations, Mapping):
-        return []
-    return [
-        Tried(
-            name=str(name),
-            risk=estimate_of(item.get("risk")),
-            attack=estimate_of(item.get("attack")),
-            control=estimate_of(item.get("control")),
-        )
-        for name, item in configurations.items()
-        if isinstance(item, Mapping)
-    ]
-
-
-def _strongest(tried: Iterable[Tried]) -> Sequence[Tried]:
+def _strongest(tried: Iterable[Configuration]) -> Sequence[Configuration]:
     """Return the configurations with the largest lower bounds, which is how the headline is chosen."""
     return sorted(tried, key=lambda item: item.risk.low if item.risk else float("-inf"), reverse=True)[
         :MOST_CONFIGURATIONS

@@ -13,9 +13,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tabveil import wording
 from tabveil.explain import inline
-from tabveil.render import comparison, sections, svg, wording
-from tabveil.render.evidence import attacks, diagnostics, state_key
+from tabveil.render import comparison, sections, svg
+from tabveil.render.evidence import attacks, diagnostics, state_key, title_of, titled
 from tabveil.render.threats import NEVER_TESTED, outliers_attacked, threats, untested
 from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
 from tabveil.report import Report
@@ -58,6 +59,7 @@ def page(report: Report, *, title: str = TITLE, made: dt.date | None = None) -> 
             secrets=sections.secrets(report),
             detections=sections.detections(report),
             notes=sections.notes(report),
+            required=", ".join(title_of(report, metric) for metric in report.policy.required),
             useful=None if report.utility is None else usefulness(report.utility),
             shows_values=report.exposed is not None or bool(report.settings.get("show_values")),
             default_policy=Policy(recipient=report.policy.recipient, context=report.policy.context),
@@ -124,8 +126,7 @@ def _environment() -> Environment:
         "name": wording.name,
         "cell": wording.cell,
         "listed": wording.listed,
-        "metric": wording.title,
-        "said": wording.value_of,
+        "said": wording.setting,
         "duration": wording.duration,
     }
     environment.globals |= {
@@ -139,6 +140,7 @@ def _environment() -> Environment:
         "WHY_THE_DEFAULT": WHY_THE_DEFAULT,
         "plural": wording.plural,
         "state_key": state_key,
+        "titled": titled,
         "bars": lambda items: [item.bar for item in items],
         "power_rows": lambda items: [item.row for item in items],
         "RISKS": RISKS,

@@ -1,14 +1,16 @@
 """What sections of the page need beyond the results themselves: curves, columns, detection power, notes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tabveil.estimate import Estimate
 from tabveil.power import Detection
+from tabveil.render.evidence import title_of, titled
 from tabveil.render.svg import ColumnBar, PowerRow
-from tabveil.render.wording import base, estimate_of, level, name, title
 from tabveil.report import Report
 from tabveil.result import Result
+from tabveil.utility import DOWNSTREAM, MEANINGS
+from tabveil.wording import level, name
 
 MOST_CURVES = 3
 MOST_SECRETS = 30
@@ -65,71 +67,54 @@ class Note:
 
 def curves(report: Report) -> dict[str, Points]:
     """Return the ROC curves of the attacks on membership."""
-    found = {}
-    for result in report.results:
-        points = result.details.get("roc")
-        if isinstance(points, (list, tuple)) and points:
-            found[title(result.metric)] = [(float(x), float(y)) for x, y in points]
+    found = {titled(result): result.curve.points for result in report.results if result.curve is not None}
     return dict(list(found.items())[:MOST_CURVES])
 
 
 def rates(report: Report) -> list[Rates]:
     """Return the readings of every ROC curve at low rates of false alarms."""
-    found = []
-    for result in report.results:
-        read = result.details.get("tpr_at_fpr")
-        if isinstance(read, Mapping):
-            pairs = tuple((float(rate), estimate_of(item)) for rate, item in read.items())
-            area = estimate_of(result.details.get("auc"))
-            found.append(Rates(title=title(result.metric), area=area, found=pairs))
-    return found
+    return [
+        Rates(title=titled(result), area=result.curve.area, found=result.curve.readings)
+        for result in report.results
+        if result.curve is not None
+    ]
 
 
 def outliers(report: Report) -> list[Outliers]:
     """Return the attacks that were repeated on outlying people alone."""
     return [
         Outliers(
-            title=title(result.metric),
-            share=float(found["share"]),
-            n_train=int(found["n_train"]),
-            n_control=int(found["n_control"]),
-            risk=estimate_of(found["risk"]),
+            title=titled(result),
+            share=result.outliers.share,
+            n_train=result.outliers.n_train,
+            n_control=result.outliers.n_control,
+            risk=result.outliers.risk,
         )
         for result in report.results
-        if isinstance(found := result.details.get("outliers"), Mapping)
+        if result.outliers is not None
     ]
 
 
 def secrets(report: Report) -> list[Secrets]:
-    """Return the risk by column of every inference attack that attacked columns one by one."""
+    """Return the risk by column of every attack that went through the columns one by one."""
     threshold = report.policy.thresholds.inference
-    return [
-        found
-        for result in report.results
-        if base(result.metric) == "inference" and (found := _secrets(result, threshold)) is not None
-    ]
+    return [_secrets(result, threshold) for result in report.results if result.columns]
 
 
-def _secrets(result: Result, threshold: float) -> Secrets | None:
-    by_column = result.details.get("secrets")
-    if not isinstance(by_column, Mapping) or not by_column:
-        return None
-    rows = [
-        (str(secret), estimate_of(item.get("risk")), str(item.get("configuration") or ""))
-        for secret, item in by_column.items()
-        if isinstance(item, Mapping)
-    ]
-    rows.sort(key=lambda row: (-(row[1].low if row[1] else float("-inf")), row[0]))
+def _secrets(result: Result, threshold: float) -> Secrets:
+    rows = sorted(
+        result.columns, key=lambda item: (-(item.risk.low if item.risk else float("-inf")), item.column)
+    )
     shown = rows[:MOST_SECRETS]
     return Secrets(
         bars=tuple(
-            ColumnBar(label=secret, risk=risk, threshold=_judgeable(risk, threshold))
-            for secret, risk, _ in shown
+            ColumnBar(label=item.column, risk=item.risk, threshold=_judgeable(item.risk, threshold))
+            for item in shown
         ),
-        configurations=tuple(configuration for _, _, configuration in shown),
+        configurations=tuple(item.configuration for item in shown),
         n_columns=len(rows),
         threshold=threshold,
-        title=title(result.metric),
+        title=titled(result),
     )
 
 
@@ -146,7 +131,7 @@ def detections(report: Report) -> list[DetectionRow]:
     return [
         DetectionRow(
             row=PowerRow(
-                label=title(item.metric),
+                label=title_of(report, item.metric),
                 smallest=item.smallest,
                 trials=[(trial.leak, trial.seen, trial.of) for trial in item.trials],
                 reason=item.reason or "",
@@ -174,7 +159,7 @@ def notes(report: Report) -> list[Note]:
     """Collect all notes, each once, with the metrics it is about."""
     about: dict[str, list[str]] = {}
     parts = [(note, "") for note in report.notes]
-    parts += [(note, title(result.metric)) for result in report.results for note in result.notes]
+    parts += [(note, titled(result)) for result in report.results for note in result.notes]
     for heading, part in (
         ("Utility", report.utility),
         ("Detection power", report.power),
@@ -182,9 +167,14 @@ def notes(report: Report) -> list[Note]:
     ):
         parts += [(note, heading) for note in (part.notes if part else ())]
     if report.utility is not None:
-        parts += [(item.reason, f"Utility, {title(item.metric)}") for item in report.utility.skipped]
+        parts += [(item.reason, f"Utility, {_figure(item.metric)}") for item in report.utility.skipped]
     for note, who in parts:
         listed = about.setdefault(note, [])
         if who and who not in listed:
             listed.append(who)
     return [Note(about="; ".join(map(name, who)), text=note) for note, who in about.items()]
+
+
+def _figure(key: str) -> str:
+    """Name a figure of utility in words."""
+    return DOWNSTREAM.title if key == "downstream" else MEANINGS[key].title if key in MEANINGS else name(key)

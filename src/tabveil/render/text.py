@@ -4,6 +4,7 @@ Everything that comes from outside (column names in notes, reasons) is set as pl
 """
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -11,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tabveil import wording
 from tabveil.estimate import Estimate
 from tabveil.report import Report
 from tabveil.result import Result
@@ -33,6 +35,10 @@ STYLES: Mapping[State, str] = {
     "inconclusive": "bold yellow",
 }
 _WIDEST_METRIC = 23
+
+number = partial(wording.number, minus="-")
+"""The terminal's minus is the plain one: an old terminal shows "?" for any other."""
+
 _READING = (
     "Risk: 0 = like fresh data, 1 = worst. Train: the metric's own score, measured with the training rows; "
     "control: the same with real rows the generator never saw. "
@@ -59,9 +65,7 @@ def report_page(report: Report) -> RenderableType:
     parts += [*_utility(report), *_power(report)]
     if report.skipped:
         parts += [Text(), Text("Not computed", style="bold")]
-        parts += [
-            _item(f"{item.metric}: {item.reason.removeprefix(f'{item.metric}: ')}") for item in report.skipped
-        ]
+        parts += [_item(f"{item.key}: {item.why}") for item in report.skipped]
     notes = [*report.notes, *_notes(report.results)]
     if notes:
         parts += [Text(), Text("Notes", style="bold"), *map(_item, notes)]
@@ -124,7 +128,7 @@ def _notes(results: Iterable[Result]) -> list[str]:
     who: dict[str, list[str]] = {}
     for result in results:
         for note in result.notes:
-            who.setdefault(note, []).append(result.metric)
+            who.setdefault(note, []).append(result.key)
     return [f"{', '.join(metrics)}: {note}" for note, metrics in who.items()]
 
 
@@ -133,7 +137,7 @@ def comparison(reports: Mapping[str, Report]) -> RenderableType:
     results = [result for report in reports.values() for result in report.results]
     parts: list[RenderableType] = []
     for pillar, heading in _HEADINGS.items():
-        metrics = dict.fromkeys(result.metric for result in results if result.labels.pillar == pillar)
+        metrics = dict.fromkeys(result.key for result in results if result.labels.pillar == pillar)
         if metrics:
             parts += [Text(heading, style="bold"), Text(), _compared(metrics, reports), Text()]
     return Group(*parts[:-1])
@@ -154,7 +158,7 @@ def _compared(metrics: Iterable[str], reports: Mapping[str, Report]) -> Table:
 
 
 def _find(report: Report, metric: str) -> Result | None:
-    return next((result for result in report.results if result.metric == metric), None)
+    return next((result for result in report.results if result.key == metric), None)
 
 
 def _cell(result: Result | None) -> Text:
@@ -180,7 +184,7 @@ def _results(results: Iterable[Result], report: Report) -> Table:
     table.add_column("reading", no_wrap=True)
     for result in results:
         table.add_row(
-            result.metric,
+            result.key,
             Text(_value(result.risk), style="bold red" if leaks(result) else ""),
             _interval(result.risk) if result.risk else "",
             _value(result.attack),
@@ -221,17 +225,6 @@ def _value(estimate: Estimate | None) -> str:
 
 def _interval(estimate: Estimate, to: str = " to ") -> str:
     return f"{number(estimate.low)}{to}{number(estimate.high)}"
-
-
-def number(value: float) -> str:
-    """Write a number with three decimals, and never round a leak away.
-
-    >>> number(-0.00004), number(0.0701), number(0.00004)
-    ('0.000', '0.070', '<0.001')
-    """
-    if 0 < value < 0.0005:  # noqa: PLR2004 - what three decimals would show as zero
-        return "<0.001"
-    return f"{value:.3f}".replace("-0.000", "0.000")
 
 
 def _item(text: str) -> RenderableType:

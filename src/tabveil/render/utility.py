@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tabveil.render import svg
-from tabveil.render.wording import interval, name, number
 from tabveil.utility import MEANINGS, Associations, ColumnUtility, Figure, Meaning, TargetUtility, Utility
+from tabveil.wording import interval, name, number
 
 MOST_MARGINALS = 24
 MOST_RELATED = 30

@@ -123,15 +123,15 @@ def judge(
 
 def _missing(results: Sequence[Result], skipped: Iterable[Skipped], policy: Policy) -> dict[str, str]:
     """Return the required metrics that gave no answer, and why."""
-    why = {item.metric: item.reason.removeprefix(f"{item.metric}: ").rstrip(".") for item in skipped}
-    answered = {result.metric for result in results}
+    why = {item.key: item.why.rstrip(".") for item in skipped}
+    answered = {result.key for result in results}
     return {name: why.get(name, NOT_RUN) for name in policy.required if name not in answered}
 
 
 def _judge_risk(risk: Risk, results: Sequence[Result], policy: Policy, *, has_control: bool) -> RiskVerdict:
     threshold = policy.thresholds.of(risk)
     judged = tuple(
-        _judge(result, threshold, required=result.metric in policy.required, has_control=has_control)
+        _judge(result, threshold, required=result.key in policy.required, has_control=has_control)
         for result in results
         if risk_of(result.labels) == risk
     )
@@ -161,7 +161,7 @@ def _judge(result: Result, threshold: float, *, required: bool, has_control: boo
         reason = TOO_FEW
     else:
         state = ABOVE
-    return Judgment(metric=result.metric, state=state, required=required, reason=reason, risk=risk)
+    return Judgment(metric=result.key, state=state, required=required, reason=reason, risk=risk)
 
 
 def _together(judged: Sequence[Judgment]) -> tuple[State, str]:

@@ -12,9 +12,10 @@ from tabveil.attacks.domias.coordinates import Coordinates, principal_axes
 from tabveil.attacks.domias.flow_network import Architecture, Flow, Training, load_torch, one_thread
 from tabveil.attacks.domias.kde import set_aside
 from tabveil.attacks.guessing import scores
+from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge
 from tabveil.errors import NotApplicable
-from tabveil.result import Labels, Result
+from tabveil.result import Cost, Labels, Result, Threat
 from tabveil.sampling import draw
 from tabveil.table import Floats, Split
 
@@ -93,6 +94,9 @@ class DomiasFlow(Attack):
     device: Literal["cpu", "cuda"] = "cpu"
 
     name: ClassVar[str] = "domias_flow"
+    title: ClassVar[str] = "Membership by a neural flow (DOMIAS)"
+    cost: ClassVar[Cost] = "training"
+    extra: ClassVar[str] = "deep"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="propensity", mechanism="density", auxiliary=True)
 
     def __post_init__(self) -> None:
@@ -127,15 +131,24 @@ class DomiasFlow(Attack):
             np.nan_to_num(here - there, nan=0.0) for here, there in zip(of_release, of_reference, strict=True)
         )
         ranked = Ranking.of(train, control, decimals=DECIMALS)
-        choice = judge("flow density ratio", ranked, confidence=self.confidence)
-        return choice.answer(
+        judged = judge("flow density ratio", ranked, confidence=self.confidence)
+        return judged.headline.answer(
             self,
+            curve=judged.curve,
             details={
                 "n_reference": len(held),
                 "validation_losses": {"release": release_losses, "reference": reference_losses},
             },
             scores=scores(attacked, (train, control)),
         )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how well members were told from others."""
+        return members_found(result)
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
+        """Describe the attacker."""
+        return membership_threat(reference=True)
 
     def _learn(
         self,

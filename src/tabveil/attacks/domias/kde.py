@@ -13,8 +13,9 @@ from tabveil.attacks.attack import Attack
 from tabveil.attacks.domias.coordinates import PLACE_DEVIATION, Coordinates, Points, varying
 from tabveil.attacks.domias.kernels import log_sums
 from tabveil.attacks.guessing import draw_attacked, scores
+from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge
-from tabveil.result import Labels, Result
+from tabveil.result import Cost, Labels, Result, Threat
 from tabveil.sampling import Sample, draw, in_order
 from tabveil.table import Floats, Indices, Split, Table
 
@@ -111,6 +112,8 @@ class DomiasKde(Attack):
     reference_share: float = 0.25
 
     name: ClassVar[str] = "domias_kde"
+    title: ClassVar[str] = "Membership by density (DOMIAS)"
+    cost: ClassVar[Cost] = "slow"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="propensity", mechanism="density", auxiliary=True)
 
     def __post_init__(self) -> None:
@@ -128,14 +131,15 @@ class DomiasKde(Attack):
         sides = self._densities(split, reference, attacked)
         kept = self._kept(sides, rng=rng)
         train, control = (side.take(rows) for side, rows in zip(sides, kept, strict=True))
-        choice = judge(
+        judged = judge(
             "density ratio",
             Ranking.of(train.sharp, control.sharp, decimals=DECIMALS),
             {"smooth densities": Ranking.of(train.smooth, control.smooth, decimals=DECIMALS)},
             confidence=self.confidence,
         )
-        return choice.answer(
+        return judged.headline.answer(
             self,
+            curve=judged.curve,
             details={
                 "n_tested": {"train": len(kept[0]), "control": len(kept[1])},
                 "n_reference": len(reference),
@@ -145,6 +149,14 @@ class DomiasKde(Attack):
                 (_taken(attacked[0], kept[0]), _taken(attacked[1], kept[1])), (train.sharp, control.sharp)
             ),
         )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how well members were told from others."""
+        return members_found(result)
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - the parameters tell
+        """Describe the attacker."""
+        return membership_threat(reference=True, outliers_only=self.tested != "random")
 
     def _densities(
         self, split: Split, reference: Table, attacked: tuple[Sample, Sample]

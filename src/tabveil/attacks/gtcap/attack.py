@@ -14,9 +14,11 @@ from tabveil.attacks.configurations import choose
 from tabveil.attacks.gtcap import kernels
 from tabveil.attacks.gtcap.key_classes import arrange
 from tabveil.attacks.gtcap.synthetic_claims import Answer, CheckedClaims, Claims, find_pure
+from tabveil.attacks.phrases import secret_threat, targets
 from tabveil.errors import NotApplicable
-from tabveil.result import Labels, Result
+from tabveil.result import Cost, Labels, Result, Setting, Threat
 from tabveil.table import Indices, Split
+from tabveil.wording import UNSEEN, name, plural, share_of
 
 ALL_KEYS = "Keys: all columns but the target."
 
@@ -83,6 +85,8 @@ class Attribution(Attack):
     n_attacks: int | None = None
 
     name: ClassVar[str] = "gtcap"
+    title: ClassVar[str] = "Claims about a target (GTCAP)"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="inference", mechanism="uniqueness", auxiliary=True
     )
@@ -106,7 +110,7 @@ class Attribution(Attack):
             else given_secrets(self.name, split, self.secrets, word="target")
         )
         claimed = split.synthetic.sample(self.n_attacks or len(split.synthetic), rng=rng)
-        checked: dict[str, CheckedClaims] = {}
+        checked: dict[Setting, CheckedClaims] = {}
         for target in chosen.secrets:
             _require_varied(self.name, split, target)
             keys = known_columns(self.name, split, target, self.known, word="keys")
@@ -115,8 +119,8 @@ class Attribution(Attack):
             raise NotApplicable(
                 f"{self.name}: no claim is left: synthetic rows with near keys always differ in the target."
             )
-        choice = choose({name: item.compare for name, item in checked.items()}, self.confidence)
-        best = checked[choice.configuration]
+        choice = choose({setting: item.compare for setting, item in checked.items()}, self.confidence)
+        best = checked[choice.setting]
         return choice.answer(
             self,
             notes=(
@@ -127,9 +131,26 @@ class Attribution(Attack):
             scores=tuple(best.scores()),
         )
 
+    def sentence(self, result: Result) -> str:
+        """Tell how many claims were made, and how often they are true."""
+        target = name(result.leading.target or "") if result.leading else ""
+        claims = result.facts.get("claims_kept")
+        count = plural(claims, "claim") if isinstance(claims, int) else "claims"
+        told = f"The release makes {count} of the kind “people with these data have this {target}”. Among the"
+        told += f" training people whom a claim fits it is true of {share_of(result.attack)} on average"
+        if result.control is not None:
+            told += f", among {UNSEEN} of {share_of(result.control)}"
+        if result.baseline is not None:
+            told += f"; always claiming the most usual value is true of {share_of(result.baseline)}"
+        return f"{told}. A claim that fits nobody counts as 0%."
+
+    def threat(self, result: Result) -> Threat:
+        """Describe the attacker."""
+        return secret_threat(self.known, self.secrets, targets(result) or "chosen columns")
+
     def _check(
         self, split: Split, keys: Sequence[str], target: str, claimed: Indices
-    ) -> dict[str, CheckedClaims]:
+    ) -> dict[Setting, CheckedClaims]:
         """Check the claims about one target, at every radius."""
         for kernel in (kernels.find_pure, kernels.attribute, kernels.weigh_rows):
             workers.announce_compilation(kernel)
@@ -150,8 +171,8 @@ class Attribution(Attack):
                 groups=arranged.synthetic.groups[kept],
                 counts=n_claims[kept].astype(np.float64),
             )
-            name = f"{target}, radius {radius:g}"
-            found[name] = CheckedClaims(
+            setting = Setting(label=f"{target}, radius {radius:g}", target=target, radius=radius)
+            found[setting] = CheckedClaims(
                 n_claims=len(claimed),
                 train=Answer(claims, arranged.train, len(split.train)),
                 control=Answer(claims, arranged.control, len(split.control)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabveil import workers
-from tabveil.attacks.configurations import Compared, mean_share, risk_toward
+from tabveil.attacks.configurations import Comparison, mean_share, risk_toward
 from tabveil.attacks.gtcap import kernels
 from tabveil.attacks.gtcap.key_classes import KeyIndex, Kinds
 from tabveil.attacks.guessing import Bools
@@ -134,7 +134,7 @@ class CheckedClaims:
     train: Answer
     control: Answer
 
-    def compare(self, confidence: float) -> Compared:
+    def compare(self, confidence: float) -> Comparison:
         """Compare train with control."""
         size = min(self.train.n_rows, self.control.n_rows) or self.train.n_rows
         chance = chance_of_any(self.train.n_rows, size)
@@ -147,10 +147,10 @@ class CheckedClaims:
         }
         baseline = known(naive, attack.n)
         if self.control.n_rows == 0:
-            return Compared(attack=attack, control=None, baseline=baseline, risk=None, facts=facts)
+            return Comparison(attack=attack, control=None, baseline=baseline, risk=None, facts=facts)
         control = _estimate(self.control, chance_of_any(self.control.n_rows, size), confidence)
         worst = self.train.worst(chance)
-        return Compared(
+        return Comparison(
             attack=attack,
             control=control,
             baseline=baseline,

@@ -12,14 +12,16 @@ from scipy.special import stdtrit
 from tabveil import check, workers
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.column_choice import choose_secrets, given_secrets, known_columns
-from tabveil.attacks.configurations import Compared, Configuration, choose, compare_counts
+from tabveil.attacks.configurations import Comparator, Comparison, choose, compare_counts
 from tabveil.attacks.guessing import Guesses, draw_attacked, scores, tallies
 from tabveil.attacks.ml_inference.models import LabelModel, NumberModel
+from tabveil.attacks.phrases import guessed, secret_threat, targets
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around, excess
-from tabveil.result import Labels, Result
+from tabveil.result import Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import Sample
 from tabveil.table import Floats, Numeric, Split
+from tabveil.wording import UNSEEN, name, percent
 
 MOST_LABELS = 20  # a tree a label and round: columns with more are not chosen, but may be asked for
 LEVELS = (1.0, 0.1, 0.01)
@@ -79,6 +81,8 @@ class MLInference(Attack):
     n_attacks: int | None = None
 
     name: ClassVar[str] = "ml_inference"
+    title: ClassVar[str] = "Inference by a trained model"
+    cost: ClassVar[Cost] = "slow"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="inference", mechanism="ML", auxiliary=True)
 
     def __post_init__(self) -> None:
@@ -99,19 +103,36 @@ class MLInference(Attack):
         learned = _learn_all(split, known, attacked)
         if not learned:
             raise NotApplicable(f"{self.name}: no secret can be learned: {_reasons(chosen.secrets)}.")
-        configurations: dict[str, Configuration] = {}
-        owner: dict[str, _Learned] = {}
+        comparators: dict[Setting, Comparator] = {}
+        owner: dict[Setting, _SecretModel] = {}
         for item in learned:
-            configurations |= item.configurations
-            owner |= dict.fromkeys(item.configurations, item)
-        choice = choose(configurations, self.confidence)
-        best = owner[choice.configuration]
+            comparators |= item.comparators
+            owner |= dict.fromkeys(item.comparators, item)
+        choice = choose(comparators, self.confidence)
+        best = owner[choice.setting]
         left_out = [item.secret for item in learned if item.n_missing]
         return choice.answer(
             self,
             notes=(chosen.note, *_notes(left_out, set(known) - {i.secret for i in learned})),
             scores=scores(best.attacked, best.at_risk),
         )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how good the guesses are: labels are right or wrong, numbers off by a share of their range."""
+        if "successes_train" in result.facts or result.attack is None or result.leading is None:
+            return guessed(result)
+        secret = name(result.leading.target or "")
+        told = f"Guesses of “{secret}” are typically off by {percent(1 - result.attack.value)} of its range"
+        told += " for training people"
+        if result.control is not None:
+            told += f" and by {percent(1 - result.control.value)} for {UNSEEN}"
+        if result.baseline is not None:
+            told += f"; always naming the mean is off by {percent(1 - result.baseline.value)}"
+        return f"{told} (root mean square)."
+
+    def threat(self, result: Result) -> Threat:
+        """Describe the attacker."""
+        return secret_threat(self.known, self.secrets, targets(result) or "chosen columns")
 
 
 def _reasons(secrets: tuple[str, ...]) -> str:
@@ -131,11 +152,11 @@ def _notes(left_out: list[str], unlearned: set[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Learned:
+class _SecretModel:
     """What the model of one secret achieved."""
 
     secret: str
-    configurations: dict[str, Configuration]
+    comparators: dict[Setting, Comparator]
     attacked: tuple[Sample, Sample]  # rows that have the secret
     at_risk: tuple[Floats, Floats]
     n_missing: int
@@ -143,10 +164,10 @@ class _Learned:
 
 def _learn_all(
     split: Split, known: dict[str, tuple[str, ...]], attacked: tuple[Sample, Sample]
-) -> list[_Learned]:
+) -> list[_SecretModel]:
     """Fit one model a secret, several at a time."""
     secrets = list(known)
-    found: list[_Learned | None] = [None] * len(secrets)
+    found: list[_SecretModel | None] = [None] * len(secrets)
 
     def learn(start: int, stop: int) -> None:
         for position in range(start, stop):
@@ -159,7 +180,7 @@ def _learn_all(
 
 def _learn(
     split: Split, secret: str, known: tuple[str, ...], attacked: tuple[Sample, Sample]
-) -> _Learned | None:
+) -> _SecretModel | None:
     """Fit the model of one secret and ask it about train and control; None if there is nothing to learn."""
     train, control = (_having(drawn, secret) for drawn in attacked)
     column = split.schema[secret]
@@ -167,11 +188,11 @@ def _learn(
     if len(train) == 0 or not present.any() or (isinstance(column, Numeric) and column.width == 0):
         return None
     learn = partial(_numbers, column=column) if isinstance(column, Numeric) else _labels
-    configurations, at_risk = learn(split, secret, known, (train, control))
+    comparators, at_risk = learn(split, secret, known, (train, control))
     n_missing = sum(len(side) for side in attacked) - len(train) - len(control) + int((~present).sum())
-    return _Learned(
+    return _SecretModel(
         secret=secret,
-        configurations=configurations,
+        comparators=comparators,
         attacked=(train, control),
         at_risk=at_risk,
         n_missing=n_missing,
@@ -185,7 +206,7 @@ def _having(drawn: Sample, secret: str) -> Sample:
 
 def _labels(
     split: Split, secret: str, known: tuple[str, ...], attacked: tuple[Sample, Sample]
-) -> tuple[dict[str, Configuration], tuple[Floats, Floats]]:
+) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
     """Guess labels: every guess is right or wrong, and more or less memorized."""
     model = LabelModel.fit(split.synthetic, secret, known)
     cells = split.synthetic.column(secret)
@@ -202,16 +223,16 @@ def _labels(
             )
         )
         at_risk.append(guessed.of_truth)
-    counted = tallies(secret, guesses[0], guesses[1], LEVELS)
+    counted = tallies(Setting(label=secret, target=secret), guesses[0], guesses[1], LEVELS)
     return (
-        {name: partial(compare_counts, tally) for name, tally in counted.items()},
+        {setting: partial(compare_counts, tally) for setting, tally in counted.items()},
         (at_risk[0], at_risk[1]),
     )
 
 
 def _numbers(
     split: Split, secret: str, known: tuple[str, ...], attacked: tuple[Sample, Sample], *, column: Numeric
-) -> tuple[dict[str, Configuration], tuple[Floats, Floats]]:
+) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
     """Guess numbers: every guess has an error."""
     model = NumberModel.fit(split.synthetic, column, known)
     cells = np.sort(split.synthetic.column(secret))  # missing last
@@ -222,14 +243,14 @@ def _numbers(
     )
     naive = (mean - attacked[0].table.column(secret)) / column.width
     compare = partial(compare_errors, train**2, control**2, naive**2)
-    return {secret: compare}, (-np.abs(train), -np.abs(control))
+    return {Setting(label=secret, target=secret): compare}, (-np.abs(train), -np.abs(control))
 
 
-def compare_errors(train: Floats, control: Floats, naive: Floats, confidence: float) -> Compared:
+def compare_errors(train: Floats, control: Floats, naive: Floats, confidence: float) -> Comparison:
     """Compare squared errors (as shares of the range, squared): the score is 1 minus their root mean."""
     attack = _score(train, confidence)
     against = _score(control, confidence) if len(control) else None
-    return Compared(
+    return Comparison(
         attack=attack,
         control=against,
         baseline=_score(naive, confidence),

@@ -12,15 +12,17 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.attack import Attack
-from tabveil.attacks.configurations import Configuration, choose
+from tabveil.attacks.configurations import Comparator, choose
 from tabveil.attacks.guessing import draw_attacked, scores, usable_levels
 from tabveil.attacks.neighbor_vote.votes import Votes, by_column, compare_votes, entropies, typical, vote
+from tabveil.attacks.phrases import surely
 from tabveil.attacks.tolerance import Truth
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.neighbors import NearestRows, Neighbors, Space
-from tabveil.result import Labels, Result
+from tabveil.result import Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import Sample, in_order
 from tabveil.table import Floats, Indices, Split, Table
+from tabveil.wording import UNSEEN, begin, listed, plural, share_of
 
 LEVELS = (1.0, 0.1, 0.01)
 KNOWN_SHARE = 0.75
@@ -84,6 +86,8 @@ class NeighborVote(Attack):
     n_attacks: int | None = None
 
     name: ClassVar[str] = "neighbor_vote"
+    title: ClassVar[str] = "Inference by vote of similar rows"
+    cost: ClassVar[Cost] = "slow"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="inference", mechanism="distance", auxiliary=True)
 
     def __post_init__(self) -> None:
@@ -110,21 +114,38 @@ class NeighborVote(Attack):
         weights = _usable(entropies(split), votes)
         if weights.sum() == 0:
             raise NotApplicable(f"{self.name}: no column with more than one value was to be guessed.")
-        configurations: dict[str, Configuration] = {}
-        owner: dict[str, tuple[Votes, Votes]] = {}
+        comparators: dict[Setting, Comparator] = {}
+        owner: dict[Setting, tuple[Votes, Votes]] = {}
         for k, (train, control) in votes.items():
             for level in usable_levels(len(control), LEVELS):
-                name = f"{k} neighbor{'s'[: k > 1]}{'' if level == 1 else f', {level:.1%} most confident'}"
-                configurations[name] = partial(compare_votes, train, control, weights, level)
-                owner[name] = train, control
-        choice = choose(configurations, self.confidence)
-        train, control = owner[choice.configuration]
+                setting = Setting(label=plural(k, "neighbor"), n_neighbors=k, level=level)
+                comparators[setting] = partial(compare_votes, train, control, weights, level)
+                owner[setting] = train, control
+        choice = choose(comparators, self.confidence)
+        train, control = owner[choice.setting]
         return choice.answer(
             self,
             details={"columns": by_column(names, train, control, weights)},
             notes=(self._tried(sets, names),),
             scores=scores(attacked, (train.at_risk(weights), control.at_risk(weights))),
         )
+
+    def sentence(self, result: Result) -> str:
+        """Tell which share of the unknown facts was filled in right."""
+        told = (
+            f"{surely(result)}{share_of(result.attack)} of the unknown facts about training people are filled"
+        )
+        told += " in right"
+        if result.control is not None:
+            told += f", and {share_of(result.control)} of those about {UNSEEN}"
+        if result.baseline is not None:
+            told += f"; without the release {share_of(result.baseline)}"
+        return f"{begin(told)}. Columns in which people differ more count more."
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - the parameters tell
+        """Describe the attacker."""
+        drawn = "a random part of the person's data, another for each person"
+        return Threat(knows=listed(self.known) if self.known else drawn, wants="all the rest")
 
     def _sets(self, names: tuple[str, ...], *, rng: Generator) -> list[Indices]:
         """Return the sets of columns that may be known, as positions."""

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tabveil.attacks.configurations import Compared, mean_share, risk_toward
+from tabveil.attacks.configurations import Comparison, mean_share, risk_toward
 from tabveil.attacks.guessing import Bools
 from tabveil.estimate import Estimate
 from tabveil.table import Categorical, Column, Floats, Numeric, Split
@@ -127,7 +127,9 @@ class Votes:
         return mean_share(float((parts * accuracies).sum()), variance, n, confidence, independent=n)
 
 
-def compare_votes(train: Votes, control: Votes, weights: Floats, level: float, confidence: float) -> Compared:
+def compare_votes(
+    train: Votes, control: Votes, weights: Floats, level: float, confidence: float
+) -> Comparison:
     """Compare the scores of train and control at one level of the careful attacker."""
     sure_train, sure_control = None, None
     if level < 1:
@@ -137,7 +139,7 @@ def compare_votes(train: Votes, control: Votes, weights: Floats, level: float, c
         sure_train, sure_control = rank_train >= bar, rank_control >= bar
     attack = train.score(weights, confidence, sure=sure_train)
     against = control.score(weights, confidence, sure=sure_control) if len(control) else None
-    return Compared(
+    return Comparison(
         attack=attack,
         control=against,
         baseline=train.score(weights, confidence, naive=True, sure=sure_train),

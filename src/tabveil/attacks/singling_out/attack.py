@@ -1,8 +1,8 @@
 """Singling out: descriptions read off the release that fit exactly one real person."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -25,9 +25,10 @@ from tabveil.attacks.singling_out.predicates import (
 )
 from tabveil.attacks.singling_out.ranks import Alphabet, CodedTable
 from tabveil.errors import NotApplicable
-from tabveil.result import Labels, Result, Role
+from tabveil.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
 from tabveil.sampling import Sample, group_equal_rows, in_order
 from tabveil.table import Floats, Split, Table
+from tabveil.wording import UNSEEN, plural, share_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +89,8 @@ class SinglingOut(Attack):
     deduplicate: bool = False
 
     name: ClassVar[str] = "singling_out"
+    title: ClassVar[str] = "Singling out"
+    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="singling out", mechanism="uniqueness")
 
     def __post_init__(self) -> None:
@@ -104,20 +107,42 @@ class SinglingOut(Attack):
             self._rows(table) for table in (split.train, split.control, split.synthetic)
         )
         found = self._attack(train.table, control.table, synthetic.table, rng=rng)
-        made = {name: item for name, item in found.items() if item.n_guesses}
-        tallies = {name: item.tally(rng=rng) for name, item in made.items()}
-        usable = {name: tally for name, tally in tallies.items() if tally is not None}
+        made = {setting: item for setting, item in found.items() if item.n_guesses}
+        tallies = {setting: item.tally(rng=rng) for setting, item in made.items()}
+        usable = {setting: tally for setting, tally in tallies.items() if tally is not None}
         if not usable:
             raise NotApplicable(_no_guess(self.name, made))
         best = headline(usable, self.confidence)
         return best.answer(
             self,
-            details=_details(best, found),
+            configurations=tuple(_configurations(best, found)),
+            details={} if _equal_sizes(train, control) else {"rows_compared": min(len(train), len(control))},
             notes=self._notes(train, control, synthetic),
             scores=scores(
                 (train, control), (_surprise("train", train, made), _surprise("control", control, made))
             ),
         )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many descriptions fit exactly one person."""
+        guesses, worth = result.facts.get("guesses"), result.facts.get("independent_guesses")
+        made = "Of the descriptions read off the release"
+        if isinstance(guesses, int) and guesses:
+            made = f"Of {plural(guesses, 'description')} read off the release"
+            if isinstance(worth, int) and 0 < worth < guesses:
+                made += f" (worth {worth:,} independent ones)"
+        told = f"{made}, {share_of(result.attack)} fit exactly one training person"
+        if result.control is not None:
+            told += f", and {share_of(result.control)} fit exactly one of the {UNSEEN}"
+        if "rows_compared" in result.details:
+            told += "; both are adjusted to tables of equal size"
+        if result.baseline is not None:
+            told += f". Descriptions made up without the release: {share_of(result.baseline)}"
+        return f"{told}."
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
+        """Describe the attacker."""
+        return Threat(knows="nothing about anybody", wants="a description that fits exactly one real person")
 
     def _rows(self, table: Table) -> Sample:
         drawn = in_order(table)
@@ -129,24 +154,24 @@ class SinglingOut(Attack):
 
     def _attack(
         self, train: Table, control: Table, synthetic: Table, *, rng: Generator
-    ) -> dict[str, Isolation]:
+    ) -> dict[Setting, Isolation]:
         """Match the guesses of every configuration with train and control."""
         alphabet = Alphabet.of(train, control, synthetic)
         in_train, in_control = alphabet.encode(train), alphabet.encode(control)
         return {
-            name: Isolation(
+            setting: Isolation(
                 train=match(guesses, in_train),
                 control=match(guesses, in_control),
                 naive=match(naive, in_train),
                 n_train=len(train),
                 n_control=len(control),
             )
-            for name, guesses, naive in self._guesses(alphabet.encode(synthetic), rng=rng)
+            for setting, guesses, naive in self._guesses(alphabet.encode(synthetic), rng=rng)
         }
 
     def _guesses(
         self, synthetic: CodedTable, *, rng: Generator
-    ) -> Iterator[tuple[str, Predicates, Predicates]]:
+    ) -> Iterator[tuple[Setting, Predicates, Predicates]]:
         """Name each configuration, with its guesses and as many naive ones."""
         lines, d = half_lines(synthetic), synthetic.n_columns
 
@@ -154,10 +179,13 @@ class SinglingOut(Attack):
             n_columns = guesses.columns.shape[1]
             return guesses, draw_naive(synthetic, form, n_columns, len(guesses), rng=rng)
 
-        yield "univariate", *beside_naive(univariate(synthetic, self.n_attacks, rng=rng), lines)
+        yield (
+            Setting(label="univariate"),
+            *beside_naive(univariate(synthetic, self.n_attacks, rng=rng), lines),
+        )
         for n in _possible(self.n_columns, d):
             guesses = draw_isolating(synthetic, lines, n, self.n_attacks, rng=rng)
-            yield f"{n} columns", *beside_naive(guesses, lines)
+            yield Setting(label=f"{n} columns", n_columns=n), *beside_naive(guesses, lines)
         seen: list[Form] = []
         for width in self.widths:
             form = windows(synthetic, width)
@@ -167,11 +195,12 @@ class SinglingOut(Attack):
             for n in sorted({*(n for n in self.window_columns if n < d), d}):
                 where = "all columns" if n == d else f"{n} columns"
                 guesses = every_row(synthetic, form, n, self.n_windows, rng=rng)
-                yield f"window {width:.3g}, {where}", *beside_naive(guesses, form)
+                setting = Setting(label=f"window {width:.3g}, {where}", n_columns=n, width=width)
+                yield setting, *beside_naive(guesses, form)
 
     def _notes(self, train: Sample, control: Sample, synthetic: Sample) -> tuple[str, ...]:
         notes = []
-        if len(control) not in {0, len(train)}:
+        if not _equal_sizes(train, control):
             size = min(len(train), len(control))
             notes.append(
                 f"Train and control differ in size: the rates are those expected for {size} rows of each, as "
@@ -187,29 +216,33 @@ def _possible(n_columns: tuple[int, ...], d: int) -> tuple[int, ...]:
     return tuple(n for n in n_columns if n <= d) or ((d,) if n_columns and d > 1 else ())
 
 
-def _no_guess(name: str, made: Mapping[str, Isolation]) -> str:
+def _no_guess(name: str, made: Mapping[Setting, Isolation]) -> str:
     if not made:
         return f"{name}: no predicate holds for exactly one synthetic row, so there is nothing to guess."
     return f"{name}: the guesses are too few, or succeed on control as often as they could on train."
 
 
-def _details(best: Headline, found: Mapping[str, Isolation]) -> dict[str, Any]:
-    """Complete the headline's details by what was really counted, in every configuration."""
-    judged = best.details["configurations"]
-    configurations = {}
-    for name, item in found.items():
-        entry = judged.get(name, {})
-        configurations[name] = {
-            **{key: entry.get(key) for key in ("risk", "attack", "control", "naive")},
+def _equal_sizes(train: Sample, control: Sample) -> bool:
+    """Tell whether the tables can be compared as they are, or there is nothing to compare with."""
+    return len(control) in {0, len(train)}
+
+
+def _configurations(best: Headline, found: Mapping[Setting, Isolation]) -> Iterator[Configuration]:
+    """Give every configuration with what was really counted; those without a usable guess have no rates."""
+    judged = {item.setting: item for item in best.configurations}
+    for setting, item in found.items():
+        entry = judged.get(setting, Configuration(setting=setting))
+        facts = {
+            "naive": entry.facts.get("naive"),
             "guesses": item.n_guesses,
-            "independent_guesses": entry.get("n_train", 0),
+            "independent_guesses": entry.facts.get("n_train", 0),
             "successes_train": len(singled_out(item.train)),
             "successes_control": len(singled_out(item.control)) if item.n_control else None,
         }
-    return {"configurations": configurations}
+        yield replace(entry, facts=facts)
 
 
-def _surprise(role: Role, drawn: Sample, made: Mapping[str, Isolation]) -> Floats:
+def _surprise(role: Role, drawn: Sample, made: Mapping[Setting, Isolation]) -> Floats:
     """Score the rows of a table by how surprising it is to be singled out so.
 
     Every configuration that singles a row out adds minus the logarithm of its rate on control (on train where

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
-from tabveil.render.svg.words import clean, shorten, spoken
+from tabveil.render.svg.words import shorten, spoken
+from tabveil.wording import visible
 
 WIDTH = 440.0  # narrow, so that on a phone the letters stay legible
 SMALL_WIDTH = 320.0
@@ -56,7 +57,7 @@ def label(
     anchor: str | None = None,
 ) -> Markup:
     """Write text with its baseline at ``y``, cut to ``width``. ``anchor`` is middle or end."""
-    fitting = clean(text) if width is None else shorten(text, width)
+    fitting = visible(text) if width is None else shorten(text, width)
     return tag("text", fitting, x=x, y=y, class_=kind, text_anchor=anchor) if fitting else Markup()
 
 
@@ -103,7 +104,7 @@ def chart(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {coordinate(width)} {coordinate(height)}"'
         f' class="{size}" role="img" aria-labelledby="{named}" aria-describedby="{described}">'
     )
-    said = tag("title", heading or "Chart", id=named) + tag("desc", clean(description), id=described)
+    said = tag("title", heading or "Chart", id=named) + tag("desc", visible(description), id=described)
     return Markup(opening) + said + drawn + Markup("</svg>")  # noqa: S704 - numbers and a digest only
 
 

@@ -19,7 +19,8 @@ from tabveil.render.svg.canvas import (
 )
 from tabveil.render.svg.marks import axis_labels, upright_axis
 from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import SMALLEST, drawable, percent, percent_tick, sentences, shown, spoken
+from tabveil.render.svg.words import SMALLEST, drawable, percent_tick, sentences, shown, spoken
+from tabveil.wording import percent
 
 Points = Sequence[tuple[float, float]]
 

@@ -10,7 +10,6 @@ from tabveil.render.svg.scale import Scale
 from tabveil.render.svg.words import (
     SMALLEST,
     drawable,
-    percent,
     percent_tick,
     sentences,
     spoken,
@@ -18,6 +17,7 @@ from tabveil.render.svg.words import (
     width_of,
 )
 from tabveil.utility import Bar
+from tabveil.wording import percent
 
 _MOST_LABELS = 8
 _ROW = 20.0

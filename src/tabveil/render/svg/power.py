@@ -18,7 +18,8 @@ from tabveil.render.svg.canvas import (
     path,
     polyline,
 )
-from tabveil.render.svg.words import drawable, percent, percent_tick, sentences, spoken, wrap
+from tabveil.render.svg.words import drawable, percent_tick, sentences, spoken, wrap
+from tabveil.wording import percent
 
 LEAKS = (0.01, 0.02, 0.05, 0.10, 0.20)
 ENOUGH = 0.95  # of the trials
@@ -145,6 +146,6 @@ def _spoken(row: PowerRow) -> str:
         return f"{spoken(row.label)}: {spoken(row.reason or 'not computed').rstrip('.')}."
     answer = "detects none of the leaks tried"
     if row.smallest is not None:
-        answer = f"detects as its smallest leak {percent(row.smallest)}"
+        answer = f"detects as its smallest leak {percent(row.smallest if drawable(row.smallest) else None)}"
     trials = ", ".join(f"{percent_tick(leak)} seen {seen} of {of} times" for leak, seen, of in row.trials)
     return f"{spoken(row.label)} {answer}: {trials}."

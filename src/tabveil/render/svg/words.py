@@ -5,17 +5,15 @@ import unicodedata
 from collections.abc import Iterable
 
 from tabveil.estimate import Estimate
-from tabveil.render.text import number
+from tabveil.wording import NOT_COMPUTED, number, visible
 
 TEXT = 14.5  # height of the letters on a phone, in units of the drawing; wider screens get smaller letters
-NOT_COMPUTED = "not computed"
 LARGEST = 1e12  # no share, risk or distance is near it; past it coordinates would overflow
 SMALLEST = 1e-9  # an axis shorter than this has no round numbers to label
 
 _LONG, _LONGEST_WRITTEN = 10_000, 1e10  # years have no comma
 _LONGEST_SPOKEN = 80
 _MOST_SPOKEN = 40
-_INVISIBLE = {"Cf", "Cs", "Cn", "Co"}  # marks that turn text around, halves of characters, unassigned ones
 _NARROW = frozenset("iljtfrI.,:;'|!()[] ")
 _WIDE = frozenset("mwMW@%…—")
 
@@ -26,14 +24,12 @@ def drawable(*values: float | None) -> bool:
 
 
 def shown(value: float | None) -> str:
-    """Write a number; what is none is said in words, never as NaN.
+    """Write a number; what cannot be drawn is said in words.
 
     >>> shown(-0.0701), shown(float("nan")), shown(None)
     ('−0.070', 'not computed', 'not computed')
     """
-    if value is None or not drawable(value):
-        return NOT_COMPUTED
-    return number(value).replace("-", "−")
+    return number(value if drawable(value) else None)
 
 
 def shown_estimate(estimate: Estimate | None) -> str:
@@ -47,21 +43,6 @@ def shown_estimate(estimate: Estimate | None) -> str:
     if not drawable(estimate.low, estimate.high):
         return f"{shown(estimate.value)} (interval {NOT_COMPUTED})"
     return f"{shown(estimate.value)} ({shown(estimate.low)} to {shown(estimate.high)})"
-
-
-def percent(share: float | None) -> str:
-    """Write a share in percent with about two digits, and never round a small one to zero.
-
-    >>> percent(0.25), percent(0.0108), percent(0.00001), percent(0)
-    ('25%', '1.1%', '<0.01%', '0%')
-    """
-    if share is None or not drawable(share):
-        return NOT_COMPUTED
-    hundredths = 100 * share
-    if 0 < hundredths < 0.005:  # noqa: PLR2004 - what two decimals would show as zero
-        return "<0.01%"
-    decimals = 0 if abs(hundredths) >= 9.95 or hundredths == 0 else 1 if abs(hundredths) >= 0.995 else 2  # noqa: PLR2004 - two digits
-    return f"{hundredths:.{decimals}f}%".replace("-", "−")
 
 
 def tick(value: float) -> str:
@@ -86,17 +67,6 @@ def percent_tick(share: float) -> str:
     return f"{tick(100 * share)}%"
 
 
-def clean(text: str) -> str:
-    r"""Drop what has no picture (control characters, marks that turn text around); one space between words.
-
-    >>> clean("a\u202eb\n\x00 c")
-    'ab c'
-    """
-    spaced = (" " if unicodedata.category(letter) in {"Cc", "Zl", "Zp"} else letter for letter in text)
-    visible = (letter for letter in spaced if unicodedata.category(letter) not in _INVISIBLE)
-    return " ".join("".join(visible).split())
-
-
 def width_of(text: str) -> float:
     """Estimate how wide a text is drawn, in units; generous, for fonts differ."""
     return sum(map(_letter_width, text)) * TEXT
@@ -116,7 +86,7 @@ def shorten(text: str, width: float) -> str:
     >>> shorten("marital status of the patient", 100)
     'marital sta…'
     """
-    text = clean(text)
+    text = visible(text)
     room = width
     for position, letter in enumerate(text):
         room -= _letter_width(letter) * TEXT
@@ -135,7 +105,7 @@ def wrap(text: str, width: float, most: int = 2) -> list[str]:
     ['Inference from the', 'nearest row']
     """
     lines = [""]
-    for word in clean(text).split():
+    for word in visible(text).split():
         longer = f"{lines[-1]} {word}".strip()
         if len(lines) == most or not lines[-1] or width_of(longer) <= width:
             lines[-1] = longer
@@ -146,7 +116,7 @@ def wrap(text: str, width: float, most: int = 2) -> list[str]:
 
 def spoken(text: str) -> str:
     """Cut a text to what a listener bears."""
-    text = clean(text)
+    text = visible(text)
     return text if len(text) <= _LONGEST_SPOKEN else f"{text[:_LONGEST_SPOKEN].rstrip()}…"
 
 

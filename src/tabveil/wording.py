@@ -1,0 +1,169 @@
+"""Numbers and names as people read them: one way to write each, for sentences, pages, charts and terminals.
+
+Everything that comes from outside (column names, notes, titles of attackers) is cleaned here: characters that
+turn or hide the text around them are dropped, and no name is longer than a line.
+"""
+
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tabveil.estimate import Estimate
+
+_INVISIBLE = {"Cf", "Cs", "Cn", "Co"}  # marks that turn text around, halves of characters, unassigned ones
+NOT_COMPUTED = "not computed"
+UNSEEN = "people the generator never saw"
+LONGEST_NAME = 60
+LONGEST_TEXT = 1200
+FEW_NAMES = 8
+
+
+def visible(text: str) -> str:
+    r"""Drop what has no picture (control characters, marks that turn text around); one space between words.
+
+    >>> visible("a\u202eb\n\x00 c")
+    'ab c'
+    """
+    spaced = (" " if unicodedata.category(letter) in {"Cc", "Zl", "Zp"} else letter for letter in text)
+    kept = (letter for letter in spaced if unicodedata.category(letter) not in _INVISIBLE)
+    return " ".join("".join(kept).split())
+
+
+def clean(text: str, longest: int = LONGEST_TEXT) -> str:
+    """Make a text from outside harmless, and cut it if it is too long.
+
+    >>> clean("abcdef", 4)
+    'abc…'
+    """
+    kept = visible(text)
+    return kept if len(kept) <= longest else f"{kept[: longest - 1].rstrip()}…"
+
+
+def name(text: str) -> str:
+    """Shorten a name from outside to what a line of text can hold."""
+    return clean(text, LONGEST_NAME)
+
+
+def cell(text: str) -> str:
+    """Write a value of a table; what dataframes call a missing value is called that.
+
+    >>> cell("nan"), cell("ward 3")
+    ('missing', 'ward 3')
+    """
+    return "missing" if text in {"", "nan", "NaN", "None", "<NA>", "NaT"} else name(text)
+
+
+def listed(names: Sequence[str], most: int = FEW_NAMES) -> str:
+    """List names, the first ones where there are many.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], 2)
+    ('a, b, c', 'a, b and 2 more')
+    """
+    shown = [name(item) for item in names]
+    if len(shown) <= most:
+        return ", ".join(shown)
+    return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
+
+
+def number(value: float | None, minus: str = "−") -> str:
+    """Write a number with three decimals, never rounding a leak away, or say that there is none.
+
+    >>> number(-0.0123), number(float("nan")), number(-0.00004), number(0.00004)
+    ('−0.012', 'not computed', '0.000', '<0.001')
+    """
+    if value is None or not math.isfinite(value):
+        return NOT_COMPUTED
+    if 0 < value < 0.0005:  # noqa: PLR2004 - what three decimals would show as zero
+        return "<0.001"
+    return f"{value:.3f}".replace("-0.000", "0.000").replace("-", minus)
+
+
+def interval(estimate: Estimate | None) -> str:
+    """Write the two ends of an interval."""
+    if estimate is None or not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
+        return NOT_COMPUTED
+    return f"{number(estimate.low)} to {number(estimate.high)}"
+
+
+def percent(value: float | None) -> str:
+    """Write a share, with two decimals where it is small.
+
+    >>> percent(0.2854), percent(0.0017), percent(0.00001), percent(1.0), percent(-0.02)
+    ('28.5%', '0.17%', '<0.01%', '100%', '−2.00%')
+    """
+    if value is None or not math.isfinite(value):
+        return NOT_COMPUTED
+    if value in {0.0, 1.0}:
+        return f"{value:.0%}"
+    if 0 < value < 0.00005:  # noqa: PLR2004 - what two decimals would show as zero
+        return "<0.01%"
+    if 0.9995 <= value < 1:  # noqa: PLR2004 - what one decimal would show as all
+        return ">99.9%"
+    written = f"{value:.2%}" if abs(value) < 0.09995 else f"{value:.1%}"  # noqa: PLR2004 - below one in ten
+    return written.replace("-", "−")
+
+
+def share_of(estimate: Estimate | None) -> str:
+    """Write an estimated share."""
+    return percent(None if estimate is None else estimate.value)
+
+
+def value_of(estimate: Estimate | None) -> str:
+    """Write an estimated number."""
+    return number(None if estimate is None else estimate.value)
+
+
+def begin(text: str) -> str:
+    """Begin a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def level(confidence: float) -> str:
+    """Write a confidence level.
+
+    >>> level(0.95), level(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{confidence * 100:.4g}%"
+
+
+def plural(count: int, word: str, several: str = "") -> str:
+    """Count things.
+
+    >>> plural(1, "row"), plural(1200, "person", "people")
+    ('1 row', '1,200 people')
+    """
+    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time in the unit that reads best.
+
+    >>> duration(0.2), duration(75)
+    ('under 1 second', '1 min 15 s')
+    """
+    if seconds < 1:
+        return "under 1 second"
+    whole = round(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60:,} min {whole % 60} s"  # noqa: PLR2004 - a minute
+
+
+def setting(value: Any) -> str:  # noqa: ANN401 - whatever a parameter may be
+    """Write a parameter's or a setting's value in one line."""
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return "yes" if value else "no"
+        case float() if not math.isfinite(value):
+            return NOT_COMPUTED
+        case int() | float():
+            return f"{value:g}" if isinstance(value, float) else f"{value:,}"
+        case Mapping():
+            return "; ".join(f"{name(str(key))}: {setting(item)}" for key, item in value.items()) or "none"
+        case list() | tuple():
+            parts = [setting(item) for item in value]
+            return ", ".join(parts) or "none"
+        case _:
+            return clean(str(value))
