@@ -1,10 +1,12 @@
 """Every extension point on one page."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol
 
 from numpy.random import Generator
 
+from tabveil.neighbors import Space
 from tabveil.result import Cost, Labels, Result, Threat
 from tabveil.table import Schema, Split, Table
 from tabveil.workers import Listener
@@ -32,6 +34,28 @@ class Metric(Protocol):
 
     def threat(self, result: Result) -> Threat | None:
         """Say what the attacker behind a result knows and wants; None where nobody attacks."""
+        ...
+
+
+class View(Protocol):
+    """Rows as an attacker sees them who knows only some columns of a person."""
+
+    def see(self, table: Table, known: Sequence[str]) -> Table:
+        """Return one row for each row of the table, made of the known columns alone."""
+        ...
+
+    def space(self, known: Sequence[str]) -> Space:
+        """Return the distance between such rows."""
+        ...
+
+
+class Representation(Protocol):
+    """What an attack calls near. Fields are settings; looking at tables changes nothing here."""
+
+    name: ClassVar[str]
+
+    def view(self, split: Split, *, rng: Generator) -> View:
+        """Get ready to look at rows of these tables, learning from what an attacker has if need be."""
         ...
 
 

@@ -1,9 +1,12 @@
-"""What every attack takes: how sure its intervals are to be."""
+"""What attacks take: how sure their intervals are to be, and what they call near."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tabveil import check
+from tabveil.errors import ParameterError
 from tabveil.estimate import CONFIDENCE
+from tabveil.protocols import Representation
+from tabveil.representation import Mixed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,3 +21,19 @@ class Attack:
         n_attacks = getattr(self, "n_attacks", None)  # None attacks all rows
         if n_attacks is not None:
             check.at_least(owner, "n_attacks", n_attacks, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestRowAttack(Attack):
+    """A representation as a parameter: attacks that look for the nearest rows look for them in it."""
+
+    representation: Representation = field(default_factory=Mixed)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = self.representation
+        if isinstance(given, type) or not callable(getattr(given, "view", None)):
+            raise ParameterError(
+                f"{type(self).__name__}: representation must be one, such as tabveil.representation.Mixed(), "
+                f"got {given!r}."
+            )

@@ -15,6 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.neighbors import Neighbors, Space
+from tabveil.protocols import View
 from tabveil.result import Role, Scores, Setting
 from tabveil.sampling import Sample, draw
 from tabveil.table import Floats, Indices, Split
@@ -158,6 +159,15 @@ def scores(attacked: tuple[Sample, Sample], values: tuple[Floats, Floats]) -> tu
         Scores(table=role, rows=drawn.rows, values=numbers)
         for role, drawn, numbers in zip(roles, attacked, values, strict=True)
         if len(drawn) > 0
+    )
+
+
+def seen_by(view: View, split: Split, known: Sequence[str]) -> Split:
+    """Return all tables as somebody sees them who knows only these columns."""
+    return Split(
+        train=view.see(split.train, known),
+        control=view.see(split.control, known),
+        synthetic=view.see(split.synthetic, known),
     )
 
 

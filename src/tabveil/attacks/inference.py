@@ -8,21 +8,31 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.attacks.attack import Attack
+from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.configurations import headline
-from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
+from tabveil.attacks.guessing import (
+    Guesses,
+    Tally,
+    draw_attacked,
+    nearness,
+    scores,
+    seen_by,
+    tallies,
+    tie_break,
+)
 from tabveil.attacks.phrases import guessed, secret_threat
 from tabveil.attacks.tolerance import Truth
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate, strongest
-from tabveil.neighbors import Neighbors, Space
+from tabveil.neighbors import Neighbors
+from tabveil.protocols import View
 from tabveil.result import ColumnRisk, Configuration, Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import shuffled
 from tabveil.table import Floats, Schema, Split
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inference(Attack):
+class Inference(NearestRowAttack):
     """Can somebody who knows the rest of a person's data infer the value they do not know?
 
     The attacker knows a person's values in some columns, looks up the nearest synthetic row (Gower's
@@ -46,6 +56,9 @@ class Inference(Attack):
         The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
     n_attacks
         How many training rows, and as many control rows, are attacked; None attacks all.
+    representation
+        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
+        distance in an embedding.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
@@ -100,8 +113,9 @@ class Inference(Attack):
             )
         found: dict[Setting, Tally] = {}
         sums = tuple(np.zeros(len(side)) for side in attacked)
+        view = self.representation.view(targets, rng=rng)
         for secret in secrets:
-            guesses = self._guess(targets, secret, known[secret], rng=rng)
+            guesses = self._guess(targets, view, secret, known[secret], rng=rng)
             found |= tallies(Setting(label=secret, target=secret), *guesses)
             for total, made in zip(sums, guesses, strict=True):
                 np.add(total, nearness(made), out=total)
@@ -135,17 +149,16 @@ class Inference(Attack):
         return rest
 
     def _guess(
-        self, targets: Split, secret: str, known: tuple[str, ...], *, rng: Generator
+        self, targets: Split, view: View, secret: str, known: tuple[str, ...], *, rng: Generator
     ) -> tuple[Guesses, Guesses]:
         """Guess the secret of every train and control row."""
-        candidates = shuffled(targets.synthetic, rng=rng).table
-        seen = targets.select(known)
-        space = Space.gower(seen.schema)
-        neighbors = Neighbors(space, candidates.select(known))
+        candidates = shuffled(targets.synthetic, rng=rng)
+        space, seen = view.space(known), seen_by(view, targets, known)
+        neighbors = Neighbors(space, seen.synthetic.take(candidates.rows))
         found = [neighbors.nearest(table) for table in (seen.train, seen.control)]
         confidence = [-item.distance[:, 0] for item in found]
         rare = tie_break(confidence[1], space, seen, rng=rng)
-        pool = candidates.column(secret)
+        pool = candidates.table.column(secret)
 
         def guesses(side: int, cells: Floats) -> Guesses:
             truth = Truth.of(

@@ -8,12 +8,22 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check, wording
-from tabveil.attacks.attack import Attack
+from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.configurations import headline
-from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, nearness, scores, tallies, tie_break
+from tabveil.attacks.guessing import (
+    Guesses,
+    Tally,
+    draw_attacked,
+    nearness,
+    scores,
+    seen_by,
+    tallies,
+    tie_break,
+)
 from tabveil.attacks.phrases import both_sides, naively, surely
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.neighbors import NearestRows, Neighbors, Space
+from tabveil.neighbors import NearestRows, Neighbors
+from tabveil.protocols import View
 from tabveil.result import Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import shuffled
 from tabveil.table import Floats, Indices, Schema, Split, Table
@@ -23,7 +33,7 @@ Pair = tuple[Names, Names]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Linkability(Attack):
+class Linkability(NearestRowAttack):
     """Can somebody who holds two parts of a person's data find out that they belong together?
 
     For each real person the attacker looks up the nearest synthetic rows by one set of columns, and again by
@@ -44,6 +54,9 @@ class Linkability(Attack):
         How many of the possible splits are attacked; None attacks all, as in the paper.
     n_attacks
         How many training rows, and as many control rows, are attacked; None attacks all.
+    representation
+        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
+        distance in an embedding.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
@@ -97,8 +110,9 @@ class Linkability(Attack):
         found: dict[Setting, Tally] = {}
         made: dict[Setting, tuple[Guesses, Guesses]] = {}
         targets = Split(train=train.table, control=control.table, synthetic=split.synthetic)
+        view = self.representation.view(targets, rng=rng)
         for name in chosen:
-            for k, guesses in _link(targets, pairs[name], usable, rng=rng).items():
+            for k, guesses in _link(targets, view, pairs[name], usable, rng=rng).items():
                 setting = Setting(label=f"{name}, k = {k}", split=pairs[name], n_neighbors=k)
                 counted = tallies(setting, *guesses)
                 found |= counted
@@ -199,22 +213,20 @@ def _easiest(ease: dict[str, float], n_splits: int) -> list[str]:
 
 
 def _link(
-    targets: Split, pair: Pair, n_neighbors: Sequence[int], *, rng: Generator
+    targets: Split, view: View, pair: Pair, n_neighbors: Sequence[int], *, rng: Generator
 ) -> dict[int, tuple[Guesses, Guesses]]:
     """Link the train and control rows on a pair of column sets, for several numbers of neighbors."""
     found: list[list[NearestRows]] = []
     for names in pair:
         candidates = shuffled(targets.synthetic, rng=rng)  # anew for each: ties are broken independently
-        neighbors = Neighbors(Space.gower(targets.schema.select(names)), candidates.table.select(names))
-        nearest = [
-            neighbors.nearest(table.select(names), max(n_neighbors))
-            for table in (targets.train, targets.control)
-        ]
+        seen = seen_by(view, targets, names)
+        neighbors = Neighbors(view.space(names), seen.synthetic.take(candidates.rows))
+        nearest = [neighbors.nearest(table, max(n_neighbors)) for table in (seen.train, seen.control)]
         found.append([replace(item, index=candidates.rows[item.index]) for item in nearest])
     met = [_first_meeting(one.index, other.index) for one, other in zip(*found, strict=True)]
     apart = [_distance(pair, one, other) for one, other in zip(*found, strict=True)]
-    known = targets.select(pair[0] + pair[1])
-    rare = tie_break(-apart[1], Space.gower(known.schema), known, rng=rng)
+    both = pair[0] + pair[1]
+    rare = tie_break(-apart[1], view.space(both), seen_by(view, targets, both), rng=rng)
 
     def guesses(side: int, k: int) -> Guesses:
         chance = np.full(len(met[side]), chance_to_meet(k, len(targets.synthetic)))

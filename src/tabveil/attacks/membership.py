@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.attacks.attack import Attack
-from tabveil.attacks.guessing import draw_attacked, rarity, scores, ties_matter
+from tabveil.attacks.attack import NearestRowAttack
+from tabveil.attacks.guessing import draw_attacked, rarity, scores, seen_by, ties_matter
 from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge, levels
-from tabveil.neighbors import Neighbors, Space
+from tabveil.neighbors import Neighbors
 from tabveil.result import Cost, Labels, OutlierRisk, Result, Threat
 from tabveil.table import Floats, Split
 
@@ -23,7 +23,7 @@ FEWEST_OUTLIERS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipDistance(Attack):
+class MembershipDistance(NearestRowAttack):
     """Can somebody who knows a person's row tell whether that person was in the training data?
 
     The attacker looks how near the nearest synthetic row is (Gower's distance): the nearer, the more likely
@@ -35,6 +35,9 @@ class MembershipDistance(Attack):
     ----------
     n_attacks
         How many training rows, and as many control rows, are attacked; None attacks all.
+    representation
+        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
+        distance in an embedding.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
@@ -78,11 +81,12 @@ class MembershipDistance(Attack):
         """Attack, and compare members with others."""
         split.require_control(self.name)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
-        space = Space.gower(split.schema)
-        release = Neighbors(space, split.synthetic)
-        train, control = (release.nearest(drawn.table).distance[:, 0] for drawn in attacked)
         sides = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
-        rare = rarity(space, sides, rng=rng)
+        view, names = self.representation.view(sides, rng=rng), split.schema.names
+        space, seen = view.space(names), seen_by(view, sides, names)
+        release = Neighbors(space, seen.synthetic)
+        train, control = (release.nearest(table).distance[:, 0] for table in (seen.train, seen.control))
+        rare = rarity(space, seen, rng=rng)
         break_ties = ties_matter(-control, levels(len(control)))
         ranked = Ranking.of(-train, -control, rare if break_ties else None)
         judged = judge("distance", ranked, confidence=self.confidence)

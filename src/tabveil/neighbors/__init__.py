@@ -1,6 +1,6 @@
 """Exact nearest neighbors for tables: one engine, two distances, several strategies behind one call."""
 
 from tabveil.neighbors.engine import NearestRows, Neighbors
-from tabveil.neighbors.space import Space
+from tabveil.neighbors.space import MeasuredColumn, Space
 
-__all__ = ["NearestRows", "Neighbors", "Space"]
+__all__ = ["MeasuredColumn", "NearestRows", "Neighbors", "Space"]

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.attacks.attack import Attack
+from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.configurations import Comparator, choose
 from tabveil.attacks.guessing import draw_attacked, scores, usable_levels
 from tabveil.attacks.neighbor_vote.votes import Votes, by_column, compare_votes, entropies, typical, vote
 from tabveil.attacks.phrases import surely
 from tabveil.attacks.tolerance import Truth
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.neighbors import NearestRows, Neighbors, Space
+from tabveil.neighbors import NearestRows, Neighbors
+from tabveil.protocols import View
 from tabveil.result import Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import Sample, in_order
 from tabveil.table import Floats, Indices, Split, Table
@@ -29,7 +30,7 @@ KNOWN_SHARE = 0.75
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeighborVote(Attack):
+class NeighborVote(NearestRowAttack):
     """Can somebody who knows some facts about a person fill in the rest from similar synthetic rows?
 
     Every attacked person is looked up among the synthetic rows by a random set of known columns
@@ -56,6 +57,9 @@ class NeighborVote(Attack):
         The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
     n_attacks
         How many training rows, and as many control rows, are attacked; None attacks all.
+    representation
+        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
+        distance in an embedding.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
@@ -110,7 +114,9 @@ class NeighborVote(Attack):
         split = split.select(names)
         sets = self._sets(names, rng=rng)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
-        votes = self._vote(split.synthetic, sets, attacked, rng=rng)
+        targets = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
+        view = self.representation.view(targets, rng=rng)
+        votes = self._vote(split.synthetic, view, sets, attacked, rng=rng)
         weights = _usable(entropies(split), votes)
         if weights.sum() == 0:
             raise NotApplicable(f"{self.name}: no column with more than one value was to be guessed.")
@@ -163,7 +169,13 @@ class NeighborVote(Attack):
         return f"Tried as known: {len(sets)} random sets of {len(sets[0])} of the {len(names)} columns."
 
     def _vote(
-        self, synthetic: Table, sets: Sequence[Indices], attacked: tuple[Sample, Sample], *, rng: Generator
+        self,
+        synthetic: Table,
+        view: View,
+        sets: Sequence[Indices],
+        attacked: tuple[Sample, Sample],
+        *,
+        rng: Generator,
     ) -> dict[int, tuple[Votes, Votes]]:
         """Let the neighbors of every attacked row vote, for every number of neighbors."""
         counts = sorted({min(k, len(synthetic)) for k in self.n_neighbors})
@@ -178,13 +190,13 @@ class NeighborVote(Attack):
         for number, known in enumerate(sets):
             names = [synthetic.schema.names[position] for position in known]
             candidates = ordered.take(rng.permutation(len(ordered)))
-            neighbors = Neighbors(Space.gower(synthetic.schema.select(names)), candidates.select(names))
+            neighbors = Neighbors(view.space(names), view.see(candidates, names))
             for place, side in enumerate(attacked):
                 rows = np.flatnonzero(drawn[place] == number)
                 if len(rows) == 0:
                     continue
                 asked = side.table.take(rows)
-                found = neighbors.nearest(asked.select(names), min(max(2, counts[-1]), len(candidates)))
+                found = neighbors.nearest(view.see(asked, names), min(max(2, counts[-1]), len(candidates)))
                 looked_up = _Lookup(rows=rows, asked=asked, candidates=candidates, known=known, found=found)
                 for k in counts:
                     self._count(votes[k][place], looked_up, naive, k)

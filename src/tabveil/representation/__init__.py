@@ -1,0 +1,12 @@
+"""What an attack calls near: ways to look at rows, so that one neighbor engine can compare them (SPEC 2)."""
+
+from tabveil.protocols import Representation
+from tabveil.registry import Registry
+from tabveil.representation.euclidean import Euclidean
+from tabveil.representation.mixed import Mixed
+from tabveil.representation.vectors import VectorView
+
+REPRESENTATIONS: Registry[Representation] = Registry("representation", (Mixed, Euclidean))
+"""Every representation by its name."""
+
+__all__ = ["REPRESENTATIONS", "Euclidean", "Mixed", "VectorView"]
