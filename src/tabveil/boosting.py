@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.encode import unit
+from tabveil.encode.scale import unit
 from tabveil.table import Categorical, Floats, Table
 
 ROUNDS = 100  # XGBoost's default, like all other settings

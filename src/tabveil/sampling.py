@@ -2,7 +2,8 @@
 
 Of several equally near rows the neighbor engine names the first. Tables are therefore put in an order of
 their content (indicators) or in a random one (attacks that depend on *which* of equally near rows is taken):
-no answer changes when a file is sorted differently.
+no answer changes when a file is sorted differently. Outcomes whose chances depend on a row are drawn by
+:func:`draw_given`, as evenly as their number allows.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.table import Indices, Table
+from tabveil.table import Floats, Indices, Table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,3 +56,21 @@ def group_equal_rows(*tables: Table) -> tuple[NDArray[np.int64], ...]:
         _, numbers = np.unique(bits, axis=0, return_inverse=True)
     ends = np.cumsum([len(table) for table in tables])
     return tuple(np.split(numbers.reshape(-1).astype(np.int64), ends[:-1]))
+
+
+def draw_given(chances: Floats, conditions: Indices, *, rng: Generator) -> Indices:
+    """Draw an outcome for each row from its condition's chances, (n_conditions, n_outcomes)."""
+    n_rows, n_outcomes = len(conditions), chances.shape[1]
+    shuffled = rng.permutation(n_rows)
+    order = shuffled[np.argsort(conditions[shuffled], kind="stable")]  # by condition, else at random
+    counts = np.bincount(conditions, minlength=len(chances))
+    starts = np.cumsum(counts) - counts
+    ranks = np.arange(n_rows) - starts[conditions[order]]
+    places = (ranks + rng.random(n_rows)) / counts[conditions[order]]  # evenly spread over [0, 1)
+    edges = np.cumsum(chances, axis=1)
+    edges /= edges[:, -1:]
+    edges += np.arange(len(chances))[:, np.newaxis]  # one rising sequence: condition by condition
+    found = np.searchsorted(edges.ravel(), conditions[order] + places, side="right")
+    outcomes = np.empty(n_rows, dtype=np.int64)
+    outcomes[order] = np.clip(found - conditions[order] * n_outcomes, 0, n_outcomes - 1)
+    return outcomes

@@ -19,7 +19,8 @@ from tabveil.attacks.singling_out.predicates import (
     univariate,
     windows,
 )
-from tabveil.attacks.singling_out.ranks import MISSING, Alphabet
+from tabveil.encode.ordinal import MISSING
+from tabveil.encode.ranked_tables import ValueRanks
 from tabveil.table import Categorical, Numeric, Schema, Table
 from tabveil.workers import working
 
@@ -33,7 +34,7 @@ def table(*rows):
 
 
 def coded(synthetic, *others):
-    return Alphabet.of(synthetic, *others).encode(synthetic)
+    return ValueRanks.of(synthetic, *others).encode(synthetic)
 
 
 def holds(predicates, encoded):
@@ -44,24 +45,15 @@ def holds(predicates, encoded):
 
 def ranges(form, encoded, column):
     """Return {code: (low, high)} for the codes the column holds."""
-    at = encoded.alphabet.offsets[column]
+    at = encoded.ranks.offsets[column]
     held = np.flatnonzero(encoded.counts(column))
     return {int(code): (int(form.low[at + code]), int(form.high[at + code])) for code in held}
-
-
-def test_codes_are_ranks_over_all_tables_and_zero_is_missing():
-    encoded = coded(table([5, 0], [-0.0, 3], [NAN, NAN]), table([0, 1], [3, 1]))
-    # Columns stand by name: c, x. The values of x are 0, 3 and 5; c has four labels.
-    assert encoded.codes.tolist() == [[1, 4, MISSING], [3, 1, MISSING]]
-    assert encoded.counts(0).tolist() == [1, 1, 0, 0, 1]
-    assert encoded.counts(1).tolist() == [1, 1, 0, 1]
-    assert [encoded.codes[c][encoded.order[c]].tolist() for c in (0, 1)] == [[0, 1, 4], [0, 1, 3]]
 
 
 @pytest.mark.parametrize("cells", [[1, 2, 3, 4], [1, 2, 2, 2, 9], [1, 1, 5, 5], [7], [2, NAN, 8, NAN, 9]])
 def test_half_lines_turn_at_the_median(cells):
     encoded = coded(table(*([cell, 0] for cell in cells)))
-    values, median = encoded.alphabet.values[1], np.nanmedian(cells)
+    values, median = encoded.ranks.columns[1].values, np.nanmedian(cells)
     for code, found in ranges(half_lines(encoded), encoded, 1).items():
         if code == MISSING:
             assert found == (MISSING, MISSING)
@@ -105,7 +97,7 @@ def all_isolating(encoded, form, n_columns):
     """Try every row with every set of columns."""
     found = set()
     for columns in combinations(range(encoded.n_columns), n_columns):
-        at = encoded.alphabet.offsets[list(columns)][:, None] + encoded.codes[list(columns)]  # (k, n)
+        at = encoded.ranks.offsets[list(columns)][:, None] + encoded.codes[list(columns)]  # (k, n)
         shape = (encoded.codes.shape[1], n_columns)
         tried = Predicates(
             columns=np.broadcast_to(np.array(columns, np.int32), shape),
@@ -141,8 +133,8 @@ def test_drawn_predicates_are_distinct_and_isolate_one_row(tables):
 @given(tables=splits(max_rows=40))
 @on_tables
 def test_matches_equal_a_comparison_with_every_row(tables):
-    alphabet = Alphabet.of(tables.train, tables.control, tables.synthetic)
-    synthetic = alphabet.encode(tables.synthetic)
+    ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
+    synthetic = ranks.encode(tables.synthetic)
     rng = np.random.default_rng(0)
     for form in (half_lines(synthetic), windows(synthetic, 0.2)):
         for n_columns in range(1, synthetic.n_columns + 1):
@@ -151,7 +143,7 @@ def test_matches_equal_a_comparison_with_every_row(tables):
                 draw_naive(synthetic, form, n_columns, 50, rng=rng),
             ):
                 for role in (tables.train, tables.control):
-                    encoded = alphabet.encode(role)
+                    encoded = ranks.encode(role)
                     found, inside = match(guesses, encoded), holds(guesses, encoded)
                     np.testing.assert_array_equal(found.counts, inside.sum(axis=1))
                     for i, count in enumerate(found.counts):
@@ -173,7 +165,7 @@ def test_random_draws_where_there_are_too_many_to_try_all():
 def test_attempts_are_bounded_where_no_row_is_alone():
     schema = Schema(tuple(Categorical(name=str(i), labels=("a", "b")) for i in range(12)))
     same = Table(schema=schema, values=np.zeros((5000, 12)))
-    encoded = Alphabet.of(same).encode(same)
+    encoded = ValueRanks.of(same).encode(same)
     assert len(draw_isolating(encoded, half_lines(encoded), 6, 100, rng=np.random.default_rng(0))) == 0
 
 
@@ -195,30 +187,30 @@ def test_the_chance_of_one_is_hypergeometric(n_rows, size):
 
 def test_expected_rates_are_those_of_real_samples():
     tables = population("mixed", (900, 300, 300), seed=2)
-    alphabet = Alphabet.of(tables.train, tables.control, tables.synthetic)
-    synthetic = alphabet.encode(tables.synthetic)
+    ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
+    synthetic = ranks.encode(tables.synthetic)
     rng = np.random.default_rng(0)
     guesses = draw_isolating(synthetic, half_lines(synthetic), 3, 300, rng=rng)
-    counts = match(guesses, alphabet.encode(tables.train)).counts
+    counts = match(guesses, ranks.encode(tables.train)).counts
     expected = chance_of_one(int(counts.max()), 900, 300)[counts].mean()
     sampled = []
     for _ in range(200):
-        sample = alphabet.encode(tables.train.take(rng.choice(900, 300, replace=False)))
+        sample = ranks.encode(tables.train.take(rng.choice(900, 300, replace=False)))
         sampled.append(np.mean(match(guesses, sample).counts == 1))
     assert expected == pytest.approx(np.mean(sampled), abs=4 * np.std(sampled) / np.sqrt(200))
 
 
-def isolation(guesses, tables, alphabet):
-    found = [match(guesses, alphabet.encode(side)) for side in (tables.train, tables.control)]
+def isolation(guesses, tables, ranks):
+    found = [match(guesses, ranks.encode(side)) for side in (tables.train, tables.control)]
     return Isolation(train=found[0], control=found[1], naive=found[0], n_train=100, n_control=100)
 
 
 def test_guesses_about_one_row_are_worth_one():
     tables = population("normal", (100, 100, 100), leak=1.0)
-    alphabet = Alphabet.of(tables.train, tables.control, tables.synthetic)
-    synthetic = alphabet.encode(tables.synthetic)
+    ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
+    synthetic = ranks.encode(tables.synthetic)
     rng = np.random.default_rng(0)
     guesses = every_row(synthetic, windows(synthetic, 0.0), 4, 100, rng=rng)
-    assert isolation(guesses, tables, alphabet).independent(rng=rng) > 80
+    assert isolation(guesses, tables, ranks).independent(rng=rng) > 80
     repeated = guesses.take(np.repeat(np.arange(10), 10))
-    assert 7 < isolation(repeated, tables, alphabet).independent(rng=rng) < 14
+    assert 7 < isolation(repeated, tables, ranks).independent(rng=rng) < 14

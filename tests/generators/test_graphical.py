@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabveil.generators.aim.graphical import Measurement, believe, estimate, estimate_total, junction_tree
-from tabveil.generators.aim.graphical.beliefs import aligned, draw_given, projected
+from tabveil.generators.aim.graphical.beliefs import aligned, projected
 from tabveil.generators.aim.graphical.estimation import FLATNESS
+from tabveil.sampling import draw_given
 
 
 def rng(seed=0):

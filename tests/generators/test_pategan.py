@@ -12,7 +12,8 @@ from strategies import schemas, tables
 
 from tabveil import workers
 from tabveil.errors import ParameterError, TabveilError
-from tabveil.generators import GENERATORS, load_model, pate_votes
+from tabveil.generators import GENERATORS, load_model
+from tabveil.generators.pategan import votes as pate_votes
 from tabveil.generators.pategan.synthesizer import PateGan
 from tabveil.generators.pategan.votes import Plan, Teachers, ballot, delta_of, epsilon_of, mu_of
 from tabveil.generators.training import INTERRUPTED

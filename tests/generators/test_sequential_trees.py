@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import schemas, tables
 
+from tabveil.encode.ordinal import CountedValues
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS, load_model
 from tabveil.generators.trees.growth import directions, grow
-from tabveil.generators.trees.levels import Levels
 from tabveil.generators.trees.synthesizer import WITHOUT_HELD_OUT, Trees
 from tabveil.table import Categorical, Numeric, Schema, Table
 
@@ -53,50 +53,13 @@ def fitted():
     return Trees().fit(people(1000), rng=rng())
 
 
-# Levels
-
-
-def test_levels_by_hand():
-    cells = np.array([30.0, np.nan, 10.0, 30.0])
-    levels = Levels.of(number("a"), cells)
-    assert levels.values.tolist() == [10, 30]
-    assert levels.codes(cells).tolist() == [2, 0, 1, 2]
-    assert levels.counts.tolist() == [1, 1, 2, 0]
-    np.testing.assert_array_equal(levels.cells(levels.codes(cells)), cells)
-    assert levels.codes(np.array([5.0, 20.0, 99.0])).tolist() == [1, 2, 2]  # the next larger, or the largest
-
-
-def test_a_label_that_was_not_seen_has_a_code_of_its_own():
-    levels = Levels.of(labels("a", 9), np.array([2.0, 7.0]))
-    assert levels.codes(np.array([2.0, 5.0, 7.0, 8.0, np.nan])).tolist() == [1, 3, 2, 3, 0]
-
-
-def test_numbers_count_in_ranges_with_equally_many_rows():
-    levels = Levels.of(number("a", high=1000), np.arange(400.0))
-    low, high = levels.ranges()
-    assert (low[0], high[0]) == (0, 1)  # missing is no number
-    assert set((high - low)[1:401]) == {20}
-    few = Levels.of(number("a"), np.array([1.0, 5.0, 5.0]))
-    assert (few.ranges()[1] - few.ranges()[0]).tolist() == [1, 1, 1, 1]
-
-
-@settings(max_examples=30, deadline=None)
-@given(data=st.data())
-def test_encoding_and_back_is_exact(data):
-    drawn = data.draw(tables(data.draw(schemas())))
-    for column, cells in zip(drawn.schema.columns, drawn.values.T, strict=True):
-        levels = Levels.of(column, cells)
-        np.testing.assert_array_equal(levels.cells(levels.codes(cells)), cells)
-        assert levels.counts.sum() == len(cells)
-
-
 # Trees
 
 
 def test_directions_of_labels_are_the_labels_and_of_numbers_their_ranks():
     def of(column, cells):
         cells = np.array(cells)
-        levels = Levels.of(column, cells)
+        levels = CountedValues.of(column, cells)
         return directions(levels.codes(cells), levels, rng=rng())
 
     assert of(labels("a", 3), [0.0, 1.0, 2.0, np.nan]).tolist() == [
@@ -116,7 +79,7 @@ def test_directions_of_labels_are_the_labels_and_of_numbers_their_ranks():
 def test_labels_are_ordered_by_what_they_go_with():
     # Labels 0 and 2 go with high numbers, 1 and 3 with low ones: one split parts them.
     feature, goal = np.tile([0.0, 1.0, 2.0, 3.0], 10), np.tile([90.0, 10.0, 90.0, 10.0], 10)
-    levels = Levels.of(labels("f", 4), feature), Levels.of(number("g"), goal)
+    levels = CountedValues.of(labels("f", 4), feature), CountedValues.of(number("g"), goal)
     codes = levels[0].codes(feature)[:, None]
     tree = grow(codes, levels[1].codes(goal), features=[levels[0]], levels=levels[1], min_leaf=5, rng=rng())
     assert len(tree.left) == 3
@@ -128,7 +91,7 @@ def test_labels_are_ordered_by_what_they_go_with():
 def test_rare_labels_stand_together():
     # Every row has a label of its own: none of them may tell its number.
     feature, goal = np.arange(40.0), rng().permutation(40.0 * np.arange(40))
-    levels = Levels.of(labels("f", 40), feature), Levels.of(number("g", 0, 1600), goal)
+    levels = CountedValues.of(labels("f", 40), feature), CountedValues.of(number("g", 0, 1600), goal)
     codes = levels[0].codes(feature)[:, None], levels[1].codes(goal)
     sizes = [
         len(grow(*codes, features=[levels[0]], levels=levels[1], min_leaf=m, rng=rng()).left) for m in (1, 2)

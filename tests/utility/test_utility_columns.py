@@ -7,10 +7,9 @@ from populations import population, split
 from scipy import stats
 from strategies import splits
 
-from tabveil.table import Categorical, Numeric, Schema, Table
+from tabveil.table import Categorical, Numeric, Schema
 from tabveil.utility.bars import LEAST_ROWS, MOST_LABELS, MOST_RANGES, bars
 from tabveil.utility.compared_tables import ComparedTables
-from tabveil.utility.levels import Levels
 from tabveil.utility.marginals import measure_columns
 
 SCHEMA = Schema((Numeric(name="age", low=0, high=10), Categorical(name="sex", labels=("f", "m"))))
@@ -95,17 +94,6 @@ def test_the_mean_counts_that_columns_go_together():
     rows = [np.column_stack([side, side]).astype(float) for side in (real, other)]
     columns, overall = measured(split(twin, rows[0], rows[0], rows[1]))
     assert overall["total_variation"].value == columns["a"].figures["total_variation"].value
-
-
-def test_levels_are_shared_between_tables():
-    column = Numeric(name="x", low=0, high=9)
-    tables = [
-        Table(schema=Schema((column,)), values=np.array([cells]).T) for cells in ([3, NAN, 1.0], [9, 3.0])
-    ]
-    levels = Levels.of(column, tables)
-    assert levels.values.tolist() == [1, 3, 9]
-    assert [rows.tolist() for rows in levels.rows] == [[1, 3, 0], [2, 1]]
-    assert [rows.tolist() for rows in levels.in_bins(2).rows] == [[0, 2, 0], [1, 0]]
 
 
 def of(real, synthetic, column):

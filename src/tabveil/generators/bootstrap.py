@@ -8,9 +8,9 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.generators.domains import require_rows, within
+from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, FittedModel
-from tabveil.table import Categorical, Column, Floats, Table
+from tabveil.table import Categorical, Column, Floats, Table, within
 from tabveil.workers import Listener
 
 

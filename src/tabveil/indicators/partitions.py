@@ -16,6 +16,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil import workers
+from tabveil.encode.scale import unit
 from tabveil.table import Floats, Indices, Numeric, Schema, Table
 
 _PAIRS_FOR_MEDIAN = 2000
@@ -25,14 +26,8 @@ _MISSING = -1.0  # below every cell, and at any pitch in a bin of its own
 
 def unit_cells(table: Table) -> Floats:
     """Return (d, n) cells by column name: numbers in [0, 1], categories as codes, missing as -1."""
-    cells = np.empty((len(table.schema), len(table)))
-    for position, name in enumerate(sorted(table.schema.names)):
-        column = table.schema[name]
-        cells[position] = table.column(name)
-        if isinstance(column, Numeric):
-            cells[position] = (cells[position] - column.low) / (column.width or 1.0)
-    cells[np.isnan(cells)] = _MISSING
-    return cells
+    cells = unit(table.select(sorted(table.schema.names)))
+    return np.ascontiguousarray(np.nan_to_num(cells, nan=_MISSING).T)
 
 
 def _is_numeric(schema: Schema) -> NDArray[np.bool_]:

@@ -6,6 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tabveil.encode.ordinal import label_codes
+from tabveil.encode.scale import in_last_places, places_a_unit
 from tabveil.neighbors import build_kernels
 from tabveil.neighbors.space import Space
 from tabveil.table import Categorical, Table
@@ -24,15 +26,12 @@ def encode_codes(space: Space, table: Table, flagged: tuple[str, ...]) -> Array:
 
     Missing is a code of its own, so missing equals missing and differs from every value.
     """
-    sizes = [
-        len(column.labels) + 1
-        for name in space.matched
-        if isinstance(column := table.schema[name], Categorical)
-    ]
-    codes = np.empty((len(sizes) + len(flagged), len(table)), dtype=np.min_scalar_type(max(sizes, default=2)))
-    for position, (name, size) in enumerate(zip(space.matched, sizes, strict=True)):
-        codes[position] = np.nan_to_num(table.column(name), nan=size - 1)
-    for position, name in enumerate(flagged, start=len(sizes)):
+    matched = [column for name in space.matched if isinstance(column := table.schema[name], Categorical)]
+    most = max((len(column.labels) + 1 for column in matched), default=2)
+    codes = np.empty((len(matched) + len(flagged), len(table)), dtype=np.min_scalar_type(most))
+    for position, column in enumerate(matched):
+        codes[position] = label_codes(column, table.column(column.name))
+    for position, name in enumerate(flagged, start=len(matched)):
         codes[position] = np.isnan(table.column(name))
     return codes
 
@@ -47,9 +46,8 @@ def encode_values(space: Space, table: Table) -> tuple[Floats, Floats]:
     values = np.empty((len(table), len(kept)))
     weights = np.empty(len(kept))
     for position, column in enumerate(kept):
-        cells, unit = table.column(column.name), 10.0 ** (column.decimals or 0)
-        values[:, position] = cells if column.decimals is None else np.round(cells * unit)
-        weights[position] = column.weight / unit
+        values[:, position] = in_last_places(table.column(column.name), column.decimals)
+        weights[position] = column.weight / places_a_unit(column.decimals)
     return values + 0.0, weights  # + 0.0: -0.0 and 0.0 are one value
 
 

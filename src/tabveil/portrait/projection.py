@@ -11,11 +11,12 @@ from typing import Self
 import numpy as np
 from scipy.linalg import eigh
 
-from tabveil.encode import unit
+from tabveil.encode.axes import HALF_ROOT, one_hot
+from tabveil.encode.ordinal import label_codes
+from tabveil.encode.scale import shares_of_range
 from tabveil.errors import NotApplicable
 from tabveil.table import Categorical, Floats, Numeric, Table
 
-HALF_ROOT = 2**-0.5
 MOST_LABELS = 30  # of a column that get a dimension of their own
 LEAST_LABELS = 2  # likewise, however many columns there are
 MOST_DIMENSIONS = 900  # of all labels together
@@ -92,14 +93,14 @@ def _encode(encoders: tuple[Encoder, ...], table: Table) -> Floats:
 
 def _numbers(column: Numeric, real: Table) -> Encoder:
     """Standardize; a missing number lies in the middle, beside the label "missing" where there are such."""
-    cells = _shares_of_range(real, column.name)
+    cells = shares_of_range(column, real.column(column.name))
     present = cells[~np.isnan(cells)]
     middle = float(present.mean()) if len(present) else 0.0
     deviation = float(present.std()) if len(present) else 0.0
     gappy = 0 < len(present) < len(cells)
 
     def encode(table: Table) -> Floats:
-        cells = _shares_of_range(table, column.name)
+        cells = shares_of_range(column, table.column(column.name))
         missing = np.isnan(cells)
         parts = []
         if deviation > NO_SPREAD:
@@ -112,25 +113,15 @@ def _numbers(column: Numeric, real: Table) -> Encoder:
     return encode
 
 
-def _shares_of_range(table: Table, name: str) -> Floats:
-    return unit(table.select([name]))[:, 0]
-
-
 def _labels(column: Categorical, real: Table, n_labels: int) -> Encoder:
     """Give the labels of most real rows, missing among them, a dimension each; all others look alike."""
     n_codes = len(column.labels) + 1
-    counts = np.bincount(_codes(column, real), minlength=n_codes)
+    counts = np.bincount(label_codes(column, real.column(column.name)), minlength=n_codes)
     names = (*column.labels, "")
     ranked = sorted(np.flatnonzero(counts).tolist(), key=lambda code: (-counts[code], names[code], code))
-    place = np.full(n_codes, -1)
-    place[ranked[:n_labels]] = np.arange(min(len(ranked), n_labels))
+    kept = np.array(ranked[:n_labels], dtype=np.int64)
 
     def encode(table: Table) -> Floats:
-        codes = place[_codes(column, table)]
-        return np.where(codes[:, None] == np.arange(min(len(ranked), n_labels)), HALF_ROOT, 0.0)
+        return one_hot(label_codes(column, table.column(column.name)), kept)
 
     return encode
-
-
-def _codes(column: Categorical, table: Table) -> np.ndarray:
-    return np.nan_to_num(table.column(column.name), nan=len(column.labels)).astype(np.int64)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import workers
+from tabveil.encode.ordinal import ComparedLevels
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Table
@@ -15,7 +16,6 @@ from tabveil.utility.association import Association, Codes, Numbers, associate
 from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.distances import FOLDED, bounded
 from tabveil.utility.findings import Associations, Figure
-from tabveil.utility.levels import Levels
 
 MOST_LEVELS = 30  # of a column of labels; the others are taken together
 LEAST_A_TABLE = 5  # rows at a level, on average over the tables
@@ -111,7 +111,7 @@ def _prepare(column: Column, tables: Sequence[Table]) -> list[Prepared]:
         case Numeric(name=name):
             return [Numbers(cells=np.array(table.column(name))) for table in tables]
         case Categorical():
-            levels = Levels.of(column, tables)
+            levels = ComparedLevels.of(column, tables)
             codes = _frequent(np.bincount(np.concatenate(levels.rows), minlength=len(levels)), len(tables))
             n_levels = int(codes.max()) + 1
             return [Codes(cells=codes[rows], n_levels=n_levels) for rows in levels.rows]

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import workers
-from tabveil.encode import unit
+from tabveil.encode.scale import unit
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, around
 from tabveil.sampling import shuffled

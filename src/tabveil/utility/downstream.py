@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check, workers
-from tabveil.encode import unit
+from tabveil.encode.scale import shares_of_range
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, around, share
 from tabveil.table import Categorical, Column, Floats, Numeric, Table
@@ -175,7 +175,7 @@ class _Task:
 
 
 def _goal(table: Table, column: Column) -> Floats:
-    return unit(table.select([column.name]))[:, 0]
+    return shares_of_range(column, table.column(column.name))
 
 
 def _having(table: Table, name: str) -> Table:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import chdtrc
 
+from tabveil.encode.ordinal import ComparedLevels
+from tabveil.encode.scale import shares_of_range
 from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.table import Column, Floats, Indices, Numeric, Split
 from tabveil.utility.bars import bars
@@ -27,7 +29,6 @@ from tabveil.utility.distances import (
     wasserstein,
 )
 from tabveil.utility.findings import ChiSquared, ColumnUtility, Figure
-from tabveil.utility.levels import Levels
 
 N_BINS = 20
 LEAST_EXPECTED = 5  # rows at a level, in either table
@@ -64,7 +65,7 @@ def measure_columns(
 class _Measured:
     """One distance of one column: of the synthetic and of the fresh rows, from the real ones."""
 
-    levels: Levels
+    levels: ComparedLevels
     distance: Callable[[Counts], Distance]
 
     def between(self, other: int) -> tuple[Counts, Distance]:
@@ -84,7 +85,7 @@ class _Measured:
 
 
 def _distances(column: Column, sides: ComparedTables, *, halved: bool) -> dict[str, _Measured]:
-    levels = Levels.of(column, (sides.real, sides.fresh, sides.synthetic))
+    levels = ComparedLevels.of(column, (sides.real, sides.fresh, sides.synthetic))
     binned = levels.in_bins(N_BINS) if isinstance(column, Numeric) else levels
     found = {
         "total_variation": _Measured(levels=binned, distance=lambda c: total_variation(c, halved=halved)),
@@ -92,7 +93,7 @@ def _distances(column: Column, sides: ComparedTables, *, halved: bool) -> dict[s
         "cramers_v": _Measured(levels=binned, distance=cramers_v),
     }
     if isinstance(column, Numeric):
-        scaled = (levels.values - column.low) / (column.width or 1.0)
+        scaled = shares_of_range(column, levels.values)
         found["wasserstein"] = _Measured(
             levels=levels, distance=lambda c: beside_missing(c, lambda d: wasserstein(d, scaled))
         )
@@ -102,7 +103,7 @@ def _distances(column: Column, sides: ComparedTables, *, halved: bool) -> dict[s
     return found
 
 
-def _often_enough(levels: Levels) -> Levels:
+def _often_enough(levels: ComparedLevels) -> ComparedLevels:
     """Merge levels too rare for chi-squared to have its distribution."""
     compared = levels.rows[REAL], levels.rows[SYNTHETIC]
     counts = np.bincount(np.concatenate(compared), minlength=len(levels))[:-1]

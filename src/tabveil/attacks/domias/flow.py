@@ -8,12 +8,13 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.attack import Attack
-from tabveil.attacks.domias.coordinates import Coordinates, principal_axes
 from tabveil.attacks.domias.flow_network import Architecture, Flow, Training, load_torch, one_thread
 from tabveil.attacks.domias.kde import set_aside
 from tabveil.attacks.guessing import scores
 from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge
+from tabveil.encode.axes import principal_axes
+from tabveil.encode.points import Coordinates
 from tabveil.errors import NotApplicable
 from tabveil.result import Cost, Labels, Result, Threat
 from tabveil.sampling import draw

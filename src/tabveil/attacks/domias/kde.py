@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from tabveil import check, workers
 from tabveil.attacks.attack import Attack
-from tabveil.attacks.domias.coordinates import PLACE_DEVIATION, Coordinates, Points, varying
 from tabveil.attacks.domias.kernels import log_sums
 from tabveil.attacks.guessing import draw_attacked, scores
 from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge
+from tabveil.encode.points import PLACE_DEVIATION, Coordinates, Points
 from tabveil.result import Cost, Labels, Result, Threat
 from tabveil.sampling import Sample, draw, in_order
-from tabveil.table import Floats, Indices, Split, Table
+from tabveil.table import Floats, Indices, Numeric, Schema, Split, Table
 
 QUERIES_AT_ONCE = 512
 DECIMALS = 9  # of log densities that rank rows: what differs less is a rounding error
@@ -162,7 +162,7 @@ class DomiasKde(Attack):
         self, split: Split, reference: Table, attacked: tuple[Sample, Sample]
     ) -> tuple["_Densities", "_Densities"]:
         """Estimate the densities around the attacked rows of train and control."""
-        smooth = Kernel.rule(self.bandwidth, len(reference), max(varying(split.schema), 1))
+        smooth = Kernel.rule(self.bandwidth, len(reference), max(count_varying(split.schema), 1))
         sharp = Kernel.copy(self.copy_noise)
         release = in_order(split.synthetic).table  # sums run in an order that no file decides
         coordinates = Coordinates.of(release, split.train, split.control)
@@ -195,6 +195,14 @@ class DomiasKde(Attack):
             n_control = len(sides[1].reference)
             outliers[1] = np.sort(rng.choice(n_control, len(outliers[1]), replace=False))
         return outliers[0], outliers[1]
+
+
+def count_varying(schema: Schema) -> int:
+    """Count the columns that can differ between rows."""
+    return sum(
+        column.width > 0 if isinstance(column, Numeric) else len(column.labels) > 1
+        for column in schema.columns
+    )
 
 
 def set_aside(

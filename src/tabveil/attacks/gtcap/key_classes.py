@@ -11,37 +11,11 @@ from typing import Self
 
 import numpy as np
 
+from tabveil.encode.scale import in_last_places, places_a_unit
 from tabveil.sampling import group_equal_rows
 from tabveil.table import Categorical, Floats, Indices, Numeric, Schema, Split, Table
 
 ROUNDING = 1 + 1e-9  # 0.4 is within 0.1 of 0.3, whatever their last bits say
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scale:
-    """How cells of one numeric column become numbers whose differences are exact."""
-
-    low: float
-    unit: float
-    decimal: bool
-    width: float  # in units
-
-    @classmethod
-    def of(cls, column: Numeric) -> Self:
-        """Read it off a column."""
-        unit = 10.0 ** (column.decimals or 0)
-        return cls(low=column.low, unit=unit, decimal=column.decimals is not None, width=column.width * unit)
-
-    def apply(self, cells: Floats) -> Floats:
-        """Return cells above the column's lowest value, in units; missing stays missing."""
-        values = cells * self.unit
-        return (
-            np.round(values) - np.round(self.low * self.unit) if self.decimal else values - self.low
-        ) + 0.0
-
-    def reach(self, radius: float) -> float:
-        """Return what lies within a share of the range."""
-        return self.width * radius * ROUNDING
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -90,7 +64,7 @@ class KeyIndex:
     control: Kinds
     synthetic: Kinds
     n_groups: int
-    widths: Floats  # (d,) of the numeric keys, in units
+    widths: Floats  # (d,) of the numeric keys, in last decimal places
     target_width: float | None  # None for labels, which are right or wrong
     naive: float  # the guess of one who sees no keys: the most frequent label, the median
 
@@ -106,12 +80,11 @@ def arrange(split: Split, keys: Sequence[str], target: str) -> KeyIndex:
     tables = (split.train, split.control, split.synthetic)
     groups = group_equal_rows(*(_compared_by_equality(table, keys) for table in tables))
     numeric = _most_telling_first(split.synthetic, keys)
-    scales = [Scale.of(column) for column in numeric]
     kinds = []
     for table, group in zip(tables, groups, strict=True):
         values = np.empty((len(table), len(numeric)))
-        for position, (key, scale) in enumerate(zip(numeric, scales, strict=True)):
-            values[:, position] = np.nan_to_num(scale.apply(table.column(key.name)), nan=0.0)
+        for position, key in enumerate(numeric):
+            values[:, position] = np.nan_to_num(_above_low(key, table.column(key.name)), nan=0.0)
         kinds.append(Kinds.of(group, values, _target_values(table, target)))
     column = split.schema[target]
     return KeyIndex(
@@ -119,10 +92,21 @@ def arrange(split: Split, keys: Sequence[str], target: str) -> KeyIndex:
         control=kinds[1],
         synthetic=kinds[2],
         n_groups=1 + max(int(group.max(initial=0)) for group in groups),
-        widths=np.array([scale.width for scale in scales]),
-        target_width=Scale.of(column).width if isinstance(column, Numeric) else None,
+        widths=np.array([_width(key) for key in numeric]),
+        target_width=_width(column) if isinstance(column, Numeric) else None,
         naive=_naive_guess(_target_values(split.synthetic, target), column),
     )
+
+
+def _above_low(column: Numeric, cells: Floats) -> Floats:
+    """Return numbers above the column's lowest, in its last decimal places; missing stays missing."""
+    low = in_last_places(np.array(column.low), column.decimals)
+    return in_last_places(cells, column.decimals) - low + 0.0
+
+
+def _width(column: Numeric) -> float:
+    """Return the width of the range, in last decimal places."""
+    return column.width * places_a_unit(column.decimals)
 
 
 def _compared_by_equality(table: Table, keys: Sequence[str]) -> Table:
@@ -162,8 +146,7 @@ def _target_values(table: Table, target: str) -> Floats:
         case Categorical():
             return np.nan_to_num(table.column(target), nan=-1.0)
         case Numeric() as column:
-            scale = Scale.of(column)
-            return np.nan_to_num(scale.apply(table.column(target)), nan=-2 * scale.width - 1)
+            return np.nan_to_num(_above_low(column, table.column(target)), nan=-2 * _width(column) - 1)
 
 
 def _naive_guess(targets: Floats, column: Numeric | Categorical) -> float:

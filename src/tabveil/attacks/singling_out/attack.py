@@ -23,7 +23,7 @@ from tabveil.attacks.singling_out.predicates import (
     univariate,
     windows,
 )
-from tabveil.attacks.singling_out.ranks import Alphabet, CodedTable
+from tabveil.encode.ranked_tables import RankedTable, ValueRanks
 from tabveil.errors import NotApplicable
 from tabveil.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
 from tabveil.sampling import Sample, group_equal_rows, in_order
@@ -156,8 +156,8 @@ class SinglingOut(Attack):
         self, train: Table, control: Table, synthetic: Table, *, rng: Generator
     ) -> dict[Setting, Isolation]:
         """Match the guesses of every configuration with train and control."""
-        alphabet = Alphabet.of(train, control, synthetic)
-        in_train, in_control = alphabet.encode(train), alphabet.encode(control)
+        ranks = ValueRanks.of(train, control, synthetic)
+        in_train, in_control = ranks.encode(train), ranks.encode(control)
         return {
             setting: Isolation(
                 train=match(guesses, in_train),
@@ -166,11 +166,11 @@ class SinglingOut(Attack):
                 n_train=len(train),
                 n_control=len(control),
             )
-            for setting, guesses, naive in self._guesses(alphabet.encode(synthetic), rng=rng)
+            for setting, guesses, naive in self._guesses(ranks.encode(synthetic), rng=rng)
         }
 
     def _guesses(
-        self, synthetic: CodedTable, *, rng: Generator
+        self, synthetic: RankedTable, *, rng: Generator
     ) -> Iterator[tuple[Setting, Predicates, Predicates]]:
         """Name each configuration, with its guesses and as many naive ones."""
         lines, d = half_lines(synthetic), synthetic.n_columns

@@ -1,29 +1,13 @@
 """Compiled loops over predicates: draw them, and count the rows they hold for.
 
-The layout is that of ``predicates``: ``codes`` (d, n); ``order`` (d, n), the rows by ascending code of each
-column; ``starts``, at ``offsets[column] + code``, where the rows of a code begin in ``order[column]``.
+The layout is that of :class:`~tabveil.encode.ranked_tables.RankedTable`: ``codes`` (d, n); ``order`` (d, n),
+the rows by ascending code of each column; ``starts``, at ``offsets[column] + code``, where the rows of a code
+begin in ``order[column]``.
 """
 
 # mypy: allow-untyped-defs
 import numpy as np
 from numba import njit
-
-
-@njit(cache=True, nogil=True)
-def sort_rows(codes, offsets, starts, order):
-    """Fill ``starts`` (zeros) and ``order``: sort the rows by each column, rows of one code as they stand."""
-    d, n = codes.shape
-    for j in range(d):
-        first = starts[offsets[j] : offsets[j + 1]]
-        for i in range(n):
-            first[codes[j, i] + 1] += 1
-        for code in range(1, first.size):
-            first[code] += first[code - 1]
-        filled = first.copy()
-        for i in range(n):
-            code = codes[j, i]
-            order[j, filled[code]] = i
-            filled[code] += 1
 
 
 @njit(cache=True, nogil=True, inline="always")

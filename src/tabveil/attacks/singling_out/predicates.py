@@ -1,8 +1,9 @@
 """Predicates about one person, and the rows of a table they hold for.
 
-A predicate is a conjunction: in each of its columns the code of the value (see ``ranks``) lies in a range.
-Equality, "at most", "at least", a window and "is missing" are all that; missing is a code of its own that no
-other range holds. A :class:`Form` says which range a predicate built around a value has.
+A predicate is a conjunction: in each of its columns the code of the value, its rank (see
+:mod:`~tabveil.encode.ranked_tables`), lies in a range. Equality, "at most", "at least", a window and "is
+missing" are all that; missing is a code of its own that no other range holds. A :class:`Form` says which
+range a predicate built around a value has.
 
 Only the rows in a predicate's most selective range are looked at; where a second match settles the question,
 the search ends there.
@@ -19,7 +20,8 @@ from numpy.random import Generator
 
 from tabveil import workers
 from tabveil.attacks.singling_out.kernels import count_matches, draw_columns, isolate
-from tabveil.attacks.singling_out.ranks import MISSING, CodedTable, Codes
+from tabveil.encode.ordinal import MISSING, Codes
+from tabveil.encode.ranked_tables import RankedTable
 from tabveil.table import Floats, Indices, Numeric
 
 LISTED = 16  # rows named for a predicate; one that holds for more is hardly about a person
@@ -41,7 +43,7 @@ class Form:
         return np.array_equal(self.low, other.low) and np.array_equal(self.high, other.high)
 
 
-def half_lines(synthetic: CodedTable) -> Form:
+def half_lines(synthetic: RankedTable) -> Form:
     """At least the value where it is above the median of the column, at most the value elsewhere."""
 
     def around(counts: Codes, _: Floats) -> tuple[Codes, Codes]:
@@ -56,7 +58,7 @@ def half_lines(synthetic: CodedTable) -> Form:
     return _form(synthetic, around)
 
 
-def windows(synthetic: CodedTable, width: float) -> Form:
+def windows(synthetic: RankedTable, width: float) -> Form:
     """Within ``width`` of the value: a share of the distinct synthetic values, or of their deviation.
 
     The farther of the two. Ranks follow the density of the values; but where nearly all are equal and a few
@@ -88,16 +90,16 @@ def _deviation(values: Floats, counts: Codes) -> float:
     return float(np.sqrt(((values - mean) ** 2 * counts).sum() / int(counts.sum())))
 
 
-def _form(synthetic: CodedTable, around: Callable[[Codes, Floats], tuple[Codes, Codes]]) -> Form:
+def _form(synthetic: RankedTable, around: Callable[[Codes, Floats], tuple[Codes, Codes]]) -> Form:
     """Put together the ranges of numeric columns; categories, and missing, are met by equality."""
-    alphabet = synthetic.alphabet
-    low, high = (np.zeros(alphabet.offsets[-1], dtype=np.int32) for _ in range(2))
-    for position, column in enumerate(alphabet.schema.columns):
-        here = slice(alphabet.offsets[position], alphabet.offsets[position + 1] - 1)
+    ranks = synthetic.ranks
+    low, high = (np.zeros(ranks.offsets[-1], dtype=np.int32) for _ in range(2))
+    for position, column in enumerate(ranks.schema.columns):
+        here = slice(ranks.offsets[position], ranks.offsets[position + 1] - 1)
         equal = np.arange(here.stop - here.start)
         low[here], high[here] = equal, equal
         if isinstance(column, Numeric):
-            low[here], high[here] = around(synthetic.counts(position), alphabet.values[position])
+            low[here], high[here] = around(synthetic.counts(position), ranks.columns[position].values)
             low[here.start] = high[here.start] = MISSING
     return Form(low=low, high=high)
 
@@ -134,7 +136,7 @@ class Predicates:
 
 
 def every_row(
-    synthetic: CodedTable, form: Form, n_columns: int, n_rows: int, *, rng: Generator
+    synthetic: RankedTable, form: Form, n_columns: int, n_rows: int, *, rng: Generator
 ) -> Predicates:
     """Build a predicate on random columns around every row; keep those that hold for no other row.
 
@@ -146,7 +148,7 @@ def every_row(
 
 
 def draw_isolating(
-    synthetic: CodedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator
+    synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator
 ) -> Predicates:
     """Draw distinct predicates around random rows, on random columns, that hold for that row alone.
 
@@ -178,7 +180,7 @@ def draw_isolating(
 
 
 def _try_all(
-    synthetic: CodedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator
+    synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator
 ) -> Predicates:
     """Try all choices of a row and columns, in random order."""
     choices = np.array(list(combinations(range(synthetic.n_columns), n_columns)), dtype=np.int32)
@@ -194,7 +196,7 @@ def _try_all(
 
 
 def _isolating(
-    synthetic: CodedTable, form: Form, rows: Indices, columns: Codes
+    synthetic: RankedTable, form: Form, rows: Indices, columns: Codes
 ) -> tuple[Predicates, Indices]:
     """Build a predicate around each row on its columns (m, k); keep those that hold for no other row.
 
@@ -223,7 +225,7 @@ def _isolating(
 
 
 def _random_columns(
-    synthetic: CodedTable, n_columns: int, n_draws: int, *, seed: int, first: int = 0
+    synthetic: RankedTable, n_columns: int, n_draws: int, *, seed: int, first: int = 0
 ) -> Codes:
     columns = np.empty((n_draws, n_columns), dtype=np.int32)
     workers.announce_compilation(draw_columns)
@@ -235,10 +237,10 @@ def _seed(rng: Generator) -> int:
     return int(rng.integers(2**62))
 
 
-def univariate(synthetic: CodedTable, n_predicates: int, *, rng: Generator) -> Predicates:
+def univariate(synthetic: RankedTable, n_predicates: int, *, rng: Generator) -> Predicates:
     """Draw predicates on one column that hold for one row: a value, missing, the least, the largest."""
     found = []
-    for position, column in enumerate(synthetic.alphabet.schema.columns):
+    for position, column in enumerate(synthetic.ranks.schema.columns):
         counts = synthetic.counts(position)
         ranges = np.repeat(np.flatnonzero(counts == 1)[:, None], 2, axis=1)  # equality
         present = np.flatnonzero(counts[1:]) + 1
@@ -252,7 +254,7 @@ def univariate(synthetic: CodedTable, n_predicates: int, *, rng: Generator) -> P
 
 
 def draw_naive(
-    synthetic: CodedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator
+    synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator
 ) -> Predicates:
     """Draw predicates of the same form without looking at a row: on random columns, around random values."""
     columns = _random_columns(synthetic, n_columns, n_predicates, seed=_seed(rng))
@@ -260,7 +262,7 @@ def draw_naive(
     sizes = np.array([len(codes) for codes in held])
     begins = np.cumsum([0, *sizes[:-1]])
     picks = (rng.random(columns.shape) * sizes[columns]).astype(np.int64)
-    at = synthetic.alphabet.offsets[columns] + np.concatenate(held)[begins[columns] + picks]
+    at = synthetic.ranks.offsets[columns] + np.concatenate(held)[begins[columns] + picks]
     return Predicates(columns=columns, low=form.low[at], high=form.high[at])
 
 
@@ -272,7 +274,7 @@ class Matches:
     rows: Codes  # (m, LISTED) the first of them; what is beyond the count has no meaning
 
 
-def match(predicates: Predicates, table: CodedTable) -> Matches:
+def match(predicates: Predicates, table: RankedTable) -> Matches:
     """Count and list the rows each predicate holds for."""
     counts = np.zeros(len(predicates), dtype=np.int64)
     rows = np.empty((len(predicates), LISTED), dtype=np.int32)
@@ -293,5 +295,5 @@ def match(predicates: Predicates, table: CodedTable) -> Matches:
     return Matches(counts=counts, rows=rows)
 
 
-def _arrays(table: CodedTable) -> tuple[Codes, Codes, Codes, Indices]:
-    return table.codes, table.order, table.starts, table.alphabet.offsets
+def _arrays(table: RankedTable) -> tuple[Codes, Codes, Codes, Indices]:
+    return table.codes, table.order, table.starts, table.ranks.offsets

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from tabveil.encode.bins import Levels
 from tabveil.generators.aim import zcdp
 from tabveil.generators.aim.graphical import (
     Beliefs,
@@ -18,7 +19,6 @@ from tabveil.generators.aim.graphical import (
     estimate_total,
     junction_tree,
 )
-from tabveil.generators.aim.levels import Levels
 from tabveil.generators.aim.rows import PrivateRows, typical_noise
 from tabveil.table import Floats
 from tabveil.workers import Listener

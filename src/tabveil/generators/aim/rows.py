@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.encode.bins import Levels
 from tabveil.generators.aim import zcdp
 from tabveil.generators.aim.graphical import Beliefs, Columns, Measurement
-from tabveil.generators.aim.levels import Levels
 from tabveil.table import Floats, Indices, Table
 
 _KEPT = 4000  # tables of counts that are kept for the next round

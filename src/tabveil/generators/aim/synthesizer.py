@@ -12,10 +12,10 @@ from numpy.random import Generator
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 
 from tabveil import check
+from tabveil.encode.bins import Levels
 from tabveil.errors import ParameterError
 from tabveil.generators.aim import zcdp
 from tabveil.generators.aim.graphical import Beliefs, Columns, believe
-from tabveil.generators.aim.levels import Levels
 from tabveil.generators.aim.rounds import Budget, Rounds, candidates_of
 from tabveil.generators.aim.rows import PrivateRows
 from tabveil.generators.domains import require_rows

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.encode.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 from tabveil.errors import ParameterError
-from tabveil.generators.ctgan.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.generators.training import TrainingRecord, rebuilt, require_device, seeded, train, weights_of

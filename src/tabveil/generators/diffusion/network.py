@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from tabveil.generators.diffusion.encoding import OUTERMOST, Rows
+from tabveil.encode.curves import OUTERMOST, Rows
 from tabveil.table import Floats, Indices
 
 if TYPE_CHECKING:

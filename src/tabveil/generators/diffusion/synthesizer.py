@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.generators.diffusion.encoding import Encoding
+from tabveil.encode.curves import Encoding
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.generators.training import rebuilt, require_device, seeded, train, weights_of

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.generators.ctgan.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
+from tabveil.encode.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
 from tabveil.generators.ctgan.synthesizer import GanModel, build, encode
 from tabveil.generators.domains import require_rows
 from tabveil.generators.dpctgan.budget import Budget

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.encode.bins import Levels
 from tabveil.errors import ParameterError
-from tabveil.generators.aim.levels import Levels
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.generators.pategan.votes import Plan, Teachers, epsilon_of

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.encode.tokens import Drawing, TokenScheme, draw_tokens
 from tabveil.errors import ParameterError
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.generators.training import TrainingRecord, rebuilt, require_device, seeded, train, weights_of
-from tabveil.generators.transformer.tokens import Drawing, TokenScheme, draw_tokens
 from tabveil.table import Table
 from tabveil.workers import Listener
 

@@ -7,10 +7,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.generators.domains import within
+from tabveil.encode.ordinal import MISSING, Codes, CountedValues
 from tabveil.generators.trees.growth import Tree, grow
-from tabveil.generators.trees.levels import MISSING, Codes, Levels
-from tabveil.table import Floats, Numeric
+from tabveil.table import Floats, Numeric, within
 
 BESIDE = 0.01
 """In a likelihood so much of a leaf is the whole column: what was seen anywhere is possible everywhere."""
@@ -26,7 +25,7 @@ SILVERMAN = 0.9, -0.2
 class Chain:
     """The columns' levels and trees, in the order of the visits."""
 
-    levels: tuple[Levels, ...]
+    levels: tuple[CountedValues, ...]
     trees: tuple[Tree, ...]
 
     def draw(self, n_rows: int, *, smoothing: bool, rng: Generator) -> Floats:
@@ -60,12 +59,12 @@ class Chain:
         return replace(self, levels=tuple(_counted(self.levels, codes)), trees=trees)
 
 
-def _counted(levels: Sequence[Levels], codes: Codes) -> list[Levels]:
+def _counted(levels: Sequence[CountedValues], codes: Codes) -> list[CountedValues]:
     return [each.counted(codes[:, k]) for k, each in enumerate(levels)]
 
 
 def grow_chain(
-    levels: Sequence[Levels],
+    levels: Sequence[CountedValues],
     codes: Codes,
     *,
     min_leaf: int,
@@ -81,7 +80,7 @@ def grow_chain(
     return Chain(levels=tuple(levels), trees=tuple(trees))
 
 
-def _likelihood(tree: Tree, levels: Levels, codes: Codes, goal: Codes) -> Floats:
+def _likelihood(tree: Tree, levels: CountedValues, codes: Codes, goal: Codes) -> Floats:
     """Return how likely the goal of each row is: its share in the row's leaf, mixed with that overall."""
     low, high = levels.ranges()
     totals = np.concatenate([[0], np.cumsum(levels.counts)])
@@ -99,7 +98,7 @@ class _Kernels(NamedTuple):
     width: Floats
 
     @classmethod
-    def of(cls, tree: Tree, levels: Levels) -> Self:
+    def of(cls, tree: Tree, levels: CountedValues) -> Self:
         """Measure the leaves.
 
         Where a leaf has no two such numbers, the whole column stands in: a single person's number is not
@@ -119,7 +118,7 @@ class _Kernels(NamedTuple):
         return cls(mean, spread, factor * spread * n**power)
 
 
-def _smoothed(codes: Codes, leaves: Codes, tree: Tree, levels: Levels, *, rng: Generator) -> Floats:
+def _smoothed(codes: Codes, leaves: Codes, tree: Tree, levels: CountedValues, *, rng: Generator) -> Floats:
     """Move the numbers that few rows share, without spreading them wider than they are.
 
     Silverman and Young's shrinkage undoes what a kernel adds to the variance. A number that would leave the

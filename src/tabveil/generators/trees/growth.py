@@ -14,8 +14,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tabveil.encode.ordinal import MISSING, Codes, CountedValues
 from tabveil.generators.trees.kernels import find_leaves
-from tabveil.generators.trees.levels import MISSING, Codes, Levels
 from tabveil.table import Floats, Indices
 
 MOST_GOALS = 16
@@ -63,7 +63,13 @@ class Tree:
 
 
 def grow(
-    codes: Codes, goal: Codes, *, features: Sequence[Levels], levels: Levels, min_leaf: int, rng: Generator
+    codes: Codes,
+    goal: Codes,
+    *,
+    features: Sequence[CountedValues],
+    levels: CountedValues,
+    min_leaf: int,
+    rng: Generator,
 ) -> Tree:
     """Grow the tree of a goal (n,) with ``levels`` from the codes (n, columns) of the columns before it."""
     from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415 - slow to load
@@ -120,7 +126,7 @@ def _pack(places: Sequence[Codes | None], *, used: Codes) -> tuple[Indices, Code
     return first_place, np.concatenate(packed)
 
 
-def directions(goal: Codes, levels: Levels, *, rng: Generator) -> Floats:
+def directions(goal: Codes, levels: CountedValues, *, rng: Generator) -> Floats:
     """Return numbers (n, directions) whose variance a split should lower.
 
     A number is its rank, and beside it whether it is missing; of labels, missing among them, each is a

@@ -7,8 +7,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.encode.ordinal import Codes, CountedValues
 from tabveil.generators.trees.chain import Chain, grow_chain
-from tabveil.generators.trees.levels import Codes, Levels
 
 LEAF_SIZES = (377, 233, 144, 89, 55, 34, 21, 13, 8, 5, 3, 2, 1)
 """Tried in turn."""
@@ -36,7 +36,7 @@ class Grown:
 
 
 def memorize(
-    levels: Sequence[Levels],
+    levels: Sequence[CountedValues],
     learned: Codes,
     held_out: Codes,
     *,

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.encode.ordinal import Codes, CountedValues
 from tabveil.errors import ParameterError
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.generators.records import Epoch
 from tabveil.generators.trees.chain import Chain, grow_chain
 from tabveil.generators.trees.growth import Tree
-from tabveil.generators.trees.levels import Codes, Levels
 from tabveil.generators.trees.memorization import Grown, Losses, memorize, memorized
 from tabveil.table import Floats, Table
 from tabveil.workers import Listener
@@ -76,7 +76,7 @@ class TreesModel(FittedModel):
         columns = [shared["schema"].columns[position] for position in visits]
         chain = Chain(
             levels=tuple(
-                Levels(column=column, **{name: parts[f"levels_{name}"][k] for name in _OF_LEVELS})
+                CountedValues(column=column, **{name: parts[f"levels_{name}"][k] for name in _OF_LEVELS})
                 for k, column in enumerate(columns)
             ),
             trees=tuple(
@@ -151,7 +151,7 @@ class Trees:
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
         visits = self._visits(table)
         columns = [table.schema.columns[position] for position in visits]
-        levels = [Levels.of(column, table.column(column.name)) for column in columns]
+        levels = [CountedValues.of(column, table.column(column.name)) for column in columns]
         rows = rng.permutation(_encode(table, visits, levels))
         held_out, learned = np.split(rows, [len(rows) // HELD_OUT])
 
@@ -176,7 +176,7 @@ class Trees:
 
     def _grow(
         self,
-        levels: Sequence[Levels],
+        levels: Sequence[CountedValues],
         learned: Codes,
         held_out: Codes,
         *,
@@ -204,7 +204,7 @@ class Trees:
         return memorized(found.ratio, self.overfit)
 
 
-def _encode(table: Table, visits: Sequence[int], levels: Sequence[Levels]) -> Codes:
+def _encode(table: Table, visits: Sequence[int], levels: Sequence[CountedValues]) -> Codes:
     """Return the codes (n, columns) of the cells, in the order of the visits."""
     codes = [each.codes(table.values[:, position]) for position, each in zip(visits, levels, strict=True)]
     return np.ascontiguousarray(np.column_stack(codes))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.generators.aim.graphical.junction import ROOT, Columns, JunctionTree
+from tabveil.sampling import draw_given
 from tabveil.table import Floats, Indices
 
 
@@ -200,21 +201,3 @@ def _flat(rows: Indices, columns: Columns, shape: tuple[int, ...]) -> Indices:
     if not columns:
         return np.zeros(len(rows), dtype=np.int64)
     return np.ravel_multi_index(tuple(rows[:, column] for column in columns), shape).astype(np.int64)
-
-
-def draw_given(chances: Floats, conditions: Indices, *, rng: Generator) -> Indices:
-    """Draw an outcome for each row from its condition's chances, (n_conditions, n_outcomes)."""
-    n_rows, n_outcomes = len(conditions), chances.shape[1]
-    shuffled = rng.permutation(n_rows)
-    order = shuffled[np.argsort(conditions[shuffled], kind="stable")]  # by condition, else at random
-    counts = np.bincount(conditions, minlength=len(chances))
-    starts = np.cumsum(counts) - counts
-    ranks = np.arange(n_rows) - starts[conditions[order]]
-    places = (ranks + rng.random(n_rows)) / counts[conditions[order]]  # evenly spread over [0, 1)
-    edges = np.cumsum(chances, axis=1)
-    edges /= edges[:, -1:]
-    edges += np.arange(len(chances))[:, np.newaxis]  # one rising sequence: condition by condition
-    found = np.searchsorted(edges.ravel(), conditions[order] + places, side="right")
-    outcomes = np.empty(n_rows, dtype=np.int64)
-    outcomes[order] = np.clip(found - conditions[order] * n_outcomes, 0, n_outcomes - 1)
-    return outcomes

@@ -2,7 +2,8 @@
 
 Nothing here looks at the rows of a column whose domain was declared: its levels follow from the labels or
 bounds alone, and there is always one for missing values. Of other columns the rows decide whether there is
-such a level, as they decided the labels and bounds.
+such a level, as they decided the labels and bounds. That is why the values that occur, which
+:mod:`~tabveil.encode.ordinal` numbers, are of no use here: differential privacy forbids to read them.
 """
 
 from dataclasses import dataclass, replace
@@ -11,14 +12,14 @@ from typing import Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.generators.aim.graphical.beliefs import draw_given
-from tabveil.generators.domains import within
-from tabveil.table import Categorical, Column, Floats, Indices, Numeric
+from tabveil.encode.scale import n_steps
+from tabveil.sampling import draw_given
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, within
 
 PARTS = 5
 """Parts of a bin: how the rows of a bin are spread within it is counted once, without other columns."""
 
-_EXACT = 2.0**52  # steps of a grid above this are not whole numbers any more
+_EXACT = 2.0**52  # steps of a grid above this leave no room for the halves between them
 _TINY = float(np.nextafter(0.0, 1.0))
 
 
@@ -163,7 +164,7 @@ class Levels:
 
 
 def _on_grid(column: Numeric) -> bool:
-    return column.decimals is not None and column.width * 10.0**column.decimals < _EXACT
+    return n_steps(column) < _EXACT
 
 
 def _step(column: Numeric) -> float:

@@ -4,10 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tabveil.generators.ctgan.modes import (
+from tabveil.encode.modes import (
     MOST_MODES,
     LabelSlots,
     ModeSlots,
@@ -133,29 +131,6 @@ def test_columns_without_a_choice(cells):
     assert len(slots) == 1
     assert not slots.has_scalar
     np.testing.assert_array_equal(there_and_back(slots, cells), cells)
-
-
-@settings(max_examples=8, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    scale=st.sampled_from([1.0, 30.0, 5000.0]),
-    decimals=st.sampled_from([0, 2]),
-    missing=st.sampled_from([0.0, 0.3]),
-    tail=st.booleans(),
-)
-def test_numbers_come_back_as_they_were(seed, scale, decimals, missing, tail):
-    random = rng(seed)
-    cells = np.round(scale * (random.standard_cauchy(60) if tail else random.normal(size=60)), decimals)
-    column = Numeric(name="x", low=float(cells.min()), high=float(cells.max()), decimals=decimals)
-    cells[random.random(60) < missing] = np.nan
-    for slots in (
-        fitted_modes(column, cells, rng=rng(seed)),
-        equal_modes(column, has_values=True, has_missing=True),
-    ):
-        np.testing.assert_array_equal(there_and_back(slots, cells), cells)
-        chosen, scalars = slots.encode(cells, rng=rng())
-        assert (chosen < len(slots)).all()
-        assert (np.abs(scalars) <= 1).all()
 
 
 def test_equal_modes_by_hand():

@@ -1,4 +1,8 @@
-"""Cells as whole numbers from zero on, and back: labels by place, decimals exactly, other numbers by rank."""
+"""Cells as whole numbers from zero on, and back: labels by place, decimals exactly, others by interval.
+
+Numbers without decimals are not numbered by their place among the values, as in
+:mod:`~tabveil.encode.ordinal`: whoever draws one would repeat a real number to its last digit.
+"""
 
 import math
 from collections.abc import Mapping
@@ -9,6 +13,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.encode.ordinal import at_places, label_places, seen_values
+from tabveil.encode.scale import in_last_places, places_a_unit
 from tabveil.table import Categorical, Column, Floats, Indices, Numeric
 
 EXACT = 2**53
@@ -34,12 +40,12 @@ class Labels:
 
     def numbers(self, cells: Floats) -> Indices:
         """Return each label's place among the seen ones."""
-        return np.searchsorted(self._seen, cells)
+        return label_places(self._seen, cells)
 
     def cells(self, numbers: Indices, *, rng: Generator) -> Floats:
         """Return the labels' codes."""
         del rng
-        return self._seen[numbers]
+        return at_places(self._seen, numbers)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -62,9 +68,9 @@ class Steps:
         Of two with equally many digits the offset zero is taken: round numbers stay round. A date's zero
         means nothing, but its step is always kept: whole days stay whole days.
         """
-        if column.decimals is None or np.abs(known).max() * 10.0**column.decimals >= EXACT:
+        if column.decimals is None or np.abs(known).max() * places_a_unit(column.decimals) >= EXACT:
             return None
-        whole = np.rint(known * 10.0**column.decimals).astype(np.int64)
+        whole = in_last_places(known, column.decimals).astype(np.int64)
         low, high = int(whole.min()), int(whole.max())
         stepped = column.arbitrary_zero or len(np.unique(whole)) >= LEAST_FOR_STEP
         steps = cls(decimals=column.decimals, offset=low, step=_step(whole - low) if stepped else 1)
@@ -76,12 +82,12 @@ class Steps:
 
     def numbers(self, cells: Floats) -> Indices:
         """Return how many steps from the offset each cell is."""
-        whole = np.rint(cells * 10.0**self.decimals).astype(np.int64)
+        whole = in_last_places(cells, self.decimals).astype(np.int64)
         return (whole - self.offset) // self.step
 
     def exactly(self, numbers: Indices) -> Floats:
         """Return the cells that have these numbers."""
-        return np.asarray((self.offset + self.step * numbers) / 10.0**self.decimals)
+        return np.asarray((self.offset + self.step * numbers) / places_a_unit(self.decimals))
 
     def cells(self, numbers: Indices, *, rng: Generator) -> Floats:
         """Return the numbers as they were."""
@@ -152,7 +158,7 @@ def numbering_of(column: Column, known: Floats) -> Numbering:
     """Choose how the cells of a column, of which there is at least one, are numbered."""
     match column:
         case Categorical():
-            return Labels(codes=tuple(np.unique(known).astype(np.int64).tolist()))
+            return Labels(codes=tuple(seen_values(column, known).astype(np.int64).tolist()))
         case Numeric():
             return Steps.of(column, known) or Intervals.of(known)
 

@@ -5,7 +5,8 @@ says how far from the center it lies. Missing is the last slot, where there is o
 
 Where the modes come from differs. A mixture of Gaussians is fitted to the values (mode-specific
 normalization, Xu et al. 2019, section 4.2); or the range is cut into equal parts, which looks at no value and
-so betrays none.
+so betrays none. Those are not the :mod:`~tabveil.encode.bins` that rows are counted in: a mode tells the
+network where in it a number lies, a bin only that it lies there, and draws it anew.
 """
 
 import warnings
@@ -17,8 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.generators.domains import within
-from tabveil.table import Categorical, Column, Floats, Indices, Numeric
+from tabveil.encode.ordinal import at_places, find, label_places, seen_values
+from tabveil.encode.scale import n_steps
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, within
 
 MOST_MODES = 10
 SIGMAS = 4.0
@@ -48,16 +50,19 @@ class LabelSlots:
     def __len__(self) -> int:
         return len(self.codes) + self.has_missing
 
+    @cached_property
+    def _labels(self) -> Floats:
+        return np.array(self.codes, dtype=np.float64)
+
     def encode(self, cells: Floats, *, rng: Generator) -> tuple[Indices, Floats]:
         """Return the slot of each cell; labels have no place within it."""
         del rng
-        slots = np.searchsorted(np.array(self.codes, dtype=np.float64), cells)  # NaN stands after all others
-        return slots.astype(np.int64), np.zeros(len(cells))
+        return label_places(self._labels, cells), np.zeros(len(cells))
 
     def decode(self, slots: Indices, scalars: Floats) -> Floats:
         """Return the label of each slot."""
         del scalars
-        return np.array([*self.codes, *[np.nan] * self.has_missing], dtype=np.float64)[slots]
+        return at_places(self._labels, slots)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -114,12 +119,10 @@ class ModeSlots:
         return slots, np.clip(scalars, -1.0, 1.0)
 
     def _slots(self, known: Floats, *, rng: Generator) -> Indices:
-        points = np.array(self.points)
-        place = np.searchsorted(points, known)
+        place, exact = find(np.array(self.points), known)
         if not self.centers:
-            return place.astype(np.int64)
-        exact = np.append(points, np.nan)[place] == known
-        return np.where(exact, place, len(points) + self._choose(known, rng=rng)).astype(np.int64)
+            return place
+        return np.where(exact, place, len(self.points) + self._choose(known, rng=rng))
 
     def _choose(self, known: Floats, *, rng: Generator) -> Indices:
         """Return a mode for each number; one that reaches it, if there is any."""
@@ -164,9 +167,8 @@ def slots_from_json(column: Column, data: Mapping[str, Any]) -> Slots:
 
 def seen_labels(column: Categorical, cells: Floats) -> LabelSlots:
     """Give a slot to every label that occurs, and to missing if it does."""
-    missing = np.isnan(cells)
-    codes = np.unique(cells[~missing]).astype(np.int64)
-    return LabelSlots(column=column, codes=tuple(codes.tolist()), has_missing=bool(missing.any()))
+    codes = seen_values(column, cells).astype(np.int64)
+    return LabelSlots(column=column, codes=tuple(codes.tolist()), has_missing=bool(np.isnan(cells).any()))
 
 
 def fitted_modes(column: Numeric, cells: Floats, *, most: int = MOST_MODES, rng: Generator) -> ModeSlots:
@@ -241,7 +243,7 @@ def equal_modes(
         return slots
     if column.width == 0:
         return replace(slots, points=(column.low,))
-    if column.decimals is not None and column.width * 10.0**column.decimals < n_modes:
+    if column.decimals is not None and n_steps(column) < n_modes:
         possible = np.round(np.arange(column.low, column.high, 10.0**-column.decimals), column.decimals)
         return replace(slots, points=tuple(np.unique([column.low, *possible, column.high]).tolist()))
     reach = column.width / n_modes / 2

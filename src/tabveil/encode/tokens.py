@@ -1,8 +1,8 @@
 """Rows as sequences of tokens: a fixed vocabulary for every position, and only valid rows on the way back.
 
-A cell becomes a whole number (:mod:`~tabveil.generators.transformer.numbering`), the number a few groups of
-decimal digits, each group one position of the sequence. A position knows only what was seen there, and
-missing is a token of its own. While a row is drawn, :class:`Drawing` says which tokens may still follow:
+A cell becomes a whole number (:mod:`~tabveil.encode.numbering`), the number a few groups of decimal digits,
+each group one position of the sequence. A position knows only what was seen there, and missing is a token of
+its own, before all others. While a row is drawn, :class:`Drawing` says which tokens may still follow:
 those that can be completed to a number between the smallest and the largest that was seen.
 """
 
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.generators.domains import within
-from tabveil.generators.transformer.numbering import Labels, Numbering, numbering_from_json, numbering_of
-from tabveil.table import Column, Floats, Indices, Schema, Table
+from tabveil.encode.numbering import Labels, Numbering, numbering_from_json, numbering_of
+from tabveil.table import Column, Floats, Indices, Schema, Table, within
 
 DIGITS_A_PLACE = 2
-MISSING = -1
+NO_DIGITS = -1
+"""What stands at the positions of a missing cell, before all digits."""
 
 Booleans = NDArray[np.bool_]
 
@@ -77,7 +77,7 @@ class ColumnTokens:
             if len(seen) == 1 and not (has_missing and weight == 1 and not places):
                 fixed += seen[0] * weight
             else:
-                seen = [MISSING, *seen] if has_missing else seen
+                seen = [NO_DIGITS, *seen] if has_missing else seen
                 places.append(Place(column=position, weight=weight, base=base, seen=tuple(seen)))
         return cls(numbering=numbering, low=low, high=high, fixed=fixed, places=tuple(places))
 
@@ -154,7 +154,7 @@ class TokenScheme:
             numbers = np.zeros(len(cells), dtype=np.int64)
             numbers[known] = column.numbering.numbers(cells[known])
             for place in column.places:
-                digits = np.where(known, numbers // place.weight % place.base, MISSING)
+                digits = np.where(known, numbers // place.weight % place.base, NO_DIGITS)
                 tokens[:, position] = np.searchsorted(place.digits, digits)
                 position += 1
         return tokens
@@ -199,7 +199,7 @@ class Drawing:
         before = self.numbers[:, place.column] // (place.weight * place.base) * place.base
         prefix = before[:, None] + place.digits  # (n, tokens)
         allowed = (prefix >= column.low // place.weight) & (prefix <= column.high // place.weight)
-        if place.seen[0] == MISSING:
+        if place.seen[0] == NO_DIGITS:
             first = place is column.places[0]
             allowed[:, 0] = True if first else self.missing[:, place.column]
             if not first:
@@ -210,7 +210,7 @@ class Drawing:
         """Add a token to every row."""
         place = self.scheme.places[position]
         digits = place.digits[tokens]
-        self.missing[:, place.column] |= digits == MISSING
+        self.missing[:, place.column] |= digits == NO_DIGITS
         self.numbers[:, place.column] += np.maximum(digits, 0) * place.weight
 
     def table(self, *, rng: Generator) -> Table:

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tabveil.table import Categorical, Floats, Indices, Numeric, Schema, Table
+from tabveil.encode.ordinal import Codes
+from tabveil.encode.scale import shares_of_range
+from tabveil.table import Categorical, Floats, Numeric, Table
 
-MISSING = -1
+NO_LABEL = -1
+"""The code of a missing label. It comes before all labels, and so does its direction among the axes."""
 PLACE_DEVIATION = 12**-0.5  # the standard deviation of ranks; places vary a little less
-HALF_ROOT = 2**-0.5  # sets two different one-hot codes 1 apart
-MOST_LABELS = 50  # of a column that get a dimension of their own
-NO_SPREAD = 1e-9  # a variance that is a rounding error, where columns have variances near 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,14 +25,10 @@ class Points:
     """Rows as places in [0, 1], NaN where missing, and as codes, which also say where a number is missing."""
 
     places: Floats  # (n, d)
-    codes: NDArray[np.int32]  # (n, c)
+    codes: Codes  # (n, c)
 
     def __len__(self) -> int:
         return len(self.places)
-
-    def take(self, rows: Indices) -> "Points":
-        """Keep these rows, in this order."""
-        return Points(places=self.places[rows], codes=self.codes[rows])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,7 +55,7 @@ class Coordinates:
     def points(self, table: Table) -> Points:
         """Return the rows of a table as points."""
         places = [np.interp(table.column(name), *self.knots[name]) for name in self.complete + self.gappy]
-        codes = [np.where(np.isnan(c := table.column(name)), MISSING, c) for name in self.matched]
+        codes = [np.nan_to_num(table.column(name), nan=NO_LABEL) for name in self.matched]
         codes += [np.isnan(table.column(name)) for name in self.gappy]
         return Points(
             places=np.column_stack([np.empty((len(table), 0)), *places]),
@@ -79,57 +74,4 @@ def _knots(release: Table, name: str) -> tuple[Floats, Floats]:
         values, ranks = np.append(column.low, values), np.append(0.0, ranks)
     if column.high > values[-1]:
         values, ranks = np.append(values, column.high), np.append(ranks, 1.0)
-    return values, (ranks + (values - column.low) / (column.width or 1.0)) / 2
-
-
-def varying(schema: Schema) -> int:
-    """Count the columns that can differ between rows."""
-    return sum(
-        column.width > 0 if isinstance(column, Numeric) else len(column.labels) > 1
-        for column in schema.columns
-    )
-
-
-def principal_axes(coordinates: Coordinates, n_axes: int, *tables: Table) -> "Axes":
-    """Find the directions along which the rows of the tables differ most."""
-    points = [coordinates.points(table) for table in tables]
-    labels = [
-        _frequent(np.concatenate([part.codes[:, column] for part in points]))
-        for column in range(points[0].codes.shape[1])
-    ]
-    cells = np.concatenate([_expanded(part, labels) for part in points])  # (n, e)
-    center = cells.mean(axis=0)
-    spread, directions = np.linalg.eigh(np.cov(cells, rowvar=False).reshape(len(center), len(center)))
-    kept = np.arange(len(center))[::-1][:n_axes]
-    kept = kept[spread[kept] > NO_SPREAD]
-    largest = np.abs(directions[:, kept]).argmax(axis=0)
-    signs = np.sign(directions[largest, kept])  # a direction and its opposite are one axis
-    scale = signs / np.sqrt(spread[kept])
-    return Axes(coordinates=coordinates, labels=labels, center=center, directions=directions[:, kept] * scale)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Axes:
-    """The leading principal axes of standardized places and one-hot codes, each scaled to unit variance."""
-
-    coordinates: Coordinates
-    labels: list[NDArray[np.int32]]
-    center: Floats  # (e,)
-    directions: Floats  # (e, n_axes)
-
-    def project(self, table: Table) -> Floats:
-        """Return where the rows lie along the axes, (n, n_axes)."""
-        return (_expanded(self.coordinates.points(table), self.labels) - self.center) @ self.directions
-
-
-def _frequent(codes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the most frequent labels of a column; all others look alike."""
-    found, counts = np.unique(codes, return_counts=True)
-    return np.sort(found[np.argsort(-counts, kind="stable")[:MOST_LABELS]])
-
-
-def _expanded(points: Points, labels: list[NDArray[np.int32]]) -> Floats:
-    """Return standardized places (the middle where missing) and one-hot codes scaled by 1/√2, (n, e)."""
-    places = (np.nan_to_num(points.places, nan=0.5) - 0.5) / PLACE_DEVIATION
-    codes = [(points.codes[:, [column]] == known) * HALF_ROOT for column, known in enumerate(labels)]
-    return np.column_stack([places, *codes])
+    return values, (ranks + shares_of_range(column, values)) / 2

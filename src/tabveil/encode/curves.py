@@ -1,4 +1,4 @@
-"""Rows as what diffuses: numbers on a normal curve, and choices among a few values.
+"""Rows as choices among a few values, and other numbers as places on a normal curve.
 
 A column becomes a choice (labels; numbers with few different values), a number, or both: numbers with missing
 cells or with spikes, values that many rows share, are first a choice between missing, the spikes and "some
@@ -11,11 +11,10 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.random import Generator
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
-from tabveil.generators.domains import within
-from tabveil.table import Categorical, Column, Floats, Indices, Schema, Table
+from tabveil.encode.ordinal import at_places, find, label_places
+from tabveil.table import Categorical, Column, Floats, Indices, Schema, Table, within
 
 FEW_VALUES = 32
 """Numbers with at most so many different values are choices, if there are ten rows for each."""
@@ -61,8 +60,8 @@ class Curve:
 
     def parts(self, cells: Floats) -> tuple[Floats, Floats]:
         """Return the part of the curve where each number lies: the share below it and its own."""
-        place = np.minimum(np.searchsorted(self.values, cells), len(self.values) - 1)
-        known = self.values[place] == cells
+        place, known = find(self.values, cells)
+        place = np.minimum(place, len(self.values) - 1)
         start = np.where(known, self.lows[place], np.interp(cells, self.values, (self.lows + self.highs) / 2))
         return start, np.where(known, (self.highs - self.lows)[place], 0.0)
 
@@ -73,8 +72,8 @@ class Curve:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Part:
-    """How one column diffuses.
+class CurvedColumn:
+    """What one column is: a choice, a number on a curve, or both.
 
     ``options`` are the values to choose from, NaN for missing; after them comes "some other number" if there
     is a ``curve``. A column with one value is one option and nothing to choose.
@@ -102,41 +101,38 @@ class Part:
 
     def choose(self, cells: Floats) -> Indices:
         """Return which option each cell is."""
-        places = np.searchsorted(self.options, cells)
-        padded = np.append(self.options, np.inf)[places]
-        known = (padded == cells) | (np.isnan(padded) & np.isnan(cells))
-        return np.where(known, places, len(self.options))
+        return label_places(self.options, cells)
 
     def cells(self, chosen: Indices, shares: Floats | None) -> Floats:
         """Return the cells that were chosen, or that have these shares below them."""
         if self.curve is None or shares is None:
             return self.options[chosen]
         others = within(self.column, self.curve.cells(shares))
-        return np.where(chosen < len(self.options), np.append(self.options, np.nan)[chosen], others)
+        return np.where(chosen < len(self.options), at_places(self.options, chosen), others)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Encoding:
-    """How the rows of a table diffuse."""
+    """How the rows of a table are written, and read back."""
 
     schema: Schema
-    parts: tuple[Part, ...]
+    columns: tuple[CurvedColumn, ...]
 
     @classmethod
     def of(cls, table: Table) -> Self:
-        """Learn how each column diffuses."""
+        """Learn what each column is."""
         columns = zip(table.schema.columns, table.values.T, strict=True)
-        return cls(schema=table.schema, parts=tuple(Part.of(column, cells) for column, cells in columns))
+        return cls(schema=table.schema, columns=tuple(CurvedColumn.of(*each) for each in columns))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many values there are to choose from, for each choice."""
-        return tuple(part.n_choices for part in self.parts if part.n_choices > 1)
+        return tuple(column.n_choices for column in self.columns if column.n_choices > 1)
 
     @cached_property
     def n_numbers(self) -> int:
         """How many columns have a curve."""
-        return sum(part.curve is not None for part in self.parts)
+        return sum(column.curve is not None for column in self.columns)
 
     def encode(self, table: Table) -> Rows:
         """Return the rows of a table."""
@@ -144,37 +140,37 @@ class Encoding:
         start, width = np.zeros((n, self.n_numbers)), np.ones((n, self.n_numbers))
         choices = np.zeros((n, len(self.sizes)), dtype=np.int64)
         number = choice = 0
-        for part, cells in zip(self.parts, table.values.T, strict=True):
-            chosen = part.choose(cells)
-            if part.n_choices > 1:
+        for column, cells in zip(self.columns, table.values.T, strict=True):
+            chosen = column.choose(cells)
+            if column.n_choices > 1:
                 choices[:, choice] = chosen
                 choice += 1
-            if part.curve is not None:  # where another option was chosen: anywhere on the curve
-                other = chosen == len(part.options)
-                start[other, number], width[other, number] = part.curve.parts(cells[other])
+            if column.curve is not None:  # where another option was chosen: anywhere on the curve
+                other = chosen == len(column.options)
+                start[other, number], width[other, number] = column.curve.parts(cells[other])
                 number += 1
         return Rows(start, width, choices)
 
     def decode(self, numbers: Floats, choices: Indices) -> Table:
         """Return the table with these normal deviates (n, numbers) and choices (n, choices)."""
-        values = np.empty((len(numbers), len(self.parts)))
+        values = np.empty((len(numbers), len(self.columns)))
         number = choice = 0
-        for position, part in enumerate(self.parts):
+        for position, column in enumerate(self.columns):
             chosen, shares = np.zeros(len(numbers), dtype=np.int64), None
-            if part.n_choices > 1:
+            if column.n_choices > 1:
                 chosen = choices[:, choice]
                 choice += 1
-            if part.curve is not None:
+            if column.curve is not None:
                 shares = ndtr(numbers[:, number])
                 number += 1
-            values[:, position] = part.cells(chosen, shares)
+            values[:, position] = column.cells(chosen, shares)
         return Table(schema=self.schema, values=values)
 
     def state(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return what was learned as arrays, those of the columns end to end."""
-        curves = [part.curve for part in self.parts]
+        curves = [column.curve for column in self.columns]
         found: dict[str, list[Floats]] = {
-            "options": [part.options for part in self.parts],
+            "options": [column.options for column in self.columns],
             **{
                 name: [np.empty(0) if curve is None else getattr(curve, name) for curve in curves]
                 for name in _OF_CURVES
@@ -190,18 +186,12 @@ class Encoding:
             name: np.split(arrays[name], np.cumsum(arrays[f"{name}_sizes"])[:-1])
             for name in ("options", *_OF_CURVES)
         }
-        parts = []
+        columns = []
         for i, column in enumerate(schema.columns):
             points = {name: pieces[name][i] for name in _OF_CURVES}
             curve = Curve(**points) if len(points["values"]) else None
-            parts.append(Part(column=column, options=pieces["options"][i], curve=curve))
-        return cls(schema=schema, parts=tuple(parts))
+            columns.append(CurvedColumn(column=column, options=pieces["options"][i], curve=curve))
+        return cls(schema=schema, columns=tuple(columns))
 
 
 _OF_CURVES = ("values", "lows", "highs")
-
-
-def deviates(rows: Rows, *, rng: Generator) -> Floats:
-    """Draw the rows' numbers as normal deviates, each anywhere in its part of the curve."""
-    shares = rows.start + rows.width * rng.random(rows.start.shape)
-    return np.asarray(ndtri(np.clip(shares, OUTERMOST, 1 - OUTERMOST)))

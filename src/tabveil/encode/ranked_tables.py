@@ -1,0 +1,85 @@
+"""Tables as ranks: the values of a column have one numbering in all tables; rows are sorted by each column.
+
+What follows compares codes only, so dates, quotes in labels or odd column names cannot matter.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numba import njit
+
+from tabveil import workers
+from tabveil.encode.ordinal import Codes, OrderedValues, possible_values
+from tabveil.table import Indices, Schema, Table
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ValueRanks:
+    """The values of every column over all tables; columns by name."""
+
+    schema: Schema
+    columns: tuple[OrderedValues, ...]
+    offsets: Indices  # (d + 1,) where a column's codes begin when all columns' stand in one array
+
+    @classmethod
+    def of(cls, *tables: Table) -> Self:
+        """Collect the values."""
+        schema = tables[0].schema.select(sorted(tables[0].schema.names))
+        columns = tuple(
+            OrderedValues(column=c, values=possible_values(c, *(table.column(c.name) for table in tables)))
+            for c in schema.columns
+        )
+        sizes = [len(column) + 2 for column in columns]  # missing before, one past the end after
+        return cls(schema=schema, columns=columns, offsets=np.cumsum([0, *sizes]))
+
+    def encode(self, table: Table) -> "RankedTable":
+        """Turn cells into codes and sort the rows by each column."""
+        codes = np.empty((len(self.columns), len(table)), dtype=np.int32)
+        for position, ordered in enumerate(self.columns):
+            codes[position] = ordered.codes(table.column(ordered.column.name))
+        starts = np.zeros(self.offsets[-1], dtype=np.int32)
+        order = np.empty(codes.shape, dtype=np.int32)
+        workers.announce_compilation(sort_rows)
+        sort_rows(codes, self.offsets, starts, order)
+        return RankedTable(ranks=self, codes=codes, order=order, starts=starts)
+
+
+@njit(cache=True, nogil=True)
+def sort_rows(codes: Codes, offsets: Indices, starts: Codes, order: Codes) -> None:
+    """Fill ``starts`` (zeros) and ``order``: sort the rows by each column, rows of one code as they stand."""
+    d, n = codes.shape
+    for j in range(d):
+        first = starts[offsets[j] : offsets[j + 1]]
+        for i in range(n):
+            first[codes[j, i] + 1] += 1
+        for code in range(1, first.size):
+            first[code] += first[code - 1]
+        filled = first.copy()
+        for i in range(n):
+            code = codes[j, i]
+            order[j, filled[code]] = i
+            filled[code] += 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RankedTable:
+    """A table in codes, its rows sorted by each column."""
+
+    ranks: ValueRanks
+    codes: Codes  # (d, n)
+    order: Codes  # (d, n) rows by ascending code
+    starts: Codes  # at offsets[column] + code: where the rows of the code begin in order[column]
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[1])
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.codes)
+
+    def counts(self, column: int) -> Codes:
+        """Count the rows of each code of a column."""
+        offsets = self.ranks.offsets
+        return np.diff(self.starts[offsets[column] : offsets[column + 1]])
