@@ -27,7 +27,7 @@ from tabveil.errors import ParameterError
 from tabveil.generators import Privacy, load_model
 from tabveil.generators.marginals import Marginals
 from tabveil.generators.training import INTERRUPTED, train
-from tabveil.synthesizing import choosing, storing, values
+from tabveil.synthesizing import choice, storage, values
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", add_completion=False)
 commands.register(app)
@@ -290,7 +290,7 @@ def test_a_model_is_stored_whole_or_not_at_all(folder, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(storing, "write_text", fail)
+    monkeypatch.setattr(storage, "write_text", fail)
     with pytest.raises(OSError, match="No space"):
         learned.save("model")
     assert here() == ["train.csv"]
@@ -483,7 +483,7 @@ def test_settings_of_another_type_are_refused(text, hint, expected):
 @pytest.mark.parametrize("kind", generators.GENERATORS.values(), ids=list(generators.GENERATORS))
 def test_every_setting_of_every_generator_can_be_typed(kind):
     made = kind()
-    for name, hint in choosing.settings_of(kind).items():
+    for name, hint in choice.settings_of(kind).items():
         default = getattr(made, name)
         assert values.read(kind.name, name, default, hint) == default, name
 
@@ -620,9 +620,9 @@ def test_a_generator_that_warns_itself_is_not_repeated(folder, monkeypatch):
 def test_what_is_public_is_the_schemas_to_say(folder, more_generators):
     line = refused(*synthesize("--set", "public=age", generator="private"))
     assert "the schema says what is public" in line
-    made = choosing.with_public(Private(public=("a",)), ["b", "a"])
+    made = choice.with_public(Private(public=("a",)), ["b", "a"])
     assert made.public == ("a", "b")
-    assert choosing.with_public(Marginals(), ["b"]) == Marginals()
+    assert choice.with_public(Marginals(), ["b"]) == Marginals()
 
 
 def test_ctrl_c_in_training_keeps_the_best_model_and_draws(folder, more_generators):
