@@ -20,13 +20,13 @@ import typer
 from broken_inputs import BROKEN, SECRET
 from typer.testing import CliRunner
 
-from tabveil import datasets, generators, synthesizing
+from tabveil import datasets, generators, synthesizing, workers
 from tabveil.cli import synthesize as commands
 from tabveil.cli.exit_codes import Commands
 from tabveil.errors import ParameterError
 from tabveil.generators import Privacy, load_model
 from tabveil.generators.marginals import Marginals
-from tabveil.generators.training import INTERRUPTED, train
+from tabveil.networks import INTERRUPTED, train
 from tabveil.synthesizing import choice, storage, values
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", add_completion=False)
@@ -501,7 +501,7 @@ class Private:
     name: ClassVar[str] = "private"
     model: ClassVar = Marginals.model
 
-    def fit(self, table, *, rng, progress=None):
+    def fit(self, table, *, rng):
         fitted = Marginals().fit(table, rng=rng)
         counts = tuple(rng.integers(1, 1000, len(item)) for item in fitted.counts)
         others = tuple(name for name in table.schema.names if name not in self.public)
@@ -535,14 +535,15 @@ class Interrupted:
     name: ClassVar[str] = "interrupted"
     model: ClassVar = Marginals.model
 
-    def fit(self, table, *, rng, progress=None):
+    def fit(self, table, *, rng):
         def epoch(i):
             if i == self.at:
                 signal.raise_signal(signal.SIGINT)
             return 1.0, 1.0 / (i + 1)
 
-        trained = train(Weights(), epoch, epochs=self.epochs, progress=progress)
-        fitted = Marginals().fit(table, rng=rng)
+        trained = train(Weights(), epoch, epochs=self.epochs)
+        with workers.part(1.0, 1.0):
+            fitted = Marginals().fit(table, rng=rng)
         return type(fitted)(
             **{**vars(fitted), "made_by": self, "notes": trained.notes, "history": trained.history}
         )
@@ -557,7 +558,7 @@ class Absent:
     name: ClassVar[str] = "absent"
     model: ClassVar = Marginals.model
 
-    def fit(self, table, *, rng, progress=None):
+    def fit(self, table, *, rng):
         raise ModuleNotFoundError(name=f"{self.module}.nn")
 
 
@@ -606,7 +607,7 @@ class Frank(Private):
 
     name: ClassVar[str] = "frank"
 
-    def fit(self, table, *, rng, progress=None):
+    def fit(self, table, *, rng):
         fitted = super().fit(table, rng=rng)
         return type(fitted)(**{**vars(fitted), "notes": ("WARNING: I read everything.",)})
 

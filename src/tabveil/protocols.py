@@ -7,7 +7,6 @@ from numpy.random import Generator
 
 from tabveil.result import Cost, Labels, Result, Threat
 from tabveil.table import Schema, Split, Table
-from tabveil.workers import Listener
 
 
 class Metric(Protocol):
@@ -54,6 +53,6 @@ class Synthesizer(Protocol):
 
     name: ClassVar[str]
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> Model:
+    def fit(self, table: Table, *, rng: Generator) -> Model:
         """Learn from these rows."""
         ...

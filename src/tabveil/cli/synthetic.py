@@ -16,7 +16,7 @@ from tabveil.errors import ParameterError
 from tabveil.frame.files import is_text_file
 from tabveil.frame.wording import listed
 from tabveil.generators import Privacy
-from tabveil.generators.training import INTERRUPTED
+from tabveil.networks import INTERRUPTED
 from tabveil.synthesizing import GENERATORS, Learned
 
 _LOUD = "bold red"

@@ -13,11 +13,11 @@ from tabveil.generators.dpctgan.synthesizer import DpCtgan
 from tabveil.generators.fitted import FittedModel, read_folder
 from tabveil.generators.marginals import Marginals
 from tabveil.generators.pategan.synthesizer import PateGan
-from tabveil.generators.records import Epoch, Privacy
+from tabveil.generators.records import Privacy
 from tabveil.generators.transformer.synthesizer import Transformer
 from tabveil.generators.trees.synthesizer import Trees
 
-__all__ = ["GENERATORS", "Epoch", "FittedModel", "Privacy", "load_model"]
+__all__ = ["GENERATORS", "FittedModel", "Privacy", "load_model"]
 
 _REGISTERED = (Trees, Transformer, Diffusion, Ctgan, Aim, DpCtgan, PateGan, Marginals, Bootstrap)
 GENERATORS: Mapping[str, Any] = {generator.name: generator for generator in _REGISTERED}

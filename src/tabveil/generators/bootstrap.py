@@ -11,7 +11,7 @@ from tabveil import check
 from tabveil.generators.domains import require_rows, within
 from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.table import Categorical, Column, Floats, Table
-from tabveil.workers import Listener
+from tabveil.workers import tell
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,10 +56,11 @@ class Bootstrap:
         check.at_least("copy", "noise", self.noise, 0)
         check.at_least("copy", "1 - noise", 1 - self.noise, 0)
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> BootstrapModel:
+    def fit(self, table: Table, *, rng: Generator) -> BootstrapModel:
         """Keep the rows."""
-        del rng, progress
+        del rng
         require_rows(self.name, table)
+        tell("keeping the rows", 1.0)
         return BootstrapModel(made_by=self, schema=table.schema, rows=np.array(table.values))
 
 

@@ -20,7 +20,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.errors import ParameterError, TabveilError
-from tabveil.generators.records import Epoch, Privacy
+from tabveil.generators.records import Privacy
+from tabveil.networks import Epoch
 from tabveil.result import params_of, plain
 from tabveil.table import Schema, Table
 from tabveil.version import __version__

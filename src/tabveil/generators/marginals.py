@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.table import Table
-from tabveil.workers import Listener
+from tabveil.workers import tell
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,11 +55,14 @@ class Marginals:
     name: ClassVar[str] = "marginals"
     model: ClassVar[type[FittedModel]] = MarginalsModel
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> MarginalsModel:
+    def fit(self, table: Table, *, rng: Generator) -> MarginalsModel:
         """Count the values of each column."""
-        del rng, progress
+        del rng
         require_rows(self.name, table)
-        found = [np.unique(table.column(name), return_counts=True) for name in table.schema.names]
+        found = []
+        for name in table.schema.names:
+            found.append(np.unique(table.column(name), return_counts=True))
+            tell("counting values", len(found) / len(table.schema))
         return MarginalsModel(
             made_by=self,
             schema=table.schema,

@@ -5,19 +5,6 @@ from typing import Any, Self
 
 
 @dataclass(frozen=True, kw_only=True)
-class Epoch:
-    """The losses after one round of training; None where none is defined."""
-
-    epoch: int
-    train: float | None = None
-    validation: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return dict(vars(self))
-
-
-@dataclass(frozen=True, kw_only=True)
 class Privacy:
     """A promise of differential privacy, with everything it rests on.
 

@@ -17,7 +17,7 @@ from tabveil.rng import stream
 from tabveil.synthesizing import storage as storing
 from tabveil.synthesizing.choice import choose, is_private, settings_of, with_public
 from tabveil.table import Table
-from tabveil.workers import Listener, working
+from tabveil.workers import Listener, tell, working
 
 __all__ = [
     "GENERATORS",
@@ -162,13 +162,12 @@ def learn(
     """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked."""
     synthesizer = choose(generator, settings)
     fit_seed = _fit_seed(synthesizer, seed)
-    if progress:
-        progress("reading the table", 0.0)
-    with working(threads=threads):
+    with working(threads=threads, listener=progress):
+        tell("reading the table", 0.0)
         loaded = load_table(data, schema=schema, missing=missing)
         declared = [name for name in loaded.table.schema.names if name in loaded.declared]
         synthesizer = with_public(synthesizer, declared)
-        model = _fit(synthesizer, loaded.table, fit_seed, progress)
+        model = _fit(synthesizer, loaded.table, fit_seed)
     return Learned(
         model=model,
         layout=loaded.layout,
@@ -192,9 +191,9 @@ def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN
     return stored(folder).draw(rows, seed=seed).native()
 
 
-def _fit(synthesizer: Synthesizer, table: Table, seed: int, progress: Listener | None) -> FittedModel:
+def _fit(synthesizer: Synthesizer, table: Table, seed: int) -> FittedModel:
     try:
-        model = synthesizer.fit(table, rng=stream(seed, "fit", synthesizer.name), progress=progress)
+        model = synthesizer.fit(table, rng=stream(seed, "fit", synthesizer.name))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in _EXTRA:
             raise

@@ -22,9 +22,8 @@ from tabveil.generators.domains import require_rows
 from tabveil.generators.fitted import Arrays, FittedModel
 from tabveil.generators.promises import by_declaration, conditions
 from tabveil.generators.records import Privacy
-from tabveil.generators.training import INTERRUPTED
+from tabveil.networks import INTERRUPTED
 from tabveil.table import Floats, Table
-from tabveil.workers import Listener
 
 ROUNDS_PER_COLUMN = 16
 _CELL = 8  # bytes
@@ -162,7 +161,7 @@ class Aim:
         if self.rounds is not None:
             check.at_least("aim", "rounds", self.rounds, 1)
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> AimModel:
+    def fit(self, table: Table, *, rng: Generator) -> AimModel:
         """Learn from these rows, within the budget."""
         require_rows(self.name, table)
         check.known_names("aim", "column", self.public, table.schema.names)
@@ -174,7 +173,7 @@ class Aim:
         )
         rounds = self._rounds(table, levels, rng=rng)
         with threadpool_limits(1, user_api="blas"):  # its threads cost more than they gain on small tables
-            interrupted = rounds.run(progress)
+            interrupted = rounds.run()
         privacy = self._privacy(table, rounds.budget.rho)
         return AimModel(
             made_by=self,

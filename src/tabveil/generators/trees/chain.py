@@ -1,6 +1,6 @@
 """A chain of trees: each column's tree looks at the columns visited before it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -11,6 +11,7 @@ from tabveil.generators.domains import within
 from tabveil.generators.trees.growth import Tree, grow
 from tabveil.generators.trees.levels import MISSING, Codes, Levels
 from tabveil.table import Floats, Numeric
+from tabveil.workers import tell
 
 BESIDE = 0.01
 """In a likelihood so much of a leaf is the whole column: what was seen anywhere is possible everywhere."""
@@ -70,14 +71,13 @@ def grow_chain(
     *,
     min_leaf: int,
     rng: Generator,
-    tell: Callable[[float], None] = lambda _: None,
 ) -> Chain:
-    """Grow a tree for each column from rows (n, columns); ``tell`` hears the share that is done."""
+    """Grow a tree for each column from rows (n, columns)."""
     levels, trees = _counted(levels, codes), []
     for k, goal in enumerate(levels):
         tree = grow(codes[:, :k], codes[:, k], features=levels[:k], levels=goal, min_leaf=min_leaf, rng=rng)
         trees.append(tree)
-        tell((k + 1) / len(levels))
+        tell("growing trees", (k + 1) / len(levels))
     return Chain(levels=tuple(levels), trees=tuple(trees))
 
 
