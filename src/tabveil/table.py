@@ -66,6 +66,16 @@ class Categorical:
 Column = Numeric | Categorical
 
 
+def within(column: Column, cells: Floats) -> Floats:
+    """Return the cells in the form the column has: rounded to its decimals, cut to its range; NaN stays."""
+    match column:
+        case Numeric(low=low, high=high, decimals=decimals):
+            rounded = cells if decimals is None else np.round(cells, decimals)
+            return np.clip(rounded, low, high)
+        case Categorical(labels=labels):
+            return np.clip(np.round(cells), 0, max(len(labels) - 1, 0))
+
+
 @dataclass(frozen=True)
 class Schema:
     """The columns of a table, in order.

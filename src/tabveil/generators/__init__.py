@@ -13,7 +13,7 @@ from tabveil.generators.dpctgan.synthesizer import DpCtgan
 from tabveil.generators.fitted import FittedModel, read_folder
 from tabveil.generators.marginals import Marginals
 from tabveil.generators.pategan.synthesizer import PateGan
-from tabveil.generators.records import Privacy
+from tabveil.generators.privacy import Privacy
 from tabveil.generators.transformer.synthesizer import Transformer
 from tabveil.generators.trees.synthesizer import Trees
 

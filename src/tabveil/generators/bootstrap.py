@@ -8,9 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.generators.domains import require_rows, within
-from tabveil.generators.fitted import Arrays, FittedModel
-from tabveil.table import Categorical, Column, Floats, Table
+from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.table import Categorical, Column, Floats, Table, within
 from tabveil.workers import tell
 
 

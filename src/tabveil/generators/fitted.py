@@ -20,7 +20,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.errors import ParameterError, TabveilError
-from tabveil.generators.records import Privacy
+from tabveil.generators.privacy import Privacy
 from tabveil.networks import Epoch
 from tabveil.result import params_of, plain
 from tabveil.table import Schema, Table
@@ -130,3 +130,10 @@ def read_folder(folder: str | Path) -> StoredModel:
         raise
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
         raise ParameterError(f"{place}: the model cannot be read; fit it again.") from None
+
+
+def require_rows(generator: str, table: Table, n_rows: int = 1) -> None:
+    """Refuse a table with too few rows to learn from."""
+    if len(table) < n_rows:
+        few = f"{n_rows} row{'s'[: n_rows > 1]}"
+        raise ParameterError(f"{generator}: needs at least {few} to learn from, got {len(table)}.")

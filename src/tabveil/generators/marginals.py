@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
+from tabveil.generators.fitted import Arrays, FittedModel, require_rows
 from tabveil.table import Table
 from tabveil.workers import tell
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.generators.aim.graphical.beliefs import draw_given
-from tabveil.generators.domains import within
-from tabveil.table import Categorical, Column, Floats, Indices, Numeric
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, within
 
 PARTS = 5
 """Parts of a bin: how the rows of a bin are spread within it is counted once, without other columns."""

@@ -18,10 +18,8 @@ from tabveil.generators.aim.graphical import Beliefs, Columns, believe
 from tabveil.generators.aim.levels import Levels
 from tabveil.generators.aim.rounds import Budget, Rounds, candidates_of
 from tabveil.generators.aim.rows import PrivateRows
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
-from tabveil.generators.promises import by_declaration, conditions
-from tabveil.generators.records import Privacy
+from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import INTERRUPTED
 from tabveil.table import Floats, Table
 

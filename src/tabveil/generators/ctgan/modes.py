@@ -17,8 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.generators.domains import within
-from tabveil.table import Categorical, Column, Floats, Indices, Numeric
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, within
 
 MOST_MODES = 10
 SIGMAS = 4.0

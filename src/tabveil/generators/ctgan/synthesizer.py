@@ -10,8 +10,7 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.errors import ParameterError
 from tabveil.generators.ctgan.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
+from tabveil.generators.fitted import Arrays, FittedModel, require_rows
 from tabveil.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.table import Categorical, Floats, Indices, Numeric, Table
 

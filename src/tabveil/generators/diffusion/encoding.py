@@ -14,8 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import ndtr, ndtri
 
-from tabveil.generators.domains import within
-from tabveil.table import Categorical, Column, Floats, Indices, Schema, Table
+from tabveil.table import Categorical, Column, Floats, Indices, Schema, Table, within
 
 FEW_VALUES = 32
 """Numbers with at most so many different values are choices, if there are ten rows for each."""

@@ -9,8 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.generators.diffusion.encoding import Encoding
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
+from tabveil.generators.fitted import Arrays, FittedModel, require_rows
 from tabveil.networks import rebuild, seeded, train, weights_of
 from tabveil.table import Table
 

@@ -11,11 +11,9 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.generators.ctgan.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
 from tabveil.generators.ctgan.synthesizer import GanModel, build, encode
-from tabveil.generators.domains import require_rows
 from tabveil.generators.dpctgan.budget import Budget
-from tabveil.generators.fitted import FittedModel
-from tabveil.generators.promises import by_declaration, conditions
-from tabveil.generators.records import Privacy
+from tabveil.generators.fitted import FittedModel, require_rows
+from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import TrainingRecord, seeded, train
 from tabveil.table import Categorical, Floats, Indices, Numeric, Table
 

@@ -11,11 +11,9 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.errors import ParameterError
 from tabveil.generators.aim.levels import Levels
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
+from tabveil.generators.fitted import Arrays, FittedModel, require_rows
 from tabveil.generators.pategan.votes import Plan, Teachers, epsilon_of
-from tabveil.generators.promises import by_declaration, conditions
-from tabveil.generators.records import Privacy
+from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import rebuild, seeded, train, weights_of
 from tabveil.table import Table
 

@@ -9,8 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.errors import ParameterError
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
+from tabveil.generators.fitted import Arrays, FittedModel, require_rows
 from tabveil.generators.transformer.tokens import Drawing, TokenScheme, draw_tokens
 from tabveil.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.table import Table

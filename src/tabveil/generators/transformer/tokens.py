@@ -15,9 +15,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.generators.domains import within
 from tabveil.generators.transformer.numbering import Labels, Numbering, numbering_from_json, numbering_of
-from tabveil.table import Column, Floats, Indices, Schema, Table
+from tabveil.table import Column, Floats, Indices, Schema, Table, within
 
 DIGITS_A_PLACE = 2
 MISSING = -1

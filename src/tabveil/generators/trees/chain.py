@@ -7,10 +7,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.generators.domains import within
 from tabveil.generators.trees.growth import Tree, grow
 from tabveil.generators.trees.levels import MISSING, Codes, Levels
-from tabveil.table import Floats, Numeric
+from tabveil.table import Floats, Numeric, within
 from tabveil.workers import tell
 
 BESIDE = 0.01

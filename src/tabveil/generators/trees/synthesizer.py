@@ -9,8 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.errors import ParameterError
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
+from tabveil.generators.fitted import Arrays, FittedModel, require_rows
 from tabveil.generators.trees.chain import Chain, grow_chain
 from tabveil.generators.trees.growth import Tree
 from tabveil.generators.trees.levels import Codes, Levels
