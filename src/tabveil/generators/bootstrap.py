@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.table import Categorical, Column, Floats, Table, within
 from tabveil.workers import tell
 
@@ -39,7 +39,7 @@ class BootstrapModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bootstrap:
+class Bootstrap(Maker):
     """Copy random training rows: nothing is as useful, and nothing betrays more.
 
     The ceiling of every comparison. ``noise`` shakes numbers by so many standard deviations of their column

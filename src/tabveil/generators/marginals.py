@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.table import Table
 from tabveil.workers import tell
 
@@ -45,7 +45,7 @@ class MarginalsModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Marginals:
+class Marginals(Maker):
     """Draw every column by itself: each looks right, nothing goes with anything else.
 
     The floor of every comparison: what a generator must beat to be of any use.

@@ -18,7 +18,7 @@ from tabveil.generators.aim.graphical import Beliefs, Columns, believe
 from tabveil.generators.aim.levels import Levels
 from tabveil.generators.aim.rounds import Budget, Rounds, candidates_of
 from tabveil.generators.aim.rows import PrivateRows
-from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import INTERRUPTED
 from tabveil.table import Floats, Table
@@ -84,7 +84,7 @@ class AimModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aim:
+class Aim(Maker):
     """Count the columns and pairs that matter most, with noise, and draw rows that fit the noisy counts.
 
     No single person changes the outcome much: that is differential privacy, and ε says how much at most. AIM

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.errors import ParameterError
 from tabveil.generators.ctgan.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
-from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.table import Categorical, Floats, Indices, Numeric, Table
 
@@ -116,7 +116,7 @@ def encode(table: Table, slots: tuple[Slots, ...], *, rng: Generator) -> tuple[I
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ctgan:
+class Ctgan(Maker):
     """Let a generator invent rows until a critic cannot tell them from real ones.
 
     The generator turns noise into rows, the critic scores real rows high and invented ones low, and each

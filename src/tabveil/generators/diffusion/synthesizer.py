@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.generators.diffusion.encoding import Encoding
-from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.networks import rebuild, seeded, train, weights_of
 from tabveil.table import Table
 
@@ -71,7 +71,7 @@ class DiffusionModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Diffusion:
+class Diffusion(Maker):
     """Let noise spoil rows bit by bit, learn to undo it, and make new rows out of pure noise.
 
     Numbers are spoiled by normal noise, labels by now and then putting another in their place, in

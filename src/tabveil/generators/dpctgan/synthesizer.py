@@ -12,7 +12,7 @@ from tabveil import check
 from tabveil.generators.ctgan.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
 from tabveil.generators.ctgan.synthesizer import GanModel, build, encode
 from tabveil.generators.dpctgan.budget import Budget
-from tabveil.generators.fitted import FittedModel, require_rows
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import TrainingRecord, seeded, train
 from tabveil.table import Categorical, Floats, Indices, Numeric, Table
@@ -31,7 +31,7 @@ ADJACENCY = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class DpCtgan:
+class DpCtgan(Maker):
     """CTGAN with a promise: no single person changes what is learned by much, and ε says how much at most.
 
     Real rows are looked at in two ways only. Once, the slots of every column are counted, with noise. Then

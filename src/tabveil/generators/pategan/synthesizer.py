@@ -11,7 +11,7 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.errors import ParameterError
 from tabveil.generators.aim.levels import Levels
-from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.generators.pategan.votes import Plan, Teachers, epsilon_of
 from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import rebuild, seeded, train, weights_of
@@ -67,7 +67,7 @@ class PateGanModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PateGan:
+class PateGan(Maker):
     """Let thousands of teachers, who know a row or a few each, vote on invented rows; learn from noisy sums.
 
     No single person changes the outcome much: that is differential privacy, and ε says how much at most. Real

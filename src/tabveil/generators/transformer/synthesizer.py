@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.errors import ParameterError
-from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.generators.transformer.tokens import Drawing, TokenScheme, draw_tokens
 from tabveil.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.table import Table
@@ -74,7 +74,7 @@ class TransformerModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transformer:
+class Transformer(Maker):
     """Write rows as a language model writes text: piece by piece, each given all before it.
 
     Every cell is a short sequence of tokens: a label is one, a number a few groups of two digits, missing is

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.errors import ParameterError
-from tabveil.generators.fitted import Arrays, FittedModel, require_rows
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.generators.trees.chain import Chain, grow_chain
 from tabveil.generators.trees.growth import Tree
 from tabveil.generators.trees.levels import Codes, Levels
@@ -85,7 +85,7 @@ class TreesModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trees:
+class Trees(Maker):
     """Draw column after column, each value from real rows that are alike in the columns before.
 
     Columns are visited one after another. For each, a decision tree parts the rows by the columns already
