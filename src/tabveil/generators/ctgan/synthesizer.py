@@ -51,7 +51,7 @@ class GanModel(FittedModel):
         layout = generator.layout
         chunk = max(1, MOST_NUMBERS // layout.width)
         chosen, scalars = [], np.zeros((n_rows, len(self.slots)))
-        with seeded(rng, owner=self.made_by.name) as torch, torch.no_grad():
+        with seeded(rng, owner=self.name) as torch, torch.no_grad():
             conditions = Conditions(layout, self.frequencies, generator.out.weight.device)
             for start in range(0, n_rows, chunk):
                 entries = conditions.draw(min(chunk, n_rows - start))

@@ -44,7 +44,7 @@ class DiffusionModel(FittedModel):
 
         chunk = max(1, MOST_NUMBERS // max(self.made_by.width, sum(self.encoding.sizes)))
         sizes = [min(chunk, n_rows - start) for start in range(0, n_rows, chunk)]
-        with seeded(rng, owner=self.made_by.name, width=self.made_by.width):
+        with seeded(rng, owner=self.name, width=self.made_by.width):
             parts = [self.encoding.decode(*draw(self.network, size)).values for size in sizes]
         return Table(schema=self.schema, values=np.concatenate(parts))
 

@@ -39,7 +39,7 @@ class PateGanModel(FittedModel):
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Draw levels from the network, then values within them."""
         chunk = max(1, MOST_NUMBERS // sum(map(len, self.levels)))
-        with seeded(rng, owner=self.made_by.name):
+        with seeded(rng, owner=self.name):
             parts = [
                 self.network.draw(min(chunk, n_rows - start)).cpu().numpy()
                 for start in range(0, n_rows, chunk)

@@ -35,7 +35,7 @@ class TransformerModel(FittedModel):
         """Write rows token by token; only tokens that can end in a valid row are ever drawn."""
         held = 2 * self.made_by.layers * len(self.scheme.places) * self.made_by.width
         chunk = max(1, MOST_NUMBERS[self.made_by.device] // max((1, held, *self.scheme.sizes)))
-        with seeded(rng, owner=self.made_by.name, width=self.made_by.width):
+        with seeded(rng, owner=self.name, width=self.made_by.width):
             parts = [
                 self._draw_chunk(min(chunk, n_rows - start), rng=rng).values
                 for start in range(0, n_rows, chunk)

@@ -47,7 +47,7 @@ class TreesModel(FittedModel):
         up to 20 ranges with equally many rows. A leaf's shares are mixed with 1 % of those of all rows.
         """
         if table.schema != self.schema:
-            raise ParameterError(f"{self.made_by.name}: the table must have the columns that were learned.")
+            raise ParameterError(f"{self.name}: the table must have the columns that were learned.")
         losses = np.empty(table.values.shape)
         losses[:, self.visits] = self.chain.losses(_encode(table, self.visits, self.chain.levels))
         return losses
