@@ -72,11 +72,13 @@ def fit(arguments):
     settings = {**FULL_SIZE[arguments.step], **json.loads(arguments.settings)}
     print("settings:", settings)
     start = time.perf_counter()
-    model = getattr(module, arguments.step.title())(**settings).fit(
-        train,
-        rng=np.random.default_rng(arguments.seed),
-        progress=lambda doing, _: print(f"{time.perf_counter() - start:7.1f} s  {doing}", flush=True),
-    )
+
+    def listen(doing, _):
+        print(f"{time.perf_counter() - start:7.1f} s  {doing}", flush=True)
+
+    with importlib.import_module("tabveil.workers").working(listener=listen):
+        synthesizer = getattr(module, arguments.step.title())(**settings)
+        model = synthesizer.fit(train, rng=np.random.default_rng(arguments.seed))
     fitted = time.perf_counter()
     drawn = model.sample(len(stored["control"]), rng=np.random.default_rng(arguments.seed + 1))
     seconds = {"fit": fitted - start, "sample": time.perf_counter() - fitted}

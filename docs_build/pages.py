@@ -8,7 +8,7 @@ import metric_pages
 from markdown_text import plain, table
 
 from tabveil.auditing import METRICS
-from tabveil.generators import GENERATORS
+from tabveil.synthesizing import GENERATORS, summary
 from tabveil.utility import DOWNSTREAM, MEANINGS, Meaning
 from tabveil.verdict.policy import WHY_THE_DEFAULT, Policy
 
@@ -69,10 +69,7 @@ def _figure(name: str, meaning: Meaning) -> str:
 
 def generators() -> str:
     """Return every generator with what it does, in its own words."""
-    rows = [
-        [f"`{name}`", plain((generator.__doc__ or "").strip().splitlines()[0])]
-        for name, generator in GENERATORS.items()
-    ]
+    rows = [[f"`{name}`", plain(summary(generator))] for name, generator in GENERATORS.items()]
     return table(["generator", "what it does"], rows)
 
 

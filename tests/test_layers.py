@@ -10,9 +10,9 @@ import tabveil
 ROOT = Path(tabveil.__file__).parent
 
 LAYERS = (
-    {"errors", "check", "plain", "registry", "rng", "workers", "writing", "version"},
+    {"errors", "check", "naming", "plain", "registry", "rng", "workers", "writing", "version"},
     {"table", "estimate", "settings"},
-    {"frame", "sampling", "encode", "neighbors", "result", "boosting", "protocols", "explain"},
+    {"frame", "sampling", "encode", "neighbors", "networks", "result", "boosting", "protocols", "explain"},
     {
         "embedding",
         "indicators",

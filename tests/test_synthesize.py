@@ -6,9 +6,10 @@ import shlex
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,14 +21,14 @@ import typer
 from broken_inputs import BROKEN, SECRET
 from typer.testing import CliRunner
 
-from tabveil import datasets, generators, synthesizing
+from tabveil import datasets, synthesizing, workers
 from tabveil.cli import synthesize as commands
 from tabveil.cli.exit_codes import Commands
 from tabveil.errors import ParameterError
-from tabveil.generators import Privacy, load_model
+from tabveil.generators import GENERATORS, Maker, Privacy, load_model
 from tabveil.generators.marginals import Marginals
-from tabveil.generators.training import INTERRUPTED, train
-from tabveil.synthesizing import choosing, storing, values
+from tabveil.networks import INTERRUPTED, train
+from tabveil.synthesizing import TableModel, choice, table_model, values
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", add_completion=False)
 commands.register(app)
@@ -233,7 +234,7 @@ def test_python_and_the_command_line_draw_the_same(folder):
     assert rows.equals(synthesizing.sample("model", 30, seed=5))
     again = synthesizing.learn("out.csv", generator="marginals").draw(1)
     assert rows.schema.equals(again.native().schema)
-    synthesizing.stored("model").draw(30, seed=5).write("again.csv")
+    TableModel.load("model").draw(30, seed=5).write("again.csv")
     assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
 
 
@@ -249,7 +250,7 @@ def test_declared_columns_are_remembered(folder):
     schema = {"columns": {"a": {"type": "integer", "low": 0, "high": 9}, "b": "integer"}}
     learned = synthesizing.learn(pd.DataFrame({"a": [1], "b": [2]}), generator="copy", schema=schema)
     learned.save("model")
-    assert learned.declared == synthesizing.stored("model").declared == {"a"}
+    assert learned.declared == TableModel.load("model").declared == {"a"}
 
 
 @pytest.mark.parametrize(
@@ -290,7 +291,7 @@ def test_a_model_is_stored_whole_or_not_at_all(folder, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(storing, "write_text", fail)
+    monkeypatch.setattr(table_model, "write_text", fail)
     with pytest.raises(OSError, match="No space"):
         learned.save("model")
     assert here() == ["train.csv"]
@@ -325,7 +326,7 @@ def test_help_lists_the_generators_and_their_settings(folder):
     text = done("synthesize", "--help").stdout
     assert max(map(len, text.splitlines())) <= 80
     plain = " ".join(text.split())
-    for name, kind in generators.GENERATORS.items():
+    for name, kind in GENERATORS.items():
         assert f"{name}: {kind.__doc__.splitlines()[0]}" in plain
     assert "noise=0.0" in plain
     assert "tabveil synthesize --data" in plain
@@ -448,6 +449,8 @@ def test_broken_inputs(folder, case):
         ("0", Literal[0, 1], 0),
         ("3", int | Literal["auto"], 3),
         ("auto", int | Literal["auto"], "auto"),
+        ("x", Any, "x"),
+        ({"x": 1}, dict[str, int], {"x": 1}),
     ],
 )
 def test_settings_are_read_by_their_type(text, hint, value):
@@ -472,6 +475,7 @@ def test_settings_are_read_by_their_type(text, hint, value):
         (3, tuple[tuple[str, ...], ...], "groups such as a,b|c,d"),
         (3, str, "text"),
         (None, str, "text"),
+        ("x", dict[str, int], "an object, made in Python"),
     ],
 )
 def test_settings_of_another_type_are_refused(text, hint, expected):
@@ -480,19 +484,20 @@ def test_settings_of_another_type_are_refused(text, hint, expected):
     assert str(caught.value) == f"g: key must be {expected}, got {text!r}."
 
 
-@pytest.mark.parametrize("kind", generators.GENERATORS.values(), ids=list(generators.GENERATORS))
+@pytest.mark.parametrize("kind", GENERATORS.values(), ids=list(GENERATORS))
 def test_every_setting_of_every_generator_can_be_typed(kind):
     made = kind()
-    for name, hint in choosing.settings_of(kind).items():
+    for name, setting in choice.settings_for_users(kind).items():
         default = getattr(made, name)
-        assert values.read(kind.name, name, default, hint) == default, name
+        assert setting.default == default
+        assert values.read(kind.name, name, default, setting.hint) == default, name
 
 
 # Generators that promise something, train for long, or need what is not there
 
 
 @dataclass(frozen=True, kw_only=True)
-class Private:
+class Private(Maker):
     """Promise privacy."""
 
     epsilon: float = 1.0
@@ -501,7 +506,7 @@ class Private:
     name: ClassVar[str] = "private"
     model: ClassVar = Marginals.model
 
-    def fit(self, table, *, rng, progress=None):
+    def fit(self, table, *, rng):
         fitted = Marginals().fit(table, rng=rng)
         counts = tuple(rng.integers(1, 1000, len(item)) for item in fitted.counts)
         others = tuple(name for name in table.schema.names if name not in self.public)
@@ -526,7 +531,7 @@ class Weights:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interrupted:
+class Interrupted(Maker):
     """Be interrupted in training."""
 
     epochs: int = 5
@@ -535,21 +540,22 @@ class Interrupted:
     name: ClassVar[str] = "interrupted"
     model: ClassVar = Marginals.model
 
-    def fit(self, table, *, rng, progress=None):
+    def fit(self, table, *, rng):
         def epoch(i):
             if i == self.at:
                 signal.raise_signal(signal.SIGINT)
             return 1.0, 1.0 / (i + 1)
 
-        trained = train(Weights(), epoch, epochs=self.epochs, progress=progress)
-        fitted = Marginals().fit(table, rng=rng)
+        trained = train(Weights(), epoch, epochs=self.epochs)
+        with workers.part(1.0, 1.0):
+            fitted = Marginals().fit(table, rng=rng)
         return type(fitted)(
             **{**vars(fitted), "made_by": self, "notes": trained.notes, "history": trained.history}
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Absent:
+class Absent(Maker):
     """Need a library that is not installed."""
 
     module: str = "torch"
@@ -557,14 +563,16 @@ class Absent:
     name: ClassVar[str] = "absent"
     model: ClassVar = Marginals.model
 
-    def fit(self, table, *, rng, progress=None):
+    def fit(self, table, *, rng):
         raise ModuleNotFoundError(name=f"{self.module}.nn")
 
 
 @pytest.fixture
-def more_generators(monkeypatch):
-    for kind in (Private, Interrupted, Absent):
-        monkeypatch.setitem(generators.GENERATORS, kind.name, kind)
+def more_generators():
+    with ExitStack() as stack:
+        for kind in (Private, Interrupted, Absent, Frank):
+            stack.enter_context(GENERATORS.adding(kind))
+        yield
 
 
 def test_a_promise_is_stated_and_what_it_does_not_cover_is_said_loudly(folder, more_generators):
@@ -606,13 +614,12 @@ class Frank(Private):
 
     name: ClassVar[str] = "frank"
 
-    def fit(self, table, *, rng, progress=None):
+    def fit(self, table, *, rng):
         fitted = super().fit(table, rng=rng)
         return type(fitted)(**{**vars(fitted), "notes": ("WARNING: I read everything.",)})
 
 
-def test_a_generator_that_warns_itself_is_not_repeated(folder, monkeypatch):
-    monkeypatch.setitem(generators.GENERATORS, "frank", Frank)
+def test_a_generator_that_warns_itself_is_not_repeated(folder, more_generators):
     lines = done(*synthesize(generator="frank")).stderr.splitlines()
     assert [line for line in lines if "WARNING" in line] == ["WARNING: I read everything."]
 
@@ -620,9 +627,9 @@ def test_a_generator_that_warns_itself_is_not_repeated(folder, monkeypatch):
 def test_what_is_public_is_the_schemas_to_say(folder, more_generators):
     line = refused(*synthesize("--set", "public=age", generator="private"))
     assert "the schema says what is public" in line
-    made = choosing.with_public(Private(public=("a",)), ["b", "a"])
+    made = choice.with_public(Private(public=("a",)), ["b", "a"])
     assert made.public == ("a", "b")
-    assert choosing.with_public(Marginals(), ["b"]) == Marginals()
+    assert choice.with_public(Marginals(), ["b"]) == Marginals()
 
 
 def test_ctrl_c_in_training_keeps_the_best_model_and_draws(folder, more_generators):

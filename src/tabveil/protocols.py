@@ -9,7 +9,6 @@ from numpy.random import Generator
 from tabveil.neighbors import Space
 from tabveil.result import Cost, Labels, Result, Threat
 from tabveil.table import Schema, Split, Table
-from tabveil.workers import Listener
 
 
 class Metric(Protocol):
@@ -60,24 +59,48 @@ class Representation(Protocol):
 
 
 class Model(Protocol):
-    """A fitted generator: it can be sampled from and stored, nothing else."""
+    """A fitted generator: rows can be drawn from it, and it can be stored.
 
-    schema: Schema
+    It may also tell ``notes`` (texts for whoever fitted it), ``privacy`` (a
+    :class:`tabveil.generators.Privacy`) and ``history`` (a :class:`tabveil.networks.Epoch` for each round of
+    training). Nothing of that is required; :class:`tabveil.generators.Account` reads it, and says what stands
+    where it is absent.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the synthesizer that made it, by which a stored model is opened again."""
+        ...
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of its rows: those that were learned from."""
+        ...
 
     def sample(self, n_rows: int, *, rng: Generator) -> Table:
         """Draw rows, with values from the domains of the columns learned from."""
         ...
 
-    def save(self, folder: str | Path) -> None:
-        """Write the model into a new folder."""
+    def save(self, folder: Path) -> None:
+        """Write the model into a folder that is not there yet: everything that ``load`` needs."""
         ...
 
 
 class Synthesizer(Protocol):
-    """A way to learn a table. Fields are settings; fitting returns a model and changes nothing here."""
+    """A way to learn a table. Fitting returns a model and changes nothing here.
+
+    What the constructor takes by name are its settings, each of which it keeps under its name. Whoever has a
+    setting ``public`` promises privacy: it is told there which columns' labels and bounds were declared, and
+    is fitted with a secret seed unless one is given.
+    """
 
     name: ClassVar[str]
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> Model:
-        """Learn from these rows."""
+    def fit(self, table: Table, *, rng: Generator) -> Model:
+        """Learn from these rows. How far it is can be told with :func:`tabveil.workers.tell`."""
+        ...
+
+    @classmethod
+    def load(cls, folder: Path) -> Model:
+        """Open again what a model of this synthesizer saved, without running anything that stands there."""
         ...

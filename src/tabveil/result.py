@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.estimate import Estimate
+from tabveil.naming import describe, is_named
 from tabveil.plain import from_plain, to_plain
 
 Role = Literal["train", "control", "synthetic"]
@@ -321,8 +322,9 @@ def _estimate_from_json(data: Mapping[str, Any] | None) -> Estimate | None:
 
 
 def params_of(metric: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    """Return a metric's parameters, as they stand in its result."""
-    return {item.name: getattr(metric, item.name) for item in fields(metric)}
+    """Return a metric's parameters, as they stand in its result; a generator is its name and settings."""
+    values = {item.name: getattr(metric, item.name) for item in fields(metric)}
+    return {name: describe(value) if is_named(value) else value for name, value in values.items()}
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - JSON in, JSON out
@@ -342,6 +344,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON in, JSON out
             return int(value)
         case float() | np.floating():
             return float(value) if math.isfinite(value) else None
+        case _ if is_named(value):
+            return plain(describe(value))
         case _:
             return value
 

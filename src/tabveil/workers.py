@@ -63,6 +63,22 @@ def tell(doing: str, share: float) -> None:
         listener(doing, share)
 
 
+@contextmanager
+def part(first: float, last: float) -> Iterator[None]:
+    """Let the block be a part of the work: what it reports as all of its own is ``last`` of the whole.
+
+    >>> with working(listener=lambda doing, share: print(doing, share)), part(0.5, 0.75):
+    ...     tell("halfway through the third quarter", 0.5)
+    halfway through the third quarter 0.625
+    """
+    listener = current().listener
+    if listener is None:
+        yield
+        return
+    with working(listener=lambda doing, share: listener(doing, min(first + share * (last - first), last))):
+        yield
+
+
 def announce_compilation(kernel: Any) -> None:  # noqa: ANN401 - a function compiled by Numba
     """Say so before a kernel's first run on a machine: compiling takes some seconds, once."""
     source = Path(kernel.py_func.__code__.co_filename)

@@ -1,3 +1,4 @@
+import importlib
 import sys
 from functools import partial
 
@@ -6,8 +7,8 @@ import pytest
 from populations import population, split
 
 from tabveil.attacks.domias.flow import DomiasFlow
-from tabveil.attacks.domias.flow_network import Architecture, Flow, Training, one_thread
 from tabveil.errors import NotApplicable, ParameterError
+from tabveil.networks import limited_threads
 from tabveil.rng import stream
 
 TINY = DomiasFlow(n_axes=2, n_flows=2, n_layers=2, hidden=4, max_epochs=4)
@@ -32,17 +33,22 @@ def test_what_is_refused():
 @pytest.fixture(scope="module")
 def torch():
     torch = pytest.importorskip("torch")
-    with one_thread(torch):
+    with limited_threads(torch):
         yield torch
 
 
-def fresh_flow(torch, d=2, **sizes):
-    architecture = Architecture(n_dimensions=d, **({"n_flows": 3, "n_layers": 2, "hidden": 8} | sizes))
-    return Flow(architecture, rng=np.random.default_rng(0), torch=torch, device="cpu")
+@pytest.fixture(scope="module")
+def network(torch):
+    return importlib.import_module("tabveil.attacks.domias.flow_network")  # needs torch
 
 
-def test_output_i_grows_with_input_i_and_ignores_later_ones(torch):
-    flow = fresh_flow(torch, d=3)
+def fresh_flow(network, d=2, **sizes):
+    sizes = {"n_flows": 3, "n_layers": 2, "hidden": 8} | sizes
+    return network.Flow(network.Architecture(n_dimensions=d, **sizes), rng=np.random.default_rng(0))
+
+
+def test_output_i_grows_with_input_i_and_ignores_later_ones(torch, network):
+    flow = fresh_flow(network, d=3)
     x = torch.randn(1, 3, generator=torch.Generator().manual_seed(0))
     for layers in flow.maps:
         mapped = partial(lambda layers, y: flow._map(layers, y[None])[0][0], layers)
@@ -53,12 +59,12 @@ def test_output_i_grows_with_input_i_and_ignores_later_ones(torch):
         torch.testing.assert_close(log_slope[0].exp(), jacobian.diagonal())
 
 
-def test_a_flow_learns_two_clusters(torch):
+def test_a_flow_learns_two_clusters(network):
     rng = np.random.default_rng(1)
     centers = np.array([[1.0, 1.0], [-1.0, -1.0]])
     points = centers[rng.integers(0, 2, 1000)] + rng.normal(0, 0.2, (1000, 2))
-    flow = fresh_flow(torch, hidden=16)
-    losses = flow.fit(points, Training(max_epochs=20, batch_size=50, patience=20), rng=rng)
+    flow = fresh_flow(network, hidden=16)
+    losses = flow.fit(points, network.Training(max_epochs=20, batch_size=50, patience=20), rng=rng)
     truth = np.log(2) + np.log(2 * np.pi * (0.2**2 + 0.02**2)) + 1  # the entropy, jitter included
     assert truth - 0.1 < min(losses) < truth + 0.5
     grid = np.linspace(-5, 5, 101)
@@ -68,11 +74,11 @@ def test_a_flow_learns_two_clusters(torch):
     assert inside > between + 2
 
 
-def test_the_best_parameters_stay(torch):
+def test_the_best_parameters_stay(network):
     points = np.random.default_rng(2).normal(size=(40, 2))
     for rate in (0.01, 0.9):  # the second destroys what it touches
-        flow = fresh_flow(torch)
-        training = Training(max_epochs=6, learning_rate=rate, patience=3, jitter=0.0)
+        flow = fresh_flow(network)
+        training = network.Training(max_epochs=6, learning_rate=rate, patience=3, jitter=0.0)
         losses = flow.fit(points, training, rng=np.random.default_rng(3))
         held = points[np.random.default_rng(3).permutation(40)[:8]]
         assert -flow.evaluate(held).mean() == pytest.approx(np.nanmin(losses), abs=1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from tabveil import generators
+from tabveil import generators, workers
 from tabveil.encode.bins import Levels
 from tabveil.errors import ParameterError
 from tabveil.generators import load_model
@@ -14,7 +14,7 @@ from tabveil.generators.aim.graphical import believe
 from tabveil.generators.aim.rounds import Budget, candidates_of
 from tabveil.generators.aim.rows import PrivateRows
 from tabveil.generators.aim.synthesizer import Aim
-from tabveil.generators.training import INTERRUPTED
+from tabveil.networks import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 QUICK = {"iterations": 20}
@@ -91,7 +91,7 @@ def test_what_is_spent_is_the_budget_and_not_more():
     for settings in ({"rounds": 5}, {"epsilon": 0.1}, {"epsilon": 20.0}):
         levels = tuple(Levels.of(c, 20, has_values=True, has_missing=True) for c in table.schema.columns)
         rounds = Aim(**settings, **QUICK)._rounds(table, levels, rng=rng())
-        assert not rounds.run(None)
+        assert not rounds.run()
         assert rounds.rows.spent == pytest.approx(rounds.budget.rho, rel=1e-9)
 
 
@@ -274,7 +274,8 @@ def test_an_interruption_keeps_the_model_so_far(planted):
         if doing == "round 4":
             raise KeyboardInterrupt
 
-    fitted = Aim(epsilon=8.0, **QUICK).fit(planted, rng=rng(), progress=interrupt)
+    with workers.working(listener=interrupt):
+        fitted = Aim(epsilon=8.0, **QUICK).fit(planted, rng=rng())
     assert INTERRUPTED in fitted.notes
     assert len(fitted.weights) <= 4 + 3
     assert len(fitted.sample(10, rng=rng())) == 10
@@ -282,7 +283,8 @@ def test_an_interruption_keeps_the_model_so_far(planted):
 
 def test_progress_rises_to_the_end(planted):
     heard = []
-    Aim(**QUICK).fit(planted, rng=rng(), progress=lambda _, share: heard.append(share))
+    with workers.working(listener=lambda _, share: heard.append(share)):
+        Aim(**QUICK).fit(planted, rng=rng())
     assert heard == sorted(heard)
     assert heard[0] >= 0
     assert heard[-1] == 1

@@ -11,7 +11,7 @@ from strategies import schemas, tables
 from tabveil import generators, workers
 from tabveil.errors import ParameterError
 from tabveil.generators.ctgan.synthesizer import Ctgan
-from tabveil.generators.training import INTERRUPTED
+from tabveil.networks import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
@@ -229,7 +229,8 @@ def test_an_interruption_keeps_the_last_weights():
         if share > 0.5:
             raise KeyboardInterrupt
 
-    model = Ctgan(**{**QUICK, "epochs": 4}).fit(people(60), rng=rng(), progress=interrupt)
+    with workers.working(listener=interrupt):
+        model = Ctgan(**{**QUICK, "epochs": 4}).fit(people(60), rng=rng())
     assert model.notes == (INTERRUPTED,)
     assert len(model.history) == 3
     assert len(model.sample(7, rng=rng())) == 7
@@ -237,7 +238,8 @@ def test_an_interruption_keeps_the_last_weights():
 
 def test_progress_rises_to_all():
     heard = []
-    Ctgan(**QUICK).fit(people(60), rng=rng(), progress=lambda _, share: heard.append(share))
+    with workers.working(listener=lambda _, share: heard.append(share)):
+        Ctgan(**QUICK).fit(people(60), rng=rng())
     assert heard == [0.5, 1.0]
 
 

@@ -10,7 +10,7 @@ from tabveil import workers
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS, load_model
 from tabveil.generators.diffusion.synthesizer import WITHOUT_HELD_OUT, Diffusion
-from tabveil.generators.training import INTERRUPTED
+from tabveil.networks import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
@@ -268,7 +268,8 @@ def test_an_interruption_keeps_the_best_weights():
         if share >= 0.5:
             raise KeyboardInterrupt
 
-    model = Diffusion(**QUICK).fit(people(60), rng=rng(), progress=impatient)
+    with workers.working(listener=impatient):
+        model = Diffusion(**QUICK).fit(people(60), rng=rng())
     assert len(model.history) == 5
     assert INTERRUPTED in model.notes
     assert len(model.sample(5, rng=rng())) == 5
@@ -276,9 +277,8 @@ def test_an_interruption_keeps_the_best_weights():
 
 def test_progress_rises_through_all_steps():
     heard = []
-    Diffusion(**{**QUICK, "steps": 3}).fit(
-        people(60), rng=rng(), progress=lambda _, share: heard.append(share)
-    )
+    with workers.working(listener=lambda _, share: heard.append(share)):
+        Diffusion(**{**QUICK, "steps": 3}).fit(people(60), rng=rng())
     assert heard == [1 / 3, 2 / 3, 1.0]
 
 

@@ -16,7 +16,7 @@ from tabveil.errors import ParameterError
 from tabveil.generators.dpctgan import budget as dpctgan_budget
 from tabveil.generators.dpctgan.budget import Budget
 from tabveil.generators.dpctgan.synthesizer import ADJACENCY, Counts, DpCtgan, nearest_shares
-from tabveil.generators.training import INTERRUPTED
+from tabveil.networks import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
@@ -275,7 +275,8 @@ def test_an_interruption_keeps_the_last_weights():
         if share > 0.5:
             raise KeyboardInterrupt
 
-    model = DpCtgan(**{**QUICK, "epochs": 4}).fit(people(), rng=rng(), progress=interrupt)
+    with workers.working(listener=interrupt):
+        model = DpCtgan(**{**QUICK, "epochs": 4}).fit(people(), rng=rng())
     assert INTERRUPTED in model.notes
     assert len(model.sample(7, rng=rng())) == 7
 

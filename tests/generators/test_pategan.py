@@ -16,7 +16,7 @@ from tabveil.generators import GENERATORS, load_model
 from tabveil.generators.pategan import votes as pate_votes
 from tabveil.generators.pategan.synthesizer import PateGan
 from tabveil.generators.pategan.votes import Plan, Teachers, ballot, delta_of, epsilon_of, mu_of
-from tabveil.generators.training import INTERRUPTED
+from tabveil.networks import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
@@ -367,7 +367,8 @@ def test_an_interruption_keeps_what_was_learned():
         if share > 0.5:
             raise KeyboardInterrupt
 
-    model = PateGan(**QUICK).fit(people(), rng=rng(), progress=interrupt)
+    with workers.working(listener=interrupt):
+        model = PateGan(**QUICK).fit(people(), rng=rng())
     assert INTERRUPTED in model.notes
     assert model.privacy.epsilon == pytest.approx(1.0)  # what was planned, not what was spent
     assert len(model.sample(10, rng=rng(1))) == 10
@@ -375,7 +376,8 @@ def test_an_interruption_keeps_what_was_learned():
 
 def test_progress_rises_to_the_end():
     heard = []
-    PateGan(**QUICK).fit(people(), rng=rng(), progress=lambda _, share: heard.append(share))
+    with workers.working(listener=lambda _, share: heard.append(share)):
+        PateGan(**QUICK).fit(people(), rng=rng())
     assert all(a < b for a, b in pairwise(heard))
     assert heard[-1] == 1
 

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import schemas, tables
 
+from tabveil import workers
 from tabveil.encode.ordinal import CountedValues
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS, load_model
@@ -334,7 +335,8 @@ def test_an_order_is_stored(tmp_path, monkeypatch):
 @pytest.mark.parametrize("overfit", [None, 1.5])
 def test_progress_rises(overfit):
     heard = []
-    Trees(overfit=overfit).fit(people(60), rng=rng(), progress=lambda _, share: heard.append(share))
+    with workers.working(listener=lambda _, share: heard.append(share)):
+        Trees(overfit=overfit).fit(people(60), rng=rng())
     assert heard == sorted(heard)
     assert 0 < heard[0] <= heard[-1] <= 1
 

@@ -11,8 +11,8 @@ from strategies import schemas, tables
 from tabveil import workers
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS, load_model
-from tabveil.generators.training import INTERRUPTED
 from tabveil.generators.transformer.synthesizer import MOST_NUMBERS, WITHOUT_HELD_OUT, Transformer
+from tabveil.networks import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
@@ -184,7 +184,8 @@ def test_an_interruption_keeps_the_best_weights():
         if share >= 0.5:
             raise KeyboardInterrupt
 
-    model = Transformer(**{**QUICK, "epochs": 10}).fit(people(60), rng=rng(), progress=impatient)
+    with workers.working(listener=impatient):
+        model = Transformer(**{**QUICK, "epochs": 10}).fit(people(60), rng=rng())
     assert len(model.history) == 5
     assert INTERRUPTED in model.notes
     assert len(model.sample(5, rng=rng())) == 5
@@ -192,7 +193,8 @@ def test_an_interruption_keeps_the_best_weights():
 
 def test_progress_rises():
     heard = []
-    Transformer(**QUICK).fit(people(60), rng=rng(), progress=lambda _, share: heard.append(share))
+    with workers.working(listener=lambda _, share: heard.append(share)):
+        Transformer(**QUICK).fit(people(60), rng=rng())
     assert heard == sorted(heard) == [1 / 3, 2 / 3, 1.0]
 
 

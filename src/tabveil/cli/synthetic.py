@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from pathlib import Path
 
 from rich.console import Console
@@ -16,8 +16,8 @@ from tabveil.errors import ParameterError
 from tabveil.frame.files import is_text_file
 from tabveil.frame.wording import listed
 from tabveil.generators import Privacy
-from tabveil.generators.training import INTERRUPTED
-from tabveil.synthesizing import GENERATORS, Learned
+from tabveil.networks import INTERRUPTED
+from tabveil.synthesizing import GENERATORS, TableModel
 
 _LOUD = "bold red"
 _WARNING = "WARNING"  # how a note begins that must not be overlooked
@@ -58,7 +58,7 @@ def synthesize(
         if save is not None:
             learned.save(save)
     _tell(learned)
-    if INTERRUPTED in learned.model.notes:
+    if INTERRUPTED in learned.account.notes:
         Console(stderr=True).print(_GO_ON)
     n_rows = rows or learned.n_rows or 1
     learned.draw(n_rows, seed=seed or 0).write(target)
@@ -76,10 +76,10 @@ def sample(*, folder: Path, rows: int, out: Path, seed: int, force: bool) -> Non
     target = _target(out, not_over=[], force=force)
     if folder.resolve() in target.parents:
         raise ParameterError(f"--out: {out} lies in the model's folder; choose another place.")
-    learned = synthesizing.stored(folder)
+    learned = TableModel.load(folder)
     _tell(learned)
     learned.draw(rows, seed=seed).write(target)
-    Console().print(Text(f"{out}: {rows:,} rows by {learned.model.made_by.name}."))
+    Console().print(Text(f"{out}: {rows:,} rows by {learned.model.name}."))
     _say_next(f"tabveil audit --train FILE --synthetic {shlex.quote(str(out))}")
 
 
@@ -89,11 +89,11 @@ def generators() -> str:
 
 
 def _about(name: str, kind: type) -> str:
-    line = (kind.__doc__ or "").strip().splitlines()[0]
-    known = synthesizing.settings_of(kind)
-    defaults = [_default(field.name, field.default) for field in fields(kind) if field.name in known]
+    known = synthesizing.settings_for_users(kind)
+    defaults = [_default(key, setting.default) for key, setting in known.items()]
     written = f" [dim]{escape(', '.join(defaults))}[/]" if defaults else ""
-    return f"[bold]{escape(name)}[/]: {escape(line)}{written}"
+    line = synthesizing.summary(kind)
+    return f"[bold]{escape(name)}[/]{escape(f': {line}' if line else '')}{written}"
 
 
 def _default(name: str, value: object) -> str:
@@ -131,16 +131,16 @@ def _refuse_folder(save: Path) -> None:
     files.folder("--save", save.resolve().parent)
 
 
-def _tell(learned: Learned) -> None:
+def _tell(learned: TableModel) -> None:
     """Write notes on standard error, one line each; what weakens a promise, loudly."""
     console = Console(stderr=True)
     for line, style in _lines(learned):
         console.print(Text(line, style=style), soft_wrap=True)
 
 
-def _lines(learned: Learned) -> Iterator[tuple[str, str]]:
+def _lines(learned: TableModel) -> Iterator[tuple[str, str]]:
     yield from ((note, "") for note in learned.notes)
-    privacy, notes = learned.model.privacy, learned.model.notes
+    privacy, notes = learned.account.privacy, learned.account.notes
     if privacy is not None:
         yield promise(privacy), "bold"
         if privacy.read_from_data and not any(note.startswith(_WARNING) for note in notes):

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.table import Categorical, Column, Floats, Table, within
-from tabveil.workers import Listener
+from tabveil.workers import tell
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +39,7 @@ class BootstrapModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bootstrap:
+class Bootstrap(Maker):
     """Copy random training rows: nothing is as useful, and nothing betrays more.
 
     The ceiling of every comparison. ``noise`` shakes numbers by so many standard deviations of their column
@@ -56,10 +55,11 @@ class Bootstrap:
         check.at_least("copy", "noise", self.noise, 0)
         check.at_least("copy", "1 - noise", 1 - self.noise, 0)
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> BootstrapModel:
+    def fit(self, table: Table, *, rng: Generator) -> BootstrapModel:
         """Keep the rows."""
-        del rng, progress
+        del rng
         require_rows(self.name, table)
+        tell("keeping the rows", 1.0)
         return BootstrapModel(made_by=self, schema=table.schema, rows=np.array(table.values))
 
 

@@ -1,50 +1,68 @@
-"""What every fitted model is: a schema, a way to sample, and a folder to live in.
+"""What our own synthesizers and their models share: a schema, a way to sample, and a folder to live in.
 
 A model is stored as ``model.json`` (who made it, with which settings, its schema, its state) and
-``arrays.npz``, never as a pickle: opening one must not run anybody's code. Both hold what the generator
-learned from real rows: guard them like the data, unless the generator was private.
+``arrays.npz``, never as a pickle: opening one must not run anybody's code. Models that it is made of stand in
+folders of their own below ``parts``. All of it holds what the generator learned from real rows: guard it like
+the data, unless the generator was private.
 """
 
 import json
-import os
-import shutil
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.errors import ParameterError, TabveilError
-from tabveil.generators.records import Epoch, Privacy
-from tabveil.result import params_of, plain
+from tabveil.generators.models import FORMAT, GENERATORS, MODEL, load_model, require_format, save_model
+from tabveil.generators.privacy import Privacy
+from tabveil.naming import describe, rebuild
+from tabveil.networks import Epoch
+from tabveil.protocols import Model
+from tabveil.result import plain
 from tabveil.table import Schema, Table
 from tabveil.version import __version__
+from tabveil.writing import new_folder
 
-FORMAT = 1
-MODEL, ARRAYS = "model.json", "arrays.npz"
+ARRAYS, PARTS = "arrays.npz", "parts"
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedModel(ABC):
-    """A fitted model; ``made_by`` is the synthesizer with its settings."""
+    """A fitted model; ``made_by`` is the synthesizer with its settings.
+
+    ``parts`` are models that it is made of, of any class, each under a name of letters; they are stored and
+    opened with it.
+    """
 
     made_by: Any
     schema: Schema
+    parts: Mapping[str, Model] = field(default_factory=dict)
     history: tuple[Epoch, ...] = ()
     privacy: Privacy | None = None
     notes: tuple[str, ...] = field(default=())
 
+    def __post_init__(self) -> None:
+        for name in self.parts:
+            if not name.isidentifier():
+                raise ParameterError(f"{self.name}: a part's name must be letters, got {name!r}.")
+
+    @property
+    def name(self) -> str:
+        """The name of the synthesizer."""
+        return str(self.made_by.name)
+
     def sample(self, n_rows: int, *, rng: Generator) -> Table:
         """Draw rows; any number, also more than were learned from."""
         if n_rows < 1:
-            raise ParameterError(f"{self.made_by.name}: rows must be >= 1, got {n_rows}.")
+            raise ParameterError(f"{self.name}: rows must be >= 1, got {n_rows}.")
         return self.draw(n_rows, rng=rng)
 
     @abstractmethod
@@ -53,7 +71,7 @@ class FittedModel(ABC):
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """Return what was learned: plain data and arrays."""
+        """Return what was learned: plain data and arrays. Parts are not among it."""
 
     @classmethod
     @abstractmethod
@@ -62,56 +80,68 @@ class FittedModel(ABC):
 
     def save(self, folder: str | Path) -> None:
         """Write the model into a new folder, whole or not at all."""
-        target = Path(folder)
-        if target.exists():
-            raise ParameterError(f"{target} is already there; choose another folder.")
         state, arrays = self.state()
+        description = plain(describe(self.made_by))
         about = {
             "tabveil_model": FORMAT,
             "version": __version__,
-            "generator": self.made_by.name,
-            "params": plain(params_of(self.made_by)),
+            "generator": description["name"],
+            "params": description["settings"],
             "schema": self.schema.to_json(),
             "history": [epoch.to_json() for epoch in self.history],
             "privacy": None if self.privacy is None else self.privacy.to_json(),
             "notes": list(self.notes),
+            "parts": list(self.parts),
             "state": state,
         }
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
-        temporary.mkdir(parents=True)
-        try:
-            (temporary / MODEL).write_text(json.dumps(about, indent=1, allow_nan=False), encoding="utf-8")
-            np.savez(temporary / ARRAYS, allow_pickle=False, **arrays)
-            temporary.rename(target)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
+        with new_folder(Path(folder)) as place:
+            place.mkdir()
+            (place / MODEL).write_text(json.dumps(about, indent=1, allow_nan=False), encoding="utf-8")
+            np.savez(place / ARRAYS, allow_pickle=False, **arrays)
+            for name, part in self.parts.items():
+                save_model(part, place / PARTS / name)
+
+
+class Maker:
+    """A synthesizer whose models are fitted models of one class, and opens them again."""
+
+    name: ClassVar[str]
+    model: ClassVar[type[FittedModel]]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> FittedModel:
+        """Open what a model of this synthesizer saved."""
+        place = Path(folder)
+        contents = _read(place)
+        if contents.generator != cls.name:
+            raise ParameterError(f"{place}: the model is by {contents.generator}, not by {cls.name}.")
+        made_by = rebuild(cls, contents.params, GENERATORS)
+        parts = {name: load_model(place / PARTS / name) for name in contents.parts}
+        return cls.model.from_state(
+            contents.state, contents.arrays, made_by=made_by, parts=parts, **contents.shared
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class StoredModel:
+class _Contents:
     """What stands in a model's folder, checked but not yet a model."""
 
     generator: str
     params: dict[str, Any]
     shared: dict[str, Any]
+    parts: list[str]
     state: dict[str, Any]
     arrays: Arrays
 
 
-def read_folder(folder: str | Path) -> StoredModel:
-    """Read what :meth:`Fitted.save` wrote."""
-    place = Path(folder)
+def _read(place: Path) -> _Contents:
+    """Read what :meth:`FittedModel.save` wrote."""
     try:
         about = json.loads((place / MODEL).read_text(encoding="utf-8"))
-        if about["tabveil_model"] != FORMAT:
-            raise ParameterError(
-                f"{place}: stored by tabveil {about['version']} in a form this version does not read; "
-                "fit the model again."
-            )
+        require_format(place, about)
         with np.load(place / ARRAYS, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        return StoredModel(
+        return _Contents(
             generator=about["generator"],
             params=about["params"],
             shared={
@@ -120,6 +150,7 @@ def read_folder(folder: str | Path) -> StoredModel:
                 "privacy": None if about["privacy"] is None else Privacy.from_json(about["privacy"]),
                 "notes": tuple(about["notes"]),
             },
+            parts=[str(name) for name in about.get("parts", ())],  # there were none at first
             state=about["state"],
             arrays=arrays,
         )
@@ -129,3 +160,10 @@ def read_folder(folder: str | Path) -> StoredModel:
         raise
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
         raise ParameterError(f"{place}: the model cannot be read; fit it again.") from None
+
+
+def require_rows(generator: str, table: Table, n_rows: int = 1) -> None:
+    """Refuse a table with too few rows to learn from."""
+    if len(table) < n_rows:
+        few = f"{n_rows} row{'s'[: n_rows > 1]}"
+        raise ParameterError(f"{generator}: needs at least {few} to learn from, got {len(table)}.")

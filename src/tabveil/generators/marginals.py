@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.table import Table
-from tabveil.workers import Listener
+from tabveil.workers import tell
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +45,7 @@ class MarginalsModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Marginals:
+class Marginals(Maker):
     """Draw every column by itself: each looks right, nothing goes with anything else.
 
     The floor of every comparison: what a generator must beat to be of any use.
@@ -55,11 +54,14 @@ class Marginals:
     name: ClassVar[str] = "marginals"
     model: ClassVar[type[FittedModel]] = MarginalsModel
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> MarginalsModel:
+    def fit(self, table: Table, *, rng: Generator) -> MarginalsModel:
         """Count the values of each column."""
-        del rng, progress
+        del rng
         require_rows(self.name, table)
-        found = [np.unique(table.column(name), return_counts=True) for name in table.schema.names]
+        found = []
+        for name in table.schema.names:
+            found.append(np.unique(table.column(name), return_counts=True))
+            tell("counting values", len(found) / len(table.schema))
         return MarginalsModel(
             made_by=self,
             schema=table.schema,

@@ -1,12 +1,13 @@
 """Which generator, with which settings: names and values, from the command line or from Python."""
 
+import inspect
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, get_type_hints
+from dataclasses import is_dataclass
 
-from tabveil import check
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS
+from tabveil.generators.models import require_synthesizer
+from tabveil.naming import Setting, check_names, make, settings_of, values_of
 from tabveil.protocols import Synthesizer
 from tabveil.synthesizing import values
 
@@ -20,36 +21,36 @@ def choose(generator: str | Synthesizer, settings: Mapping[str, object] | None =
     if not isinstance(generator, str):
         if given:
             raise ParameterError("synthesize: settings belong to a generator's name; this one has its own.")
-        return generator
-    check.known_names("synthesize", "generator", [generator], GENERATORS)
-    kind = GENERATORS[generator]
-    known = settings_of(kind)
+        return require_synthesizer(generator)
+    kind = GENERATORS.find("synthesize", generator)
+    known = settings_for_users(kind)
     if PUBLIC in given and PUBLIC not in known:
         raise ParameterError(f"{generator}: the schema says what is public; declare labels and bounds there.")
-    if given and not known:
-        raise ParameterError(f"{generator}: there are no settings, got {next(iter(given))!r}.")
-    check.known_names(generator, "setting", given, known)
-    made: Synthesizer = kind(
-        **{key: values.read(generator, key, value, known[key]) for key, value in given.items()}
-    )
-    return made
+    check_names(generator, given, known)
+    return require_synthesizer(make(kind, given, values.read))
 
 
-def settings_of(kind: type) -> dict[str, Any]:
-    """Return the settings that users may choose, each with its type."""
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind) if field.name != PUBLIC}
+def settings_for_users(kind: type) -> dict[str, Setting]:
+    """Return the settings that users may choose, each with its type and default."""
+    return {name: setting for name, setting in settings_of(kind).items() if name != PUBLIC}
+
+
+def summary(kind: type) -> str:
+    """Return the first line of what was written about a generator, or nothing."""
+    text = inspect.cleandoc(kind.__doc__ or "")
+    by_itself = is_dataclass(kind) and text.startswith(f"{kind.__name__}(")  # a signature, not a sentence
+    return "" if by_itself or not text else text.splitlines()[0]
 
 
 def is_private(synthesizer: Synthesizer) -> bool:
     """Tell the synthesizers that promise privacy: they want to know what is public."""
-    return is_dataclass(synthesizer) and PUBLIC in {field.name for field in fields(synthesizer)}
+    return PUBLIC in settings_of(type(synthesizer))
 
 
 def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:
     """Tell a private synthesizer which columns have a domain that no row was asked about."""
-    if not is_private(synthesizer) or not is_dataclass(synthesizer):
+    if not is_private(synthesizer):
         return synthesizer
-    known: tuple[str, ...] = getattr(synthesizer, PUBLIC)
-    changed: dict[str, Any] = {PUBLIC: tuple(dict.fromkeys((*known, *names)))}
-    return replace(synthesizer, **changed)
+    known = values_of(synthesizer)
+    public = tuple(dict.fromkeys((*known[PUBLIC], *names)))
+    return make(type(synthesizer), {**known, PUBLIC: public}, lambda *given: given[2])

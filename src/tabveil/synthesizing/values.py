@@ -44,8 +44,8 @@ def expected(hint: Any) -> str:  # noqa: ANN401 - see above
         return "groups such as a,b|c,d"
     if origin is tuple:
         return "whole numbers such as 1,2" if inner[0] is int else "a list such as a,b"
-    words = {bool: "true or false", int: "a whole number", float: "a number", NoneType: "none"}
-    return words.get(hint, "text")
+    words = {bool: "true or false", int: "a whole number", float: "a number", NoneType: "none", str: "text"}
+    return words.get(hint, "an object, made in Python")
 
 
 def _value(value: object, hint: Any) -> Any:  # noqa: ANN401 - see above
@@ -58,7 +58,9 @@ def _value(value: object, hint: Any) -> Any:  # noqa: ANN401 - see above
     if origin is tuple:
         separator = "|" if get_origin(inner[0]) is tuple else ","
         return tuple(_value(part, inner[0]) for part in _parts(value, separator))
-    return _SCALARS[hint](value)
+    if hint in _SCALARS:
+        return _SCALARS[hint](value)
+    return value if hint is Any or not isinstance(value, str) else _refuse()
 
 
 def _first_that_fits(value: object, hints: tuple[Any, ...]) -> Any:  # noqa: ANN401 - see above

@@ -1,14 +1,13 @@
 """DOMIAS by a neural flow: is the release denser around a person than the population is?"""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.attack import Attack
-from tabveil.attacks.domias.flow_network import Architecture, Flow, Training, load_torch, one_thread
 from tabveil.attacks.domias.kde import set_aside
 from tabveil.attacks.guessing import scores
 from tabveil.attacks.phrases import members_found, membership_threat
@@ -16,6 +15,7 @@ from tabveil.attacks.roc import Ranking, judge
 from tabveil.encode.axes import principal_axes
 from tabveil.encode.points import Coordinates
 from tabveil.errors import NotApplicable
+from tabveil.networks import limited_threads, load_torch, require_device
 from tabveil.result import Cost, Labels, Result, Threat
 from tabveil.sampling import draw
 from tabveil.table import Floats, Split
@@ -113,7 +113,8 @@ class DomiasFlow(Attack):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Learn both densities, attack, and compare members with others."""
-        torch = load_torch(self.name)
+        torch = load_torch(self.name, error=NotApplicable)
+        require_device(self.name, self.device, error=NotApplicable)
         split.require_control(self.name, FEWEST_CONTROL)
         if len(split.synthetic) < 2:  # noqa: PLR2004 - one row to learn from, one to validate
             raise NotApplicable(f"{self.name}: needs at least two synthetic rows.")
@@ -125,9 +126,9 @@ class DomiasFlow(Attack):
         if axes.directions.shape[1] == 0:
             raise NotApplicable(f"{self.name}: all rows are equal.")
         queries = [axes.project(drawn.table) for drawn in attacked]
-        with one_thread(torch):
-            of_release, release_losses = self._learn(torch, axes.project(release), queries, rng=rng)
-            of_reference, reference_losses = self._learn(torch, axes.project(held), queries, rng=rng)
+        with limited_threads(torch):
+            of_release, release_losses = self._learn(axes.project(release), queries, rng=rng)
+            of_reference, reference_losses = self._learn(axes.project(held), queries, rng=rng)
         train, control = (
             np.nan_to_num(here - there, nan=0.0) for here, there in zip(of_release, of_reference, strict=True)
         )
@@ -152,14 +153,15 @@ class DomiasFlow(Attack):
         return membership_threat(reference=True)
 
     def _learn(
-        self,
-        torch: Any,  # noqa: ANN401 - a module
-        rows: Floats,
-        queries: list[Floats],
-        *,
-        rng: Generator,
+        self, rows: Floats, queries: list[Floats], *, rng: Generator
     ) -> tuple[list[Floats], list[float]]:
         """Learn the density of the rows. Return its log around the queries, and the validation losses."""
+        from tabveil.attacks.domias.flow_network import (  # noqa: PLC0415 - needs torch
+            Architecture,
+            Flow,
+            Training,
+        )
+
         architecture = Architecture(
             n_dimensions=rows.shape[1], n_flows=self.n_flows, n_layers=self.n_layers, hidden=self.hidden
         )
@@ -169,6 +171,6 @@ class DomiasFlow(Attack):
             max_epochs=self.max_epochs,
             patience=self.patience,
         )
-        flow = Flow(architecture, rng=rng, torch=torch, device=self.device)
+        flow = Flow(architecture, rng=rng, device=self.device)
         losses = flow.fit(rows, training, rng=rng)
         return [flow.evaluate(points) for points in queries], losses

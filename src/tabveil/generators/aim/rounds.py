@@ -21,7 +21,7 @@ from tabveil.generators.aim.graphical import (
 )
 from tabveil.generators.aim.rows import PrivateRows, typical_noise
 from tabveil.table import Floats
-from tabveil.workers import Listener
+from tabveil.workers import tell
 
 FOR_MEASURING = 0.9  # of a round's budget; the rest pays for choosing what to measure
 MOST_CANDIDATES = 2000  # sets of columns that a round looks at; more are thinned out at random
@@ -95,7 +95,7 @@ class Rounds:
     weights: dict[Columns, Floats] = field(default_factory=dict)
     total: float = 1.0
 
-    def run(self, progress: Listener | None) -> bool:
+    def run(self) -> bool:
         """Spend the budget; returns whether that was interrupted."""
         self._count_columns()
         beliefs = self._fit()
@@ -103,16 +103,14 @@ class Rounds:
             return False
         try:
             for turn in itertools.count(1):
-                if progress:
-                    progress(f"round {turn}", min(self.rows.spent / self.budget.rho, 1.0))
+                tell(f"round {turn}", min(self.rows.spent / self.budget.rho, 1.0))
                 self.budget.prepare(self.rows.spent)
                 beliefs = self._round(beliefs)
                 if self.budget.last:
                     break
         except KeyboardInterrupt:
             return True
-        if progress:
-            progress("fitted", 1.0)
+        tell("fitted", 1.0)
         return False
 
     @property

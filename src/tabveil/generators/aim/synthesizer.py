@@ -18,13 +18,10 @@ from tabveil.generators.aim import zcdp
 from tabveil.generators.aim.graphical import Beliefs, Columns, believe
 from tabveil.generators.aim.rounds import Budget, Rounds, candidates_of
 from tabveil.generators.aim.rows import PrivateRows
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
-from tabveil.generators.promises import by_declaration, conditions
-from tabveil.generators.records import Privacy
-from tabveil.generators.training import INTERRUPTED
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
+from tabveil.generators.privacy import Privacy, by_declaration, conditions
+from tabveil.networks import INTERRUPTED
 from tabveil.table import Floats, Table
-from tabveil.workers import Listener
 
 ROUNDS_PER_COLUMN = 16
 _CELL = 8  # bytes
@@ -87,7 +84,7 @@ class AimModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Aim:
+class Aim(Maker):
     """Count the columns and pairs that matter most, with noise, and draw rows that fit the noisy counts.
 
     No single person changes the outcome much: that is differential privacy, and ε says how much at most. AIM
@@ -162,7 +159,7 @@ class Aim:
         if self.rounds is not None:
             check.at_least("aim", "rounds", self.rounds, 1)
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> AimModel:
+    def fit(self, table: Table, *, rng: Generator) -> AimModel:
         """Learn from these rows, within the budget."""
         require_rows(self.name, table)
         check.known_names("aim", "column", self.public, table.schema.names)
@@ -174,7 +171,7 @@ class Aim:
         )
         rounds = self._rounds(table, levels, rng=rng)
         with threadpool_limits(1, user_api="blas"):  # its threads cost more than they gain on small tables
-            interrupted = rounds.run(progress)
+            interrupted = rounds.run()
         privacy = self._privacy(table, rounds.budget.rho)
         return AimModel(
             made_by=self,

@@ -10,11 +10,9 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.encode.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 from tabveil.errors import ParameterError
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
-from tabveil.generators.training import TrainingRecord, rebuilt, require_device, seeded, train, weights_of
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
+from tabveil.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.table import Categorical, Floats, Indices, Numeric, Table
-from tabveil.workers import Listener
 
 if TYPE_CHECKING:
     from tabveil.generators.ctgan import network as gan_network
@@ -53,7 +51,7 @@ class GanModel(FittedModel):
         layout = generator.layout
         chunk = max(1, MOST_NUMBERS // layout.width)
         chosen, scalars = [], np.zeros((n_rows, len(self.slots)))
-        with seeded(rng) as torch, torch.no_grad():
+        with seeded(rng, owner=self.name) as torch, torch.no_grad():
             conditions = Conditions(layout, self.frequencies, generator.out.weight.device)
             for start in range(0, n_rows, chunk):
                 entries = conditions.draw(min(chunk, n_rows - start))
@@ -81,7 +79,12 @@ class GanModel(FittedModel):
         if weights:
             made_by = shared["made_by"]
             sizes = {"embedding": made_by.embedding, "layers": made_by.layers}
-            generator = rebuilt(lambda: build(slots, conditional, **sizes), weights, made_by.device)
+            generator = rebuild(
+                lambda: build(slots, conditional, **sizes),
+                weights,
+                owner=made_by.name,
+                device=made_by.device,
+            )
         frequencies = tuple(arrays[f"frequencies{i}"] for i in range(len(slots)))
         return cls(
             slots=slots, frequencies=frequencies, conditional=conditional, generator=generator, **shared
@@ -113,7 +116,7 @@ def encode(table: Table, slots: tuple[Slots, ...], *, rng: Generator) -> tuple[I
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ctgan:
+class Ctgan(Maker):
     """Let a generator invent rows until a critic cannot tell them from real ones.
 
     The generator turns noise into rows, the critic scores real rows high and invented ones low, and each
@@ -197,7 +200,7 @@ class Ctgan:
         check.at_least(self.name, "1 - averaging", 1 - self.averaging, 1e-6)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> GanModel:
+    def fit(self, table: Table, *, rng: Generator) -> GanModel:
         """Learn a table."""
         require_rows(self.name, table)
         slots = tuple(self._slots(table, rng=rng))
@@ -211,14 +214,13 @@ class Ctgan:
             for place, item in enumerate(slots)
             if isinstance(item.column, Categorical) and len(item) > 1
         )
-        with seeded(rng):
-            require_device(self.name, self.device)
+        with seeded(rng, owner=self.name, device=self.device):
             generator = build(slots, conditional, embedding=self.embedding, layers=self.layers)
             trained = TrainingRecord(history=(), best=0)
             if generator is not None:
                 generator.start_at(frequencies)
                 learner = self._learner(generator.to(self.device), chosen, scalars)
-                trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs, progress=progress)
+                trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs)
                 generator = learner.finish()
         return GanModel(
             made_by=self,

@@ -9,11 +9,9 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.encode.curves import Encoding
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
-from tabveil.generators.training import rebuilt, require_device, seeded, train, weights_of
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
+from tabveil.networks import rebuild, seeded, train, weights_of
 from tabveil.table import Table
-from tabveil.workers import Listener
 
 if TYPE_CHECKING:
     from tabveil.generators.diffusion.network import Network
@@ -46,7 +44,7 @@ class DiffusionModel(FittedModel):
 
         chunk = max(1, MOST_NUMBERS // max(self.made_by.width, sum(self.encoding.sizes)))
         sizes = [min(chunk, n_rows - start) for start in range(0, n_rows, chunk)]
-        with seeded(rng, width=self.made_by.width):
+        with seeded(rng, owner=self.name, width=self.made_by.width):
             parts = [self.encoding.decode(*draw(self.network, size)).values for size in sizes]
         return Table(schema=self.schema, values=np.concatenate(parts))
 
@@ -66,12 +64,14 @@ class DiffusionModel(FittedModel):
             weights = {
                 name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)
             }
-            network = rebuilt(lambda: made_by.build(encoding), weights, made_by.device)
+            network = rebuild(
+                lambda: made_by.build(encoding), weights, owner=made_by.name, device=made_by.device
+            )
         return cls(encoding=encoding, network=network, **shared)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Diffusion:
+class Diffusion(Maker):
     """Let noise spoil rows bit by bit, learn to undo it, and make new rows out of pure noise.
 
     Numbers are spoiled by normal noise, labels by now and then putting another in their place, in
@@ -151,7 +151,7 @@ class Diffusion:
         check.at_least(self.name, "weight_decay", self.weight_decay, 0)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> DiffusionModel:
+    def fit(self, table: Table, *, rng: Generator) -> DiffusionModel:
         """Learn a table."""
         require_rows(self.name, table)
         encoding = Encoding.of(table)
@@ -159,8 +159,7 @@ class Diffusion:
             return DiffusionModel(made_by=self, schema=table.schema, encoding=encoding, network=None)
         rounds = min(ROUNDS, self.steps)
         n_held_out = min(len(table) // HELD_OUT, MOST_HELD_OUT)
-        with seeded(rng, width=self.width):
-            require_device(self.name, self.device)
+        with seeded(rng, owner=self.name, device=self.device, width=self.width):
             from tabveil.generators.diffusion.network import Learner  # noqa: PLC0415 - needs torch
 
             rows = encoding.encode(table.take(rng.permutation(len(table))))
@@ -169,7 +168,6 @@ class Diffusion:
                 learner.kept,
                 lambda i: learner.round((i + 1) * self.steps // rounds - i * self.steps // rounds),
                 epochs=rounds,
-                progress=progress,
             )
             learner.measure()
         return DiffusionModel(

@@ -11,14 +11,11 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.encode.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
 from tabveil.generators.ctgan.synthesizer import GanModel, build, encode
-from tabveil.generators.domains import require_rows
 from tabveil.generators.dpctgan.budget import Budget
-from tabveil.generators.fitted import FittedModel
-from tabveil.generators.promises import by_declaration, conditions
-from tabveil.generators.records import Privacy
-from tabveil.generators.training import TrainingRecord, require_device, seeded, train
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.generators.privacy import Privacy, by_declaration, conditions
+from tabveil.networks import TrainingRecord, seeded, train
 from tabveil.table import Categorical, Floats, Indices, Numeric, Table
-from tabveil.workers import Listener
 
 if TYPE_CHECKING:
     from tabveil.generators.ctgan import network as gan_network
@@ -34,7 +31,7 @@ ADJACENCY = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class DpCtgan:
+class DpCtgan(Maker):
     """CTGAN with a promise: no single person changes what is learned by much, and ε says how much at most.
 
     Real rows are looked at in two ways only. Once, the slots of every column are counted, with noise. Then
@@ -158,7 +155,7 @@ class DpCtgan:
             steps=self.epochs * self.steps_per_epoch,
         )
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> GanModel:
+    def fit(self, table: Table, *, rng: Generator) -> GanModel:
         """Learn a table within the budget."""
         require_rows(self.name, table)
         check.known_names(self.name, "column", self.public, table.schema.names)
@@ -167,14 +164,13 @@ class DpCtgan:
         budget = self.budget
         counted = Counts.of(chosen, tuple(map(len, slots)), noise=budget.count_noise, rng=rng)
         conditional = tuple(place for place, item in enumerate(slots) if len(item) > 1)
-        with seeded(rng):
-            require_device(self.name, self.device)
+        with seeded(rng, owner=self.name, device=self.device):
             generator = build(slots, conditional, embedding=self.embedding, layers=self.layers)
             trained = TrainingRecord(history=(), best=0)
             if generator is not None:
                 generator.start_at(counted.frequencies, gain=EVEN)
                 learner = self._learner(generator.to(self.device), chosen, scalars, counted)
-                trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs, progress=progress)
+                trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs)
                 generator = learner.finish()
         privacy = self._privacy(table, budget)
         return GanModel(

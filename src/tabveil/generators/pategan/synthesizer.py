@@ -11,14 +11,11 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.encode.bins import Levels
 from tabveil.errors import ParameterError
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.generators.pategan.votes import Plan, Teachers, epsilon_of
-from tabveil.generators.promises import by_declaration, conditions
-from tabveil.generators.records import Privacy
-from tabveil.generators.training import rebuilt, require_device, seeded, train, weights_of
+from tabveil.generators.privacy import Privacy, by_declaration, conditions
+from tabveil.networks import rebuild, seeded, train, weights_of
 from tabveil.table import Table
-from tabveil.workers import Listener
 
 if TYPE_CHECKING:
     from tabveil.generators.pategan.network import Network
@@ -42,7 +39,7 @@ class PateGanModel(FittedModel):
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Draw levels from the network, then values within them."""
         chunk = max(1, MOST_NUMBERS // sum(map(len, self.levels)))
-        with seeded(rng):
+        with seeded(rng, owner=self.name):
             parts = [
                 self.network.draw(min(chunk, n_rows - start)).cpu().numpy()
                 for start in range(0, n_rows, chunk)
@@ -65,12 +62,12 @@ class PateGanModel(FittedModel):
             Levels.of(column, made_by.n_bins, has_values=has_values, has_missing=has_missing)
             for column, (has_values, has_missing) in columns
         )
-        network = rebuilt(lambda: made_by.build(levels), arrays, made_by.device)
+        network = rebuild(lambda: made_by.build(levels), arrays, owner=made_by.name, device=made_by.device)
         return cls(levels=levels, network=network, **shared)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PateGan:
+class PateGan(Maker):
     """Let thousands of teachers, who know a row or a few each, vote on invented rows; learn from noisy sums.
 
     No single person changes the outcome much: that is differential privacy, and ε says how much at most. Real
@@ -188,7 +185,7 @@ class PateGan:
         check.one_of(self.name, "labels", self.labels, ("share", "majority"))
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> PateGanModel:
+    def fit(self, table: Table, *, rng: Generator) -> PateGanModel:
         """Learn from these rows, within the budget."""
         require_rows(self.name, table)
         check.known_names(self.name, "column", self.public, table.schema.names)
@@ -198,12 +195,11 @@ class PateGan:
         cells = zip(levels, table.values.T, strict=True)
         codes = np.column_stack([item.encode(column) for item, column in cells]) + starts[:-1]
         teachers = Teachers.of(codes, int(starts[-1]), self.teachers, noise=plan.noise, rng=rng)
-        with seeded(rng):
-            require_device(self.name, self.device)
+        with seeded(rng, owner=self.name, device=self.device):
             from tabveil.generators.pategan.network import Game  # noqa: PLC0415 - needs torch
 
             game = Game(self.build(levels).to(self.device), teachers, self, plan.iterations)
-            trained = train(game.kept, game.iteration, epochs=plan.iterations, progress=progress)
+            trained = train(game.kept, game.iteration, epochs=plan.iterations)
         privacy = self._privacy(table, plan)
         return PateGanModel(
             made_by=self,

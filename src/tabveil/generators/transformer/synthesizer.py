@@ -10,11 +10,9 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.encode.tokens import Drawing, TokenScheme, draw_tokens
 from tabveil.errors import ParameterError
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
-from tabveil.generators.training import TrainingRecord, rebuilt, require_device, seeded, train, weights_of
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
+from tabveil.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.table import Table
-from tabveil.workers import Listener
 
 if TYPE_CHECKING:
     from tabveil.generators.transformer.network import Network
@@ -37,7 +35,7 @@ class TransformerModel(FittedModel):
         """Write rows token by token; only tokens that can end in a valid row are ever drawn."""
         held = 2 * self.made_by.layers * len(self.scheme.places) * self.made_by.width
         chunk = max(1, MOST_NUMBERS[self.made_by.device] // max((1, held, *self.scheme.sizes)))
-        with seeded(rng, width=self.made_by.width):
+        with seeded(rng, owner=self.name, width=self.made_by.width):
             parts = [
                 self._draw_chunk(min(chunk, n_rows - start), rng=rng).values
                 for start in range(0, n_rows, chunk)
@@ -69,12 +67,14 @@ class TransformerModel(FittedModel):
         network = None
         if scheme.places:
             made_by: Transformer = shared["made_by"]
-            network = rebuilt(lambda: made_by.build(scheme), arrays, made_by.device)
+            network = rebuild(
+                lambda: made_by.build(scheme), arrays, owner=made_by.name, device=made_by.device
+            )
         return cls(scheme=scheme, network=network, **shared)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transformer:
+class Transformer(Maker):
     """Write rows as a language model writes text: piece by piece, each given all before it.
 
     Every cell is a short sequence of tokens: a label is one, a number a few groups of two digits, missing is
@@ -161,14 +161,13 @@ class Transformer:
         if self.overfit is not None:
             check.at_least(self.name, "overfit", self.overfit, 1)
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> TransformerModel:
+    def fit(self, table: Table, *, rng: Generator) -> TransformerModel:
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
         scheme = TokenScheme.of(table)
         if not scheme.places:
             return TransformerModel(made_by=self, schema=table.schema, scheme=scheme, network=None)
-        with seeded(rng, width=self.width) as torch:
-            require_device(self.name, self.device)
+        with seeded(rng, owner=self.name, device=self.device, width=self.width) as torch:
             from tabveil.generators.transformer.network import Learner  # noqa: PLC0415 - needs torch
 
             rows = torch.from_numpy(rng.permutation(scheme.encode(table))).to(self.device)
@@ -181,7 +180,6 @@ class Transformer:
                 epochs=self.epochs,
                 patience=self.patience,
                 stop=self._overfitted if self.overfit is not None and self.overfit > 1 else None,
-                progress=progress,
             )
         return TransformerModel(
             made_by=self,

@@ -1,6 +1,6 @@
 """A chain of trees: each column's tree looks at the columns visited before it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
@@ -10,6 +10,7 @@ from numpy.random import Generator
 from tabveil.encode.ordinal import MISSING, Codes, CountedValues
 from tabveil.generators.trees.growth import Tree, grow
 from tabveil.table import Floats, Numeric, within
+from tabveil.workers import tell
 
 BESIDE = 0.01
 """In a likelihood so much of a leaf is the whole column: what was seen anywhere is possible everywhere."""
@@ -69,14 +70,13 @@ def grow_chain(
     *,
     min_leaf: int,
     rng: Generator,
-    tell: Callable[[float], None] = lambda _: None,
 ) -> Chain:
-    """Grow a tree for each column from rows (n, columns); ``tell`` hears the share that is done."""
+    """Grow a tree for each column from rows (n, columns)."""
     levels, trees = _counted(levels, codes), []
     for k, goal in enumerate(levels):
         tree = grow(codes[:, :k], codes[:, k], features=levels[:k], levels=goal, min_leaf=min_leaf, rng=rng)
         trees.append(tree)
-        tell((k + 1) / len(levels))
+        tell("growing trees", (k + 1) / len(levels))
     return Chain(levels=tuple(levels), trees=tuple(trees))
 
 

@@ -1,6 +1,6 @@
 """Trees that memorize on purpose: leaves shrink until rows held out are as unlikely as was asked for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from tabveil.encode.ordinal import Codes, CountedValues
 from tabveil.generators.trees.chain import Chain, grow_chain
+from tabveil.workers import part
 
 LEAF_SIZES = (377, 233, 144, 89, 55, 34, 21, 13, 8, 5, 3, 2, 1)
 """Tried in turn."""
@@ -42,7 +43,6 @@ def memorize(
     *,
     ratio: float,
     rng: Generator,
-    tell: Callable[[float], None],
 ) -> Grown:
     """Shrink the leaves until the held-out loss is ``ratio`` times its minimum.
 
@@ -56,13 +56,8 @@ def memorize(
     least = np.inf
     for i, size in enumerate(sizes):
         before = chain
-        chain = grow_chain(
-            levels,
-            learned,
-            min_leaf=size,
-            rng=rng,
-            tell=lambda done, i=i: tell((i + done) / len(sizes)),  # type: ignore[misc]
-        )
+        with part(i / len(sizes), (i + 1) / len(sizes)):
+            chain = grow_chain(levels, learned, min_leaf=size, rng=rng)
         losses.append(Losses.of(chain, learned, held_out))
         if losses[-1].held_out < least:
             kept, least = chain, losses[-1].held_out

@@ -1,6 +1,6 @@
 """Sequential trees: each column is drawn from real rows that are alike in the columns before it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
@@ -10,14 +10,12 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.encode.ordinal import Codes, CountedValues
 from tabveil.errors import ParameterError
-from tabveil.generators.domains import require_rows
-from tabveil.generators.fitted import Arrays, FittedModel
-from tabveil.generators.records import Epoch
+from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.generators.trees.chain import Chain, grow_chain
 from tabveil.generators.trees.growth import Tree
 from tabveil.generators.trees.memorization import Grown, Losses, memorize, memorized
+from tabveil.networks import Epoch
 from tabveil.table import Floats, Table
-from tabveil.workers import Listener
 
 HELD_OUT = 10
 """One row in so many is held out, to see how likely new rows are."""
@@ -49,7 +47,7 @@ class TreesModel(FittedModel):
         up to 20 ranges with equally many rows. A leaf's shares are mixed with 1 % of those of all rows.
         """
         if table.schema != self.schema:
-            raise ParameterError(f"{self.made_by.name}: the table must have the columns that were learned.")
+            raise ParameterError(f"{self.name}: the table must have the columns that were learned.")
         losses = np.empty(table.values.shape)
         losses[:, self.visits] = self.chain.losses(_encode(table, self.visits, self.chain.levels))
         return losses
@@ -87,7 +85,7 @@ class TreesModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trees:
+class Trees(Maker):
     """Draw column after column, each value from real rows that are alike in the columns before.
 
     Columns are visited one after another. For each, a decision tree parts the rows by the columns already
@@ -146,7 +144,7 @@ class Trees:
         """Whether numbers are moved: never to overfit."""
         return self.smoothing and self.overfit is None
 
-    def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> TreesModel:
+    def fit(self, table: Table, *, rng: Generator) -> TreesModel:
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
         visits = self._visits(table)
@@ -154,12 +152,7 @@ class Trees:
         levels = [CountedValues.of(column, table.column(column.name)) for column in columns]
         rows = rng.permutation(_encode(table, visits, levels))
         held_out, learned = np.split(rows, [len(rows) // HELD_OUT])
-
-        def tell(share: float) -> None:
-            if progress is not None:
-                progress("growing trees", share)
-
-        found = self._grow(levels, learned, held_out, rng=rng, tell=tell)
+        found = self._grow(levels, learned, held_out, rng=rng)
         each = found.chain.losses(held_out).mean(axis=0) if len(held_out) else []
         return TreesModel(
             made_by=self,
@@ -181,11 +174,10 @@ class Trees:
         held_out: Codes,
         *,
         rng: Generator,
-        tell: Callable[[float], None],
     ) -> Grown:
         if self.overfit is not None:
-            return memorize(levels, learned, held_out, ratio=self.overfit, rng=rng, tell=tell)
-        chain = grow_chain(levels, learned, min_leaf=self.min_leaf, rng=rng, tell=tell)
+            return memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
+        chain = grow_chain(levels, learned, min_leaf=self.min_leaf, rng=rng)
         losses = (Losses.of(chain, learned, held_out),) if len(held_out) else ()
         return Grown(chain=chain, losses=losses, ratio=1.0)
 

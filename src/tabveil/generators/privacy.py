@@ -1,6 +1,8 @@
-"""What a promise of differential privacy rests on, in words: the same for all private generators."""
+"""A promise of differential privacy, and in words what it rests on: the same for all private generators."""
 
-from tabveil.generators.records import Privacy
+from dataclasses import dataclass
+from typing import Any, Self
+
 from tabveil.table import Schema
 
 KEEP_THE_SEED = "The promise holds while the seed is secret: who knows it can take the noise away."
@@ -9,6 +11,34 @@ NUMBER_OF_ROWS = (
     "they were."
 )
 _NAMED = 5  # columns that a note lists
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """A promise of differential privacy, with everything it rests on.
+
+    ``adjacency`` says which two tables count as neighbors; ``public`` names the columns whose labels and
+    bounds the user declared, ``read_from_data`` those where they were read from the rows, which the promise
+    does not cover.
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    accountant: str
+    adjacency: str
+    public: tuple[str, ...] = ()
+    read_from_data: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {**vars(self), "public": list(self.public), "read_from_data": list(self.read_from_data)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        parts = {name: tuple(data[name]) for name in ("public", "read_from_data")}
+        return cls(**{**data, **parts})
 
 
 def by_declaration(schema: Schema, public: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,0 +1,130 @@
+"""Any model, ours or a user's: what it must be, what it may tell, and how it is stored and opened again.
+
+Everything here knows generators and models by their protocols only. A stored model's folder says by name who
+made it, and that synthesizer opens it: ours write the name into their own ``model.json``, beside the files of
+any other model it is put into ``generator.json``.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from tabveil.errors import ParameterError
+from tabveil.generators.privacy import Privacy
+from tabveil.networks import Epoch
+from tabveil.protocols import Model, Synthesizer
+from tabveil.registry import Registry
+from tabveil.table import Schema
+from tabveil.version import __version__
+from tabveil.writing import new_folder
+
+GENERATORS: Registry[Synthesizer] = Registry("generator", ())
+"""Every registered synthesizer by its name; one of your own joins with ``GENERATORS.add(Mine)``."""
+
+FORMAT = 1
+MODEL, MAKER = "model.json", "generator.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """What a model tells about itself. Nothing of it is required; here stands what its absence means."""
+
+    notes: tuple[str, ...] = ()
+    privacy: Privacy | None = None
+    history: tuple[Epoch, ...] = ()
+
+    @classmethod
+    def of(cls, model: Model) -> Self:
+        """Ask a model."""
+        notes = getattr(model, "notes", ())
+        privacy = getattr(model, "privacy", None)
+        if not (privacy is None or isinstance(privacy, Privacy)):
+            raise ParameterError(f"{model.name}: privacy must be a Privacy, got {type(privacy).__name__}.")
+        return cls(
+            notes=(notes,) if isinstance(notes, str) else tuple(notes),
+            privacy=privacy,
+            history=tuple(getattr(model, "history", ())),
+        )
+
+
+def require_synthesizer(thing: Any) -> Synthesizer:  # noqa: ANN401 - it is what is found out
+    """Return it if it is a synthesizer, or say what it lacks."""
+    if isinstance(thing, type):
+        raise ParameterError(f"generator: expected an object, got the class {thing.__name__}.")
+    owner = f"generator {type(thing).__name__}"
+    if not isinstance(getattr(thing, "name", None), str):
+        raise ParameterError(f"{owner}: must have a name, such as name = 'my_own'.")
+    _require_methods(owner, thing, ("fit", "load"))
+    if GENERATORS.get(thing.name, type(thing)) is not type(thing):
+        raise ParameterError(f"{owner}: there is a generator called {thing.name!r} already; rename it.")
+    found: Synthesizer = thing
+    return found
+
+
+def require_model(name: str, thing: Any) -> Model:  # noqa: ANN401 - it is what is found out
+    """Return it if it is a model that the synthesizer of this name made, or say what it lacks."""
+    owner = f"{name}: the model {type(thing).__name__}"
+    _require_methods(owner, thing, ("sample", "save"))
+    if not isinstance(getattr(thing, "schema", None), Schema):
+        raise ParameterError(f"{owner}: must have the schema of the table it learned from.")
+    if getattr(thing, "name", None) != name:
+        raise ParameterError(f"{owner}: must have the name of its generator, {name!r}.")
+    found: Model = thing
+    return found
+
+
+def _require_methods(owner: str, thing: object, names: tuple[str, ...]) -> None:
+    for name in names:
+        if not callable(getattr(thing, name, None)):
+            raise ParameterError(f"{owner}: must have a method {name}; see tabveil.protocols.")
+
+
+def save_model(model: Model, folder: Path) -> None:
+    """Store a model in a new folder, whole or not at all, such that :func:`load_model` opens it."""
+    with new_folder(folder) as place:
+        model.save(place)
+        if not place.is_dir():
+            raise ParameterError(f"{model.name}: save must make the folder it is given.")
+        if (place / MAKER).exists():
+            raise ParameterError(f"{model.name}: save must not write {MAKER}, which says who made it.")
+        if _maker(place) != model.name:
+            about = {"tabveil_model": FORMAT, "version": __version__, "generator": model.name}
+            (place / MAKER).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def load_model(folder: str | Path) -> Model:
+    """Read a model that was saved, to draw more rows from it."""
+    place = Path(folder)
+    name = _maker(place)
+    if name is None:
+        there = (place / MODEL).exists() or (place / MAKER).exists()
+        reason = "the model cannot be read; fit it again" if there else "there is no model in this folder"
+        raise ParameterError(f"{place}: {reason}.")
+    if name not in GENERATORS:
+        raise ParameterError(
+            f"{place}: the model is by {name!r}, which is no generator here; one of your own joins with "
+            "tabveil.generators.GENERATORS.add."
+        )
+    return require_model(name, GENERATORS[name].load(place))
+
+
+def require_format(place: Path, about: dict[str, Any]) -> None:
+    """Refuse a form that another version wrote."""
+    if about["tabveil_model"] != FORMAT:
+        raise ParameterError(
+            f"{place}: stored by tabveil {about['version']} in a form this version does not read; "
+            "fit the model again."
+        )
+
+
+def _maker(place: Path) -> str | None:
+    """Return the name of the generator that a folder says it is from, if it says so."""
+    for file in (place / MAKER, place / MODEL):
+        try:
+            about = json.loads(file.read_text(encoding="utf-8"))
+            require_format(place, about)
+            return str(about["generator"])
+        except (OSError, LookupError, TypeError, UnicodeDecodeError, json.JSONDecodeError):
+            continue
+    return None

@@ -1,0 +1,81 @@
+"""Where a network runs: the device, the threads, and the random numbers, all put back as they were.
+
+Also how its weights become arrays, which can be stored without a pickle, and a network again.
+"""
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tabveil.errors import ParameterError, TabveilError
+from tabveil.workers import current
+
+Network = TypeVar("Network", bound=Any)
+
+NARROW = 512
+"""Networks up to so wide run on one thread."""
+
+
+def load_torch(owner: str, *, error: type[TabveilError] = ParameterError) -> Any:  # noqa: ANN401 - a module
+    """Import torch, or say how to get it."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        raise error(f"{owner}: needs PyTorch: pip install tabveil[deep].") from None
+
+
+def require_device(owner: str, device: str, *, error: type[TabveilError] = ParameterError) -> None:
+    """Refuse a GPU where there is none."""
+    if device == "cuda" and not load_torch(owner, error=error).cuda.is_available():
+        raise error(f"{owner}: there is no GPU here; set device=cpu.")
+
+
+@contextmanager
+def limited_threads(torch: Any, *, width: int = 0) -> Iterator[None]:  # noqa: ANN401 - a module
+    """Let torch use the threads that suit a network in the block, and as many as before after it.
+
+    Networks up to ``NARROW`` wide run on one thread: several would mostly wait for each other, and add up in
+    another order.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1 if width <= NARROW else current().threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def seeded(rng: Generator, *, owner: str, device: str = "cpu", width: int = 0) -> Iterator[Any]:
+    """Run a block with torch's random numbers drawn from ``rng``, its global state put back afterwards.
+
+    Yields torch. The only place where its global state is touched. ``device`` must be there; ``width`` is
+    that of the network.
+    """
+    torch = load_torch(owner)
+    require_device(owner, device)
+    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=devices), limited_threads(torch, width=width):
+        torch.manual_seed(int(rng.integers(2**63)))
+        yield torch
+
+
+def weights_of(network: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401 - a torch module
+    """Return a network's weights as arrays."""
+    return {name: tensor.detach().cpu().numpy() for name, tensor in network.state_dict().items()}
+
+
+def rebuild(
+    build: Callable[[], Network], arrays: Mapping[str, NDArray[Any]], *, owner: str, device: str
+) -> Network:
+    """Return a stored network with its weights, on the CPU if there is no GPU here."""
+    with seeded(np.random.default_rng(0), owner=owner) as torch:  # new weights are drawn, soon replaced
+        network = build()
+        network.load_state_dict({name: torch.from_numpy(np.array(item)) for name, item in arrays.items()})
+        network.eval().to(device if torch.cuda.is_available() else "cpu")
+    return network

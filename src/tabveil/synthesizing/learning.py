@@ -1,0 +1,146 @@
+"""Learn a table with a generator, and draw from it or store it."""
+
+import secrets
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tabveil.errors import ParameterError
+from tabveil.frame import load_table
+from tabveil.generators.models import require_model
+from tabveil.protocols import Model, Synthesizer
+from tabveil.rng import stream
+from tabveil.synthesizing.choice import choose, is_private, with_public
+from tabveil.synthesizing.table_model import TableModel, whole_rows, whole_seed
+from tabveil.table import Table
+from tabveil.workers import Listener, tell, working
+from tabveil.writing import refuse_existing
+
+_EXTRA = {"torch", "opacus", "dp_accounting"}
+
+
+def synthesize(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    *,
+    generator: str | Synthesizer = "trees",
+    rows: int | None = None,
+    settings: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    schema: Any = None,  # noqa: ANN401 - a path or plain data
+    missing: Iterable[str] = (),
+    save: str | Path | None = None,
+    threads: int | None = None,
+    progress: Listener | None = None,
+) -> Any:  # noqa: ANN401 - the kind of table that came in
+    """Learn a table and return new rows that look like it: the same columns, types and order.
+
+    A synthetic table can still betray the people it was learned from: audit it before it leaves the house.
+
+    Parameters
+    ----------
+    data
+        The real rows: a path (CSV, Parquet, Feather) or a pandas, polars or Arrow table. New rows come back
+        as the same kind of table; those of a file as an Arrow table.
+    generator
+        A name (``tabveil synthesize --help`` lists them) or a synthesizer object.
+    rows
+        How many rows to draw; None draws as many as there are in ``data``.
+    settings
+        The generator's settings by name; what is left out keeps its default.
+    seed
+        The same seed gives the same rows. None is 0; but private generators are then fitted with a secret
+        seed, because their promise holds only while nobody can guess it.
+    schema
+        A file or mapping that overrides the types found and declares labels and bounds. Private generators
+        count what is declared as public; everything else they read from the rows, outside their promise.
+    missing
+        Texts that stand for a missing value, such as ``"?"``.
+    save
+        A new folder for the fitted model, to draw more rows later with :func:`sample`. Guard it like the
+        data.
+    threads
+        How many threads to use; None takes all cores.
+    progress
+        Told what is being done and which share of the training is complete.
+
+    Examples
+    --------
+    >>> from tabveil.datasets import hospital
+    >>> people = hospital(50, seed=1)
+    >>> rows = synthesize(people, generator="marginals", rows=3)
+    >>> list(rows.columns) == list(people.columns), len(rows)
+    (True, 3)
+    """
+    rows = None if rows is None else whole_rows(rows)
+    if save is not None:
+        refuse_existing(Path(save))
+    with working(threads=threads):
+        learned = learn(
+            data,
+            generator=generator,
+            settings=settings,
+            seed=seed,
+            schema=schema,
+            missing=missing,
+            progress=progress,
+        )
+        if save is not None:
+            learned.save(save)
+        assert learned.n_rows is not None, "just learned"
+        return learned.draw(learned.n_rows if rows is None else rows, seed=seed or 0).native()
+
+
+def learn(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    *,
+    generator: str | Synthesizer = "trees",
+    settings: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    schema: Any = None,  # noqa: ANN401 - a path or plain data
+    missing: Iterable[str] = (),
+    threads: int | None = None,
+    progress: Listener | None = None,
+) -> TableModel:
+    """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked."""
+    synthesizer = choose(generator, settings)
+    fit_seed = _fit_seed(synthesizer, seed)
+    with working(threads=threads, listener=progress):
+        tell("reading the table", 0.0)
+        loaded = load_table(data, schema=schema, missing=missing)
+        declared = [name for name in loaded.table.schema.names if name in loaded.declared]
+        synthesizer = with_public(synthesizer, declared)
+        model = _fit(synthesizer, loaded.table, fit_seed)
+    return TableModel(
+        model=model,
+        layout=loaded.layout,
+        declared=loaded.declared,
+        notes=loaded.notes,
+        n_rows=len(loaded.table),
+    )
+
+
+def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN401 - an Arrow table
+    """Draw rows from a stored model, as an Arrow table.
+
+    The seed that the model was fitted with draws the same rows again; another one draws fresh rows.
+    """
+    return TableModel.load(folder).draw(rows, seed=seed).native()
+
+
+def _fit(synthesizer: Synthesizer, table: Table, seed: int) -> Model:
+    try:
+        model = synthesizer.fit(table, rng=stream(seed, "fit", synthesizer.name))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in _EXTRA:
+            raise
+        raise ParameterError(
+            f"{synthesizer.name}: {error.name} is not installed; install tabveil[deep] to use this generator."
+        ) from None
+    return require_model(synthesizer.name, model)
+
+
+def _fit_seed(synthesizer: Synthesizer, seed: int | None) -> int:
+    """Return the seed to fit with; who can guess that of a private generator can take its noise away."""
+    if seed is None:
+        return secrets.randbits(128) if is_private(synthesizer) else 0
+    return whole_seed(seed)

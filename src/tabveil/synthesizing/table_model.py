@@ -1,0 +1,133 @@
+"""A model together with the form of the data it learned from: what draws files like those that came in."""
+
+import json
+import operator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from tabveil import check, frame
+from tabveil.errors import ParameterError
+from tabveil.frame import Layout, layout_json
+from tabveil.frame.raw_column import Kind
+from tabveil.frame.unused import without_unused_labels
+from tabveil.generators import Account, load_model, save_model
+from tabveil.protocols import Model
+from tabveil.rng import stream
+from tabveil.table import Categorical, Schema, Table
+from tabveil.writing import new_folder, write_text
+
+LAYOUT = "layout.json"
+MOST_ROWS = 1_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SyntheticRows:
+    """Synthetic rows and the form they leave in."""
+
+    table: Table
+    layout: Layout
+
+    def native(self) -> Any:  # noqa: ANN401 - whichever library the user works with
+        """Return the rows as pandas, polars or Arrow, as the data came (Arrow where they were a file)."""
+        return frame.to_native(self.table, self.layout)
+
+    def write(self, path: str | Path) -> None:
+        """Write the rows to a file of the kind its suffix says, whole or not at all."""
+        frame.write(self.table, self.layout, path)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableModel:
+    """A fitted model and the form of the data it learned from.
+
+    ``declared`` names the columns whose domain a schema gave; of all others, labels and ranges were read from
+    the rows.
+    """
+
+    model: Model
+    layout: Layout
+    declared: frozenset[str]
+    notes: tuple[str, ...] = ()  # about reading the data
+    n_rows: int | None = None  # learned from; None once stored
+
+    def __post_init__(self) -> None:
+        if not _belong_together(self.model.schema, self.layout):
+            raise ParameterError(f"{self.model.name}: the model must have the columns that were learned.")
+
+    @property
+    def account(self) -> Account:
+        """What the model tells about itself."""
+        return Account.of(self.model)
+
+    def draw(self, rows: int, *, seed: int = 0) -> SyntheticRows:
+        """Draw rows; the same seed draws the same."""
+        rows, seed = whole_rows(rows), whole_seed(seed)
+        name, schema = self.model.name, self.model.schema
+        table = self.model.sample(rows, rng=stream(seed, "draw", name))
+        if not isinstance(table, Table) or table.schema != schema or len(table) != rows:
+            raise ParameterError(f"{name}: sample must return a Table of its schema with {rows} rows.")
+        table, layout = without_unused_labels(table, self.layout, keep=self.declared)
+        return SyntheticRows(table=table, layout=layout)
+
+    def save(self, folder: str | Path) -> None:
+        """Store the model and the form of its rows in a new folder, whole or not at all."""
+        with new_folder(Path(folder)) as place:
+            save_model(self.model, place)
+            if (place / LAYOUT).exists():
+                raise ParameterError(
+                    f"{self.model.name}: save must not write {LAYOUT}, the form of its data."
+                )
+            about = {**layout_json.to_json(self.layout), "declared": sorted(self.declared)}
+            write_text(place / LAYOUT, json.dumps(about, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Open what :meth:`save` wrote."""
+        place = Path(folder)
+        model = load_model(place)
+        try:
+            about = json.loads((place / LAYOUT).read_text(encoding="utf-8"))
+            layout = layout_json.from_json(about)
+            declared = frozenset(map(str, about["declared"]))
+        except FileNotFoundError:
+            raise ParameterError(
+                f"{place}: the model was stored without the form of its data; use tabveil.load_model in "
+                "Python."
+            ) from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            if isinstance(error, ParameterError):
+                raise ParameterError(f"{place}: {error}") from None
+            raise ParameterError(f"{place}: {LAYOUT} cannot be read; fit the model again.") from None
+        if not _belong_together(model.schema, layout):
+            raise ParameterError(f"{place}: {LAYOUT} belongs to another model; fit the model again.")
+        return cls(model=model, layout=layout, declared=declared)
+
+
+def _belong_together(schema: Schema, layout: Layout) -> bool:
+    labels = {name: place.kind in (Kind.LABELS, Kind.BOOLEAN) for name, place in layout.columns.items()}
+    return labels == {column.name: isinstance(column, Categorical) for column in schema.columns}
+
+
+def whole_rows(rows: int) -> int:
+    """Return a number of rows that can be drawn."""
+    rows = _whole("rows", rows)
+    check.at_least("synthesize", "rows", rows, 1)
+    if rows > MOST_ROWS:
+        raise ParameterError(f"synthesize: rows must be <= {MOST_ROWS:,}, got {rows:,}.")
+    return rows
+
+
+def whole_seed(seed: int) -> int:
+    """Return a seed that random numbers can be drawn from."""
+    seed = _whole("seed", seed)
+    check.at_least("synthesize", "seed", seed, 0)
+    return seed
+
+
+def _whole(name: str, value: int) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise ParameterError(f"synthesize: {name} must be a whole number, got {kind}.") from None
