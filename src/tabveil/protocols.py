@@ -81,3 +81,21 @@ class Synthesizer(Protocol):
     def fit(self, table: Table, *, rng: Generator, progress: Listener | None = None) -> Model:
         """Learn from these rows."""
         ...
+
+
+class RiskModel(Protocol):
+    """A way to make releases of a known risk. Fields are parameters; calling it changes nothing.
+
+    ``levels`` are those to try, from the least risk on.
+    """
+
+    name: ClassVar[str]
+    levels: ClassVar[tuple[float, ...]]
+
+    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table:
+        """Return as many rows as ``release``, of its schema, that betray as much of train as the level says.
+
+        ``release`` are real rows that nobody learned from. What a level means is the model's to say: for
+        leaks it is the share of the release rows that come from train.
+        """
+        ...
