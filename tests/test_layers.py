@@ -12,7 +12,7 @@ ROOT = Path(tabveil.__file__).parent
 LAYERS = (
     {"errors", "check", "plain", "registry", "rng", "workers", "writing", "version"},
     {"table", "estimate", "settings"},
-    {"frame", "sampling", "encode", "neighbors", "result", "boosting", "protocols", "explain"},
+    {"frame", "sampling", "encode", "neighbors", "result", "detection", "boosting", "protocols", "explain"},
     {
         "embedding",
         "indicators",
@@ -27,7 +27,6 @@ LAYERS = (
         "holdout",
         "datasets",
         "portrait",
-        "power",
         "verdict",
     },
     {"report"},
