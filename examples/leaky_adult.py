@@ -12,7 +12,6 @@ simulated patients instead, ``--rows``, ``--seeds`` and ``--metric`` make the ru
 """
 
 import argparse
-import os
 import sys
 import time
 from collections import defaultdict
@@ -24,6 +23,7 @@ import pandas as pd
 import tabveil
 from tabveil.frame import load_table, to_native
 from tabveil.risks import Leaky
+from tabveil.writing import write_text
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.parquet"
 LEVELS = Leaky.levels
@@ -130,13 +130,6 @@ def differences(headlines, papers, page):
     return "\n".join([DIFFERENCES, "", *lines, ""])
 
 
-def write(text, path):
-    """Write the page whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-
-
 def main(argv=None):
     """Run the experiment as the options say."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -168,7 +161,7 @@ def main(argv=None):
         text += LARGEST.format(largest=table(largest, papers=papers))
     print(text)
     if options.out:
-        write(text + "\n" + differences(headlines, papers, options.out), options.out)
+        write_text(options.out, text + "\n" + differences(headlines, papers, options.out))
 
 
 if __name__ == "__main__":
