@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import data
-import numpy as np
 from measure import machine, markdown, warm
 
 from tabveil import frame
@@ -22,6 +21,7 @@ from tabveil.attacks.inference import Inference
 from tabveil.attacks.linkability import Linkability
 from tabveil.attacks.singling_out.attack import SinglingOut
 from tabveil.neighbors import Neighbors, Space
+from tabveil.risks import Leaky
 from tabveil.rng import stream
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -129,10 +129,10 @@ class Tables:
 def people():
     """Return thirds, thirds with a fifth of the release leaked, and full, as dataframes."""
     adult = data.read("adult.parquet")
-    order = np.random.default_rng(0).permutation(len(adult))
-    train, control, release = (adult.iloc[order[i * 16_280 : (i + 1) * 16_280]] for i in range(3))
-    n_leaked = len(release) // 5
-    leak20 = adult.iloc[[*order[:n_leaked], *order[2 * 16_280 + n_leaked : 3 * 16_280]]]
+    train, control, release = data.adult_thirds()
+    loaded = frame.load_split(train, release)
+    planted = Leaky()(loaded.split.train, loaded.split.synthetic, 0.2, rng=stream(0, "leak20"))
+    leak20 = frame.to_native(planted, loaded.layout)
     ctgan = data.read("adult_ctgan.parquet")[: data.N_FULL].set_axis(adult.columns, axis=1)
     tables = {
         "thirds": (train, control, release),

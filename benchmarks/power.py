@@ -5,27 +5,29 @@ and ``--leaks`` make it smaller, ``--table`` takes other people.
 """
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import samples
 import trials
-from leaks import Noise, is_real
 from measure import markdown
 from trials import DOCS, Setting, Trial
 
+from tabveil.risks import Leaky, Noisy
 from tabveil.table import Numeric
 
 LEAKS = (0.0, 0.01, 0.02, 0.05, 0.10, 1.0)
 NOISE = 0.05
 SIGMA = "\N{GREEK SMALL LETTER SIGMA}"
+ALL_THREE = Noisy(sigma=NOISE, lam=NOISE, p=NOISE, sigma_moves="fine")
+ON_EVERY_NUMBER = replace(ALL_THREE, sigma_moves="every")
 NOISES = {
-    "none": Noise(),
-    f"{SIGMA} = {NOISE:g}": Noise(sigma=NOISE),
-    f"λ = {NOISE:g}": Noise(rate=NOISE),
-    f"p = {NOISE:g}": Noise(swap=NOISE),
-    "all three": Noise(sigma=NOISE, rate=NOISE, swap=NOISE),
-    f"{SIGMA} on every number": Noise(sigma=NOISE, every_number=True),
-    "all three, on every number": Noise(sigma=NOISE, rate=NOISE, swap=NOISE, every_number=True),
+    "none": Leaky(),
+    f"{SIGMA} = {NOISE:g}": replace(ALL_THREE, lam=0, p=0),
+    f"λ = {NOISE:g}": replace(ALL_THREE, sigma=0, p=0),
+    f"p = {NOISE:g}": replace(ALL_THREE, sigma=0, lam=0),
+    "all three": ALL_THREE,
+    f"{SIGMA} on every number": replace(ON_EVERY_NUMBER, lam=0, p=0),
+    "all three, on every number": ON_EVERY_NUMBER,
 }
 JUDGED = ("all three", "all three, on every number")
 BEHIND_NOISE = 0.05
@@ -78,7 +80,7 @@ TITLES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class NearestRows:
+class Outcomes:
     """The risks of all trials, by metric and setting."""
 
     risks: object
@@ -108,8 +110,8 @@ class NearestRows:
 def settings(leaks):
     """Return the leaks without noise, then the noises at one leak (no noise is mostly among the leaks)."""
     behind = [
-        Setting(name=noise, leak=BEHIND_NOISE, noise=how)
-        for noise, how in NOISES.items()
+        Setting(name=noise, leak=BEHIND_NOISE, risk=risk)
+        for noise, risk in NOISES.items()
         if noise != "none" or BEHIND_NOISE not in leaks
     ]
     return tuple([Setting(name=title(leak), leak=leak) for leak in leaks] + behind)
@@ -124,7 +126,7 @@ def real_columns(people):
     return [
         column.name
         for column in people.schema.columns
-        if isinstance(column, Numeric) and is_real(column, people.column(column.name))
+        if isinstance(column, Numeric) and ALL_THREE.counts_as_real(column, people.column(column.name))
     ]
 
 
@@ -197,7 +199,7 @@ def main(argv=None):
     metrics, leaks = trials.chosen(options.metric), tuple(dict.fromkeys(options.leaks))
     people = samples.TABLES[options.table]()
     trial = Trial(table=people, n_rows=options.rows, settings=settings(leaks), metrics=metrics)
-    found = NearestRows(risks=trials.run(trial, options.seeds, processes=options.processes))
+    found = Outcomes(risks=trials.run(trial, options.seeds, processes=options.processes))
     text = page(
         found,
         table=options.table,

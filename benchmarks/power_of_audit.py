@@ -13,8 +13,9 @@ import data
 import numpy as np
 from measure import cpu_seconds, machine, markdown
 
-from tabveil import frame, power
+from tabveil import frame
 from tabveil.attacks import ATTACKS
+from tabveil.auditing import power
 from tabveil.indicators import INDICATORS
 from tabveil.rng import stream
 from tabveil.table import Split, Table

@@ -5,30 +5,34 @@ import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pandas as pd
-from leaks import Noise, leaky, noisy, split_of
 
 from tabveil.auditing import DEFAULT, METRICS
 from tabveil.errors import NotApplicable
+from tabveil.protocols import RiskModel
+from tabveil.risks import Leaky
 from tabveil.rng import stream
+from tabveil.table import Categorical, Schema, Split, Table
 from tabveil.workers import available_threads, working
+from tabveil.writing import write_text
 
-NO_NOISE = Noise()
+LEAKY = Leaky()
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What is planted: a leak, the noise before it; and the number of control rows for each train row."""
+    """What is planted, how much of it; and the number of control rows for each train row."""
 
     name: str
     leak: float = 0.0
-    noise: Noise = NO_NOISE
+    risk: RiskModel = LEAKY
     control: float = 1.0
 
 
@@ -45,10 +49,8 @@ class Trial:
         n = self.n_rows
         order = stream(seed, "trial").permutation(len(self.table))
         train, control, release = (self.table.take(order[i * n : (i + 1) * n]) for i in range(3))
-        leaked = noisy(train, setting.noise, rng=stream(seed, "noise"))
-        synthetic = leaky(leaked, release, setting.leak, rng=stream(seed, "leak"))
-        control = control.take(slice(0, round(setting.control * n)))
-        return split_of(train, control, synthetic)
+        synthetic = setting.risk(train, release, setting.leak, rng=stream(seed, "leak"))
+        return split_of(train, control.take(np.arange(round(setting.control * n))), synthetic)
 
     def run(self, seed):
         """Return one row for each setting and metric: the risk and its interval, if it has one."""
@@ -65,6 +67,24 @@ class Trial:
         except NotApplicable:
             risk = None
         return (None, None, None) if risk is None else (risk.value, risk.low, risk.high)
+
+
+def split_of(train, control, synthetic):
+    """Put three tables under one schema with the ranges of their own values, as an audit of them would."""
+    tables = (train, control, synthetic)
+    columns = (
+        _spanning(column, np.concatenate([table.column(column.name) for table in tables]))
+        for column in train.schema.columns
+    )
+    schema = Schema(tuple(columns))
+    train, control, synthetic = (Table(schema=schema, values=table.values) for table in tables)
+    return Split(train=train, control=control, synthetic=synthetic)
+
+
+def _spanning(column, cells):
+    if isinstance(column, Categorical) or np.isnan(cells).all():
+        return column
+    return replace(column, low=float(np.nanmin(cells)), high=float(np.nanmax(cells)))
 
 
 def run(trial, n_seeds, *, processes=None):
@@ -112,7 +132,5 @@ def write(text, path):
     """Write a page whole or not at all."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    write_text(path, text)
     print(f"written: {path.name}", file=sys.stderr)

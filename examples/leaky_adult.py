@@ -1,4 +1,4 @@
-"""Does every metric rise with what really leaked? The leaky risk model of the papers, by hand.
+"""Does every metric rise with what really leaked? The leaky risk model of the papers.
 
 Real rows are cut in thirds: train, control, release. A "synthetic" table is made of a share of train rows and
 for the rest of release rows, which nobody learned from; so its risk is known. At share 0 a metric should say
@@ -12,7 +12,6 @@ simulated patients instead, ``--rows``, ``--seeds`` and ``--metric`` make the ru
 """
 
 import argparse
-import os
 import sys
 import time
 from collections import defaultdict
@@ -22,9 +21,12 @@ import numpy as np
 import pandas as pd
 
 import tabveil
+from tabveil.frame import load_table, to_native
+from tabveil.risks import Leaky
+from tabveil.writing import write_text
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.parquet"
-LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+LEVELS = Leaky.levels
 
 # What the papers report for Adult: at no risk, at full risk.
 PAPERS = {
@@ -68,28 +70,23 @@ def read_adult(path):
     return pd.read_parquet(path)
 
 
-def thirds(people, n_rows, seed):
+def thirds(table, n_rows, seed):
     """Cut the people in train, control and release."""
-    order = np.random.default_rng(seed).permutation(len(people))
-    return [people.iloc[order[i * n_rows : (i + 1) * n_rows]] for i in range(3)]
-
-
-def leaky(train, release, level):
-    """Mix train and release rows; both are in random order already."""
-    n_leaked = round(level * len(train))
-    return pd.concat([train[:n_leaked], release[n_leaked:]])
+    order = np.random.default_rng(seed).permutation(len(table))
+    return [table.take(order[i * n_rows : (i + 1) * n_rows]) for i in range(3)]
 
 
 def measure(people, *, n_rows, n_seeds, metrics):
     """Audit every level and seed; return the headline risks and the largest ones, by metric and level."""
     headlines, largest = (defaultdict(lambda: defaultdict(list)) for _ in range(2))
     start = time.perf_counter()
+    loaded = load_table(people, missing=["?"])
     for seed in range(n_seeds):
-        train, control, release = thirds(people, n_rows, seed)
+        train, control, release = thirds(loaded.table, n_rows, seed)
         for level in LEVELS:
-            report = tabveil.audit(
-                train, leaky(train, release, level), control, metrics=metrics, seed=seed, missing=["?"]
-            )
+            synthetic = Leaky()(train, release, level, rng=np.random.default_rng(seed))
+            tables = (to_native(table, loaded.layout) for table in (train, synthetic, control))
+            report = tabveil.audit(*tables, metrics=metrics, seed=seed)
             for result in report.results:
                 if result.risk is not None:
                     headlines[result.metric][level].append(result.risk.value)
@@ -133,13 +130,6 @@ def differences(headlines, papers, page):
     return "\n".join([DIFFERENCES, "", *lines, ""])
 
 
-def write(text, path):
-    """Write the page whole or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-
-
 def main(argv=None):
     """Run the experiment as the options say."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -171,7 +161,7 @@ def main(argv=None):
         text += LARGEST.format(largest=table(largest, papers=papers))
     print(text)
     if options.out:
-        write(text + "\n" + differences(headlines, papers, options.out), options.out)
+        write_text(options.out, text + "\n" + differences(headlines, papers, options.out))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,12 @@ above, 3 inconclusive::
 import argparse
 import sys
 
+import numpy as np
 import pandas as pd
 
 import tabveil
+from tabveil.frame import load_table, to_native
+from tabveil.risks import Leaky
 
 POLICY = {
     "recipient": "partners under contract",
@@ -26,11 +29,12 @@ EXIT_CODES = {"within threshold": 0, "above threshold": 1, "inconclusive": 3}
 
 def candidates(n_rows):
     """Return train, control, and two releases: fresh people, and the same with a quarter from train."""
-    people = tabveil.datasets.hospital(3 * n_rows, seed=1)
-    train, control, fresh = (
-        people.iloc[start : start + n_rows].reset_index(drop=True) for start in range(0, len(people), n_rows)
+    people = load_table(tabveil.datasets.hospital(3 * n_rows, seed=1))
+    train, control, fresh = (people.table.take(rows) for rows in np.arange(3 * n_rows).reshape(3, n_rows))
+    leaky = Leaky()(train, fresh, 0.25, rng=np.random.default_rng(0))
+    train, control, fresh, leaky = (
+        to_native(table, people.layout) for table in (train, control, fresh, leaky)
     )
-    leaky = pd.concat([train[: n_rows // 4], fresh[n_rows // 4 :]], ignore_index=True)
     return train, control, {"clean": fresh, "leaky": leaky}
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 from tabveil.attackers import Attacker
 from tabveil.attacks import Inference, Linkability, MembershipDistance, SinglingOut
 from tabveil.auditing import METRICS
+from tabveil.detection import Detection, Power, Trial
 from tabveil.estimate import Estimate
 from tabveil.explain import described, explain
 from tabveil.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.portrait import Cell, Distances, Map, Portrait
-from tabveil.power import Detection, Power, Trial
 from tabveil.report import ExposedRows, Report
 from tabveil.result import ColumnRisk, Configuration, Curve, Input, Result, Setting, Skipped
 from tabveil.utility import (

@@ -9,7 +9,7 @@ import pytest
 from broken_inputs import BROKEN, SECRET
 from typer.testing import CliRunner
 
-from tabveil import auditing, datasets
+from tabveil import auditing, datasets, frame
 from tabveil.cli import app, demo, files
 from tabveil.cli.exit_codes import exit_code
 from tabveil.errors import ParameterError
@@ -215,11 +215,18 @@ def test_demo_names_the_program_as_it_can_be_typed(folder, monkeypatch):
 
 def test_demo_plants_what_it_says():
     train, fresh = datasets.hospital(200, seed=1), datasets.hospital(200, seed=2)
-    mixed = demo.plant(fresh, train, rng=stream(0, "demo"))
+    loaded = frame.load_split(train, fresh)
+    leaky = demo.plant(loaded.split.train, loaded.split.synthetic, rng=stream(0, "demo"))
+    mixed = frame.to_native(leaky, loaded.layout)
     assert len(mixed) == 200
     assert len(mixed.merge(train, how="inner", on=list(train.columns))) == 10
-    steady = ["age", "sex", "region", "admitted", "diagnosis", "days"]
-    assert len(mixed.merge(train, how="inner", on=steady)) == 20
+    assert len(mixed.merge(fresh, how="inner", on=list(train.columns))) == 180
+    steady = ["age", "sex", "region", "insurance", "ward", "diagnosis", "systolic", "days"]
+    both = mixed.merge(train, how="inner", on=steady, suffixes=("", "_before"))
+    assert len(both) == 20
+    by = (both["cost"] / both["cost_before"] - 1).abs()
+    assert (by > 0).sum() == 10
+    assert by.max() < 0.08  # four standard deviations
     assert dict(mixed.dtypes) == dict(train.dtypes)
 
 

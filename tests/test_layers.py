@@ -12,7 +12,18 @@ ROOT = Path(tabveil.__file__).parent
 LAYERS = (
     {"errors", "check", "naming", "plain", "registry", "rng", "workers", "writing", "version"},
     {"table", "estimate", "settings"},
-    {"frame", "sampling", "encode", "neighbors", "networks", "result", "boosting", "protocols", "explain"},
+    {
+        "frame",
+        "sampling",
+        "encode",
+        "neighbors",
+        "networks",
+        "result",
+        "detection",
+        "boosting",
+        "protocols",
+        "explain",
+    },
     {
         "embedding",
         "indicators",
@@ -27,7 +38,6 @@ LAYERS = (
         "holdout",
         "datasets",
         "portrait",
-        "power",
         "verdict",
     },
     {"report"},

@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from populations import population, split
 
-from tabveil import power
 from tabveil.attacks import Linkability, MembershipDistance
+from tabveil.auditing import power
+from tabveil.auditing.power import LEAKS, measure
 from tabveil.datasets import hospital
+from tabveil.detection import Power, Trial
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate
 from tabveil.frame import load_split
 from tabveil.indicators import INDICATORS, IdenticalMatchShare
-from tabveil.power import LEAKS, Power, Trial, measure
 from tabveil.result import Labels, Result
 from tabveil.rng import stream
 from tabveil.table import Numeric, Schema, Split
@@ -120,7 +121,7 @@ def test_repetitions_are_checked():
 
 def plant(leak, repetition=0, rows=(1000, 400, 1000), seed=1):
     given = tables(*rows)
-    return power._Stage.of(given, seed=seed).plant(leak, repetition, power._Size.of(given))
+    return power._Pool.of(given, seed=seed).plant(leak, repetition, power._Size.of(given))
 
 
 def test_a_trial_plants_different_people_of_one_half_of_control():
@@ -329,9 +330,9 @@ def test_where_nothing_is_planted_nothing_is_seen(metric, release):
     given = admissions(release)
     if release == "train":
         assert metric(given, rng=stream(0, "audit")).risk.low > 0.9  # the release itself is a catastrophe
-    stage, size = power._Stage.of(given, seed=5), power._Size.of(given)
+    pool, size = power._Pool.of(given, seed=5), power._Size.of(given)
     alarms = [
-        metric(stage.plant(0.0, repetition, size), rng=stream(repetition, "null")).risk.low > 0
+        metric(pool.plant(0.0, repetition, size), rng=stream(repetition, "null")).risk.low > 0
         for repetition in range(60)
     ]
     assert sum(alarms) <= 6  # one in 40 is meant; more than 6 of 60 happen once in 1,000

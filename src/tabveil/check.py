@@ -24,6 +24,12 @@ def between(owner: str, name: str, value: float, low: float, high: float) -> Non
         raise ParameterError(f"{owner}: {name} must lie between {low} and {high}, got {value!r}.")
 
 
+def share(owner: str, name: str, value: float) -> None:
+    """Require ``0 <= value <= 1``."""
+    if not 0 <= value <= 1:
+        raise ParameterError(f"{owner}: {name} must lie from 0 to 1, got {value!r}.")
+
+
 def one_of(owner: str, name: str, value: object, allowed: Collection[object]) -> None:
     """Require a member of ``allowed``."""
     if value not in allowed:

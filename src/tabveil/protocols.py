@@ -104,3 +104,21 @@ class Synthesizer(Protocol):
     def load(cls, folder: Path) -> Model:
         """Open again what a model of this synthesizer saved, without running anything that stands there."""
         ...
+
+
+class RiskModel(Protocol):
+    """A way to make releases of a known risk. Fields are parameters; calling it changes nothing.
+
+    ``levels`` are those to try, from the least risk on.
+    """
+
+    name: ClassVar[str]
+    levels: ClassVar[tuple[float, ...]]
+
+    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table:
+        """Return as many rows as ``release``, of its schema, that betray as much of train as the level says.
+
+        ``release`` are real rows that nobody learned from. What a level means is the model's to say: for
+        leaks it is the share of the release rows that come from train.
+        """
+        ...

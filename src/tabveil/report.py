@@ -10,11 +10,11 @@ from typing import Any, Self
 import pandas as pd
 
 from tabveil.attackers import Attacker
+from tabveil.detection import Power
 from tabveil.errors import ParameterError
 from tabveil.explain import Explanation
 from tabveil.plain import from_plain, to_plain
 from tabveil.portrait import Portrait
-from tabveil.power import Power
 from tabveil.result import ESTIMATES, Input, Result, Skipped, plain
 from tabveil.utility import Utility
 from tabveil.verdict import Policy, Verdict, judge

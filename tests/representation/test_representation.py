@@ -8,7 +8,7 @@ import pytest
 from populations import population, split
 
 from tabveil.attacks import Inference, Linkability, MembershipDistance, NeighborVote
-from tabveil.encode import unit
+from tabveil.encode.scale import unit
 from tabveil.errors import ParameterError
 from tabveil.neighbors import Neighbors
 from tabveil.representation import REPRESENTATIONS, Euclidean, Mixed, VectorView

@@ -11,7 +11,7 @@ from typing import Any
 from tabveil import check, verdict
 from tabveil.attackers import read as read_attackers
 from tabveil.auditing.choice import DEFAULT, METRICS, SLOW, Knowledge, choose
-from tabveil.auditing.extras import Asked
+from tabveil.auditing.extras import Extras
 from tabveil.auditing.plan import Plan
 from tabveil.auditing.steps import run
 from tabveil.errors import ParameterError
@@ -114,7 +114,7 @@ def audit(
         knowledge=knowledge,
         attackers=read_attackers(attackers),
         metrics=chosen,
-        asked=Asked(
+        extras=Extras(
             utility=utility or bool(targets),
             targets=targets,
             power=power,

@@ -6,8 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from tabveil import portrait, power, utility
+from tabveil import portrait, utility
+from tabveil.auditing import power
 from tabveil.auditing.steps import Step
+from tabveil.detection import Power
 from tabveil.errors import NotApplicable
 from tabveil.frame import LoadedTables, as_written
 from tabveil.protocols import Metric
@@ -19,8 +21,8 @@ MOST_COLUMNS = 100  # with more, planting leaks takes minutes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What was asked for; ``rare`` names labels that few people share."""
+class Extras:
+    """What to measure beside risks; ``rare`` names labels that few people share."""
 
     utility: bool
     targets: tuple[str, ...]
@@ -29,25 +31,30 @@ class Asked:
     rare: bool
 
 
-def extras(
-    loaded: LoadedTables, metrics: Sequence[tuple[str, Metric]], asked: Asked, *, confidence: float, seed: int
+def extra_steps(
+    loaded: LoadedTables,
+    metrics: Sequence[tuple[str, Metric]],
+    extras: Extras,
+    *,
+    confidence: float,
+    seed: int,
 ) -> list[Step]:
     """Return the steps to take."""
     split = loaded.split
     steps = []
-    if asked.utility:
-        measure = partial(_useful, loaded, asked, confidence=confidence, seed=seed)
+    if extras.utility:
+        measure = partial(_useful, loaded, extras, confidence=confidence, seed=seed)
         steps.append(Step(title="utility", work=measure, weight=4))
-    if asked.power is not False:
-        plant = partial(_detected, metrics, split, asked=asked.power is True, seed=seed)
+    if extras.power is not False:
+        plant = partial(_detected, metrics, split, asked=extras.power is True, seed=seed)
         steps.append(Step(title="power", work=plant, weight=15))
-    if asked.portrait:
+    if extras.portrait:
         draw = partial(portrait.draw, split, rng=stream(seed, "portrait"))
         steps.append(Step(title="portrait", work=draw))
     return steps
 
 
-def _detected(metrics: Sequence[tuple[str, Metric]], split: Split, *, asked: bool, seed: int) -> power.Power:
+def _detected(metrics: Sequence[tuple[str, Metric]], split: Split, *, asked: bool, seed: int) -> Power:
     """Plant leaks, unless that takes minutes and nobody asked; networks would take hours and are left out."""
     if not asked and len(split.schema) > MOST_COLUMNS:
         raise NotApplicable(
@@ -59,12 +66,12 @@ def _detected(metrics: Sequence[tuple[str, Metric]], split: Split, *, asked: boo
     return power.measure(affordable, split, rng=stream(seed, "power"))
 
 
-def _useful(loaded: LoadedTables, asked: Asked, *, confidence: float, seed: int) -> Utility:
+def _useful(loaded: LoadedTables, extras: Extras, *, confidence: float, seed: int) -> Utility:
     found = utility.measure(
         loaded.split,
-        target=asked.targets or None,
+        target=extras.targets or None,
         confidence=confidence,
-        rare=asked.rare,
+        rare=extras.rare,
         rng=stream(seed, "utility"),
     )
     return replace(found, columns=tuple(_dated(column, loaded) for column in found.columns))

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 from tabveil.attackers import Attacker
 from tabveil.auditing.choice import METRICS, Knowledge, by_attackers
 from tabveil.auditing.exposure import exposed
-from tabveil.auditing.extras import Asked, extras
+from tabveil.auditing.extras import Extras, extra_steps
 from tabveil.auditing.steps import Step, answer
+from tabveil.detection import Power
 from tabveil.explain import Explanation, explain
 from tabveil.frame import LoadedTables
 from tabveil.portrait import Portrait
-from tabveil.power import Power
 from tabveil.protocols import Metric
 from tabveil.report import Report
 from tabveil.result import Result, Skipped
@@ -37,14 +37,14 @@ class Plan:
     knowledge: Knowledge
     attackers: tuple[Attacker, ...]
     metrics: Sequence[tuple[str, Metric]]
-    asked: Asked
+    extras: Extras
     seed: int
     settings: Mapping[str, Any]  # as they stand in the report
 
     def columns(self) -> list[str]:
         """Return every column that somebody named."""
         profiled = [name for attacker in self.attackers for name in attacker.columns()]
-        return [*self.knowledge.columns(), *profiled, *self.asked.targets]
+        return [*self.knowledge.columns(), *profiled, *self.extras.targets]
 
     def steps(self, loaded: LoadedTables) -> list[Step]:
         """Return what to do, in order: the metrics, each attacker's turn at them, and what else was asked."""
@@ -61,7 +61,7 @@ class Plan:
                 )
                 for attacker, metric in runs
             ),
-            *extras(loaded, self.metrics, self.asked, confidence=confidence, seed=self.seed),
+            *extra_steps(loaded, self.metrics, self.extras, confidence=confidence, seed=self.seed),
         ]
 
     def report(self, loaded: LoadedTables, found: Sequence[Any], seconds: float) -> Report:
@@ -81,7 +81,7 @@ class Plan:
             utility=_first(found, Utility),
             power=_first(found, Power),
             portrait=_first(found, Portrait),
-            exposed=exposed(results, loaded) if self.asked.rare else None,
+            exposed=exposed(results, loaded) if self.extras.rare else None,
             seconds=seconds,
         )
 

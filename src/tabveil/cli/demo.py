@@ -8,12 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.random import Generator
 from rich.console import Console
 from rich.text import Text
 
-from tabveil import auditing
+from tabveil import auditing, frame
 from tabveil.cli import files
 from tabveil.cli.progress import progress_bar
 from tabveil.datasets import hospital
@@ -21,11 +20,14 @@ from tabveil.errors import ParameterError
 from tabveil.render.html import page
 from tabveil.render.text import comparison, leaks
 from tabveil.report import Report
+from tabveil.risks import Leaky, Noisy
 from tabveil.rng import stream
+from tabveil.table import Table
 from tabveil.writing import replacing, write_text
 
 N_TRAIN, N_CONTROL, N_RELEASE = 6000, 6000, 6000
-COPIED, JITTERED = 0.05, 0.05  # shares of the leaky release
+COPIED, SHAKEN = 0.05, 0.05  # shares of the leaky release
+SHAKING = Noisy(sigma=0.02, lam=0, p=0, reading="multiplicative")
 POLICY = {"recipient": "a research group (simulated)", "context": "shared once, for a demonstration"}
 _TABLES = ("train", "control", "clean", "leaky")
 _ABOUT = "README.txt"
@@ -51,29 +53,30 @@ def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
     console.print(Text(_next(out), style="dim"), soft_wrap=True)  # commands to copy
 
 
-def plant(fresh: pd.DataFrame, train: pd.DataFrame, *, rng: Generator) -> pd.DataFrame:
-    """Replace some fresh rows by training rows: some exact, some with their numbers shaken a little."""
-    n_copied, n_jittered = round(COPIED * len(fresh)), round(JITTERED * len(fresh))
-    people = train.iloc[rng.choice(len(train), n_copied + n_jittered, replace=False)].reset_index(drop=True)
-    shaken = np.arange(len(people)) >= n_copied
-    for name, decimals in {"systolic": 0, "hemoglobin": 1, "creatinine": 2, "crp": 1, "cost": 2}.items():
-        noise = 1 + rng.normal(0, 0.02, len(people))
-        people[name] = people[name].where(~shaken, np.round(people[name] * noise, decimals))
-    mixed = pd.concat([people, fresh.iloc[len(people) :]], ignore_index=True)
-    return mixed.iloc[rng.permutation(len(mixed))].reset_index(drop=True)
+def plant(train: Table, fresh: Table, *, rng: Generator) -> Table:
+    """Copy training rows into one half of a release as they are, others into the other half shaken."""
+    (some, others), (first, second) = _halves(train), _halves(fresh)
+    copied = Leaky()(some, first, 2 * COPIED, rng=rng)
+    shaken = SHAKING(others, second, 2 * SHAKEN, rng=rng)
+    return Table(schema=fresh.schema, values=np.concatenate([copied.values, shaken.values]))
+
+
+def _halves(table: Table) -> tuple[Table, Table]:
+    first, second = np.array_split(np.arange(len(table)), 2)
+    return table.take(first), table.take(second)
 
 
 def _write_tables(folder: Path, seed: int) -> None:
     """Draw everybody from one population and deal them out, so that a clean release is truly fresh."""
-    people = hospital(N_TRAIN + N_CONTROL + 2 * N_RELEASE, seed=seed)
+    people = frame.load_table(hospital(N_TRAIN + N_CONTROL + 2 * N_RELEASE, seed=seed))
     bounds = np.cumsum([0, N_TRAIN, N_CONTROL, N_RELEASE, N_RELEASE])
-    parts = [people.iloc[a:b].reset_index(drop=True) for a, b in pairwise(bounds)]
+    parts = [people.table.take(np.arange(a, b)) for a, b in pairwise(bounds)]
     tables = dict(zip(_TABLES, parts, strict=True))
-    tables["leaky"] = plant(tables["leaky"], tables["train"], rng=stream(seed, "demo"))
+    tables["leaky"] = plant(tables["train"], tables["leaky"], rng=stream(seed, "demo"))
     write_text(folder / _ABOUT, _about())
     for name, table in tables.items():
         with replacing(folder / f"{name}.csv") as temporary:
-            table.to_csv(temporary, index=False)
+            frame.to_native(table, people.layout).to_csv(temporary, index=False)
 
 
 def _audit(folder: Path, name: str, seed: int) -> Report:
@@ -116,7 +119,8 @@ def _about() -> str:
         "control.csv  patients the generator never saw\n"
         "clean.csv    a release of fresh patients, as a perfect generator would make it\n"
         f"leaky.csv    the same, but {COPIED:.0%} of its rows are copies of train.csv and\n"
-        f"             {JITTERED:.0%} are copies with measurements and cost shaken by about 2%\n"
+        f"             {SHAKEN:.0%} are copies whose laboratory values and cost are shaken by about 2%,\n"
+        "             and whose dates by some days\n"
         "clean.html, leaky.html  the audits, to read, print and sign\n"
         "clean.json, leaky.json  the same for programs\n"
     )
@@ -130,7 +134,7 @@ def _explanation(reports: dict[str, Report]) -> str:
     return (
         "Both releases imitate the same simulated hospital, and by eye they look alike. "
         f"The clean one holds fresh patients only: {counts['clean']} metrics see a leak. "
-        f"In the leaky one, {COPIED:.0%} of the rows are copies of training patients and {JITTERED:.0%} are "
+        f"In the leaky one, {COPIED:.0%} of the rows are copies of training patients and {SHAKEN:.0%} are "
         f"copies with slightly shaken numbers: {counts['leaky']} metrics see it. "
         "Risk says how far a release goes from fresh data (0) to the worst case (1), always measured against "
         "control patients the generator never saw."

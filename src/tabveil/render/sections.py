@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tabveil.detection import Detection
 from tabveil.estimate import Estimate
-from tabveil.power import Detection
 from tabveil.render.evidence import title_of, titled
 from tabveil.render.svg import ColumnBar, PowerRow
 from tabveil.report import Report

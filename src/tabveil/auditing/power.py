@@ -8,16 +8,18 @@ a leak of known size, planted in the user's own data.
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
 from numpy.random import Generator
 
 from tabveil import check, workers
+from tabveil.detection import Detection, Power, Trial
 from tabveil.errors import NotApplicable
 from tabveil.protocols import Metric
+from tabveil.risks import Leaky
+from tabveil.risks.planting import ROUNDING, count_planted
 from tabveil.rng import stream
 from tabveil.sampling import in_order
 from tabveil.table import Split, Table
@@ -34,69 +36,6 @@ MOST_PEOPLE = 3000  # so the cost does not grow with the table
 MOST_CELLS = 60_000  # nor with its width: some attacks try every column
 LEARNERS_PART = 3  # fitting a model to each release takes far longer than all else: a third of the people
 MOST_SYNTHETIC = 2  # release rows for each person: a release many times as large as train is thinned out
-ROUNDING = 1e-9  # 0.29 × 100 is a little less than 29
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trial:
-    """In how many of the releases with this leak it was seen.
-
-    Fewer than all repetitions were run where the misses left no way to see the leak often enough.
-    """
-
-    leak: float
-    seen: int
-    of: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Detection:
-    """What one metric sees: the smallest leak seen often enough (None if there is none), and all trials.
-
-    ``people`` is the number of rows that played train, and of those that played control. ``reason`` says why
-    there is no answer, where the metric gave none in any trial.
-    """
-
-    metric: str
-    smallest: float | None
-    trials: tuple[Trial, ...]
-    people: int
-    reason: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {**vars(self), "trials": [dict(vars(trial)) for trial in self.trials]}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return cls(**{**data, "trials": tuple(Trial(**trial) for trial in data["trials"])})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Power:
-    """What each metric of an audit could have seen, and how large the trials were."""
-
-    detections: tuple[Detection, ...]
-    people: int
-    release_rows: int
-    repetitions: int
-    notes: tuple[str, ...] = ()
-    seconds: float = field(default=0.0, compare=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data; ``seconds`` is the only field that differs between equal runs."""
-        return {
-            **vars(self),
-            "detections": [detection.to_json() for detection in self.detections],
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        detections = tuple(Detection.from_json(item) for item in data["detections"])
-        return cls(**{**data, "detections": detections, "notes": tuple(data["notes"])})
 
 
 def measure(
@@ -130,20 +69,20 @@ def measure(
     check.at_least("power", "repetitions", repetitions, 1)
     start = time.perf_counter()
     size = _Size.of(split)
-    stage = _Stage.of(split, seed=int(rng.integers(2**63)))
-    asked = [
-        _Asked(title=title, metric=metric, size=size.for_metric(metric, len(split.schema)))
+    pool = _Pool.of(split, seed=int(rng.integers(2**63)))
+    watchers = [
+        _Watcher(title=title, metric=metric, size=size.for_metric(metric, len(split.schema)))
         for title, metric in metrics
     ]
     for leak in LEAKS:
-        _try_leak(leak, asked, stage, repetitions)
+        _try_leak(leak, watchers, pool, repetitions)
     workers.tell("done", 1.0)
     return Power(
-        detections=tuple(item.detection() for item in asked),
+        detections=tuple(watcher.detection() for watcher in watchers),
         people=size.people,
         release_rows=size.release_rows,
         repetitions=repetitions,
-        notes=_notes(split, size, asked, repetitions),
+        notes=_notes(split, size, watchers, repetitions),
         seconds=time.perf_counter() - start,
     )
 
@@ -176,14 +115,14 @@ class _Size:
 
     def for_metric(self, metric: Metric, n_columns: int) -> "_Size":
         """Return the size at which a metric can be tried often enough."""
-        if metric.labels.mechanism != "ML":
+        if not _fits_a_model(metric):
             return self
         people = min(self.people, max(_most_people(n_columns) // LEARNERS_PART, FEWEST_PEOPLE))
         return _Size(people=people, release_rows=self.release_rows * people // self.people)
 
     def copies(self, leak: float) -> int:
-        """Count the rows to plant: never more than the leak says."""
-        return math.floor(leak * self.release_rows + ROUNDING)
+        """Count the rows that are planted in the release."""
+        return count_planted(leak, self.release_rows)
 
 
 def _most_people(n_columns: int) -> int:
@@ -191,8 +130,13 @@ def _most_people(n_columns: int) -> int:
     return min(MOST_PEOPLE, max(MOST_CELLS // n_columns, FEWEST_PEOPLE))
 
 
+def _fits_a_model(metric: Metric) -> bool:
+    """Tell a metric that takes far longer than others, because it fits a model to each release."""
+    return metric.labels.mechanism == "ML"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Stage:
+class _Pool:
     """The rows that trials are drawn from, in the order of their content."""
 
     control: Table
@@ -209,16 +153,14 @@ class _Stage:
         """Make the tables of one trial; larger leaks of one repetition add to the smaller ones."""
         rng = stream(self.seed, "tables", str(repetition))
         people = rng.choice(len(self.control), 2 * size.people, replace=False)
-        release = self.synthetic.values[rng.choice(len(self.synthetic), size.release_rows, replace=False)]
+        rows = rng.choice(len(self.synthetic), size.release_rows, replace=False)
         train, control = self.control.take(people[: size.people]), self.control.take(people[size.people :])
-        places = rng.permutation(size.release_rows)[: size.copies(leak)]
-        planted = np.resize(rng.permutation(size.people), len(places))  # over again where people run out
-        release[places] = train.values[planted]
-        return Split(train=train, control=control, synthetic=Table(schema=train.schema, values=release))
+        synthetic = Leaky()(train, self.synthetic.take(rows), leak, rng=rng)
+        return Split(train=train, control=control, synthetic=synthetic)
 
 
 @dataclass(kw_only=True, eq=False)
-class _Asked:
+class _Watcher:
     """A metric on its way through the leaks, until it sees one often enough."""
 
     title: str
@@ -242,7 +184,7 @@ class _Asked:
             self.refusal = str(refusal)
             return False
         self.answered = self.answered or risk is not None
-        return risk is not None and risk.low > 0
+        return risk is not None and bool(risk.low > 0)
 
     def detection(self) -> Detection:
         """Say what was found out; a metric that never answered has no trials to show."""
@@ -261,28 +203,32 @@ def _unheard(doing: str, share: float) -> None:
     """Hear what a metric says of itself and pass nothing on: hundreds of runs would drown the whole."""
 
 
-def _try_leak(leak: float, asked: Sequence[_Asked], stage: _Stage, repetitions: int) -> None:
+def _try_leak(leak: float, watchers: Sequence[_Watcher], pool: _Pool, repetitions: int) -> None:
     """Try one leak on all metrics that have seen no smaller one, repetition by repetition.
 
     They share the tables. A metric drops out once it has missed too often to see the leak often enough.
     """
     needed = math.ceil(ENOUGH * repetitions - ROUNDING)
-    outcomes: list[tuple[_Asked, list[bool]]] = [(item, []) for item in asked if item.open(leak)]
+    outcomes: list[tuple[_Watcher, list[bool]]] = [
+        (watcher, []) for watcher in watchers if watcher.open(leak)
+    ]
     for repetition in range(repetitions):
-        running = [(item, seen) for item, seen in outcomes if seen.count(False) <= repetitions - needed]
-        tables = {size: stage.plant(leak, repetition, size) for size in {item.size for item, _ in running}}
-        for item, seen in running:
+        running = [(watcher, seen) for watcher, seen in outcomes if seen.count(False) <= repetitions - needed]
+        tables = {
+            size: pool.plant(leak, repetition, size) for size in {watcher.size for watcher, _ in running}
+        }
+        for watcher, seen in running:
             done = (LEAKS.index(leak) + repetition / repetitions) / len(LEAKS)
-            workers.tell(f"planting {leak:.0%}, {repetition + 1} of {repetitions}: {item.title}", done)
-            rng = stream(stage.seed, "metric", item.title, str(leak), str(repetition))
-            seen.append(item.sees(tables[item.size], rng=rng))
-    for item, seen in outcomes:
-        item.trials.append(Trial(leak=leak, seen=sum(seen), of=len(seen)))
+            workers.tell(f"planting {leak:.0%}, {repetition + 1} of {repetitions}: {watcher.title}", done)
+            rng = stream(pool.seed, "metric", watcher.title, str(leak), str(repetition))
+            seen.append(watcher.sees(tables[watcher.size], rng=rng))
+    for watcher, seen in outcomes:
+        watcher.trials.append(Trial(leak=leak, seen=sum(seen), of=len(seen)))
         if sum(seen) >= needed:
-            item.smallest = leak
+            watcher.smallest = leak
 
 
-def _notes(split: Split, size: _Size, asked: Sequence[_Asked], repetitions: int) -> tuple[str, ...]:
+def _notes(split: Split, size: _Size, watchers: Sequence[_Watcher], repetitions: int) -> tuple[str, ...]:
     """Say how the trials were made, and where they are smaller or coarser than the audit."""
     how = (
         f"Each of {repetitions} repetitions takes {size.people:,} control rows as the people of the release, "
@@ -301,16 +247,18 @@ def _notes(split: Split, size: _Size, asked: Sequence[_Asked], repetitions: int)
             f"Not tried: a leak of {' or '.join(coarse)}, which is less than one of {size.release_rows} "
             "synthetic rows."
         )
-    return (*notes, *_exceptions(size, asked))
+    return (*notes, *_exceptions(size, watchers))
 
 
-def _exceptions(size: _Size, asked: Sequence[_Asked]) -> list[str]:
+def _exceptions(size: _Size, watchers: Sequence[_Watcher]) -> list[str]:
     """Name the metrics for which something else holds than for all others."""
     notes = []
-    for fewer in sorted({item.size.people for item in asked} - {size.people}):
-        titles = ", ".join(item.title for item in asked if item.size.people == fewer)
+    for fewer in sorted({watcher.size.people for watcher in watchers} - {size.people}):
+        titles = ", ".join(watcher.title for watcher in watchers if watcher.size.people == fewer)
         notes.append(f"Tried on {fewer:,} people, because a model is fitted to every release: {titles}.")
-    if weaker := [item.title for item in asked if getattr(item.metric, "weaker_when_larger", False)]:
+    if weaker := [
+        watcher.title for watcher in watchers if getattr(watcher.metric, "weaker_when_larger", False)
+    ]:
         notes.append(
             "Sees less in larger tables where the release is unlike the real rows, so the figure holds for "
             f"the trials only: {', '.join(weaker)}."

@@ -1,0 +1,55 @@
+"""Whose rows are planted in a release, and where: the draw that leaks of every kind share."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil import check
+from tabveil.errors import ParameterError, SchemaError
+from tabveil.table import Floats, Indices, Table
+
+LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""The shares of a release that the papers plant."""
+
+ROUNDING = 1e-9  # 0.29 × 100 is a little less than 29
+
+
+def count_planted(level: float, n_rows: int) -> int:
+    """Count the rows to plant among ``n_rows``: never more than the level says.
+
+    >>> count_planted(0.29, 100), count_planted(0.2, 9)
+    (29, 1)
+    """
+    return math.floor(level * n_rows + ROUNDING)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Planting:
+    """Places in the release, and the training person who takes each."""
+
+    places: Indices  # (n_planted,)
+    people: Indices  # (n_planted,)
+
+    @classmethod
+    def draw(cls, owner: str, train: Table, release: Table, level: float, *, rng: Generator) -> Self:
+        """Draw places and people at random, nobody twice as long as there are others.
+
+        For one state of ``rng`` a higher level has the places and people of a lower one, and more.
+        """
+        check.share(owner, "level", level)
+        if train.schema != release.schema:
+            raise SchemaError(f"{owner}: train and release must have the same schema.")
+        n_planted = count_planted(level, len(release))
+        if n_planted and not len(train):
+            raise ParameterError(f"{owner}: train must have a row to plant, got none.")
+        places = rng.permutation(len(release))[:n_planted]
+        return cls(places=places, people=np.resize(rng.permutation(len(train)), n_planted))
+
+    def fill(self, release: Table, rows: Floats) -> Table:
+        """Return the release with these rows in the places."""
+        values = np.array(release.values)
+        values[self.places] = rows
+        return Table(schema=release.schema, values=values)
