@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.random import Generator
 from rich.console import Console
 from rich.text import Text
@@ -18,6 +17,7 @@ from tabveil.cli import files
 from tabveil.cli.progress import progress_bar
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
+from tabveil.frame.dataframes import DataFrame, stack
 from tabveil.render.html import page
 from tabveil.render.text import comparison, leaks
 from tabveil.report import Report
@@ -51,7 +51,7 @@ def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
     console.print(Text(_next(out), style="dim"), soft_wrap=True)  # commands to copy
 
 
-def plant(fresh: pd.DataFrame, train: pd.DataFrame, *, rng: Generator) -> pd.DataFrame:
+def plant(fresh: DataFrame, train: DataFrame, *, rng: Generator) -> DataFrame:
     """Replace some fresh rows by training rows: some exact, some with their numbers shaken a little."""
     n_copied, n_jittered = round(COPIED * len(fresh)), round(JITTERED * len(fresh))
     people = train.iloc[rng.choice(len(train), n_copied + n_jittered, replace=False)].reset_index(drop=True)
@@ -59,7 +59,7 @@ def plant(fresh: pd.DataFrame, train: pd.DataFrame, *, rng: Generator) -> pd.Dat
     for name, decimals in {"systolic": 0, "hemoglobin": 1, "creatinine": 2, "crp": 1, "cost": 2}.items():
         noise = 1 + rng.normal(0, 0.02, len(people))
         people[name] = people[name].where(~shaken, np.round(people[name] * noise, decimals))
-    mixed = pd.concat([people, fresh.iloc[len(people) :]], ignore_index=True)
+    mixed = stack([people, fresh.iloc[len(people) :]])
     return mixed.iloc[rng.permutation(len(mixed))].reset_index(drop=True)
 
 
