@@ -5,6 +5,7 @@ then be changed in one place.
 """
 
 import re
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from imports import cycle, imports, modules, third_parties
 import tabveil
 
 ROOT = Path(tabveil.__file__).parent
+PROJECT = ROOT.parent.parent / "pyproject.toml"
 
 LAYERS = (
     {"errors", "check", "disclosure", "plain", "registry", "rng", "workers", "writing", "version"},
@@ -81,6 +83,9 @@ LIBRARIES = {
 }
 """Which modules may use a library, by what their names (without ``tabveil.``) begin with."""
 
+IMPORTED_AS = {"scikit-learn": "sklearn", "pyyaml": "yaml", "xgboost-cpu": "xgboost"}
+BROUGHT_BY_USERS = {"polars"}  # looked at only where somebody hands over its tables
+
 
 def part(module):
     return module.split(".")[1]
@@ -128,6 +133,15 @@ def test_no_module_needs_itself():
 
 def test_libraries_are_used_behind_their_doors():
     assert out_of_place(ROOT) == []
+
+
+def test_what_is_installed_is_used_and_what_is_used_is_installed():
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    lines = [line for name in extras.keys() - {"dev", "docs", "all"} for line in extras[name]]
+    names = [re.match(r"[\w-]+", line)[0].lower() for line in [*project["dependencies"], *lines]]
+    used = {item.library for item in third_parties(imports(ROOT), ROOT)}
+    assert {IMPORTED_AS.get(name, name.replace("-", "_")) for name in names} == used - BROUGHT_BY_USERS
 
 
 @pytest.mark.parametrize(

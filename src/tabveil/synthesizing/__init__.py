@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MOST_ROWS = 1_000_000_000
-_EXTRA = {"torch", "opacus", "dp_accounting", "networkx", "safetensors"}
+_EXTRA = {"torch", "opacus", "dp_accounting"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
