@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-LEAST_ROWS = 10  # every share that is drawn rests on at least so many rows
-
 
 @dataclass(frozen=True, kw_only=True)
 class Distances:
