@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from scipy.special import ndtri
 
 from tabveil import check
+from tabveil.plain import Number
 
 CONFIDENCE = 0.95
 FEW = 5  # fewer losses than this say little about how large they are
@@ -20,14 +21,10 @@ NOTHING_VARIES = 1e-12  # relative: what rounding leaves of a variance of zero
 class Estimate:
     """A value with its confidence interval and the number of observations behind it."""
 
-    value: float
-    low: float
-    high: float
+    value: Number
+    low: Number
+    high: Number
     n: int
-
-    def to_json(self) -> dict[str, float | int]:
-        """Return plain data."""
-        return {"value": self.value, "low": self.low, "high": self.high, "n": self.n}
 
 
 def known(value: float, n: int) -> Estimate:
