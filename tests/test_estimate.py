@@ -1,15 +1,25 @@
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from tabveil.errors import ParameterError
 from tabveil.estimate import (
     Estimate,
+    area_under_curve,
     around,
+    bounded_distance,
+    error_score,
     excess,
     grouped_error,
     known,
+    mean_of,
+    mean_share,
+    part_of_room,
     percentile_interval,
+    rate_beyond,
+    ratio_of_means,
+    risk_of_errors,
+    risk_toward,
     share,
     sidak,
     strongest,
@@ -159,3 +169,94 @@ def test_around_widens_where_the_error_is_itself_a_guess():
     many, few = around(0.0, 1.0, 9, groups=10_000), around(0.0, 1.0, 9, groups=3)
     assert many.high == pytest.approx(1.96, abs=0.001)
     assert few.high == pytest.approx(4.303, abs=0.001)
+
+
+def test_a_distance_keeps_its_value_between_its_bounds():
+    found = bounded_distance(0.3, 0.5, 0.0, (10, 20))
+    assert 0 == found.low < found.value < found.high
+    assert bounded_distance(0.0, 0.0, 0.0, (1, 1)).high > 1  # a row says nothing
+
+
+def test_a_mean_share_is_worth_as_many_tosses_as_its_variance_says():
+    assert mean_share(0.2, 0.2 * 0.8 / 50, 400, 0.95, independent=400).low == wilson(10, 50).low
+    assert mean_share(0.0, 0.0, 400, 0.95, independent=30).high == wilson(0, 30).high  # where nothing varies
+
+
+def test_a_mean_share_near_one_may_vary_more_than_any_share():
+    # A hundred scores of 1 but for two of 0.1: the losses are too few to trust how large they are.
+    found = mean_share(0.982, 0.0128**2, 100, 0.95, independent=100)
+    assert found.low == min(0.982 - 1.959963984540054 * 0.0128, wilson(98.2, 100).low)
+    assert found.high > 1
+
+
+def test_the_risk_toward_a_worst_case_has_the_errors_of_no_risk():
+    attack, control = Estimate(value=1.0, low=0.7, high=1.0, n=5), Estimate(value=0.5, low=0.3, high=0.6, n=9)
+    risk = risk_toward(attack, control)
+    assert (risk.value, risk.n) == (1.0, 5)
+    assert risk.low == pytest.approx(1 - np.hypot(0.3, 0.1) / 0.5)
+    assert risk.high == pytest.approx(1 + 0.2 / 0.5)
+    assert excess(attack, control).low == pytest.approx(1 - 0.3 / 0.5)  # forgets the control's error
+    assert risk_toward(attack, control, worst=0.5) is None
+
+
+def test_gains_and_losses_err_to_opposite_sides():
+    gained, lost = Estimate(value=0.4, low=0.3, high=0.45, n=8), Estimate(value=0.1, low=0.1, high=0.3, n=8)
+    found = part_of_room(0.6, gained, lost, 0.5)
+    assert found.low == pytest.approx(0.6 - np.hypot(0.1, 0.2) / 0.5)
+    assert found.high == pytest.approx(0.6 + 0.05 / 0.5)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, 2.5])
+def test_the_area_covers_at_its_level(shift):
+    rng = np.random.default_rng(8)
+    truth, held = norm.cdf(shift / np.sqrt(2)), []
+    for _ in range(400):
+        train, control = rng.normal(shift, size=80), rng.normal(size=120)
+        outranked = train[:, None] > control
+        held.append(covers(area_under_curve(outranked.mean(axis=1), (~outranked).mean(axis=0)), truth))
+    assert 0.925 <= np.mean(held) <= 0.99
+
+
+def test_the_area_of_equal_rows_leaves_doubt():
+    assert area_under_curve(np.ones(5), np.zeros(5)).low < 0.9
+    assert covers(area_under_curve(np.full(1, 0.5), np.full(1, 0.5)), 0.1)
+
+
+def test_a_rate_beyond_a_threshold_errs_with_the_threshold():
+    sharp = rate_beyond(0.2, 500, level=0.01, n_others=100, slope=0.0)
+    assert (sharp.low, sharp.high) == pytest.approx((wilson(100, 500).low, wilson(100, 500).high))
+    found = rate_beyond(0.2, 500, level=0.01, n_others=100, slope=5.0)
+    threshold = 5 * 1.959964 * np.sqrt(0.01 * 0.99 / 100)
+    assert found.high == pytest.approx(0.2 + np.hypot(wilson(100, 500).high - 0.2, threshold))
+    assert rate_beyond(0.2, 500, level=0.01, n_others=1, slope=5.0).low == 0
+
+
+def test_a_mean_of_equal_rows_leaves_doubt():
+    found = mean_of(np.zeros(10))
+    assert found.high == -found.low == pytest.approx(2.262157 / 10)
+
+
+def test_a_ratio_of_means_covers_at_its_level():
+    rng = np.random.default_rng(9)
+    held = []
+    for _ in range(600):
+        below = rng.gamma(4, size=150)
+        above = below * rng.gamma(4, size=150) / 8  # half as large, and dependent
+        held.append(covers(ratio_of_means(above, below, offset=1.0, sign=-1.0), 0.5))
+    assert np.mean(held) == pytest.approx(0.945, abs=0.025)
+
+
+def test_the_score_of_errors_by_hand():
+    squares = np.array([0.01, 0.09, 0.01, 0.09])
+    found = error_score(squares)
+    error = np.std(squares, ddof=1) / 2 / (2 * np.sqrt(0.05))
+    assert found.value == pytest.approx(1 - np.sqrt(0.05))
+    assert found.high - found.value == pytest.approx(3.182446 * error)
+
+
+def test_the_risk_of_errors_is_bounded_on_the_scale_of_logarithms():
+    rng = np.random.default_rng(10)
+    train, control = rng.normal(0, 0.1, 400) ** 2, rng.normal(0, 0.2, 300) ** 2
+    risk = risk_of_errors(train, control)
+    assert covers(risk, 0.5)
+    assert (1 - risk.low) / (1 - risk.value) == pytest.approx((1 - risk.value) / (1 - risk.high))

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from populations import SCHEMAS, population, rows, split
 from strategies import splits
 
-from tabveil.portrait import LEAST_ROWS, Cell, Map, Portrait, draw
+from tabveil.disclosure import LEAST_SHARED
+from tabveil.portrait import Cell, Map, Portrait, draw
 from tabveil.portrait.cells import _count
 from tabveil.portrait.distances import _curve, _grid
 from tabveil.portrait.projection import MOST_LABELS, Projection
@@ -248,7 +249,7 @@ def hides_everybody(found, n_real, n_synthetic, n_control):
     if found.map is not None:
         for cell in found.map.cells:
             for share, n in ((cell.real, n_real), (cell.synthetic, n_synthetic)):
-                assert share is None or round(share * n) >= LEAST_ROWS
+                assert share is None or round(share * n) >= LEAST_SHARED
         for name in ("real", "synthetic"):
             shown = sum(getattr(cell, name) or 0 for cell in found.map.cells)
             assert shown + getattr(found.map, f"hidden_{name}") == pytest.approx(1, abs=1e-3)
@@ -256,7 +257,7 @@ def hides_everybody(found, n_real, n_synthetic, n_control):
         for curve, n in ((found.distances.synthetic, n_synthetic), (found.distances.control, n_control)):
             if curve is not None:
                 steps = np.diff(np.append(0, np.array(curve) * n)).round().astype(int)
-                assert ((steps == 0) | (steps >= LEAST_ROWS)).all()
+                assert ((steps == 0) | (steps >= LEAST_SHARED)).all()
                 assert curve[-1] == 1
 
 
@@ -268,7 +269,7 @@ def test_any_tables_are_drawn_and_hide_everybody(tables):
         found, len(tables.train) + len(tables.control), len(tables.synthetic), len(tables.control)
     )
     assert drawn(shuffled(tables, seed=1)) == found
-    assert (found.distances is None) == (len(tables.synthetic) < LEAST_ROWS)
+    assert (found.distances is None) == (len(tables.synthetic) < LEAST_SHARED)
     text = json.dumps(found.to_json(), allow_nan=False)
     assert Portrait.from_json(json.loads(text)) == found
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil import check
+from tabveil.frame.dataframes import DataFrame, from_columns
 from tabveil.rng import stream
 
 Floats = NDArray[np.float64]
@@ -66,7 +66,7 @@ _CHAPTERS = (
 )  # fmt: skip
 
 
-def hospital(n_rows: int, *, seed: int) -> pd.DataFrame:
+def hospital(n_rows: int, *, seed: int) -> DataFrame:
     """Simulate the admissions of a hospital; the same seed gives the same table.
 
     Age and sex drive the diagnosis, the diagnosis drives ward, triage level, laboratory values and length of
@@ -92,24 +92,23 @@ def hospital(n_rows: int, *, seed: int) -> pd.DataFrame:
     triage = np.clip(np.floor(severity * 4 + rng.normal(0.5, 0.6, n_rows)), 0, 4).astype(np.int64)
     days = _days(chapter, severity, rng)
     private = _happens(np.where(age >= _RETIRED, 0.07, 0.13), n_rows, rng)
-    frame = pd.DataFrame(
-        {
-            "age": age,
-            "sex": np.where(_happens(0.002, n_rows, rng), "diverse", np.where(female, "female", "male")),
-            "region": _regions(n_rows, rng),
-            "insurance": _insurance(age, private, rng),
-            "smoker": pd.array(smoker, dtype="boolean"),
-            "admitted": _admissions(chapter, rng),
-            "triage": pd.Categorical(np.array(TRIAGE)[triage], categories=list(TRIAGE), ordered=True),
-            "ward": _wards(chapter, triage, rng),
-            "diagnosis": _codes(chapter, rng),
-            **_measurements(age, female, severity, rng),
-            "days": days,
-            "cost": _costs(days, chapter, triage, private, rng),
-            "outcome": _outcomes(age, severity, rng),
-        }
-    )
-    return _forget(frame, age=age, triage=triage, rng=rng)
+    columns = {
+        "age": age,
+        "sex": np.where(_happens(0.002, n_rows, rng), "diverse", np.where(female, "female", "male")),
+        "region": _regions(n_rows, rng),
+        "insurance": _insurance(age, private, rng),
+        "smoker": np.ma.array(smoker),
+        "admitted": _admissions(chapter, rng),
+        "triage": np.array(TRIAGE)[triage],
+        "ward": _wards(chapter, triage, rng),
+        "diagnosis": _codes(chapter, rng),
+        **_measurements(age, female, severity, rng),
+        "days": days,
+        "cost": _costs(days, chapter, triage, private, rng),
+        "outcome": _outcomes(age, severity, rng),
+    }
+    _forget(columns, age=age, triage=triage, rng=rng)
+    return from_columns(columns, ordered={"triage": TRIAGE})
 
 
 def _happens(chance: float | Floats, n_rows: int, rng: Generator) -> NDArray[np.bool_]:
@@ -251,16 +250,15 @@ def _outcomes(age: NDArray[np.int64], severity: Floats, rng: Generator) -> Texts
 
 
 def _forget(
-    frame: pd.DataFrame, *, age: NDArray[np.int64], triage: NDArray[np.int64], rng: Generator
-) -> pd.DataFrame:
+    columns: dict[str, Any], *, age: NDArray[np.int64], triage: NDArray[np.int64], rng: Generator
+) -> None:
     """Take values away where a hospital would not have them: not measured, not asked, not recorded."""
-    n_rows = len(frame)
+    n_rows = len(age)
     mild = np.array([0.55, 0.35, 0.12, 0.05, 0.02])[triage]
     blood = _happens(mild, n_rows, rng)  # one blood sample: hemoglobin and creatinine are missing together
-    frame.loc[blood, ["hemoglobin", "creatinine"]] = np.nan
-    frame.loc[blood | _happens(0.10, n_rows, rng), "crp"] = np.nan
-    frame.loc[_happens(0.03, n_rows, rng), "systolic"] = np.nan
+    columns["hemoglobin"][blood] = columns["creatinine"][blood] = np.nan
+    columns["crp"][blood | _happens(0.10, n_rows, rng)] = np.nan
+    columns["systolic"][_happens(0.03, n_rows, rng)] = np.nan
     unasked = np.where(age < _ADULT, 0.7, np.where(triage >= _EMERGENCY, 0.35, 0.05))
-    frame.loc[_happens(unasked, n_rows, rng), "smoker"] = pd.NA
-    frame.loc[_happens(0.015, n_rows, rng), "insurance"] = None
-    return frame
+    columns["smoker"][_happens(unasked, n_rows, rng)] = np.ma.masked
+    columns["insurance"][_happens(0.015, n_rows, rng)] = None

@@ -3,9 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
@@ -13,10 +10,10 @@ from scipy.sparse.csgraph import connected_components
 
 from tabveil import check
 from tabveil.errors import SchemaError
+from tabveil.frame.hashing import Hashes, RawTable, hash_cells, missing_cells
 from tabveil.rng import stream
 
 Indices = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
 
 _TRIES = 32
 """Orders of the groups that are tried for a control of exactly the wanted size."""
@@ -29,7 +26,7 @@ class _Groups(NamedTuple):
     weight: Indices  # (g,) what a group counts for: rows, or persons
 
 
-def split_rows(data: pa.Table, *, control: float, by: str | None, seed: int) -> tuple[Indices, Indices]:
+def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> tuple[Indices, Indices]:
     """Choose the rows of train and control so that no person and no row stands on both sides.
 
     Rows with the same value of ``by`` (one person) stay together, and so do rows that are equal in every
@@ -53,6 +50,7 @@ def split_rows(data: pa.Table, *, control: float, by: str | None, seed: int) -> 
     -------
     The indices of train and of control, each in ascending order.
 
+    >>> import pyarrow as pa
     >>> people = pa.table({"person": [1, 1, 2, 3], "visit": [1, 2, 1, 1]})
     >>> train, control = split_rows(people, control=0.34, by="person", seed=0)
     >>> len(train) + len(control), {0, 1} <= set(train.tolist()) or {0, 1} <= set(control.tolist())
@@ -61,10 +59,10 @@ def split_rows(data: pa.Table, *, control: float, by: str | None, seed: int) -> 
     check.between("split", "control", control, 0, 1)
     if by is not None:
         check.known_names("split", "column", [by], data.column_names)
-    hashes = [_hash_column(data.column(place), name) for place, name in enumerate(data.column_names)]
+    hashes = hash_cells("split", data)
     rows = _combine(hashes, data.num_rows)
     person = None if by is None else hashes[data.column_names.index(by)]
-    missing = None if by is None else _flags(data.column(by))
+    missing = None if by is None else missing_cells(data, by)
     groups, keys = _group(rows, person, missing)
     if len(groups.weight) < 2:  # noqa: PLR2004 - one for each side
         whose = "equal" if by is None else f"equal or of one {by!r}"
@@ -72,33 +70,6 @@ def split_rows(data: pa.Table, *, control: float, by: str | None, seed: int) -> 
     held_back = _choose(groups.weight, keys, control, stream(seed, "holdout"))
     side = held_back[groups.of_row]
     return np.flatnonzero(~side), np.flatnonzero(side)
-
-
-def _flags(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Flag missing cells; in a text file, they are empty."""
-    missing = column.is_null()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        missing = pc.or_(missing, pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), ""))
-    return np.asarray(missing.to_numpy(), dtype=np.bool_)
-
-
-def _hash_column(column: pa.ChunkedArray, name: str) -> Hashes:
-    """Hash cells by what they say, so that equal cells agree in every file and order."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    try:
-        texts = column.cast(pa.large_string())
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        raise SchemaError(
-            f"split: column {name!r} has type {column.type}, which cannot be compared."
-        ) from None
-    coded = texts.combine_chunks().dictionary_encode()
-    distinct = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)
-    salted = pd.util.hash_array(distinct, categorize=False) if len(distinct) else np.zeros(0, np.uint64)
-    codes = pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-    each: Hashes = np.append(salted, np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)  # the last is missing
-    cells: Hashes = each[codes]
-    return cells
 
 
 def _combine(hashes: list[Hashes], n_rows: int) -> Hashes:

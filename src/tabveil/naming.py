@@ -123,14 +123,12 @@ def _with_objects(owner: str, value: object, known: Registry[Any]) -> object:
 
 def _stored(owner: str, name: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - of any type
     """Read a value that came out of JSON, where a tuple is a list."""
-    from pydantic.errors import PydanticUserError  # noqa: PLC0415 - slow to load, and only needed to read
+    from tabveil.plain import from_plain, readable  # noqa: PLC0415 - slow to load, and only needed to read
 
-    from tabveil.plain import from_plain  # noqa: PLC0415 - likewise
-
+    if not readable(hint):
+        return tuple(value) if isinstance(value, list) else value
     try:
         return from_plain(hint, value)
-    except PydanticUserError:  # a type that only Python knows, such as a protocol
-        return tuple(value) if isinstance(value, list) else value
     except ValueError:
         raise ParameterError(f"{owner}: {name} cannot be {value!r}.") from None
 

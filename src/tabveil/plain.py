@@ -4,12 +4,29 @@ Only for dataclasses without arrays. Reading is checked: a file of another shape
 a half-made object.
 """
 
-from typing import Any, TypeVar
+import math
+from typing import Annotated, Any, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import BeforeValidator, SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
+from pydantic.errors import PydanticUserError
 
 Kind = TypeVar("Kind")
 
+
+def _number(value: Any) -> Any:  # noqa: ANN401 - whatever stands in a file
+    return math.nan if value is None else value
+
+
+Number = Annotated[float, BeforeValidator(_number)]
+"""A number that may be none: not finite here, null in a file."""
+
+
+def _without_nulls(value: Any, write: SerializerFunctionWrapHandler) -> dict[str, Any]:  # noqa: ANN401
+    return {name: item for name, item in write(value).items() if item is not None}
+
+
+WITHOUT_NULLS = WrapSerializer(_without_nulls)
+"""Marks dataclasses of which there are many: fields that are None are left out."""
 
 _adapters: dict[Any, TypeAdapter[Any]] = {}
 
@@ -21,9 +38,34 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any type that pyd
     return _adapters[kind]
 
 
+def readable(kind: Any) -> bool:  # noqa: ANN401 - any type
+    """Tell whether plain data can be read as this type; as one that only Python knows, it cannot."""
+    try:
+        _adapter(kind)
+    except PydanticUserError:
+        return False
+    return True
+
+
 def to_plain(value: Any) -> Any:  # noqa: ANN401 - any dataclass in, JSON types out
-    """Return the fields of a dataclass, and of those in it, as JSON types."""
-    return _adapter(type(value)).dump_python(value, mode="json")
+    """Return the fields of a dataclass, and of those in it, as JSON types; a number that is none is null.
+
+    >>> from tabveil.estimate import Estimate
+    >>> to_plain(Estimate(value=0.5, low=0.25, high=math.inf, n=8))
+    {'value': 0.5, 'low': 0.25, 'high': None, 'n': 8}
+    """
+    return _finite(_adapter(type(value)).dump_python(value, mode="json"))
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - JSON types
+    match value:
+        case dict():
+            return {name: _finite(item) for name, item in value.items()}
+        case list():
+            return [_finite(item) for item in value]
+        case float() if not math.isfinite(value):
+            return None
+    return value
 
 
 def from_plain(kind: type[Kind], data: Any) -> Kind:  # noqa: ANN401 - JSON types

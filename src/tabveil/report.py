@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-import pandas as pd
-
 from tabveil.attackers import Attacker
 from tabveil.detection import Power
 from tabveil.errors import ParameterError
 from tabveil.explain import Explanation
+from tabveil.frame import dataframes
 from tabveil.plain import from_plain, to_plain
 from tabveil.portrait import Portrait
 from tabveil.result import ESTIMATES, Input, Result, Skipped, plain
@@ -137,54 +136,46 @@ class Report:
                 f"{where}: not a report of this version of tabveil; write one with 'tabveil audit --json'."
             ) from None
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> dataframes.DataFrame:
         """Return one row a metric: its risk, interval, rates and labels."""
-        return pd.DataFrame(
-            [
-                {
-                    "metric": result.key,
-                    "risk": result.risk.value if result.risk else math.nan,
-                    "low": result.risk.low if result.risk else math.nan,
-                    "high": result.risk.high if result.risk else math.nan,
-                    **{
-                        name: estimate.value if (estimate := getattr(result, name)) else math.nan
-                        for name in ESTIMATES[1:]
-                    },
-                    **vars(result.labels),
-                    "seconds": result.seconds,
-                }
-                for result in self.results
-            ]
+        return dataframes.from_rows(
+            {
+                "metric": result.key,
+                "risk": result.risk.value if result.risk else math.nan,
+                "low": result.risk.low if result.risk else math.nan,
+                "high": result.risk.high if result.risk else math.nan,
+                **{
+                    name: estimate.value if (estimate := getattr(result, name)) else math.nan
+                    for name in ESTIMATES[1:]
+                },
+                **vars(result.labels),
+                "seconds": result.seconds,
+            }
+            for result in self.results
         )
 
     def _repr_html_(self) -> str:
-        """Show the report in a notebook; pandas escapes every text on the way."""
+        """Show the report in a notebook."""
         columns = ["metric", "risk", "low", "high", "attack", "control", "pillar"]
         tables = [
-            pd.DataFrame({"verdict": [self.verdict.sentence]}),
-            self.to_frame()[columns] if self.results else pd.DataFrame(),
-            pd.DataFrame([{"not computed": item.key, "reason": item.reason} for item in self.skipped]),
-            pd.DataFrame({"notes": self.notes}),
+            dataframes.from_columns({"verdict": [self.verdict.sentence]}),
+            *([self.to_frame()[columns]] if self.results else []),
+            dataframes.from_rows({"not computed": item.key, "reason": item.reason} for item in self.skipped),
+            dataframes.from_columns({"notes": self.notes}),
         ]
-        with pd.option_context("display.max_colwidth", None):
-            shown = [
-                table.to_html(index=False, border=0, na_rep="", float_format="{:.3f}".format, justify="left")
-                for table in tables
-                if len(table)
-            ]
-        return "<p>Indicators are diagnostics, not evidence of anonymity.</p>" + "".join(shown)
+        return "<p>Indicators are diagnostics, not evidence of anonymity.</p>" + dataframes.to_html(tables)
 
-    def records(self) -> pd.DataFrame:
+    def records(self) -> dataframes.DataFrame:
         """Return the per-row scores of every metric: metric, table, row, score. Sensitive."""
         parts = [
-            pd.DataFrame(
+            dataframes.from_columns(
                 {"metric": result.key, "table": scores.table, "row": scores.rows, "score": scores.values}
             )
             for result in self.results
             for scores in result.scores
         ]
-        columns = ["metric", "table", "row", "score"]
-        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+        nothing = dataframes.from_columns({"metric": [], "table": [], "row": [], "score": []})
+        return dataframes.stack(parts) if parts else nothing
 
 
 def _skipped_to_json(item: Skipped) -> dict[str, Any]:

@@ -315,10 +315,7 @@ def _estimate_to_json(estimate: Estimate | None) -> Any:  # noqa: ANN401 - JSON
 
 
 def _estimate_from_json(data: Mapping[str, Any] | None) -> Estimate | None:
-    """Rebuild an estimate; a number that is not finite was written as null."""
-    if data is None:
-        return None
-    return from_plain(Estimate, {key: math.nan if value is None else value for key, value in data.items()})
+    return None if data is None else from_plain(Estimate, data)
 
 
 def params_of(metric: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass

@@ -5,8 +5,9 @@ import pytest
 from populations import population, risks, split
 
 from tabveil.errors import NotApplicable, ParameterError
+from tabveil.estimate.means import MOST_RESAMPLES, resamples_for
 from tabveil.indicators import ClosestShare, DistanceToClosest, NearestNeighbors
-from tabveil.indicators.closeness import MOST_RESAMPLES, _resample, closeness, resamples_for
+from tabveil.indicators.closeness import _resample, closeness
 from tabveil.table import Numeric, Schema
 
 LINE = Schema((Numeric(name="x", low=0, high=100),))

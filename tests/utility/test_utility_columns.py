@@ -7,8 +7,9 @@ from populations import population, split
 from scipy import stats
 from strategies import splits
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.table import Categorical, Numeric, Schema
-from tabveil.utility.bars import LEAST_ROWS, MOST_LABELS, MOST_RANGES, bars
+from tabveil.utility.bars import MOST_LABELS, MOST_RANGES, bars
 from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.marginals import measure_columns
 
@@ -131,7 +132,7 @@ def test_bars_betray_nobody(tables):
         named = [bar for bar in found if bar.kind in {"label", "range"}]
         assert len(named) <= (MOST_LABELS if isinstance(column, Categorical) else MOST_RANGES)
         for bar in named:
-            many = round(bar.real * len(real)) >= LEAST_ROWS
+            many = round(bar.real * len(real)) >= LEAST_SHARED
             assert many or (bar.kind == "range" and bar.low is None and bar.high is None)
 
 

@@ -5,13 +5,10 @@ configuration stands in the details. What a configuration compares may be counts
 attributed probabilities, weighted votes and regression errors that bring their own intervals.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
-
-from scipy.special import ndtri
 
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
 from tabveil.estimate import Estimate, excess, risk_between, sidak, strongest, wilson
@@ -28,9 +25,6 @@ from tabveil.result import (
 )
 
 NO_ROOM = "Control does as well as can be, or nearly so: there is no room for a risk."
-
-FEW = 5  # fewer losses than this say little about how large they are
-NOTHING_VARIES = 1e-12  # relative: what rounding leaves of a variance of zero
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,37 +179,3 @@ def compare_counts(tally: Tally, confidence: float) -> Comparison:
             "naive": tally.naive / tally.n_naive if tally.n_naive else None,
         },
     )
-
-
-def risk_toward(attack: Estimate, control: Estimate, worst: float = 1.0) -> Estimate | None:
-    """How far does the attack go from the control's score to the worst one? None where that is no way at all.
-
-    Errors are those at no risk, where both sides weigh alike. Propagated at the value itself, the control's
-    would vanish as the attack nears the worst case, and a handful of guesses that happen to be right in train
-    would pass for proof.
-    """
-    room = worst - control.value
-    if room <= 0:
-        return None
-    value = (attack.value - control.value) / room
-    below = math.hypot(attack.value - attack.low, control.high - control.value) / room
-    above = math.hypot(attack.high - attack.value, control.value - control.low) / room
-    return Estimate(value=value, low=value - below, high=value + above, n=attack.n)
-
-
-def mean_share(value: float, variance: float, n: int, confidence: float, *, independent: float) -> Estimate:
-    """Put bounds around a mean of ``n`` scores between 0 and 1 whose variance is known.
-
-    Wilson's, for as many observations as the variance makes it worth: they hold where few scores are not
-    zero. Where nothing varies, it is worth the ``independent`` observations. A mean near 1 can vary more than
-    any share does (each of its few losses may be large); there the bounds are at least the normal ones.
-    """
-    spread = max(value * (1 - value), 0.0)  # rounding can carry a mean past 1
-    worth = spread / variance if variance > spread * NOTHING_VARIES else independent
-    if 2 * value <= 1 or worth * (1 - value) >= FEW:
-        worth = max(worth, 1.0)
-        bounds = wilson(value * worth, worth, confidence)
-        return Estimate(value=value, low=min(bounds.low, value), high=max(bounds.high, value), n=n)
-    bounds = wilson(min(value, 1.0) * independent, independent, confidence)
-    half = float(ndtri((1 + confidence) / 2)) * variance**0.5
-    return Estimate(value=value, low=min(value - half, bounds.low), high=max(value + half, bounds.high), n=n)

@@ -13,11 +13,10 @@ from functools import partial
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtri
 
 from tabveil.attacks.configurations import Comparator, Comparison, Headline, choose, compare_counts
 from tabveil.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, tallies
-from tabveil.estimate import CONFIDENCE, Estimate, excess, known, wilson
+from tabveil.estimate import CONFIDENCE, Estimate, area_under_curve, excess, known, rate_beyond
 from tabveil.result import Curve, Setting
 from tabveil.table import Floats, Indices
 
@@ -58,26 +57,13 @@ class Ranking:
         return rates[0], rates[1]
 
     def area(self, confidence: float = CONFIDENCE) -> Estimate:
-        """Return the area under the curve: does a member score higher than another row (ties half)?
-
-        The variance is DeLong's (1988), that of a row's wins against all rows of the other table, plus what
-        one more row at the worst place in each table would add, for the rows there are may all be equal. The
-        bounds are Wilson's for as many coin tosses as have this variance, which hold near 0 and 1 too.
-        """
-        wins = _wins(self.train, self.control), _wins(self.control, self.train)  # (n,), (m,)
-        area = float(wins[0].mean())
-        variance = sum(_variance_of_mean(side) + 0.25 / len(side) ** 2 for side in wins)
-        rows = 4 / sum(1 / len(side) for side in wins)
-        near = (area * rows + 2) / (rows + 4)  # never 0 or 1, where a toss would have no variance
-        tosses = max(near * (1 - near) / variance, 1.0)
-        bounds = wilson(area * tosses, tosses, confidence)
-        return Estimate(value=area, low=min(bounds.low, area), high=max(bounds.high, area), n=len(self.train))
+        """Return the area under the curve: does a member score higher than another row (ties half)?"""
+        return area_under_curve(_wins(self.train, self.control), _wins(self.control, self.train), confidence)
 
     def true_positives(self, false_positive_rate: float, confidence: float = CONFIDENCE) -> Estimate:
         """Return the share of members found where this share of other rows is taken for members.
 
-        Read off the curve, straight between its points. The interval adds Wilson's, for the members, and the
-        error of the threshold, which control rows set: its own error times the slope of the curve.
+        Read off the curve, straight between its points.
         """
         false, true = self.curve()
         last = np.append(np.diff(false) > 0, True)  # where the curve rises straight up, its upper end
@@ -86,15 +72,9 @@ class Ranking:
             return float(np.interp(rate, false[last], true[last]))
 
         value, a = read(false_positive_rate), false_positive_rate
-        bounds = wilson(value * len(self.train), len(self.train), confidence)
         slope = (read(min(2 * a, 1.0)) - read(a / 2)) / (min(2 * a, 1.0) - a / 2)
-        z = float(ndtri((1 + confidence) / 2))
-        threshold = slope * z * math.sqrt(a * (1 - a) / len(self.control))
-        below, above = (
-            math.hypot(max(gap, 0.0), threshold) for gap in (value - bounds.low, bounds.high - value)
-        )
-        return Estimate(
-            value=value, low=max(value - below, 0.0), high=min(value + above, 1.0), n=len(self.train)
+        return rate_beyond(
+            value, len(self.train), level=a, n_others=len(self.control), slope=slope, confidence=confidence
         )
 
     def points(self) -> tuple[tuple[float, float], ...]:
@@ -114,11 +94,6 @@ def _wins(rows: Indices, others: Indices) -> Floats:
     ordered = np.sort(others)
     below, upto = (np.searchsorted(ordered, rows, side=side) for side in ("left", "right"))
     return np.asarray((below + upto) / (2 * len(others)))
-
-
-def _variance_of_mean(wins: Floats) -> float:
-    """Return the variance of the mean, the largest possible where a single row tells nothing about it."""
-    return float(np.sort(wins).var(ddof=1)) / len(wins) if len(wins) > 1 else 0.25
 
 
 def levels(n_control: int) -> tuple[float, ...]:

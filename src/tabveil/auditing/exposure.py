@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
-import narwhals as nw
 import numpy as np
 
-from tabveil.frame import LoadedTables, to_native
+from tabveil.frame import LoadedTables, cells_as_text
 from tabveil.report import ExposedRows
 from tabveil.result import Result, Scores
 
@@ -27,11 +26,10 @@ def exposed(results: Iterable[Result], loaded: LoadedTables) -> ExposedRows | No
         return None
     _, metric, scores = max(leaking, key=lambda item: item[0])
     rows = _highest(scores)
-    frame = nw.from_native(to_native(loaded.split.train.take(rows), loaded.layout), eager_only=True)
-    texts = [["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()]
+    columns, texts = cells_as_text(loaded.split.train.take(rows), loaded.layout)
     return ExposedRows(
         metric=metric,
-        columns=("row", *frame.columns),
+        columns=("row", *columns),
         rows=tuple((str(row), *text) for row, text in zip(rows.tolist(), texts, strict=True)),
     )
 

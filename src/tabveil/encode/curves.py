@@ -13,15 +13,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.special import ndtr
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.encode.ordinal import at_places, find, label_places
 from tabveil.table import Categorical, Column, Floats, Indices, Schema, Table, within
 
 FEW_VALUES = 32
-"""Numbers with at most so many different values are choices, if there are ten rows for each."""
+"""Numbers with at most so many different values are choices, if there are enough rows for each."""
 SPIKE = 0.05
 """A number that such a share of the rows has is a choice of its own."""
-SHARED = 10
-"""A number that so many rows share comes back exactly; others lie anywhere between their neighbors."""
 MOST_KNOTS = 1000
 """The curve of a column's numbers has at most about so many points."""
 OUTERMOST = 1e-6
@@ -38,7 +37,10 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Curve:
-    """The distribution of a column's numbers: ``values[i]`` has the share ``lows[i]`` to ``highs[i]``."""
+    """The distribution of a column's numbers: ``values[i]`` has the share ``lows[i]`` to ``highs[i]``.
+
+    A number that enough rows share comes back exactly; others lie anywhere between their neighbors.
+    """
 
     values: Floats
     lows: Floats
@@ -50,7 +52,7 @@ class Curve:
         values, counts = np.unique(known, return_counts=True)
         ends = np.concatenate([[0], np.cumsum(counts)]) / len(known)
         lows, highs = ends[:-1], ends[1:]
-        shared = counts >= SHARED
+        shared = counts >= LEAST_SHARED
         middle = (lows + highs) / 2
         lows, highs = np.where(shared, lows, middle), np.where(shared, highs, middle)
         every = max(1, -(-int((~shared).sum()) // MOST_KNOTS))
@@ -87,8 +89,8 @@ class CurvedColumn:
     def of(cls, column: Column, cells: Floats) -> Self:
         """Learn what there is to choose from, and how the other numbers are distributed."""
         options, counts = np.unique(cells, return_counts=True)  # NaN last, as one
-        few = max(1, min(FEW_VALUES, len(cells) // SHARED))
-        spikes = np.isnan(options) | (counts >= max(SHARED, SPIKE * len(cells)))
+        few = max(1, min(FEW_VALUES, len(cells) // LEAST_SHARED))
+        spikes = np.isnan(options) | (counts >= max(LEAST_SHARED, SPIKE * len(cells)))
         if isinstance(column, Categorical) or len(options) <= few or spikes.all():
             return cls(column=column, options=options, curve=None)
         others = cells[np.isin(cells, options[~spikes])]

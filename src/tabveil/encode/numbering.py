@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.encode.ordinal import at_places, label_places, seen_values
 from tabveil.encode.scale import in_last_places, places_a_unit
 from tabveil.table import Categorical, Column, Floats, Indices, Numeric
@@ -21,8 +22,6 @@ EXACT = 2**53
 """Whole numbers below are exact as 64-bit floats."""
 MOST_INTERVALS = 1000
 LEAST_IN_INTERVAL = 5
-SHARED = 10
-"""A number without decimals that so many rows share is kept as it is."""
 LEAST_FOR_STEP = 10
 """So many different numbers do not have a common step by accident."""
 
@@ -109,7 +108,7 @@ class Intervals:
     """Numbers without decimals: at most 1,000 intervals with equally many rows, and at least 5 each.
 
     A cell comes back anywhere in its interval, so no real number is repeated to its last digit; only a number
-    that at least 10 rows share is an interval of its own, and comes back exactly.
+    that enough rows share is an interval of its own, and comes back exactly.
     """
 
     lows: tuple[float, ...]
@@ -120,7 +119,7 @@ class Intervals:
     def of(cls, known: Floats) -> Self:
         """Divide what was seen."""
         values, counts = np.unique(known, return_counts=True)
-        shared = counts >= SHARED
+        shared = counts >= LEAST_SHARED
         rest = np.where(shared, 0, counts)
         size = max(LEAST_IN_INTERVAL, math.ceil(rest.sum() / MOST_INTERVALS))
         group = (np.cumsum(rest) - rest) // size  # the group of the rows before

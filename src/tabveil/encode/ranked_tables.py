@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numba import njit
 
 from tabveil import workers
 from tabveil.encode.ordinal import Codes, OrderedValues, possible_values
+from tabveil.encode.rank_kernels import sort_rows
 from tabveil.table import Indices, Schema, Table
 
 
@@ -43,23 +43,6 @@ class ValueRanks:
         workers.announce_compilation(sort_rows)
         sort_rows(codes, self.offsets, starts, order)
         return RankedTable(ranks=self, codes=codes, order=order, starts=starts)
-
-
-@njit(cache=True, nogil=True)
-def sort_rows(codes: Codes, offsets: Indices, starts: Codes, order: Codes) -> None:
-    """Fill ``starts`` (zeros) and ``order``: sort the rows by each column, rows of one code as they stand."""
-    d, n = codes.shape
-    for j in range(d):
-        first = starts[offsets[j] : offsets[j + 1]]
-        for i in range(n):
-            first[codes[j, i] + 1] += 1
-        for code in range(1, first.size):
-            first[code] += first[code - 1]
-        filled = first.copy()
-        for i in range(n):
-            code = codes[j, i]
-            order[j, filled[code]] = i
-            filled[code] += 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

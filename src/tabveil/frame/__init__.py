@@ -5,7 +5,7 @@ from pathlib import Path
 from tabveil.frame import files
 from tabveil.frame.describe import describe
 from tabveil.frame.files import read_raw, write_raw
-from tabveil.frame.layout import Layout, as_written, to_arrow, to_native, to_text
+from tabveil.frame.layout import Layout, as_written, cells_as_text, to_arrow, to_native, to_text
 from tabveil.frame.load import LoadedTable, LoadedTables, load_split, load_table
 from tabveil.table import Table
 
@@ -14,6 +14,7 @@ __all__ = [
     "LoadedTable",
     "LoadedTables",
     "as_written",
+    "cells_as_text",
     "describe",
     "load_split",
     "load_table",

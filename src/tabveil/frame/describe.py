@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow.types as pt
 import yaml
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.frame.infer import TypeName
 from tabveil.frame.layout import ColumnLayout
 from tabveil.frame.load import load_table
 from tabveil.frame.raw_column import Kind
-from tabveil.frame.wording import MIN_SHARED
 from tabveil.table import Categorical, Column
 
 _HEAD = """\
@@ -58,7 +58,7 @@ def _entry(column: Column, place: ColumnLayout, held: np.ndarray[tuple[int], np.
     if name != "ordered category" or not isinstance(column, Categorical):
         return name
     counts = np.bincount(held.astype(np.int64), minlength=len(column.labels))
-    if len(counts) == 0 or counts.min() < MIN_SHARED:
+    if len(counts) == 0 or counts.min() < LEAST_SHARED:
         return name
     return {"type": name, "labels": list(column.labels)}
 

@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.errors import SchemaError
 from tabveil.frame import parsing, text
 from tabveil.frame.raw_column import Kind, RawColumn, Texts, has_values
-from tabveil.frame.wording import MIN_SHARED, quoted, shown
+from tabveil.frame.wording import quoted, shown
 
 TypeName = Literal[
     "integer", "real", "boolean", "category", "ordered category", "date", "datetime", "time", "duration"
@@ -145,7 +146,7 @@ def _markers(piece: RawColumn) -> list[str]:
     """Return labels that may mean missing, if enough rows share them to be shown."""
     if not isinstance(piece, Texts):
         return []
-    suspects = np.flatnonzero(_suspects(piece) & (piece.counts >= MIN_SHARED))
+    suspects = np.flatnonzero(_suspects(piece) & (piece.counts >= LEAST_SHARED))
     return [shown(piece.words[int(position)].as_py()) for position in suspects]
 
 

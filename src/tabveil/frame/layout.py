@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -103,6 +104,14 @@ def to_native(table: Table, layout: Layout) -> Any:  # noqa: ANN401 - whichever 
             )
         case _:
             return to_arrow(table, layout)
+
+
+def cells_as_text(table: Table, layout: Layout) -> tuple[list[str], list[list[str]]]:
+    """Return the columns' names and every row's cells, as the kind of table that came in writes them."""
+    frame = nw.from_native(to_native(table, layout), eager_only=True)
+    return list(frame.columns), [
+        ["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()
+    ]
 
 
 def _arrow_column(table: Table, column: Column, place: ColumnLayout) -> pa.Array:

@@ -7,11 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.errors import SchemaError
 from tabveil.frame import text
 from tabveil.frame.raw_column import EXACT, Kind, RawColumn, Texts, Values, is_number, label_texts
 from tabveil.frame.text import Bools, Floats, Ints
-from tabveil.frame.wording import MIN_SHARED, quoted, rows, shown
+from tabveil.frame.wording import quoted, rows, shown
 
 
 class Ticks(NamedTuple):
@@ -169,6 +170,6 @@ def _common_text(piece: RawColumn, bad: Bools) -> tuple[str, int] | None:
         return None
     counts = np.bincount(piece.codes[bad], minlength=len(piece.texts))
     most = int(counts.argmax())
-    if counts[most] < MIN_SHARED:
+    if counts[most] < LEAST_SHARED:
         return None
     return shown(piece.words[most].as_py()), int(counts[most])

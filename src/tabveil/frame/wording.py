@@ -1,13 +1,10 @@
-"""How the door speaks: one line, names and row numbers, and no value that fewer than ten rows share."""
+"""How the door speaks: one line, names and row numbers, and no value that too few rows share to be told."""
 
 import difflib
 from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-MIN_SHARED = 10
-"""A value of the user's data may be shown only if at least this many rows share it."""
 
 _LONGEST_NAME = 40
 _MOST_ROWS = 3

@@ -13,14 +13,11 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.errors import NotApplicable
-from tabveil.estimate import N_RESAMPLES, Estimate, percentile_interval, share
+from tabveil.estimate import Estimate, percentile_interval, resamples_for, share
 from tabveil.result import Result, Role
 from tabveil.sampling import Sample, in_order
 from tabveil.table import Floats, Split, Table
 from tabveil.wording import level, share_of
-
-IN_A_TAIL = 5  # resamples beyond either end of an interval: fewer leave the end to chance
-MOST_RESAMPLES = 1_000_000
 
 NO_CONTROL = (
     "No control: one half of train is the reference, the other stands in for fresh rows, and the risk is "
@@ -133,16 +130,6 @@ def lying_close(result: Result, alpha: float, *, turned: bool = False, n_neighbo
 
 def _share_within(ordered: Floats, threshold: Floats | float) -> Floats:
     return np.searchsorted(ordered, threshold, side="right") / len(ordered)
-
-
-def resamples_for(confidence: float) -> int:
-    """Return how many resamples an interval at this level needs: its two ends rest on a few of them.
-
-    >>> resamples_for(0.95), resamples_for(0.999)
-    (1000, 10000)
-    """
-    in_each_tail = (1 - confidence) / 2
-    return int(np.clip(np.ceil(round(IN_A_TAIL / in_each_tail, 6)), N_RESAMPLES, MOST_RESAMPLES))
 
 
 def _resample(attacked: Floats, fresh: Floats, rank: int, n_resamples: int, *, rng: Generator) -> Floats:

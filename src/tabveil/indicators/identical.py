@@ -1,6 +1,5 @@
 """Identical match share: rows of the release that are rows of the training data."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -8,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln
 
-from tabveil.estimate import Estimate, share
+from tabveil.estimate import Estimate, part_of_room, share
 from tabveil.indicators.comparison import Indicator
 from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.sampling import group_equal_rows
@@ -157,7 +156,7 @@ def _risk(synthetic: Indices, gain: Floats, value: float, room: float, confidenc
     """Put the errors around the share gained on control, as a part of the room there was.
 
     Gains and losses (matched by train more, by control more) are two counts of different rows, each between
-    Wilson's bounds, which also hold at zero; their errors add in squares.
+    Wilson's bounds, which also hold at zero.
     """
     n = int(synthetic.sum())
     changes = synthetic * gain
@@ -167,6 +166,4 @@ def _risk(synthetic: Indices, gain: Floats, value: float, room: float, confidenc
         share(float(np.maximum(side, 0.0).sum()) / n, n, effective=n / rows_an_event, confidence=confidence)
         for side in (changes, -changes)
     )
-    below = math.hypot(gained.value - gained.low, lost.high - lost.value) / room
-    above = math.hypot(gained.high - gained.value, lost.value - lost.low) / room
-    return Estimate(value=value, low=value - below, high=value + above, n=n)
+    return part_of_room(value, gained, lost, room)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
-from numba import njit
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil import workers
 from tabveil.encode.scale import unit
+from tabveil.indicators.partition_kernels import add_counts, hash_bins
 from tabveil.table import Floats, Indices, Numeric, Schema, Table
 
 _PAIRS_FOR_MEDIAN = 2000
@@ -89,48 +89,10 @@ def count_shared(cells: Floats, roles: NDArray[np.uint8], partitions: Partitions
     def work(start: int, stop: int) -> None:
         shared = np.zeros_like(total)
         for p in range(start, stop):
-            keys = _hash_cells(cells, partitions.slope[p], partitions.offset[p], partitions.factor[p])
-            _add_counts(keys, roles, shared)
+            keys = hash_bins(cells, partitions.slope[p], partitions.offset[p], partitions.factor[p])
+            add_counts(keys, roles, shared)
         with lock:  # integers: the order of the additions does not matter
             np.add(total, shared, out=total)
 
     workers.each_chunk(len(partitions), _PARTITIONS_AT_ONCE, work, doing="comparing densities")
     return total
-
-
-@njit(cache=True, nogil=True)
-def _hash_cells(
-    cells: Floats, slope: Floats, offset: Floats, factor: NDArray[np.uint64]
-) -> NDArray[np.uint64]:
-    """Hash the bins of every row to one number."""
-    keys = np.zeros(cells.shape[1], np.uint64)
-    for j in range(cells.shape[0]):
-        if slope[j] > 0:
-            for i in range(cells.shape[1]):
-                keys[i] += np.uint64(np.int64(np.floor(cells[j, i] * slope[j] + offset[j]))) * factor[j]
-    for i in range(cells.shape[1]):
-        key = (keys[i] ^ (keys[i] >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-        keys[i] = key ^ (key >> np.uint64(29))
-    return keys
-
-
-@njit(cache=True, nogil=True)
-def _add_counts(keys: NDArray[np.uint64], roles: NDArray[np.uint8], shared: Indices) -> None:
-    """Add to each row of ``shared`` (n, 3) how many rows of each role have its key."""
-    size = 2
-    while size < 2 * len(keys):
-        size *= 2
-    mask = np.uint64(size - 1)
-    held = np.empty(size, np.uint64)
-    counts = np.zeros((size, 3), np.int32)
-    slots = np.empty(len(keys), np.int64)
-    for i in range(len(keys)):
-        slot = keys[i] & mask
-        while counts[slot, 0] + counts[slot, 1] + counts[slot, 2] > 0 and held[slot] != keys[i]:
-            slot = (slot + np.uint64(1)) & mask
-        held[slot] = keys[i]
-        counts[slot, roles[i]] += 1
-        slots[i] = slot
-    for i in range(len(keys)):
-        for role in range(3):
-            shared[i, role] += counts[slots[i], role]

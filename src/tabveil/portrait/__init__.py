@@ -1,7 +1,7 @@
 """What does a release look like beside the people it was made from? Pictures in which nobody can be found.
 
-Every share that is drawn rests on at least ten rows, no place on the map is a person's, and no axis ends at
-someone's value.
+Every share that is drawn rests on enough rows (:mod:`tabveil.disclosure`), no place on the map is a
+person's, and no axis ends at someone's value.
 """
 
 import time
@@ -14,10 +14,10 @@ from tabveil import workers
 from tabveil.errors import NotApplicable
 from tabveil.portrait.cells import map_rows
 from tabveil.portrait.distances import compare_distances
-from tabveil.portrait.pictures import LEAST_ROWS, Cell, Distances, Map, Portrait
+from tabveil.portrait.pictures import Cell, Distances, Map, Portrait
 from tabveil.table import Split
 
-__all__ = ["LEAST_ROWS", "Cell", "Distances", "Map", "Portrait", "draw"]
+__all__ = ["Cell", "Distances", "Map", "Portrait", "draw"]
 
 Sample = TypeVar("Sample")
 

@@ -5,8 +5,9 @@ import math
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.errors import NotApplicable
-from tabveil.portrait.pictures import LEAST_ROWS, Cell, Map
+from tabveil.portrait.pictures import Cell, Map
 from tabveil.portrait.projection import Projection
 from tabveil.sampling import draw
 from tabveil.table import Floats, Indices, Split, Table
@@ -23,12 +24,12 @@ SHARE_DIGITS = 6
 def map_rows(split: Split, *, rng: Generator) -> tuple[Map, tuple[str, ...]]:
     """Draw the map of real (train and control) and synthetic rows; and say what it leaves out."""
     everybody = Table(schema=split.schema, values=np.concatenate([split.train.values, split.control.values]))
-    most = max(min(MOST_ROWS, MOST_VALUES // len(split.schema)), 2 * LEAST_ROWS)
+    most = max(min(MOST_ROWS, MOST_VALUES // len(split.schema)), 2 * LEAST_SHARED)
     tables, notes = [], []
     for role, table in (("real", everybody), ("synthetic", split.synthetic)):
-        if len(table) < LEAST_ROWS:
+        if len(table) < LEAST_SHARED:
             raise NotApplicable(
-                f"The map is not drawn: that needs at least {LEAST_ROWS} {role} rows, got {len(table)}."
+                f"The map is not drawn: that needs at least {LEAST_SHARED} {role} rows, got {len(table)}."
             )
         tables.append(draw(table, most, rng=rng).table)
         if len(table) > most:
@@ -47,7 +48,7 @@ def _count(places: tuple[Floats, Floats], across: int, explained: tuple[float, f
     real, synthetic = (_shares(_fields(side, ends, across), len(side), across) for side in places)
     shown = np.flatnonzero(~(np.isnan(real) & np.isnan(synthetic)))
     if len(shown) == 0:
-        raise NotApplicable(f"The map is not drawn: no {LEAST_ROWS} rows lie in one field of it.")
+        raise NotApplicable(f"The map is not drawn: no {LEAST_SHARED} rows lie in one field of it.")
     return Map(
         columns=across,
         rows=across,
@@ -85,7 +86,7 @@ def _fields(places: Floats, ends: Floats, across: int) -> Indices:
 def _shares(fields: Indices, n_rows: int, across: int) -> Floats:
     """Return the share of all rows in each field, NaN where they are too few to be shown."""
     counts = np.bincount(fields, minlength=across**2)
-    return np.where(counts >= LEAST_ROWS, counts / n_rows, np.nan)
+    return np.where(counts >= LEAST_SHARED, counts / n_rows, np.nan)
 
 
 def _known(share: float) -> float | None:

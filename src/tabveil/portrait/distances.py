@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.errors import NotApplicable
 from tabveil.neighbors import Neighbors, Space
-from tabveil.portrait.pictures import LEAST_ROWS, Distances
+from tabveil.portrait.pictures import Distances
 from tabveil.sampling import draw, in_order
 from tabveil.table import Floats, Indices, Split
 
@@ -21,15 +22,15 @@ SHARE_DIGITS = 6
 
 def compare_distances(split: Split, *, rng: Generator) -> tuple[Distances, tuple[str, ...]]:
     """Draw the curves of SRD and RRD, both to the same (all) train rows; and say what they leave out."""
-    if len(split.synthetic) < LEAST_ROWS:
+    if len(split.synthetic) < LEAST_SHARED:
         raise NotApplicable(
-            f"The distances are not drawn: that needs at least {LEAST_ROWS} synthetic rows, got "
+            f"The distances are not drawn: that needs at least {LEAST_SHARED} synthetic rows, got "
             f"{len(split.synthetic)}."
         )
     people = Neighbors(Space.gower(split.schema), in_order(split.train).table)
     found, notes = {}, []
     for role, table in (("synthetic", split.synthetic), ("control", split.control)):
-        if len(table) < LEAST_ROWS:
+        if len(table) < LEAST_SHARED:
             notes.append(_without_control(len(table)))
             continue
         asked = draw(table, MOST_ROWS, rng=rng).table
@@ -55,7 +56,7 @@ def _middle(distances: Floats) -> float:
 
 
 def _without_control(n_rows: int) -> str:
-    what = "there is no control table" if n_rows == 0 else f"fewer than {LEAST_ROWS} control rows"
+    what = "there is no control table" if n_rows == 0 else f"fewer than {LEAST_SHARED} control rows"
     return (
         f"The distances are drawn for synthetic rows only ({what}): how near fresh real rows come to "
         "train rows is not known."
@@ -67,8 +68,8 @@ def _grid(sides: Collection[Floats]) -> Floats:
 
     It begins to be close, and ends, at distances that several rows reach: that of a single row is its own.
     """
-    low = min(float(distances[LEAST_ROWS - 1]) for distances in sides)
-    high = max(float(distances[-LEAST_ROWS]) for distances in sides)
+    low = min(float(distances[LEAST_SHARED - 1]) for distances in sides)
+    high = max(float(distances[-LEAST_SHARED]) for distances in sides)
     end = max(_round(high, math.ceil), SHORTEST)
     near = end * np.linspace(0, 1, N_POINTS // 2) ** 2
     among = np.linspace(_round(low, math.floor), end, N_POINTS // 2)
@@ -95,7 +96,7 @@ def _curve(distances: Floats, grid: Floats) -> tuple[float, ...]:
     shown, height = [], 0
     for count in counts.tolist():
         left = n - count
-        if count - height >= LEAST_ROWS and (left == 0 or left >= LEAST_ROWS):
+        if count - height >= LEAST_SHARED and (left == 0 or left >= LEAST_SHARED):
             height = count
         shown.append(round(height / n, SHARE_DIGITS))
     return tuple(shown)

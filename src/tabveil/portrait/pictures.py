@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-LEAST_ROWS = 10  # every share that is drawn rests on at least so many rows
+from tabveil.plain import from_plain, to_plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,31 +22,12 @@ class Distances:
     median_synthetic: float
     median_control: float | None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "grid": list(self.grid),
-            "synthetic": list(self.synthetic),
-            "control": None if self.control is None else list(self.control),
-            "median_synthetic": self.median_synthetic,
-            "median_control": self.median_control,
-        }
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return cls(
-            grid=tuple(data["grid"]),
-            synthetic=tuple(data["synthetic"]),
-            control=None if data["control"] is None else tuple(data["control"]),
-            median_synthetic=data["median_synthetic"],
-            median_control=data["median_control"],
-        )
+class Cell(NamedTuple):
+    """One field of the map: its place, and which share of the rows fall into it (None: too few to say).
 
-
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One field of the map: its place, and which share of the rows fall into it (None: too few to say)."""
+    In JSON the list ``[x, y, real, synthetic]``, for there are many.
+    """
 
     x: int  # from the left
     y: int  # from the bottom
@@ -69,30 +50,6 @@ class Map:
     hidden_real: float
     hidden_synthetic: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data; a cell is the list ``[x, y, real, synthetic]``, for there are many."""
-        return {
-            "columns": self.columns,
-            "rows": self.rows,
-            "cells": [[cell.x, cell.y, cell.real, cell.synthetic] for cell in self.cells],
-            "explained": list(self.explained),
-            "hidden_real": self.hidden_real,
-            "hidden_synthetic": self.hidden_synthetic,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        first, second = data["explained"]
-        return cls(
-            columns=data["columns"],
-            rows=data["rows"],
-            cells=tuple(Cell(x=x, y=y, real=real, synthetic=made) for x, y, real, made in data["cells"]),
-            explained=(first, second),
-            hidden_real=data["hidden_real"],
-            hidden_synthetic=data["hidden_synthetic"],
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class Portrait:
@@ -105,20 +62,10 @@ class Portrait:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; ``seconds`` is the only field that differs between equal runs."""
-        return {
-            "distances": None if self.distances is None else self.distances.to_json(),
-            "map": None if self.map is None else self.map.to_json(),
-            "notes": list(self.notes),
-            "seconds": self.seconds,
-        }
+        found: dict[str, Any] = to_plain(self)
+        return found
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
-        distances, drawn = data["distances"], data["map"]
-        return cls(
-            distances=None if distances is None else Distances.from_json(distances),
-            map=None if drawn is None else Map.from_json(drawn),
-            notes=tuple(data["notes"]),
-            seconds=data["seconds"],
-        )
+        return from_plain(cls, data)

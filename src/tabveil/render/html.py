@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tabveil import wording
+from tabveil.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.explain import inline
 from tabveil.render import comparison, sections, svg
 from tabveil.render.evidence import attacks, diagnostics, state_key, title_of, titled
@@ -137,6 +138,7 @@ def _environment() -> Environment:
         "DOWNSTREAM": DOWNSTREAM,
         "BY_COLUMN": BY_COLUMN,
         "SCORES": SCORES,
+        "LEAST_SHARED": LEAST_SHARED_IN_WORDS,
         "WHY_THE_DEFAULT": WHY_THE_DEFAULT,
         "plural": wording.plural,
         "state_key": state_key,

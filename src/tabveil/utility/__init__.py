@@ -69,7 +69,7 @@ def measure(
     confidence
         How often an interval should hold the truth, between 0 and 1.
     rare
-        Name labels that fewer than ten real rows share, too: only for those who may see the real rows.
+        Name labels that few real rows share, too: only for those who may see the real rows.
 
     Examples
     --------

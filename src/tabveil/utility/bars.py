@@ -1,17 +1,17 @@
 """Bars for a page: the shares of labels or ranges, drawn so that nobody can be read off them.
 
-A label is named only where at least ten real rows share it; the others are pooled. Ranges end at round
-numbers, never at someone's value, are open at both ends, and hold at least ten real rows each.
+A label is named only where enough real rows share it (:mod:`tabveil.disclosure`); the others are pooled.
+Ranges end at round numbers, never at someone's value, are open at both ends, and hold as many real rows each.
 """
 
 import math
 
 import numpy as np
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.table import Categorical, Floats, Indices, Numeric, Split
 from tabveil.utility.findings import Bar
 
-LEAST_ROWS = 10
 MOST_LABELS = 15
 MOST_RANGES = 30
 SMALLEST = 1e-300  # below it there are no powers of ten left to round to
@@ -27,7 +27,7 @@ def bars(split: Split, name: str, *, rare: bool = False) -> tuple[Bar, ...]:
     synthetic = split.synthetic.column(name)
     match split.schema[name]:
         case Categorical(labels=labels):
-            found = _of_labels(labels, real, synthetic, least=1 if rare else LEAST_ROWS)
+            found = _of_labels(labels, real, synthetic, least=1 if rare else LEAST_SHARED)
         case Numeric() as column:
             found = _of_ranges(column, real, synthetic)
     missing = np.isnan(real), np.isnan(synthetic)
@@ -83,9 +83,9 @@ def _of_ranges(column: Numeric, real: Floats, synthetic: Floats) -> list[Bar]:
 
 def _round_edges(column: Numeric, numbers: Floats) -> list[float]:
     """Return the edges between which all but a few of the lowest and highest numbers lie."""
-    if len(numbers) < 2 * LEAST_ROWS:
+    if len(numbers) < 2 * LEAST_SHARED:
         return []
-    low, high = float(numbers[LEAST_ROWS - 1]), float(numbers[-LEAST_ROWS])
+    low, high = float(numbers[LEAST_SHARED - 1]), float(numbers[-LEAST_SHARED])
     if not low < high:
         return []
     step = _round_step((high - low) / (MOST_RANGES - 3), whole=column.integer)
@@ -108,7 +108,7 @@ def _wide_enough(edges: list[float], numbers: Floats) -> list[float]:
     before = 0
     for edge in edges:
         below = int(np.searchsorted(numbers, edge, side="left"))
-        if below - before >= LEAST_ROWS and len(numbers) - below >= LEAST_ROWS:
+        if below - before >= LEAST_SHARED and len(numbers) - below >= LEAST_SHARED:
             kept.append(edge)
             before = below
     return kept

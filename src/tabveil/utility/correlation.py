@@ -9,12 +9,12 @@ from numpy.random import Generator
 from tabveil import workers
 from tabveil.encode.ordinal import ComparedLevels
 from tabveil.errors import NotApplicable
-from tabveil.estimate import CONFIDENCE, Estimate
+from tabveil.estimate import CONFIDENCE, Estimate, bounded_distance
 from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.utility import association_kernels
 from tabveil.utility.association import Association, Codes, Numbers, associate
 from tabveil.utility.compared_tables import ComparedTables
-from tabveil.utility.distances import FOLDED, bounded
+from tabveil.utility.distances import FOLDED
 from tabveil.utility.findings import Associations, Figure
 
 MOST_LEVELS = 30  # of a column of labels; the others are taken together
@@ -158,7 +158,7 @@ class _Difference:
         rows = self.real / n_pairs, self.other / n_pairs
         variance = sum(float(side.var()) / len(side) for side in rows)
         sizes = len(self.real), len(self.other)
-        return bounded(self.value / n_pairs, self.floor / n_pairs, variance, sizes, confidence)
+        return bounded_distance(self.value / n_pairs, self.floor / n_pairs, variance, sizes, confidence)
 
 
 @dataclass(kw_only=True, eq=False)

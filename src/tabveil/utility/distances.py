@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from tabveil.estimate import CONFIDENCE, Estimate, around
+from tabveil.estimate import CONFIDENCE, Estimate, bounded_distance
 from tabveil.table import Floats, Indices
 
 FOLDED = math.sqrt(2 / math.pi)  # the mean of |z| of a standard normal z
@@ -70,20 +70,7 @@ class Distance:
             n = int(rows.sum())
             mean = float((slope * rows).sum()) / n
             variance += float((rows * (slope - mean) ** 2).sum()) / n**2
-        return bounded(self.value, self.floor, variance, (counts.n_real, counts.n_other), confidence)
-
-
-def bounded(
-    value: float, floor: float, variance: float, sizes: tuple[int, int], confidence: float = CONFIDENCE
-) -> Estimate:
-    """Return a distance between 0 and what it could be, given its floor, its variance and the sizes.
-
-    To the variance is added what one more row at the worst place of each table would change, for the rows
-    that are there may all be equal.
-    """
-    variance += sum(1 / n**2 for n in sizes)
-    spread = around(value, math.sqrt(variance), sizes[1], groups=min(sizes), confidence=confidence)
-    return Estimate(value=value, low=min(max(spread.low - floor, 0.0), value), high=spread.high, n=spread.n)
+        return bounded_distance(self.value, self.floor, variance, (counts.n_real, counts.n_other), confidence)
 
 
 def total_variation(counts: Counts, *, halved: bool = True) -> Distance:

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tabveil import check, workers
 from tabveil.encode.scale import shares_of_range
 from tabveil.errors import NotApplicable
-from tabveil.estimate import CONFIDENCE, Estimate, around, share
+from tabveil.estimate import CONFIDENCE, Estimate, known, mean_of, ratio_of_means, root_score, share
 from tabveil.table import Categorical, Column, Floats, Numeric, Table
 from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.correlation import Related
@@ -195,7 +195,7 @@ def compare_labels(
 ) -> TargetUtility:
     """Compare which rows the two models guess right; they guess the same rows, so errors are paired."""
     n = len(synthetic)
-    gap = None if fresh is None else _mean(fresh.astype(float) - synthetic.astype(float), confidence)
+    gap = None if fresh is None else mean_of(fresh.astype(float) - synthetic.astype(float), confidence)
     return TargetUtility(
         name=name,
         score="accuracy",
@@ -206,13 +206,6 @@ def compare_labels(
         gap=gap,
         baseline=share(majority, n, confidence=confidence),
     )
-
-
-def _mean(values: Floats, confidence: float) -> Estimate:
-    """Return a mean with Student's interval, never narrower than one more row at the worst place makes it."""
-    n = len(values)
-    error = math.sqrt(float(values.var()) / n + 1 / n**2)
-    return around(float(values.mean()), error, n, groups=n, confidence=confidence)
 
 
 def compare_numbers(
@@ -231,8 +224,8 @@ def compare_numbers(
             value=_determination(synthetic**2, spread, confidence),
             reference=None if fresh is None else _determination(fresh**2, spread, confidence),
         ),
-        gap=None if fresh is None else _ratio(synthetic**2 - fresh**2, spread, 0.0, 1.0, confidence),
-        baseline=Estimate(value=0.0, low=0.0, high=0.0, n=len(truth)),
+        gap=None if fresh is None else ratio_of_means(synthetic**2 - fresh**2, spread, confidence=confidence),
+        baseline=known(0.0, len(truth)),
         range_score=Figure(
             value=_range_score(synthetic**2, confidence),
             reference=None if fresh is None else _range_score(fresh**2, confidence),
@@ -241,18 +234,9 @@ def compare_numbers(
 
 
 def _determination(squares: Floats, spread: Floats, confidence: float) -> Estimate:
-    return _ratio(squares, spread, 1.0, -1.0, confidence)
-
-
-def _ratio(above: Floats, below: Floats, offset: float, sign: float, confidence: float) -> Estimate:
-    """Return ``offset + sign · mean(above) / mean(below)`` with the delta method's interval."""
-    n, scale = len(above), float(below.mean())
-    ratio = float(above.mean()) / scale
-    error = math.sqrt(float(((above - ratio * below) ** 2).sum())) / (n * scale)
-    return around(offset + sign * ratio, error, n, groups=n, confidence=confidence)
+    return ratio_of_means(squares, spread, offset=1.0, sign=-1.0, confidence=confidence)
 
 
 def _range_score(squares: Floats, confidence: float) -> Estimate:
-    root = math.sqrt(float(squares.mean()))
-    error = float(squares.std()) / math.sqrt(len(squares)) / (2 * root) if root > 0 else 0.0
-    return around(1 - root, error, len(squares), groups=len(squares), confidence=confidence)
+    n = len(squares)
+    return root_score(float(squares.mean()), float(squares.std()) / math.sqrt(n), n, confidence)

@@ -6,10 +6,11 @@ same statistic. A distance of 0.02 is perfect where real people differ by 0.02 f
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from tabveil.estimate import Estimate
-from tabveil.result import Skipped, plain
+from tabveil.plain import WITHOUT_NULLS, Number, from_plain, to_plain
+from tabveil.result import Skipped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,23 +19,6 @@ class Figure:
 
     value: Estimate
     reference: Estimate | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"value": plain(self.value), "reference": plain(self.reference)}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return cls(value=Estimate(**data["value"]), reference=_estimate(data["reference"]))
-
-
-def _estimate(data: Mapping[str, Any] | None) -> Estimate | None:
-    return None if data is None else Estimate(**data)
-
-
-def _figures(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
-    return {name: Figure.from_json(item) for name, item in data.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +44,9 @@ class Bar:
 class ChiSquared:
     """The test that two columns have one distribution. No interval: it is a statistic, not a quantity."""
 
-    statistic: float
+    statistic: Number
     dof: int
-    p_value: float
+    p_value: Number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,30 +57,7 @@ class ColumnUtility:
     numeric: bool
     figures: Mapping[str, Figure]
     chi_squared: ChiSquared | None  # None where there is only one level, so nothing can differ
-    bars: tuple[Bar, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "name": self.name,
-            "numeric": self.numeric,
-            "figures": {name: figure.to_json() for name, figure in self.figures.items()},
-            "chi_squared": None if self.chi_squared is None else plain(vars(self.chi_squared)),
-            "bars": [
-                plain({key: item for key, item in vars(bar).items() if item is not None}) for bar in self.bars
-            ],
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return cls(
-            name=data["name"],
-            numeric=data["numeric"],
-            figures=_figures(data["figures"]),
-            chi_squared=None if data["chi_squared"] is None else ChiSquared(**data["chi_squared"]),
-            bars=tuple(Bar(**bar) for bar in data["bars"]),
-        )
+    bars: tuple[Annotated[Bar, WITHOUT_NULLS], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,29 +77,6 @@ class TargetUtility:
     baseline: Estimate
     range_score: Figure | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "name": self.name,
-            "score": self.score,
-            "figure": self.figure.to_json(),
-            "gap": plain(self.gap),
-            "baseline": plain(self.baseline),
-            "range_score": None if self.range_score is None else self.range_score.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return cls(
-            name=data["name"],
-            score=data["score"],
-            figure=Figure.from_json(data["figure"]),
-            gap=_estimate(data["gap"]),
-            baseline=Estimate(**data["baseline"]),
-            range_score=None if data["range_score"] is None else Figure.from_json(data["range_score"]),
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class Associations:
@@ -149,21 +87,8 @@ class Associations:
     """
 
     names: tuple[str, ...]
-    real: tuple[tuple[float, ...], ...]
-    synthetic: tuple[tuple[float, ...], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"names": list(self.names), "real": plain(self.real), "synthetic": plain(self.synthetic)}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return cls(
-            names=tuple(data["names"]),
-            real=tuple(map(tuple, data["real"])),
-            synthetic=tuple(map(tuple, data["synthetic"])),
-        )
+    real: tuple[tuple[Number, ...], ...]
+    synthetic: tuple[tuple[Number, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,28 +106,10 @@ class Utility:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; ``seconds`` is the only field that differs between equal runs."""
-        return {
-            "params": plain(self.params),
-            "figures": {name: figure.to_json() for name, figure in self.figures.items()},
-            "columns": [column.to_json() for column in self.columns],
-            "targets": [target.to_json() for target in self.targets],
-            "associations": None if self.associations is None else self.associations.to_json(),
-            "skipped": [vars(item) for item in self.skipped],
-            "notes": list(self.notes),
-            "seconds": self.seconds,
-        }
+        found: dict[str, Any] = to_plain(self)
+        return found
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
-        related = data["associations"]
-        return cls(
-            params=data["params"],
-            figures=_figures(data["figures"]),
-            columns=tuple(ColumnUtility.from_json(item) for item in data["columns"]),
-            targets=tuple(TargetUtility.from_json(item) for item in data["targets"]),
-            associations=None if related is None else Associations.from_json(related),
-            skipped=tuple(Skipped(**item) for item in data["skipped"]),
-            notes=tuple(data["notes"]),
-            seconds=data["seconds"],
-        )
+        return from_plain(cls, data)

@@ -13,7 +13,7 @@ from scipy.special import chdtrc
 
 from tabveil.encode.ordinal import ComparedLevels
 from tabveil.encode.scale import shares_of_range
-from tabveil.estimate import CONFIDENCE, Estimate
+from tabveil.estimate import CONFIDENCE, Estimate, bounded_distance
 from tabveil.table import Column, Floats, Indices, Numeric, Split
 from tabveil.utility.bars import bars
 from tabveil.utility.compared_tables import ComparedTables
@@ -21,7 +21,6 @@ from tabveil.utility.distances import (
     FOLDED,
     Counts,
     Distance,
-    bounded,
     cramers_v,
     jensen_shannon,
     kolmogorov_smirnov,
@@ -170,7 +169,7 @@ class _Mean:
 
     def estimate(self, n_columns: int, confidence: float) -> Estimate:
         rows = [np.asarray(side) / n_columns for side in (self.real, self.other)]
-        return bounded(
+        return bounded_distance(
             self.value / n_columns,
             self.floor / n_columns,
             sum(float(side.var()) / len(side) for side in rows),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from tabveil.estimate import Estimate
+from tabveil.plain import from_plain, to_plain
 from tabveil.result import Result, Skipped
 from tabveil.verdict.policy import RISKS, Policy, Risk, risk_of
 
@@ -50,8 +51,8 @@ class RiskVerdict:
     risk: Risk
     threshold: float
     state: State
-    metrics: tuple[Judgment, ...]
     reason: str = ""
+    metrics: tuple[Judgment, ...]
 
     @property
     def leading(self) -> Judgment | None:
@@ -71,39 +72,13 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "state": self.state,
-            "sentence": self.sentence,
-            "risks": [
-                {
-                    "risk": item.risk,
-                    "threshold": item.threshold,
-                    "state": item.state,
-                    "reason": item.reason,
-                    "metrics": [
-                        {**vars(judged), "risk": judged.risk and judged.risk.to_json()}
-                        for judged in item.metrics
-                    ],
-                }
-                for item in self.risks
-            ],
-        }
+        found: dict[str, Any] = to_plain(self)
+        return found
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
-        return cls(
-            state=data["state"],
-            sentence=data["sentence"],
-            risks=tuple(
-                RiskVerdict(**{**item, "metrics": tuple(map(_judged, item["metrics"]))})
-                for item in data["risks"]
-            ),
-        )
-
-
-def _judged(data: Mapping[str, Any]) -> Judgment:
-    return Judgment(**{**data, "risk": None if data["risk"] is None else Estimate(**data["risk"])})
+        return from_plain(cls, data)
 
 
 def judge(

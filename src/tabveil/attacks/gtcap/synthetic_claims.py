@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabveil import workers
-from tabveil.attacks.configurations import Comparison, mean_share, risk_toward
+from tabveil.attacks.configurations import Comparison
 from tabveil.attacks.gtcap import kernels
 from tabveil.attacks.gtcap.key_classes import KeyIndex, Kinds
 from tabveil.attacks.guessing import Bools
-from tabveil.estimate import Estimate, known
+from tabveil.estimate import Estimate, known, mean_share, risk_toward
 from tabveil.result import Role, Scores
 from tabveil.table import Floats, Indices
 

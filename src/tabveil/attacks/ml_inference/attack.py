@@ -1,13 +1,11 @@
 """Attribute inference by a learned model: gradient boosted trees fitted to the release."""
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import stdtrit
 
 from tabveil import check, workers
 from tabveil.attacks.attack import Attack
@@ -17,7 +15,7 @@ from tabveil.attacks.guessing import Guesses, draw_attacked, scores, tallies
 from tabveil.attacks.ml_inference.models import LabelModel, NumberModel
 from tabveil.attacks.phrases import guessed, secret_threat, targets
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate, around, excess
+from tabveil.estimate import error_score, risk_of_errors
 from tabveil.result import Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import Sample
 from tabveil.table import Floats, Numeric, Split
@@ -25,7 +23,6 @@ from tabveil.wording import UNSEEN, name, percent
 
 MOST_LABELS = 20  # a tree a label and round: columns with more are not chosen, but may be asked for
 LEVELS = (1.0, 0.1, 0.01)
-ENOUGH = 10  # squared errors on either side, for their logarithms to be near normal
 TINY = 1e-12
 
 
@@ -248,48 +245,12 @@ def _numbers(
 
 def compare_errors(train: Floats, control: Floats, naive: Floats, confidence: float) -> Comparison:
     """Compare squared errors (as shares of the range, squared): the score is 1 minus their root mean."""
-    attack = _score(train, confidence)
-    against = _score(control, confidence) if len(control) else None
+    attack = error_score(train, confidence)
+    against = error_score(control, confidence) if len(control) else None
     return Comparison(
         attack=attack,
         control=against,
-        baseline=_score(naive, confidence),
-        risk=_risk(train, control, confidence) if against else None,
+        baseline=error_score(naive, confidence),
+        risk=risk_of_errors(train, control, confidence) if against else None,
         facts={"n_train": len(train), "n_control": len(control)},
-    )
-
-
-def _score(squares: Floats, confidence: float) -> Estimate:
-    mean, error = _mean(squares)
-    root = math.sqrt(mean)
-    return around(
-        1 - root,
-        error / (2 * root) if root > 0 else 0.0,
-        len(squares),
-        groups=len(squares),
-        confidence=confidence,
-    )
-
-
-def _mean(squares: Floats) -> tuple[float, float]:
-    """Return the mean and its standard error, the same for any order."""
-    squares = np.sort(squares)
-    mean = float(squares.mean())
-    return mean, float(squares.std(ddof=1)) / math.sqrt(len(squares)) if len(squares) > 1 else mean
-
-
-def _risk(train: Floats, control: Floats, confidence: float) -> Estimate | None:
-    """Return by which share the error about train is smaller than about control.
-
-    Errors of errors are skewed; their logarithms are less so, and the bounds are taken there.
-    """
-    (mean_train, error_train), (mean_control, error_control) = _mean(train), _mean(control)
-    n = min(len(train), len(control))
-    if mean_train == 0 or mean_control == 0 or n < ENOUGH:
-        return excess(_score(train, confidence), _score(control, confidence))
-    ratio = math.sqrt(mean_train / mean_control)
-    error = math.hypot(error_train / mean_train, error_control / mean_control) / 2
-    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * error
-    return Estimate(
-        value=1 - ratio, low=1 - ratio * math.exp(half), high=1 - ratio * math.exp(-half), n=len(train)
     )

@@ -5,9 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from tabveil.attacks.configurations import Comparison, mean_share, risk_toward
+from tabveil.attacks.configurations import Comparison
 from tabveil.attacks.guessing import Bools
-from tabveil.estimate import Estimate
+from tabveil.estimate import Estimate, mean_share, risk_toward
 from tabveil.table import Categorical, Column, Floats, Numeric, Split
 
 BINS = 20  # of a number's range, for its entropy

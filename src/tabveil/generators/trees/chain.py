@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.disclosure import LEAST_SHARED
 from tabveil.encode.ordinal import MISSING, Codes, CountedValues
 from tabveil.generators.trees.growth import Tree, grow
 from tabveil.table import Floats, Numeric, within
@@ -16,8 +17,6 @@ BESIDE = 0.01
 """In a likelihood so much of a leaf is the whole column: what was seen anywhere is possible everywhere."""
 UNSEEN = 0.5
 """The rows that a likelihood adds to each value of a column: a label may be new."""
-SHARED = 10
-"""A number that so many rows share is never smoothed."""
 SILVERMAN = 0.9, -0.2
 """The width of a kernel is 0.9 standard deviations, times the number of values to the power of -1/5."""
 
@@ -104,7 +103,7 @@ class _Kernels(NamedTuple):
         Where a leaf has no two such numbers, the whole column stands in: a single person's number is not
         repeated because nobody resembles them.
         """
-        few = (levels.counts < SHARED)[tree.members] & (tree.members != MISSING)
+        few = (levels.counts < LEAST_SHARED)[tree.members] & (tree.members != MISSING)
         leaf = np.repeat(np.arange(len(tree.left)), np.diff(tree.first))[few]
         cells = levels.cells(tree.members[few])
         if len(cells) == 0:
@@ -133,4 +132,4 @@ def _smoothed(codes: Codes, leaves: Codes, tree: Tree, levels: CountedValues, *,
     low, high = levels.values[[0, -1]]
     moved = low + np.abs(moved - low)
     moved = np.clip(high - np.abs(high - moved), low, high)
-    return np.where(levels.counts[codes] < SHARED, moved, cells)
+    return np.where(levels.counts[codes] < LEAST_SHARED, moved, cells)

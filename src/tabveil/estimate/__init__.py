@@ -1,0 +1,46 @@
+"""Numbers with their uncertainty, each formula with its reason beside it (SPEC 1).
+
+Nothing here is clipped or rounded: a negative risk is noise around zero and is shown as such.
+"""
+
+from tabveil.estimate.joint import sidak, strongest
+from tabveil.estimate.means import (
+    around,
+    bounded_distance,
+    grouped_error,
+    mean_of,
+    percentile_interval,
+    ratio_of_means,
+    resamples_for,
+)
+from tabveil.estimate.ranking import area_under_curve, rate_beyond
+from tabveil.estimate.rates import CONFIDENCE, Estimate, known, mean_share, share, wilson
+from tabveil.estimate.risk import excess, part_of_room, risk_between, risk_toward
+from tabveil.estimate.squared_errors import error_score, risk_of_errors, root_score
+
+__all__ = [
+    "CONFIDENCE",
+    "Estimate",
+    "area_under_curve",
+    "around",
+    "bounded_distance",
+    "error_score",
+    "excess",
+    "grouped_error",
+    "known",
+    "mean_of",
+    "mean_share",
+    "part_of_room",
+    "percentile_interval",
+    "rate_beyond",
+    "ratio_of_means",
+    "resamples_for",
+    "risk_between",
+    "risk_of_errors",
+    "risk_toward",
+    "root_score",
+    "share",
+    "sidak",
+    "strongest",
+    "wilson",
+]
