@@ -1,11 +1,14 @@
 """What can each metric see? Mean risk and share of seeds detected, at known leaks and behind noise.
 
-``python benchmarks/power.py`` takes minutes and writes docs/power.md; ``--seeds``, ``--rows``, ``--metric``
-and ``--leaks`` make it smaller, ``--table`` takes other people.
+``python benchmarks/power.py`` takes minutes and writes docs/power.md, and the leaks of it as power.json for
+the metrics' own pages; ``--seeds``, ``--rows``, ``--metric`` and ``--leaks`` make it smaller, ``--table``
+takes other people.
 """
 
 import argparse
+import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import samples
 import trials
@@ -100,6 +103,17 @@ class Outcomes:
         if self._of(metric, setting).empty:
             return "not applicable"
         return f"{self.mean(metric, setting):.3f} ({self.detected(metric, setting):.2f})"
+
+    def numbers(self, metric, settings):
+        """Return the mean risk and the share detected for each setting in which the metric has an answer."""
+        return {
+            setting: {
+                "risk": float(self.mean(metric, setting)),
+                "detected": float(self.detected(metric, setting)),
+            }
+            for setting in settings
+            if not self._of(metric, setting).empty
+        }
 
     def _of(self, metric, setting):
         return self.risks.loc[
@@ -211,7 +225,10 @@ def main(argv=None):
     )
     print(text)
     name = "power.md" if options.table == "adult" else f"power_{options.table}.md"
-    trials.write(text, options.out or DOCS / name)
+    out = Path(options.out or DOCS / name)
+    trials.write(text, out)
+    numbers = {"leaks": {metric: found.numbers(metric, map(title, leaks)) for metric in metrics}}
+    trials.write(json.dumps(numbers, indent=1) + "\n", out.with_suffix(".json"))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
+from power import Outcomes
 from trials import Setting, Trial, chosen, run, split_of
 
 from tabveil.auditing import DEFAULT
@@ -92,3 +94,11 @@ def test_every_default_metric_is_run_unless_some_are_named():
     assert chosen(["mmd"]) == ("mmd",)
     with pytest.raises(SystemExit, match="Unknown metric 'mdm'"):
         chosen(["mdm"])
+
+
+def test_numbers_for_the_pages_of_metrics_leave_out_what_has_no_answer():
+    answers = [("1%", 0.1, 0.05), ("1%", 0.3, -0.1), ("2%", np.nan, np.nan)]
+    rows = [("mmd", *answer) for answer in answers]
+    found = Outcomes(risks=pd.DataFrame(rows, columns=["metric", "setting", "risk", "low"]))
+    numbers = found.numbers("mmd", ["1%", "2%", "5%"])
+    assert numbers == {"1%": {"risk": pytest.approx(0.2), "detected": 0.5}}
