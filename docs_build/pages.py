@@ -9,6 +9,7 @@ from markdown_text import plain, table
 
 from tabveil.auditing import METRICS
 from tabveil.synthesizing import GENERATORS, summary
+from tabveil.risks import RISKS
 from tabveil.utility import DOWNSTREAM, MEANINGS, Meaning
 from tabveil.verdict.policy import WHY_THE_DEFAULT, Policy
 
@@ -44,6 +45,7 @@ def insertions() -> dict[str, str]:
         "policy fields": policy_fields(),
         "why the default": plain(WHY_THE_DEFAULT),
         "generators": generators(),
+        "risk models": risk_models(),
     }
 
 
@@ -71,6 +73,12 @@ def generators() -> str:
     """Return every generator with what it does, in its own words."""
     rows = [[f"`{name}`", plain(summary(generator))] for name, generator in GENERATORS.items()]
     return table(["generator", "what it does"], rows)
+
+
+def risk_models() -> str:
+    """Return every risk model with what it plants, in its own words."""
+    rows = [[f"`{name}`", plain(summary(model))] for name, model in RISKS.items()]
+    return table(["risk model", "what it does"], rows)
 
 
 def policy_fields() -> str:
