@@ -10,7 +10,7 @@ from strategies import schemas, tables
 
 from tabveil import workers
 from tabveil.errors import ParameterError
-from tabveil.generators import GENERATORS, load_model
+from tabveil.generators import load_model
 from tabveil.generators.transformer.synthesizer import MOST_NUMBERS, WITHOUT_HELD_OUT, Transformer
 from tabveil.networks import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
@@ -143,8 +143,7 @@ def test_the_number_of_threads_changes_nothing():
     np.testing.assert_array_equal(*rows)
 
 
-def test_global_random_numbers_are_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setitem(GENERATORS, "transformer", Transformer)
+def test_global_random_numbers_are_left_alone(tmp_path):
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     model = Transformer(**QUICK).fit(people(30), rng=rng())
     model.sample(5, rng=rng())
@@ -161,8 +160,7 @@ def test_chunks_of_rows_are_only_a_matter_of_memory(fitted, monkeypatch):
     assert len(np.unique(drawn.column("dose"))) == 300  # no chunk is drawn twice
 
 
-def test_storing_changes_nothing(fitted, tmp_path, monkeypatch):
-    monkeypatch.setitem(GENERATORS, "transformer", Transformer)
+def test_storing_changes_nothing(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     np.testing.assert_array_equal(fitted.sample(50, rng=rng(8)).values, loaded.sample(50, rng=rng(8)).values)
@@ -170,8 +168,7 @@ def test_storing_changes_nothing(fitted, tmp_path, monkeypatch):
     assert loaded.history == fitted.history
 
 
-def test_rows_that_are_all_the_same_need_no_network(tmp_path, monkeypatch):
-    monkeypatch.setitem(GENERATORS, "transformer", Transformer)
+def test_rows_that_are_all_the_same_need_no_network(tmp_path):
     schema = Schema((labels("a", 3), Numeric(name="b", low=0, high=9), Numeric(name="c", low=0, high=9)))
     model = Transformer().fit(Table(schema=schema, values=np.tile([2.0, 5.5, np.nan], (20, 1))), rng=rng())
     model.save(tmp_path / "model")
