@@ -7,32 +7,51 @@ a half-made object.
 import math
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
-from pydantic.errors import PydanticUserError
-
 Kind = TypeVar("Kind")
+
+
+class _Nullable:
+    """Marks a number that is null in a file where it is not finite here."""
+
+    def __get_pydantic_core_schema__(self, kind: Any, build: Any) -> Any:  # noqa: ANN401 - pydantic's own
+        from pydantic import BeforeValidator  # noqa: PLC0415 - see _adapter
+
+        return BeforeValidator(_number).__get_pydantic_core_schema__(kind, build)
 
 
 def _number(value: Any) -> Any:  # noqa: ANN401 - whatever stands in a file
     return math.nan if value is None else value
 
 
-Number = Annotated[float, BeforeValidator(_number)]
-"""A number that may be none: not finite here, null in a file."""
+class _Sparse:
+    """Marks a dataclass of which there are many: fields that are None are left out."""
+
+    def __get_pydantic_core_schema__(self, kind: Any, build: Any) -> Any:  # noqa: ANN401 - pydantic's own
+        from pydantic import WrapSerializer  # noqa: PLC0415 - see _adapter
+
+        return WrapSerializer(_without_nulls).__get_pydantic_core_schema__(kind, build)
 
 
-def _without_nulls(value: Any, write: SerializerFunctionWrapHandler) -> dict[str, Any]:  # noqa: ANN401
+def _without_nulls(value: Any, write: Any) -> dict[str, Any]:  # noqa: ANN401 - pydantic's own
     return {name: item for name, item in write(value).items() if item is not None}
 
 
-WITHOUT_NULLS = WrapSerializer(_without_nulls)
-"""Marks dataclasses of which there are many: fields that are None are left out."""
+Number = Annotated[float, _Nullable()]
+"""A number that may be none: not finite here, null in a file."""
 
-_adapters: dict[Any, TypeAdapter[Any]] = {}
+WITHOUT_NULLS = _Sparse()
+
+_adapters: dict[Any, Any] = {}
 
 
-def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any type that pydantic reads
-    """Make the adapter of a type once: making one takes longer than using it."""
+def _adapter(kind: Any) -> Any:  # noqa: ANN401 - any type that pydantic reads
+    """Make the adapter of a type once: making one takes longer than using it.
+
+    Pydantic is loaded only here, where something is stored or read: networks are trained on machines that
+    have little more than torch.
+    """
+    from pydantic import TypeAdapter  # noqa: PLC0415 - see above
+
     if kind not in _adapters:
         _adapters[kind] = TypeAdapter(kind)
     return _adapters[kind]
@@ -40,6 +59,8 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - any type that pyd
 
 def readable(kind: Any) -> bool:  # noqa: ANN401 - any type
     """Tell whether plain data can be read as this type; as one that only Python knows, it cannot."""
+    from pydantic.errors import PydanticUserError  # noqa: PLC0415 - see above
+
     try:
         _adapter(kind)
     except PydanticUserError:
