@@ -17,6 +17,10 @@ from tabveil.portrait import Portrait
 from tabveil.result import ESTIMATES, Input, Result, Skipped, plain
 from tabveil.utility import Utility
 from tabveil.verdict import Policy, Verdict, judge
+from tabveil.writing import replacing
+
+RECORD_KINDS = (".csv", ".parquet")
+"""How the names of files may end that hold the scores of single rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +181,15 @@ class Report:
         nothing = dataframes.from_columns({"metric": [], "table": [], "row": [], "score": []})
         return dataframes.stack(parts) if parts else nothing
 
+    def write_records(self, path: str | Path) -> None:
+        """Write :meth:`records` to a CSV or Parquet file, whole or not at all. Guard it like the data."""
+        target = records_file(path)
+        with replacing(target) as temporary:
+            if target.suffix.lower() == ".csv":
+                self.records().to_csv(temporary, index=False)
+            else:
+                self.records().to_parquet(temporary, index=False)
+
 
 def _skipped_to_json(item: Skipped) -> dict[str, Any]:
     return {"metric": item.key, "name": item.metric, "attacker": item.attacker, "reason": item.reason}
@@ -184,6 +197,14 @@ def _skipped_to_json(item: Skipped) -> dict[str, Any]:
 
 def _skipped_from_json(data: Mapping[str, Any]) -> Skipped:
     return Skipped(metric=data["name"], attacker=data["attacker"], reason=data["reason"])
+
+
+def records_file(path: str | Path) -> Path:
+    """Refuse a name that does not say how scores of single rows are to be written."""
+    if Path(path).suffix.lower() not in RECORD_KINDS:
+        kinds = " or ".join(RECORD_KINDS)
+        raise ParameterError(f"records: the name must end in {kinds}, got {Path(path).name}.")
+    return Path(path)
 
 
 _PARTS: Mapping[str, Any] = {"utility": Utility, "power": Power, "portrait": Portrait, "exposed": ExposedRows}

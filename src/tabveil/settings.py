@@ -1,4 +1,7 @@
-"""Files that people write (schema, attackers): YAML or JSON, checked by a model, faults told in a line."""
+"""Files that people write (schema, attackers, policy, a whole audit): YAML or JSON.
+
+They are checked by a model, and a fault is told in a line.
+"""
 
 import json
 from collections.abc import Mapping
@@ -23,23 +26,35 @@ class Strict(BaseModel):
 Model = TypeVar("Model", bound=Strict)
 
 
-def read(source: str | Path | Mapping[str, Any] | None, model: type[Model], what: str) -> Model:
+def read(source: str | Path | Mapping[str, Any] | Model | None, model: type[Model], what: str) -> Model:
     """Read a file or a mapping into a model; None says nothing about anything."""
     if source is None:
         return model()
-    where = f'{what} "{Path(source).name}"' if isinstance(source, (str, Path)) else what
-    data = _load(Path(source), where) if isinstance(source, (str, Path)) else source
+    if isinstance(source, model):
+        return source
+    where = place(source, what)
+    data = load(Path(source), where) if isinstance(source, (str, Path)) else source
     if not isinstance(data, Mapping):
         keys = " or ".join(model.model_fields)
         raise SchemaError(f"{where}: the top level must hold the keys {keys}.")
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(_short(part) for part in first["loc"] if part != "[key]") or "the file"
-        unknown = first["type"] == "extra_forbidden"
-        problem = "unknown key" if unknown else first["msg"].removeprefix("Value error, ")
-        raise SchemaError(f"{where}: {key}: {_short(problem)}.") from None
+        raise SchemaError(f"{where}: {complaint(error)}") from None
+
+
+def place(source: object, what: str) -> str:
+    """Say where settings stand, for a complaint: a file by its name."""
+    return f'{what} "{Path(source).name}"' if isinstance(source, (str, Path)) else what
+
+
+def complaint(error: ValidationError) -> str:
+    """Tell the first fault in a line that begins with its key."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    key = ".".join(_short(part) for part in first["loc"] if part != "[key]") or "the file"
+    unknown = first["type"] == "extra_forbidden"
+    problem = "unknown key" if unknown else first["msg"].removeprefix("Value error, ")
+    return f"{key}: {_short(problem)}."
 
 
 def _short(value: object) -> str:
@@ -47,7 +62,8 @@ def _short(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
+def load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
+    """Return what a YAML or JSON file says."""
     if path.suffix.lower() not in SUFFIXES:
         raise ParameterError(f"{where}: the name must end in {', '.join(SUFFIXES)}.")
     try:

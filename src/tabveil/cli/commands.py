@@ -83,7 +83,7 @@ def metrics() -> None:
     """Show every metric with its question and labels."""
     console = Console()
     for name, metric in auditing.METRICS.items():
-        question = (metric.__doc__ or "").strip().splitlines()[0]
+        question = (metric.__doc__ or "").strip().partition("\n")[0]
         labels = metric.labels
         auxiliary = "with auxiliary data" if labels.auxiliary else "without auxiliary data"
         where = f"{labels.pillar}, {labels.wp29}, by {labels.mechanism}, {labels.threat_model}, {auxiliary}"
