@@ -51,6 +51,8 @@ LAYERS = (
     },
     {"metrics"},
     {"request"},
+    {"config"},
+    {"config"},
     {"report"},
     {"auditing", "synthesizing", "benchmark"},
     {"render"},

@@ -353,4 +353,5 @@ def test_help_teaches_the_file(monkeypatch):
     text = CliRunner().invoke(app, ["audit", "--help"]).stdout
     assert "--config" in text
     assert "tabveil audit --config audit.yaml" in text
+    assert "tabveil config report.json --out audit.yaml" in CliRunner().invoke(app, ["config", "-h"]).stdout
     assert max(map(len, text.splitlines())) <= 80

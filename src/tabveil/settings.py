@@ -1,10 +1,11 @@
-"""Files that people write (schema, attackers, policy, a whole audit): YAML or JSON.
+"""Files that people write (schema, attackers, policy, a whole audit): YAML or JSON, read and written.
 
 They are checked by a model, and a fault is told in a line.
 """
 
 import json
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ from tabveil.errors import ParameterError, SchemaError
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _LONGEST = 200
+_YAML_WIDTH = 66  # a list ends its line after the item that reaches it
+_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 class Strict(BaseModel):
@@ -83,3 +86,41 @@ def load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
         raise SchemaError(f"{where}:{line} not valid YAML.") from None
     except (ValueError, RecursionError):
         raise SchemaError(f"{where}: not valid YAML or JSON.") from None
+
+
+def to_yaml(data: Mapping[str, Any]) -> str:
+    """Write plain data as YAML that :func:`load` reads as the same.
+
+    Where the texts of a setting hold characters that have no picture or turn the text around them, all that
+    is not ASCII in it is spelled by number, so that nothing in the file can pretend to be something else.
+
+    >>> print(to_yaml({"secrets": ["naïve", "yes"], "seed": 3}), end="")
+    secrets: [naïve, 'yes']
+    seed: 3
+    """
+    return "".join(
+        yaml.safe_dump(
+            {key: value},
+            allow_unicode=all(map(_is_visible, _texts({key: value}))),
+            sort_keys=False,
+            default_flow_style=None if isinstance(value, (Mapping, list)) else False,  # short lists in a line
+            width=_YAML_WIDTH,
+        )
+        for key, value in data.items()
+    )
+
+
+def _texts(data: object) -> Iterator[str]:
+    match data:
+        case str():
+            yield data
+        case Mapping():
+            for key, value in data.items():
+                yield from (*_texts(key), *_texts(value))
+        case list() | tuple():
+            for value in data:
+                yield from _texts(value)
+
+
+def _is_visible(text: str) -> bool:
+    return not any(unicodedata.category(char) in _UNSEEN for char in text)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeVar
 
+from tabveil import config
 from tabveil.auditing.choice import by_attackers, choose
 from tabveil.auditing.exposure import exposed
 from tabveil.auditing.extras import extra_steps
@@ -69,6 +70,7 @@ class Plan:
             notes=(*(() if len(loaded.split.control) else (NO_CONTROL,)), *loaded.notes),
             explanations=self._explanations(),
             settings=self._settings(),
+            request=config.written(self.request),
             attackers=self.request.attackers,
             policy=self.request.judged_by,
             utility=_first(found, Utility),

@@ -140,7 +140,8 @@ def _root(
     "the verdict: 0 within, 1 above, 3 inconclusive. Exit code 2 and one line on standard error: an input "
     "is at fault.\n\n"
     "What is asked for may also stand in a file ([bold]--config[/]), with paths that start at its folder: "
-    "settings are called as in Python, such as train, secrets, metrics.",
+    "settings are called as in Python, such as train, secrets, metrics. [bold]tabveil config[/] writes the "
+    "file that repeats an audit.",
     epilog="Examples:\n\n"
     "[cyan]tabveil audit --train train.csv --control control.csv --synthetic out.csv[/]\n\n"
     "[cyan]tabveil audit --train t.csv --synthetic s.csv --missing '?' --json report.json[/]\n\n"
@@ -230,6 +231,25 @@ def compare(
     from tabveil.cli import commands
 
     commands.compare(reports=reports, html=html, quiet=quiet)
+
+
+@app.command(
+    help="Write the file that repeats an audit, from its JSON report.\n\n"
+    "It says all that was asked for: tables, metrics, attackers, policy, seed. Edit it, keep it beside the "
+    "data, and give it to [bold]tabveil audit --config[/].",
+    epilog="Examples:\n\n[cyan]tabveil config report.json --out audit.yaml[/]\n\n"
+    "[cyan]tabveil audit --config audit.yaml[/]",
+)
+def config(
+    *,
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A JSON report.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(metavar=FILE, help="Write it here, not to the screen.")] = None,
+    force: Force = False,
+) -> None:
+    """Write what an audit was asked for."""
+    from tabveil.cli import commands
+
+    commands.config(report=report, out=out, force=force)
 
 
 @app.command(
