@@ -12,8 +12,8 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from tabveil.auditing import DEFAULT, METRICS
 from tabveil.errors import NotApplicable
+from tabveil.metrics import METRICS, defaults
 from tabveil.protocols import RiskModel
 from tabveil.risks import Leaky
 from tabveil.rng import stream
@@ -125,7 +125,7 @@ def chosen(names):
     """Return the metrics to run: those named, else all that an audit runs by default."""
     if unknown := set(names or ()) - set(METRICS):
         sys.exit(f"Unknown metric {min(unknown)!r}; known are {', '.join(METRICS)}.")
-    return tuple(names or DEFAULT)
+    return tuple(names or defaults())
 
 
 def write(text, path):

@@ -1,7 +1,8 @@
 """Running what a page tells its readers to type: commands, scripts and Python, in the order of the page.
 
-Fenced blocks say what they are: ``bash`` is run line by line, ``sh`` as one script, ``python`` as it stands;
-a ``yaml`` block with a title is written to the file of that name, and what a pipeline would run in it is run.
+Fenced blocks say what they are: ``bash`` is run line by line, ``sh`` as one script, ``python`` as it stands.
+A ``yaml`` or ``python`` block with a title is written to the file of that name instead, and what a pipeline
+would run in it is run.
 ``console`` and ``pycon`` are for reading: they need something that is not here, such as another tool.
 """
 
@@ -21,7 +22,7 @@ import tabveil
 from tabveil.cli import app
 
 ROOT = Path(__file__).parents[1]
-JUDGING = {"--policy", "--fail-above"}
+JUDGING = {"--policy", "--fail-above", "--config"}
 VERDICTS = {0, 1, 3}
 """How a command may end that judges a release; what the verdict on a few rows is does not matter here."""
 
@@ -72,11 +73,11 @@ def follow(page, folder, monkeypatch):
     monkeypatch.chdir(folder)
     for block in blocks(page, *RUN):
         match block.language:
-            case "python":
+            case "python" if not block.title:
                 exec(compile(block.text, "page", "exec"), {"__name__": "page"})
             case "sh":
                 _script(block.text, folder)
-            case "yaml":
+            case "yaml" | "python":
                 _write(block, folder)
         for command in _commands(block) if block.language in {"bash", "yaml"} else ():
             run(command)
@@ -108,6 +109,7 @@ def _script(text, folder):
 
 
 def _write(block, folder):
-    yaml.safe_load(block.text)  # whatever else it says, it must be YAML
+    if block.language == "yaml":
+        yaml.safe_load(block.text)  # whatever else it says, it must be YAML
     if block.title:
         (folder / block.title).write_text(block.text, encoding="utf-8")

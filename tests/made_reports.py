@@ -204,6 +204,13 @@ def report(risk=CLEAN, *, columns=("age", "income"), full=True, **parts):
         "skipped": (Skipped(metric="gtcap", reason="gtcap: no claim is left."),),
         "notes": ("A note about the tables.",),
         "settings": {"quick": False, "secrets": None, "missing": ["?"]},
+        "request": {
+            "train": f"{'a/rather/long/way/to/' * 6}train.csv",
+            "synthetic": None,
+            "metrics": ["inference", {"name": "linkability", "n_neighbors": [1, 5]}],
+            "secrets": list(columns),
+            "policy": {"thresholds": {"inference": 0.02}},
+        },
         "seconds": 12.0,
         **extra,
         **parts,

@@ -9,15 +9,15 @@ import pytest
 from rich.console import Console
 
 import tabveil
-from tabveil.auditing import DEFAULT, METRICS, SLOW
 from tabveil.auditing.plan import NO_CONTROL
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate
+from tabveil.metrics import METRICS, defaults
 from tabveil.render.text import comparison, number, report_page
 from tabveil.report import Report
 from tabveil.result import Input, Labels, Result, Scores, Skipped
 from tabveil.rng import stream
-from tabveil.workers import current, tell
+from tabveil.workers import current, tell, working
 
 LABELS = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
@@ -126,13 +126,13 @@ def test_metrics_by_name_class_or_object(tables):
 def test_every_registered_metric_answers_or_says_why_not(tables):
     report = tabveil.audit(*tables)
     answered = {item.metric for item in (*report.results, *report.skipped)}
-    assert answered == set(DEFAULT)
+    assert answered == set(defaults())
     assert answered < set(METRICS)
 
 
 def test_a_quick_audit_leaves_out_the_slow(tables):
     report = tabveil.audit(*tables, quick=True)
-    assert {item.metric for item in (*report.results, *report.skipped)} == set(DEFAULT) - SLOW
+    assert {item.metric for item in (*report.results, *report.skipped)} == set(defaults(quick=True))
 
 
 @pytest.mark.parametrize(
@@ -165,6 +165,16 @@ def test_progress_counts_metrics_and_never_goes_back(tables):
     assert heard[-1] == ("done", 1.0)
     assert ("picky", 0.25) in heard
     assert ("draw: drawing 50%", 0.5) in heard
+
+
+def test_whoever_listens_hears_the_same_as_one_who_was_given(tables):
+    given, around = [], []
+    metrics = [Draw(), Picky()]
+    tabveil.audit(*tables, metrics=metrics, progress=lambda *heard: given.append(heard))
+    with working(listener=lambda *heard: around.append(heard)):
+        tabveil.audit(*tables, metrics=metrics)
+    assert given[0] == ("reading the tables", 0.0)
+    assert around == given
 
 
 def test_same_seed_same_json_whatever_the_threads(tables):

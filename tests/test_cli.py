@@ -9,10 +9,12 @@ import pytest
 from broken_inputs import BROKEN, SECRET
 from typer.testing import CliRunner
 
-from tabveil import auditing, datasets, frame
+from tabveil import datasets, frame
+from tabveil.auditing import auditor
 from tabveil.cli import app, demo, files
 from tabveil.cli.exit_codes import exit_code
 from tabveil.errors import ParameterError
+from tabveil.metrics import METRICS, defaults
 from tabveil.report import Report
 from tabveil.rng import stream
 from tabveil.writing import write_text
@@ -54,7 +56,7 @@ def test_audit_prints_a_table_of_80_columns(folder):
     result = run(*AUDIT)
     assert result.exit_code == 0, result.output
     assert "diagnostics, not evidence of anonymity" in result.stdout
-    for name in auditing.DEFAULT:
+    for name in defaults():
         assert name in result.stdout
     line = next(line for line in result.stdout.splitlines() if line.startswith("identical_match_share"))
     assert line.rstrip().endswith("leak seen")
@@ -69,7 +71,7 @@ def test_json_file_is_the_report(folder):
     data = json.loads(Path("report.json").read_text())
     assert list(data) == [
         *("tabveil", "seed", "inputs", "verdict", "policy", "results", "skipped", "notes"),
-        *("settings", "attackers", "seconds"),
+        *("metrics", "settings", "request", "attackers", "seconds"),
     ]
     assert data["seed"] == 7
     assert data["inputs"]["train"]["rows"] == 100
@@ -158,10 +160,10 @@ def test_split_keeps_people_together_and_refuses_to_replace(folder):
 
 def test_metrics_lists_questions_and_labels(folder):
     text = run("metrics").stdout
-    for name, metric in auditing.METRICS.items():
+    for name, metric in METRICS.items():
         assert name in text
         assert metric.labels.mechanism in text
-    assert text.count("?") >= len(auditing.METRICS)
+    assert text.count("?") >= len(METRICS)
 
 
 def test_help_teaches(folder):
@@ -298,7 +300,7 @@ def test_every_broken_input_is_one_line_and_exit_code_2(folder, case):
 
 
 def test_an_unwritable_place_is_found_out_before_the_long_work(folder, monkeypatch):
-    monkeypatch.setattr(auditing, "load_split", lambda *args, **kwargs: pytest.fail("read the tables"))
+    monkeypatch.setattr(auditor, "load_split", lambda *args, **kwargs: pytest.fail("read the tables"))
     refused(*AUDIT, "--json", "nowhere/report.json")
     refused(*AUDIT, "--records", "nowhere/records.csv")
     refused(*AUDIT, "--metric", "nonsense")
@@ -308,7 +310,7 @@ def test_our_own_fault_is_one_line_without_values_and_says_how_to_see_more(folde
     def fail(*args, **kwargs):
         raise ZeroDivisionError("a secret value")
 
-    monkeypatch.setattr(auditing, "load_split", fail)
+    monkeypatch.setattr(auditor, "load_split", fail)
     line = refused(*AUDIT, code=70)
     assert "TABVEIL_DEBUG=1" in line
     assert "ZeroDivisionError" in line
@@ -321,7 +323,7 @@ def test_interruption_is_one_line(folder, monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(auditing, "load_split", interrupt)
+    monkeypatch.setattr(auditor, "load_split", interrupt)
     assert refused(*AUDIT, code=130) == "tabveil: interrupted."
 
 
@@ -389,8 +391,8 @@ def test_help_does_not_wait_for_pandas(folder):
 
 def test_ctrl_c_ends_with_130(folder):
     code = (
-        "import time\nfrom tabveil import auditing\nfrom tabveil.cli import main\n"
-        "auditing.load_split = lambda *_, **__: (print('reading', flush=True), time.sleep(60))\nmain()\n"
+        "import time\nfrom tabveil.auditing import auditor\nfrom tabveil.cli import main\n"
+        "auditor.load_split = lambda *_, **__: (print('reading', flush=True), time.sleep(60))\nmain()\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, *AUDIT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

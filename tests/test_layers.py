@@ -19,7 +19,7 @@ PROJECT = ROOT.parent.parent / "pyproject.toml"
 
 LAYERS = (
     {"errors", "check", "disclosure", "naming", "plain", "registry", "rng", "workers", "writing", "version"},
-    {"table", "estimate", "settings", "wording"},
+    {"table", "estimate", "settings", "values", "wording"},
     {
         "frame",
         "sampling",
@@ -49,7 +49,11 @@ LAYERS = (
         "portrait",
         "verdict",
     },
-    {"report", "request"},
+    {"metrics"},
+    {"request"},
+    {"config"},
+    {"config"},
+    {"report"},
     {"auditing", "synthesizing", "benchmark"},
     {"render"},
     {"cli", "web"},

@@ -21,14 +21,14 @@ import typer
 from broken_inputs import BROKEN, SECRET
 from typer.testing import CliRunner
 
-from tabveil import datasets, synthesizing, workers
+from tabveil import datasets, synthesizing, values, workers
 from tabveil.cli import synthesize as commands
 from tabveil.cli.exit_codes import Commands
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS, Maker, Privacy, load_model
 from tabveil.generators.marginals import Marginals
 from tabveil.networks import INTERRUPTED, train
-from tabveil.synthesizing import TableModel, choice, table_model, values
+from tabveil.synthesizing import TableModel, choice, table_model
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", add_completion=False)
 commands.register(app)

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from power import Outcomes
 from trials import Setting, Trial, chosen, run, split_of
 
-from tabveil.auditing import DEFAULT
+from tabveil.metrics import defaults
 from tabveil.risks import Noisy
 from tabveil.table import Categorical, Numeric, Schema, Table
 
@@ -90,7 +90,7 @@ def test_seeds_run_in_processes_and_answer_in_order():
 
 
 def test_every_default_metric_is_run_unless_some_are_named():
-    assert chosen(None) == DEFAULT
+    assert chosen(None) == defaults()
     assert chosen(["mmd"]) == ("mmd",)
     with pytest.raises(SystemExit, match="Unknown metric 'mdm'"):
         chosen(["mdm"])

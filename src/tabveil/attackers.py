@@ -5,7 +5,7 @@
 ('colleague', ('income',))
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +56,8 @@ class AttackerFile(Strict):
         return self
 
 
-def read(source: str | Path | Mapping[str, Any] | None) -> tuple[Attacker, ...]:
-    """Read profiles from a file or a mapping; None means that nobody in particular is expected."""
+def read(source: str | Path | Mapping[str, Any] | Sequence[Any] | None) -> tuple[Attacker, ...]:
+    """Read profiles from a file, a mapping or a list; None means that nobody in particular is expected."""
+    if isinstance(source, Sequence) and not isinstance(source, str):
+        source = {"attackers": source}
     return settings.read(source, AttackerFile, "attackers").attackers

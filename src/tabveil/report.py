@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from tabveil import config
 from tabveil.attackers import Attacker
 from tabveil.detection import Power
 from tabveil.errors import ParameterError
@@ -17,6 +18,10 @@ from tabveil.portrait import Portrait
 from tabveil.result import ESTIMATES, Input, Result, Skipped, plain
 from tabveil.utility import Utility
 from tabveil.verdict import Policy, Verdict, judge
+from tabveil.writing import replacing
+
+RECORD_KINDS = (".csv", ".parquet")
+"""How the names of files may end that hold the scores of single rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +54,8 @@ class Report:
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     explanations: Mapping[str, Explanation] = field(default_factory=dict)  # of every metric, by name
-    settings: Mapping[str, Any] = field(default_factory=dict)  # what was asked for, beyond the defaults
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what a reader is told about the settings
+    request: Mapping[str, Any] = field(default_factory=dict)  # all that was asked for, to ask it again
     attackers: tuple[Attacker, ...] = ()
     policy: Policy = field(default_factory=Policy)
     utility: Utility | None = None
@@ -78,7 +84,7 @@ class Report:
         )
 
     def to_json(self) -> str:
-        """Return the report as JSON text; ``seconds`` is the only field that differs between equal runs."""
+        """Return the report as JSON text; only ``seconds`` differs where the same was asked for."""
         parts = {name: getattr(self, name) for name in _PARTS}
         return json.dumps(
             {
@@ -92,6 +98,7 @@ class Report:
                 "notes": list(self.notes),
                 "metrics": {name: to_plain(item) for name, item in self.explanations.items()},
                 "settings": plain(self.settings),
+                "request": self.request,
                 "attackers": [attacker.model_dump(mode="json") for attacker in self.attackers],
                 **{name: part.to_json() for name, part in parts.items() if part is not None},
                 "seconds": self.seconds,
@@ -116,6 +123,7 @@ class Report:
             notes=tuple(data["notes"]),
             explanations={name: from_plain(Explanation, item) for name, item in data["metrics"].items()},
             settings=data["settings"],
+            request=dict(data["request"]),
             attackers=tuple(Attacker(**item) for item in data["attackers"]),
             **{name: kind.from_json(data[name]) for name, kind in _PARTS.items() if name in data},
             seconds=data["seconds"],
@@ -135,6 +143,17 @@ class Report:
             raise ParameterError(
                 f"{where}: not a report of this version of tabveil; write one with 'tabveil audit --json'."
             ) from None
+
+    def config(self, *, folder: Path | None = None) -> str:
+        """Return the file that repeats this audit: ``tabveil audit --config FILE`` reads it.
+
+        Paths are as they were given; for a file in another folder than the present one they are changed so
+        that they lead to the same tables from there.
+        """
+        if not self.request:
+            raise ParameterError("report: it does not hold what the audit was asked for.")
+        asked = self.request if folder is None else config.relocated(self.request, folder)
+        return config.text(asked, self.inputs)
 
     def to_frame(self) -> dataframes.DataFrame:
         """Return one row a metric: its risk, interval, rates and labels."""
@@ -177,6 +196,15 @@ class Report:
         nothing = dataframes.from_columns({"metric": [], "table": [], "row": [], "score": []})
         return dataframes.stack(parts) if parts else nothing
 
+    def write_records(self, path: str | Path) -> None:
+        """Write :meth:`records` to a CSV or Parquet file, whole or not at all. Guard it like the data."""
+        target = records_file(path)
+        with replacing(target) as temporary:
+            if target.suffix.lower() == ".csv":
+                self.records().to_csv(temporary, index=False)
+            else:
+                self.records().to_parquet(temporary, index=False)
+
 
 def _skipped_to_json(item: Skipped) -> dict[str, Any]:
     return {"metric": item.key, "name": item.metric, "attacker": item.attacker, "reason": item.reason}
@@ -184,6 +212,14 @@ def _skipped_to_json(item: Skipped) -> dict[str, Any]:
 
 def _skipped_from_json(data: Mapping[str, Any]) -> Skipped:
     return Skipped(metric=data["name"], attacker=data["attacker"], reason=data["reason"])
+
+
+def records_file(path: str | Path) -> Path:
+    """Refuse a name that does not say how scores of single rows are to be written."""
+    if Path(path).suffix.lower() not in RECORD_KINDS:
+        kinds = " or ".join(RECORD_KINDS)
+        raise ParameterError(f"records: the name must end in {kinds}, got {Path(path).name}.")
+    return Path(path)
 
 
 _PARTS: Mapping[str, Any] = {"utility": Utility, "power": Power, "portrait": Portrait, "exposed": ExposedRows}

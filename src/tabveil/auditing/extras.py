@@ -1,7 +1,7 @@
 """What an audit measures beside risks, when asked for: utility, detection power, pictures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,7 @@ from tabveil.detection import Power
 from tabveil.errors import NotApplicable
 from tabveil.frame import LoadedTables, as_written
 from tabveil.protocols import Metric
+from tabveil.request import AuditRequest
 from tabveil.rng import stream
 from tabveil.table import Numeric, Split
 from tabveil.utility import ColumnUtility, Utility
@@ -20,59 +21,39 @@ from tabveil.utility import ColumnUtility, Utility
 MOST_COLUMNS = 100  # with more, planting leaks takes minutes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Extras:
-    """What to measure beside risks; ``rare`` names labels that few people share."""
-
-    utility: bool
-    targets: tuple[str, ...]
-    power: bool | None  # None: where it is affordable
-    portrait: bool
-    rare: bool
-
-
-def extra_steps(
-    loaded: LoadedTables,
-    metrics: Sequence[tuple[str, Metric]],
-    extras: Extras,
-    *,
-    confidence: float,
-    seed: int,
-) -> list[Step]:
+def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditRequest) -> list[Step]:
     """Return the steps to take."""
     split = loaded.split
     steps = []
-    if extras.utility:
-        measure = partial(_useful, loaded, extras, confidence=confidence, seed=seed)
-        steps.append(Step(title="utility", work=measure, weight=4))
-    if extras.power is not False:
-        plant = partial(_detected, metrics, split, asked=extras.power is True, seed=seed)
-        steps.append(Step(title="power", work=plant, weight=15))
-    if extras.portrait:
-        draw = partial(portrait.draw, split, rng=stream(seed, "portrait"))
+    if request.utility or request.target:
+        steps.append(Step(title="utility", work=partial(_useful, loaded, request), weight=4))
+    if request.power:
+        steps.append(Step(title="power", work=partial(_detected, metrics, split, request), weight=15))
+    if request.portrait:
+        draw = partial(portrait.draw, split, rng=stream(request.seed, "portrait"))
         steps.append(Step(title="portrait", work=draw))
     return steps
 
 
-def _detected(metrics: Sequence[tuple[str, Metric]], split: Split, *, asked: bool, seed: int) -> Power:
+def _detected(metrics: Sequence[Metric], split: Split, request: AuditRequest) -> Power:
     """Plant leaks, unless that takes minutes and nobody asked; networks would take hours and are left out."""
-    if not asked and len(split.schema) > MOST_COLUMNS:
+    if request.power == "affordable" and len(split.schema) > MOST_COLUMNS:
         raise NotApplicable(
             f"power: left out for {len(split.schema)} columns, as it takes minutes; ask for it with --power."
         )
     affordable = [
-        (title, metric) for title, metric in metrics if getattr(metric, "cost", "quick") != "training"
+        (metric.name, metric) for metric in metrics if getattr(metric, "cost", "quick") != "training"
     ]
-    return power.measure(affordable, split, rng=stream(seed, "power"))
+    return power.measure(affordable, split, rng=stream(request.seed, "power"))
 
 
-def _useful(loaded: LoadedTables, extras: Extras, *, confidence: float, seed: int) -> Utility:
+def _useful(loaded: LoadedTables, request: AuditRequest) -> Utility:
     found = utility.measure(
         loaded.split,
-        target=extras.targets or None,
-        confidence=confidence,
-        rare=extras.rare,
-        rng=stream(seed, "utility"),
+        target=request.target or None,
+        confidence=request.judged_by.confidence,
+        rare=request.show_values,
+        rng=stream(request.seed, "utility"),
     )
     return replace(found, columns=tuple(_dated(column, loaded) for column in found.columns))
 

@@ -3,22 +3,23 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-from tabveil.attackers import Attacker
-from tabveil.auditing.choice import METRICS, Knowledge, by_attackers
+from tabveil import config
+from tabveil.auditing.choice import by_attackers, choose
 from tabveil.auditing.exposure import exposed
-from tabveil.auditing.extras import Extras, extra_steps
+from tabveil.auditing.extras import extra_steps
 from tabveil.auditing.steps import Step, answer
 from tabveil.detection import Power
 from tabveil.explain import Explanation, explain
 from tabveil.frame import LoadedTables
+from tabveil.metrics import METRICS
 from tabveil.portrait import Portrait
 from tabveil.protocols import Metric
 from tabveil.report import Report
+from tabveil.request import AuditRequest
 from tabveil.result import Result, Skipped
 from tabveil.utility import Utility
-from tabveil.verdict import Policy
 from tabveil.version import __version__
 
 NO_CONTROL = (
@@ -29,39 +30,32 @@ NO_CONTROL = (
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """Who attacks, by which policy, with which metrics, and what is measured beside."""
+    """What was asked for, and the metrics that it comes to."""
 
-    policy: Policy
-    knowledge: Knowledge
-    attackers: tuple[Attacker, ...]
-    metrics: Sequence[tuple[str, Metric]]
-    extras: Extras
-    seed: int
-    settings: Mapping[str, Any]  # as they stand in the report
+    request: AuditRequest
+    metrics: Sequence[Metric]
 
-    def columns(self) -> list[str]:
-        """Return every column that somebody named."""
-        profiled = [name for attacker in self.attackers for name in attacker.columns()]
-        return [*self.knowledge.columns(), *profiled, *self.extras.targets]
+    @classmethod
+    def of(cls, request: AuditRequest) -> Self:
+        """Settle what a request comes to."""
+        return cls(request=request, metrics=choose(request))
 
     def steps(self, loaded: LoadedTables) -> list[Step]:
         """Return what to do, in order: the metrics, each attacker's turn at them, and what else was asked."""
-        confidence = self.policy.confidence
-        names = [name for name, _ in self.metrics]
-        anybody: list[tuple[str | None, Metric]] = [(None, metric) for _, metric in self.metrics]
-        runs = [*anybody, *by_attackers(self.attackers, names, confidence=confidence)]
+        anybody: list[tuple[str | None, Metric]] = [(None, metric) for metric in self.metrics]
+        runs = [*anybody, *by_attackers(self.request.attackers, self.metrics)]
         return [
             *(
                 Step(
                     title=metric.name,
                     attacker=attacker,
-                    work=partial(answer, metric, loaded.split, self.seed, attacker),
+                    work=partial(answer, metric, loaded.split, self.request.seed, attacker),
                 )
                 for attacker, metric in runs
             ),
-            *extra_steps(loaded, self.metrics, self.extras, confidence=confidence, seed=self.seed),
+            *extra_steps(loaded, self.metrics, self.request),
         ]
 
     def report(self, loaded: LoadedTables, found: Sequence[Any], seconds: float) -> Report:
@@ -69,26 +63,43 @@ class Plan:
         results = tuple(item for item in found if isinstance(item, Result))
         return Report(
             version=__version__,
-            seed=self.seed,
+            seed=self.request.seed,
             inputs=loaded.inputs,
             results=results,
             skipped=tuple(item for item in found if isinstance(item, Skipped)),
             notes=(*(() if len(loaded.split.control) else (NO_CONTROL,)), *loaded.notes),
             explanations=self._explanations(),
-            settings=self.settings,
-            attackers=self.attackers,
-            policy=self.policy,
+            settings=self._settings(),
+            request=config.written(self.request),
+            attackers=self.request.attackers,
+            policy=self.request.judged_by,
             utility=_first(found, Utility),
             power=_first(found, Power),
             portrait=_first(found, Portrait),
-            exposed=exposed(results, loaded) if self.extras.rare else None,
+            exposed=exposed(results, loaded) if self.request.show_values else None,
             seconds=seconds,
         )
 
     def _explanations(self) -> dict[str, Explanation]:
         """Explain every metric there is, also those that did not run, and those of the user's own."""
-        own = {metric.name: type(metric) for _, metric in self.metrics}
+        own = {metric.name: type(metric) for metric in self.metrics}
         return {name: explain(metric) for name, metric in {**METRICS, **own}.items()}
+
+    def _settings(self) -> Mapping[str, Any]:
+        """Return what the report tells its readers about how the audit was set."""
+        request = self.request
+        return {
+            "metrics": None if request.metrics is None else [metric.name for metric in self.metrics],
+            "quick": request.quick,
+            "secrets": request.secrets,
+            "known": request.known,
+            "auxiliary": request.auxiliary,
+            "schema": None if request.column_types is None else "given",
+            "missing": request.missing,
+            "drop_identifiers": request.drop_identifiers,
+            "target": request.target or None,
+            "show_values": request.show_values,
+        }
 
 
 def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:

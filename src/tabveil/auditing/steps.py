@@ -32,12 +32,12 @@ class Step:
         return key_of(self.title, self.attacker)
 
 
-def run(steps: Sequence[Step], progress: Listener | None) -> list[Any]:
+def run(steps: Sequence[Step]) -> list[Any]:
     """Take every step and return what each found, or a :class:`Skipped` where it has no answer.
 
-    Progress counts the steps taken, and the text says how far the present one is.
+    Whoever listens hears how many steps are taken; the text says how far the present one is.
     """
-    listener = progress or current().listener
+    listener = current().listener
     total, taken = sum(step.weight for step in steps), 0.0
     found = []
     for step in steps:

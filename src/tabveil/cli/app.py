@@ -27,10 +27,16 @@ app = typer.Typer(
 )
 
 FILE, TEXT, N = "FILE", "TEXT", "N"
-Train = Annotated[Path, typer.Option(metavar=FILE, help="The real rows the generator learned from.")]
-Synthetic = Annotated[Path, typer.Option(metavar=FILE, help="The rows to be released.")]
+Train = Annotated[Path | None, typer.Option(metavar=FILE, help="The real rows the generator learned from.")]
+Synthetic = Annotated[Path | None, typer.Option(metavar=FILE, help="The rows to be released.")]
 Control = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Real rows the generator never saw. Give them if you can.")
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        metavar=FILE, help="Read all of this from a file (YAML, JSON); options given here come first."
+    ),
 ]
 SchemaFile = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Column types, as written by 'tabveil schema'.")
@@ -39,7 +45,9 @@ Metrics = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Run only this one (see 'tabveil metrics'). Repeatable."),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Leave out what takes longer than seconds.")]
+Quick = Annotated[
+    bool | None, typer.Option("--quick/--no-quick", help="Leave out what takes longer than seconds.")
+]
 Secrets = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN", help="A column attackers want to learn. Repeatable; chosen if left out."),
@@ -76,7 +84,11 @@ Power = Annotated[
     typer.Option("--power/--no-power", help="Plant leaks to see which are noticed. On if there is a page."),
 ]
 ShowValues = Annotated[
-    bool, typer.Option("--show-values", help="Show values of people at risk, and rare labels. Sensitive.")
+    bool | None,
+    typer.Option(
+        "--show-values/--hide-values",
+        help="Show values of people at risk, and rare labels. Sensitive.",
+    ),
 ]
 Html = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Write the report as a page to read, print and sign.")
@@ -86,7 +98,8 @@ Missing = Annotated[
     typer.Option(metavar=TEXT, help="A text that stands for a missing value, such as '?'. Repeatable."),
 ]
 DropIdentifiers = Annotated[
-    bool, typer.Option("--drop-identifiers", help="Leave out columns that look like identifiers.")
+    bool | None,
+    typer.Option("--drop-identifiers/--keep-all", help="Leave out columns that look like identifiers."),
 ]
 Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same numbers.")]
 Threads = Annotated[
@@ -125,24 +138,29 @@ def _root(
     "never saw ([bold]--control[/]): 0 means that the release is as close to the training rows as fresh data "
     "are, 1 is the worst case. With [bold]--policy[/] or [bold]--fail-above[/] the exit code tells "
     "the verdict: 0 within, 1 above, 3 inconclusive. Exit code 2 and one line on standard error: an input "
-    "is at fault.",
+    "is at fault.\n\n"
+    "What is asked for may also stand in a file ([bold]--config[/]), with paths that start at its folder: "
+    "settings are called as in Python, such as train, secrets, metrics. [bold]tabveil config[/] writes the "
+    "file that repeats an audit.",
     epilog="Examples:\n\n"
     "[cyan]tabveil audit --train train.csv --control control.csv --synthetic out.csv[/]\n\n"
     "[cyan]tabveil audit --train t.csv --synthetic s.csv --missing '?' --json report.json[/]\n\n"
     "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --html report.html[/]\n\n"
     "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --policy policy.yaml -q[/]\n\n"
     "[cyan]tabveil audit --train t.csv --synthetic s.csv --metric mmd --json - --quiet[/]\n\n"
+    "[cyan]tabveil audit --config audit.yaml --seed 1 --html report.html[/]\n\n"
     "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv "
     "--secret income --known age --known sex[/]",
 )
 def audit(
     *,
-    train: Train,
-    synthetic: Synthetic,
+    config: Config = None,
+    train: Train = None,
+    synthetic: Synthetic = None,
     control: Control = None,
     schema: SchemaFile = None,
     metric: Metrics = None,
-    quick: Quick = False,
+    quick: Quick = None,
     secret: Secrets = None,
     known: Known = None,
     auxiliary: Auxiliary = None,
@@ -153,44 +171,45 @@ def audit(
     target: Targets = None,
     power: Power = None,
     missing: Missing = None,
-    drop_identifiers: DropIdentifiers = False,
-    seed: Seed = 0,
+    drop_identifiers: DropIdentifiers = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar=N, min=0, help="Same seed, same numbers; 0 if left out.")
+    ] = None,
     threads: Threads = None,
     html: Html = None,
     json: Json = None,
     records: Records = None,
-    show_values: ShowValues = False,
+    show_values: ShowValues = None,
     quiet: Quiet = False,
 ) -> int:
     """Audit files."""
     from tabveil.cli import audit as auditing
 
     return auditing.audit(
-        tables=auditing.Tables(
-            train=train,
-            synthetic=synthetic,
-            control=control,
-            schema=schema,
-            attackers=attackers,
-            policy=policy,
-        ),
-        asked=auditing.Asked(
-            metrics=metric or None,
-            quick=quick,
-            secrets=secret or None,
-            known=known or None,
-            auxiliary=auxiliary or None,
-            utility=utility,
-            targets=target or None,
-            power=power,
-            show_values=show_values,
-        ),
-        outputs=auditing.Outputs(json=json, html=html, records=records, quiet=quiet),
+        config=config,
+        options={
+            "train": train,
+            "synthetic": synthetic,
+            "control": control,
+            "schema": schema,
+            "metrics": metric or None,
+            "quick": quick,
+            "secrets": secret or None,
+            "known": known or None,
+            "auxiliary": auditing.pairs(auxiliary) if auxiliary else None,
+            "attackers": attackers,
+            "policy": policy,
+            "utility": utility,
+            "target": target or None,
+            "power": power,
+            "missing": missing or None,
+            "drop_identifiers": drop_identifiers,
+            "seed": seed,
+            "threads": threads,
+            "show_values": show_values,
+        },
         fail_above=fail_above,
-        missing=missing or (),
-        drop_identifiers=drop_identifiers,
-        seed=seed,
-        threads=threads,
+        outputs=auditing.Outputs(json=json, html=html, records=records, quiet=quiet),
     )
 
 
@@ -212,6 +231,25 @@ def compare(
     from tabveil.cli import commands
 
     commands.compare(reports=reports, html=html, quiet=quiet)
+
+
+@app.command(
+    help="Write the file that repeats an audit, from its JSON report.\n\n"
+    "It says all that was asked for: tables, metrics, attackers, policy, seed. Edit it, keep it beside the "
+    "data, and give it to [bold]tabveil audit --config[/].",
+    epilog="Examples:\n\n[cyan]tabveil config report.json --out audit.yaml[/]\n\n"
+    "[cyan]tabveil audit --config audit.yaml[/]",
+)
+def config(
+    *,
+    report: Annotated[Path, typer.Argument(metavar="REPORT", help="A JSON report.", show_default=False)],
+    out: Annotated[Path | None, typer.Option(metavar=FILE, help="Write it here, not to the screen.")] = None,
+    force: Force = False,
+) -> None:
+    """Write what an audit was asked for."""
+    from tabveil.cli import commands
+
+    commands.config(report=report, out=out, force=force)
 
 
 @app.command(

@@ -57,6 +57,18 @@ def policy(*, out: Path | None, force: bool) -> None:
     write_text(target, template())
 
 
+def config(*, report: Path, out: Path | None, force: bool) -> None:
+    """Write or show the file that repeats an audit, with paths that lead to the tables from where it is."""
+    if out is not None:
+        out = files.writable("--out", out, not_over=[report])
+        files.refuse_to_replace(out, force=force)
+    stored = Report.read(report)
+    if out is None:
+        sys.stdout.write(stored.config())
+    else:
+        write_text(out, stored.config(folder=out.parent))
+
+
 def compare(*, reports: Sequence[Path], html: Path | None, quiet: bool) -> None:
     """Show reports side by side, and write the page."""
     if html is not None:
@@ -83,7 +95,7 @@ def metrics() -> None:
     """Show every metric with its question and labels."""
     console = Console()
     for name, metric in auditing.METRICS.items():
-        question = (metric.__doc__ or "").strip().splitlines()[0]
+        question = (metric.__doc__ or "").strip().partition("\n")[0]
         labels = metric.labels
         auxiliary = "with auxiliary data" if labels.auxiliary else "without auxiliary data"
         where = f"{labels.pillar}, {labels.wp29}, by {labels.mechanism}, {labels.threat_model}, {auxiliary}"

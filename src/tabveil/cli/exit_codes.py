@@ -10,6 +10,8 @@ code   meaning
 70     a fault of tabveil itself
 130    interrupted
 =====  ==================================================================
+
+Those of a verdict (0, 1, 3) are kept with it, in ``tabveil.verdict``.
 """
 
 import os
@@ -21,10 +23,7 @@ from typer.core import TyperGroup
 
 from tabveil.errors import TabveilError
 
-WITHIN = 0
-ABOVE = 1
 BAD_INPUT = 2
-INCONCLUSIVE = 3
 OUR_FAULT = 70
 INTERRUPTED = 130
 

@@ -14,13 +14,11 @@ from tabveil.cli import files
 from tabveil.cli.progress import progress_bar
 from tabveil.errors import ParameterError
 from tabveil.frame.files import is_text_file
-from tabveil.frame.wording import listed
-from tabveil.generators import Privacy
+from tabveil.generators.privacy import WARNING, state_promise, state_uncovered
 from tabveil.networks import INTERRUPTED
 from tabveil.synthesizing import GENERATORS, TableModel
 
 _LOUD = "bold red"
-_WARNING = "WARNING"  # how a note begins that must not be overlooked
 _GO_ON = "Drawing rows from that model; Ctrl-C again ends."
 
 
@@ -142,27 +140,10 @@ def _lines(learned: TableModel) -> Iterator[tuple[str, str]]:
     yield from ((note, "") for note in learned.notes)
     privacy, notes = learned.account.privacy, learned.account.notes
     if privacy is not None:
-        yield promise(privacy), "bold"
-        if privacy.read_from_data and not any(note.startswith(_WARNING) for note in notes):
-            yield uncovered(privacy), _LOUD
-    yield from ((note, _LOUD if note.startswith(_WARNING) else "") for note in notes)
-
-
-def promise(privacy: Privacy) -> str:
-    """Say what a private generator promises."""
-    return (
-        f"Differential privacy: ε = {privacy.epsilon:g}, δ = {privacy.delta:g}. {privacy.mechanism}. "
-        f"{privacy.adjacency.rstrip('.')}. Accountant: {privacy.accountant}."
-    )
-
-
-def uncovered(privacy: Privacy) -> str:
-    """Say which columns the promise does not cover, and what to do about it."""
-    return (
-        f"{_WARNING}: labels and ranges of {listed(privacy.read_from_data)} were read from the data, which "
-        "the promise does not cover. Declare them with --schema: labels of a category, low and high of "
-        "numbers and dates, decimals of a real number, unit of a datetime."
-    )
+        yield state_promise(privacy), "bold"
+        if privacy.read_from_data and not any(note.startswith(WARNING) for note in notes):
+            yield state_uncovered(privacy), _LOUD
+    yield from ((note, _LOUD if note.startswith(WARNING) else "") for note in notes)
 
 
 def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...]) -> str:

@@ -173,6 +173,6 @@ class SchemaFile(Strict):
                     raise SchemaError(f"schema: {key} names {quoted(name)}, which no table has.{hint}")
 
 
-def read(schema: str | Path | Mapping[str, Any] | None) -> SchemaFile:
+def read(schema: str | Path | Mapping[str, Any] | SchemaFile | None) -> SchemaFile:
     """Read a schema from a file or a mapping; None says nothing about any column."""
     return settings.read(schema, SchemaFile, "schema")

@@ -21,7 +21,7 @@ from tabveil.table import Numeric, Schema, Split, Table
 IDENTIFIER_ROWS = 20
 IDENTIFIER_SHARE = 0.95
 
-SchemaSource = str | Path | Mapping[str, Any] | None
+SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
+from tabveil.frame.wording import listed
 from tabveil.table import Schema
 
 KEEP_THE_SEED = "The promise holds while the seed is secret: who knows it can take the noise away."
@@ -10,6 +11,8 @@ NUMBER_OF_ROWS = (
     "The promise covers the model. Releasing exactly as many rows as were learned from tells how many "
     "they were."
 )
+WARNING = "WARNING"
+"""How a note begins that must not be overlooked."""
 _NAMED = 5  # columns that a note lists
 
 
@@ -57,8 +60,25 @@ def conditions(privacy: Privacy) -> tuple[str, ...]:
     more = f" and {len(undeclared) - _NAMED} more" if len(undeclared) > _NAMED else ""
     of = len(undeclared) + len(privacy.public)
     warning = (
-        f"WARNING: the promise of ε = {privacy.epsilon:g} does not cover the labels and bounds of "
+        f"{WARNING}: the promise of ε = {privacy.epsilon:g} does not cover the labels and bounds of "
         f"{len(undeclared)} of {of} columns ({', '.join(undeclared[:_NAMED])}{more}), nor whether they have "
         "missing values: these were read from the data. Declare them in a schema file."
     )
     return warning, KEEP_THE_SEED, NUMBER_OF_ROWS
+
+
+def state_promise(privacy: Privacy) -> str:
+    """Say what a private generator promises."""
+    return (
+        f"Differential privacy: ε = {privacy.epsilon:g}, δ = {privacy.delta:g}. {privacy.mechanism}. "
+        f"{privacy.adjacency.rstrip('.')}. Accountant: {privacy.accountant}."
+    )
+
+
+def state_uncovered(privacy: Privacy) -> str:
+    """Say which columns the promise does not cover, and what to do about it."""
+    return (
+        f"{WARNING}: labels and ranges of {listed(privacy.read_from_data)} were read from the data, which "
+        "the promise does not cover. Declare them with --schema: labels of a category, low and high of "
+        "numbers and dates, decimals of a real number, unit of a datetime."
+    )

@@ -4,12 +4,12 @@ import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 
+from tabveil import values
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS
 from tabveil.generators.models import require_synthesizer
 from tabveil.naming import Setting, check_names, make, settings_of, values_of
 from tabveil.protocols import Synthesizer
-from tabveil.synthesizing import values
 
 PUBLIC = "public"
 """The setting that names the columns whose domain was declared; it follows from the schema."""

@@ -1,9 +1,11 @@
 """What may be said about a release: the user's policy, and the audit judged by it (SPEC 11)."""
 
+from tabveil.verdict.exit_codes import EXIT_CODES
 from tabveil.verdict.judgment import Judgment, RiskVerdict, State, Verdict, judge
 from tabveil.verdict.policy import RISKS, Policy, Risk, Thresholds, read, risk_of
 
 __all__ = [
+    "EXIT_CODES",
     "RISKS",
     "Judgment",
     "Policy",

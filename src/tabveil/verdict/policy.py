@@ -68,7 +68,7 @@ class Policy(Strict):
 
 def read(source: str | Path | Mapping[str, Any] | Policy | None) -> Policy:
     """Read a policy from a file or a mapping; None takes every default."""
-    return source if isinstance(source, Policy) else settings.read(source, Policy, "policy")
+    return settings.read(source, Policy, "policy")
 
 
 def risk_of(labels: Labels) -> Risk | None:

@@ -1,14 +1,23 @@
-"""Settings by their type: what a text such as ``0.1``, ``none`` or ``age,sex`` stands for."""
+"""Settings by their type: what a text such as ``0.1``, ``none`` or ``age,sex`` stands for.
+
+Generators and metrics are dataclasses whose fields are their settings. A command line gives texts, a file
+numbers and lists, Python the values themselves: all are read here, by the type of the field.
+"""
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from tabveil.errors import ParameterError
 
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+_LISTS = (tuple, Sequence)
+_SEPARATORS = {1: ",", 2: "|", 3: ";"}
+_LISTED = {1: "a list such as a,b", 2: "groups such as a,b|c,d", 3: "pairs of groups such as a,b|c,d"}
+_LISTED_ITEMS = {int: "whole numbers such as 1,2", float: "numbers such as 0.1,0.5"}
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "none"}
 
 
 def read(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - whatever type a setting has
@@ -18,6 +27,8 @@ def read(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa: ANN401
     0.1
     >>> read("aim", "workload", "age,sex|sex,job", tuple[tuple[str, ...], ...])
     (('age', 'sex'), ('sex', 'job'))
+    >>> read("linkability", "n_neighbors", [1, 5], tuple[int, ...])
+    (1, 5)
     >>> read("copy", "noise", "much", float)
     Traceback (most recent call last):
     ...
@@ -39,13 +50,10 @@ def expected(hint: Any) -> str:  # noqa: ANN401 - see above
     if origin in (Union, UnionType):
         return " or ".join(expected(part) for part in inner)
     if origin is Literal:
-        return "one of " + ", ".join(str(option) for option in inner)
-    if origin is tuple and get_origin(inner[0]) is tuple:
-        return "groups such as a,b|c,d"
-    if origin is tuple:
-        return "whole numbers such as 1,2" if inner[0] is int else "a list such as a,b"
-    words = {bool: "true or false", int: "a whole number", float: "a number", NoneType: "none", str: "text"}
-    return words.get(hint, "an object, made in Python")
+        return ("one of " if len(inner) > 1 else "") + ", ".join(str(option) for option in inner)
+    if origin in _LISTS:
+        return _LISTED[_depth(hint)] if _depth(hint) > 1 else _LISTED_ITEMS.get(inner[0], _LISTED[1])
+    return _WORDS.get(hint, "an object, made in Python")
 
 
 def _value(value: object, hint: Any) -> Any:  # noqa: ANN401 - see above
@@ -55,12 +63,19 @@ def _value(value: object, hint: Any) -> Any:  # noqa: ANN401 - see above
     if origin is Literal:
         options = {str(option): option for option in inner}
         return options[_known(str(value), options)]
-    if origin is tuple:
-        separator = "|" if get_origin(inner[0]) is tuple else ","
-        return tuple(_value(part, inner[0]) for part in _parts(value, separator))
+    if origin in _LISTS:
+        parts = _parts(value, _SEPARATORS[_depth(hint)])
+        any_length = origin is not tuple or inner[-1] is Ellipsis
+        hints = inner[:1] * len(parts) if any_length else inner
+        return tuple(_value(part, of) for part, of in zip(parts, hints, strict=True))
     if hint in _SCALARS:
         return _SCALARS[hint](value)
     return value if hint is Any or not isinstance(value, str) else _refuse()
+
+
+def _depth(hint: Any) -> int:  # noqa: ANN401 - see above
+    """Count how deep lists stand in lists."""
+    return 1 + _depth(get_args(hint)[0]) if get_origin(hint) in _LISTS else 0
 
 
 def _first_that_fits(value: object, hints: tuple[Any, ...]) -> Any:  # noqa: ANN401 - see above

@@ -1,0 +1,137 @@
+"""The whole audit: what is asked for, settled, measured and put together."""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tabveil import check
+from tabveil.auditing.plan import Plan
+from tabveil.auditing.steps import run
+from tabveil.frame import load_split
+from tabveil.protocols import Metric
+from tabveil.report import Report
+from tabveil.request import AuditRequest
+from tabveil.workers import Listener, tell, working
+
+
+def audit(
+    train: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    synthetic: Any,  # noqa: ANN401 - likewise
+    control: Any = None,  # noqa: ANN401 - likewise
+    *,
+    metrics: str | Metric | Iterable[str | Metric | type[Metric]] | None = None,
+    quick: bool = False,
+    secrets: Iterable[str] | None = None,
+    known: Iterable[str] | None = None,
+    auxiliary: Iterable[tuple[Iterable[str], Iterable[str]]] | None = None,
+    attackers: Any = None,  # noqa: ANN401 - a path or plain data
+    policy: Any = None,  # noqa: ANN401 - a path or plain data
+    utility: bool = False,
+    target: str | Sequence[str] | None = None,
+    power: bool | None = False,
+    portrait: bool = False,
+    show_values: bool = False,
+    seed: int = 0,
+    schema: Any = None,  # noqa: ANN401 - a path or plain data
+    missing: Iterable[str] = (),
+    drop_identifiers: bool = False,
+    threads: int | None = None,
+    progress: Listener | None = None,
+) -> Report:
+    """How much does a synthetic table betray about the people it was learned from?
+
+    Parameters
+    ----------
+    train
+        The real rows the generator learned from: a path (CSV, Parquet, Feather) or a pandas, polars or Arrow
+        table. The same holds for the other two.
+    synthetic
+        The rows to be released.
+    control
+        Real rows the generator never saw. Without them little can be concluded, and the report says so.
+    metrics
+        Names or metric objects; None runs all that need no extra.
+    quick
+        Leave out what takes longer than seconds.
+    secrets, known
+        The columns attackers want to learn, and those they know of a person. Where they are not given, the
+        attacks choose and say what they tried.
+    auxiliary
+        Pairs of disjoint sets of columns that an attacker wants to link.
+    attackers
+        A file or mapping of attacker profiles (who knows and wants what); each is tried as well.
+    policy
+        A file or mapping that says which risks are accepted, at which confidence, and who receives the
+        release; the report's verdict follows it. Defaults are in :class:`tabveil.verdict.Policy`.
+    utility, target
+        Also measure how useful the release is, with models that predict the target columns (None: those that
+        can be predicted best). Needs seconds.
+    power
+        Also find out which leaks this audit would have seen, by planting some. Needs a minute; None does it
+        where it does not need much more.
+    portrait
+        Also compute what the HTML page draws: distances and a map.
+    show_values
+        Add the values of the training rows most at risk, and name rare labels. Sensitive.
+    seed
+        The same seed gives the same numbers, whatever else runs and on however many threads.
+    schema
+        A file or mapping that overrides the types found (``tabveil schema FILE`` writes one to edit).
+    missing
+        Texts that stand for a missing value, such as ``"?"``.
+    drop_identifiers
+        Leave out columns that look like identifiers; they are named in the report's notes either way.
+    threads
+        How many threads to use; None takes all cores.
+    progress
+        Told what is being done and which share of the whole audit is complete.
+
+    Examples
+    --------
+    >>> from tabveil.datasets import hospital
+    >>> train, fresh = hospital(200, seed=1), hospital(200, seed=2)
+    >>> audit(train, train, fresh, metrics="identical_match_share")["identical_match_share"].risk.low > 0.9
+    True
+    """
+    request = AuditRequest.read(
+        train=train,
+        synthetic=synthetic,
+        control=control,
+        schema=schema,
+        missing=missing,
+        drop_identifiers=drop_identifiers,
+        metrics=metrics,
+        quick=quick,
+        secrets=secrets,
+        known=known,
+        auxiliary=auxiliary,
+        attackers=attackers,
+        policy=policy,
+        utility=utility or None,  # a page may still bring what is not asked for
+        target=target,
+        power="affordable" if power is None else power or None,
+        portrait=portrait or None,
+        show_values=show_values,
+        seed=seed,
+        threads=threads,
+    )
+    return conduct(request, progress=progress)
+
+
+def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Report:
+    """Do what was asked for: the one way that Python, the command line and a web page all take."""
+    start = time.perf_counter()
+    plan = Plan.of(request)
+    with working(threads=request.threads, listener=progress):
+        tell("reading the tables", 0.0)
+        loaded = load_split(
+            request.train,
+            request.synthetic,
+            request.control,
+            schema=request.column_types,
+            missing=request.missing,
+            drop_identifiers=request.drop_identifiers,
+        )
+        check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
+        found = run(plan.steps(loaded))
+    return plan.report(loaded, found, time.perf_counter() - start)
