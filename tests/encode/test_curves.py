@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from tabveil.encode.curves import OUTERMOST, Curve, CurvedColumn, Encoding
+from tabveil.encode.curves import OUTERMOST, Curve, CurvedColumn, CurveScheme
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 
@@ -70,7 +70,7 @@ def test_what_is_a_choice_and_what_a_number():
 
 def test_encoded_numbers_are_normal():
     known = people(3000)
-    encoding = Encoding.of(known)
+    encoding = CurveScheme.of(known)
     rows = encoding.encode(known)
     shares = rows.start + rows.width * rng().random(rows.start.shape)
     numbers = ndtri(np.clip(shares, OUTERMOST, 1 - OUTERMOST))
@@ -81,7 +81,7 @@ def test_encoded_numbers_are_normal():
 
 def test_an_encoding_is_stored_as_arrays():
     known = people(100)
-    encoding = Encoding.of(known)
-    again = Encoding.from_state(known.schema, encoding.state())
+    encoding = CurveScheme.of(known)
+    again = CurveScheme.from_state(known.schema, encoding.state())
     for ours, theirs in zip(encoding.encode(known), again.encode(known), strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from strategies import schemas, tables
 
 from tabveil.encode.bins import Levels
-from tabveil.encode.curves import OUTERMOST, Encoding
+from tabveil.encode.curves import OUTERMOST, CurveScheme
 from tabveil.encode.modes import declared_labels, equal_modes, fitted_modes, seen_labels
 from tabveil.encode.ordinal import CountedValues, OrderedValues, at_places, possible_values
 from tabveil.encode.ranked_tables import ValueRanks
@@ -131,7 +131,7 @@ def levels(make):
 
 
 def curves(table):
-    encoding = Encoding.of(table)
+    encoding = CurveScheme.of(table)
 
     def encode(asked):
         rows = encoding.encode(asked)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import schemas, tables
 
-from tabveil.encode.numbering import Intervals, Labels, Steps, numbering_of
+from tabveil.encode.numbering import Intervals, SeenLabels, Steps, numbering_of
 from tabveil.encode.tokens import Drawing, TokenScheme, digit_groups, draw_tokens
 from tabveil.table import Categorical, Numeric, Schema, Table
 
@@ -200,4 +200,4 @@ def test_a_scheme_is_plain_data():
     values = np.column_stack([rng().integers(0, 99, 60), rng().integers(0, 2, 60), rng().random(60)])
     scheme = TokenScheme.of(Table(schema=schema, values=values))
     assert TokenScheme.from_json(schema, json.loads(json.dumps(scheme.to_json()))) == scheme
-    assert isinstance(scheme.columns[1].numbering, Labels)
+    assert isinstance(scheme.columns[1].numbering, SeenLabels)

@@ -27,7 +27,7 @@ OUTERMOST = 1e-6
 """Shares nearer to 0 or 1 would be at the end of the normal curve, which has none."""
 
 
-class Rows(NamedTuple):
+class CurveRows(NamedTuple):
     """Encoded rows. A number lies anywhere in a part of the normal curve, given as shares of its area."""
 
     start: Floats  # (n, numbers) the share below the part
@@ -114,7 +114,7 @@ class CurvedColumn:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Encoding:
+class CurveScheme:
     """How the rows of a table are written, and read back."""
 
     schema: Schema
@@ -136,7 +136,7 @@ class Encoding:
         """How many columns have a curve."""
         return sum(column.curve is not None for column in self.columns)
 
-    def encode(self, table: Table) -> Rows:
+    def encode(self, table: Table) -> CurveRows:
         """Return the rows of a table."""
         n = len(table)
         start, width = np.zeros((n, self.n_numbers)), np.ones((n, self.n_numbers))
@@ -151,7 +151,7 @@ class Encoding:
                 other = chosen == len(column.options)
                 start[other, number], width[other, number] = column.curve.parts(cells[other])
                 number += 1
-        return Rows(start, width, choices)
+        return CurveRows(start, width, choices)
 
     def decode(self, numbers: Floats, choices: Indices) -> Table:
         """Return the table with these normal deviates (n, numbers) and choices (n, choices)."""

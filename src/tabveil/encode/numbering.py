@@ -27,7 +27,7 @@ LEAST_FOR_STEP = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Labels:
+class SeenLabels:
     """Labels: the numbers count those that were seen."""
 
     codes: tuple[int, ...]
@@ -150,21 +150,21 @@ class Intervals:
         return {"kind": self.kind, "lows": list(self.lows), "highs": list(self.highs)}
 
 
-Numbering = Labels | Steps | Intervals
+Numbering = SeenLabels | Steps | Intervals
 
 
 def numbering_of(column: Column, known: Floats) -> Numbering:
     """Choose how the cells of a column, of which there is at least one, are numbered."""
     match column:
         case Categorical():
-            return Labels(codes=tuple(seen_values(column, known).astype(np.int64).tolist()))
+            return SeenLabels(codes=tuple(seen_values(column, known).astype(np.int64).tolist()))
         case Numeric():
             return Steps.of(column, known) or Intervals.of(known)
 
 
 def numbering_from_json(data: Mapping[str, Any]) -> Numbering:
     """Rebuild what ``to_json`` wrote."""
-    kinds: dict[str, Any] = {kind.kind: kind for kind in (Labels, Steps, Intervals)}
+    kinds: dict[str, Any] = {kind.kind: kind for kind in (SeenLabels, Steps, Intervals)}
     parts = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items() if name != "kind"}
     numbering: Numbering = kinds[data["kind"]](**parts)
     return numbering

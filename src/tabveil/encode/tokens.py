@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.encode.numbering import Labels, Numbering, numbering_from_json, numbering_of
+from tabveil.encode.numbering import Numbering, SeenLabels, numbering_from_json, numbering_of
 from tabveil.table import Column, Floats, Indices, Schema, Table, within
 
 DIGITS_A_PLACE = 2
@@ -64,11 +64,11 @@ class ColumnTokens:
         """Read the vocabulary off the cells."""
         known = cells[~np.isnan(cells)]
         if not len(known):
-            return cls(numbering=Labels(codes=()), low=0, high=-1, fixed=0, places=())
+            return cls(numbering=SeenLabels(codes=()), low=0, high=-1, fixed=0, places=())
         numbering = numbering_of(column, known)
         numbers = numbering.numbers(known)
         low, high = int(numbers.min()), int(numbers.max())
-        groups = [(1, high + 1)] if isinstance(numbering, Labels) else digit_groups(high)
+        groups = [(1, high + 1)] if isinstance(numbering, SeenLabels) else digit_groups(high)
         has_missing = len(known) < len(cells)
         fixed = 0
         places: list[Place] = []

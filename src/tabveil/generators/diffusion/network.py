@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from tabveil.encode.curves import OUTERMOST, Rows
+from tabveil.encode.curves import OUTERMOST, CurveRows
 from tabveil.table import Floats, Indices
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class Diffusing:
 class Learner:
     """Trains a network round by round; ``kept`` is the network whose weights count, their running average."""
 
-    def __init__(self, network: Network, rows: Rows, n_held_out: int, settings: "Diffusion") -> None:
+    def __init__(self, network: Network, rows: CurveRows, n_held_out: int, settings: "Diffusion") -> None:
         self.network, self.settings = network, settings
         device = network.waves.device
         self.start, self.width = (

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.encode.curves import Encoding
+from tabveil.encode.curves import CurveScheme
 from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.networks import rebuild, seeded, train, weights_of
 from tabveil.table import Table
@@ -33,7 +33,7 @@ WEIGHTS = "network."
 class DiffusionModel(FittedModel):
     """How rows are encoded, and the network."""
 
-    encoding: Encoding
+    encoding: CurveScheme
     network: "Network | None"  # None if all rows are the same
 
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
@@ -57,7 +57,7 @@ class DiffusionModel(FittedModel):
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model, on the CPU if there is no GPU here."""
         del state
-        encoding = Encoding.from_state(shared["schema"], arrays)
+        encoding = CurveScheme.from_state(shared["schema"], arrays)
         network = None
         if encoding.sizes or encoding.n_numbers:
             made_by: Diffusion = shared["made_by"]
@@ -154,7 +154,7 @@ class Diffusion(Maker):
     def fit(self, table: Table, *, rng: Generator) -> DiffusionModel:
         """Learn a table."""
         require_rows(self.name, table)
-        encoding = Encoding.of(table)
+        encoding = CurveScheme.of(table)
         if not encoding.sizes and not encoding.n_numbers:
             return DiffusionModel(made_by=self, schema=table.schema, encoding=encoding, network=None)
         rounds = min(ROUNDS, self.steps)
@@ -179,7 +179,7 @@ class Diffusion(Maker):
             notes=trained.notes if n_held_out else (*trained.notes, WITHOUT_HELD_OUT),
         )
 
-    def build(self, encoding: Encoding) -> "Network":
+    def build(self, encoding: CurveScheme) -> "Network":
         """Return an untrained network for an encoding."""
         from tabveil.generators.diffusion.network import Network  # noqa: PLC0415 - needs torch
 
