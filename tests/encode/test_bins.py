@@ -68,6 +68,11 @@ def test_a_value_drawn_from_a_level_lies_in_that_level(column):
     assert drawn[-1] == column.high
 
 
+def test_the_lower_bound_is_drawn_itself_and_not_the_number_after_it():
+    levels = Levels.of(Numeric(name="gain", low=0.0, high=9.5), 4, has_values=True, has_missing=False)
+    assert (levels.decode(np.zeros(200, dtype=np.int64), rng=rng()) == 0).all()
+
+
 def test_a_spike_within_a_bin_is_kept_and_noise_is_not():
     bins = Bins.of(Numeric(name="hours", low=0, high=11, decimals=0), 2)
     assert bins.bin.tolist() == [0, *[1] * 5, *[2] * 5, 3]

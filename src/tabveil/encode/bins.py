@@ -70,6 +70,7 @@ class Bins:
         """Draw a number from each part, all that are legal being equally likely."""
         low, high = self.edges[parts], self.edges[parts + 1]
         steps = low + rng.random(len(parts)) * (high - low)
+        steps = np.where(high > _TINY, steps, 0.0)  # half of the way to the next number rounds to that number
         if _on_grid(self.column):
             steps = np.minimum(np.floor(steps), high - 1)
         return self.column.low + steps * _step(self.column)
