@@ -8,8 +8,8 @@ import metric_pages
 from markdown_text import plain, table
 
 from tabveil.auditing import METRICS
-from tabveil.synthesizing import GENERATORS, summary
 from tabveil.risks import RISKS
+from tabveil.synthesizing import GENERATORS, summary
 from tabveil.utility import DOWNSTREAM, MEANINGS, Meaning
 from tabveil.verdict.policy import WHY_THE_DEFAULT, Policy
 

@@ -1,4 +1,4 @@
-"""A metric, a generator and a risk model of a user's own join by one registration, and nothing else names them."""
+"""A metric, a generator and a risk model of a user's own join by one registration, and are named once."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Things of a user's own, derived from no class of ours: each joins by one registration and is named only here."""
+"""Things of a user's own, derived from no class of ours: each joins by one registration."""
 
 import json
 from dataclasses import dataclass
