@@ -1,4 +1,4 @@
-"""A seeded audit gives what it gave when it was stored, field by field: reports may gain fields, not lose any.
+"""A seeded audit gives what it gave when it was stored: a report may gain fields, but none is lost or moved.
 
 Where numbers are meant to move, write the stored report anew: ``python tests/test_stored_report.py``.
 """
