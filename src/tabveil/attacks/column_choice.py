@@ -22,7 +22,7 @@ COARSE_LEVELS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen:
+class ColumnChoice:
     """The columns to attack, and a sentence that says how they were chosen."""
 
     secrets: tuple[str, ...]
@@ -37,7 +37,7 @@ def choose_secrets(
     n_labels: int | None = None,
     known: Sequence[str] | None = None,
     word: str = "secret",
-) -> Chosen:
+) -> ColumnChoice:
     """Choose up to ``limit`` columns that are hardest to guess from any one other column.
 
     Suitable are columns with at least two values in the real and in the synthetic rows, at most half of them
@@ -69,14 +69,14 @@ def choose_secrets(
         if len(small) > len(chosen)
         else ""
     )
-    return Chosen(secrets=chosen, note=f"Tried as {word}: {', '.join(chosen)}{how}.")
+    return ColumnChoice(secrets=chosen, note=f"Tried as {word}: {', '.join(chosen)}{how}.")
 
 
-def given_secrets(owner: str, split: Split, secrets: Sequence[str], *, word: str = "secret") -> Chosen:
+def given_secrets(owner: str, split: Split, secrets: Sequence[str], *, word: str = "secret") -> ColumnChoice:
     """Take the columns that the user names."""
     check.known_names(owner, "column", secrets, split.schema.names)
     chosen = tuple(sorted(set(secrets)))
-    return Chosen(secrets=chosen, note=f"Tried as {word}: {', '.join(chosen)}, as asked.")
+    return ColumnChoice(secrets=chosen, note=f"Tried as {word}: {', '.join(chosen)}, as asked.")
 
 
 def known_columns(

@@ -107,8 +107,8 @@ def levels(n_control: int) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgment:
-    """The headline of a membership attack, and the curve of its scores."""
+class RankedHeadline:
+    """The headline of an attack that ranks people, and the curve of its scores."""
 
     headline: Headline
     curve: Curve
@@ -116,7 +116,7 @@ class Judgment:
 
 def judge(
     name: str, ranked: Ranking, also: Mapping[str, Ranking] | None = None, *, confidence: float
-) -> Judgment:
+) -> RankedHeadline:
     """Choose the headline among the area and the levels of ``ranked``, and the areas of other rankings.
 
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
@@ -131,7 +131,7 @@ def judge(
         (rate, ranked.true_positives(rate, confidence) if rate * len(ranked.control) >= 1 else None)
         for rate in FALSE_POSITIVES
     ]
-    return Judgment(
+    return RankedHeadline(
         headline=choose(comparators, confidence),
         curve=Curve(points=ranked.points(), area=ranked.area(confidence), readings=tuple(readings)),
     )
