@@ -157,7 +157,7 @@ def inference_of_all(leak20):
     answer = leak20.peer.run(attack="inference", data=leak20.name, secret=SECRET, n_attacks=None)
     metric = Inference(secrets=(SECRET,))
     row = leak20.compared("inference, all rows", [metric], answer["seconds"], 300)
-    counts = metric(leak20.split, rng=stream(0, "peers")).details["configurations"][SECRET]
+    counts = metric(leak20.split, rng=stream(0, "peers")).configuration(SECRET).facts
     lines = []
     for side in ("train", "control"):
         certain, possible = bounds(leak20.split, side)
