@@ -509,17 +509,19 @@ class Private(Maker):
     def fit(self, table, *, rng):
         fitted = Marginals().fit(table, rng=rng)
         counts = tuple(rng.integers(1, 1000, len(item)) for item in fitted.counts)
-        others = tuple(name for name in table.schema.names if name not in self.public)
-        privacy = Privacy(
+        privacy = self.promise(table.schema)
+        return type(fitted)(**{**vars(fitted), "counts": counts, "made_by": self, "privacy": privacy})
+
+    def promise(self, schema):
+        return Privacy(
             mechanism="noise",
             epsilon=self.epsilon,
             delta=1e-9,
             accountant="none",
             adjacency="Neighbors differ by one row.",
             public=self.public,
-            read_from_data=others,
+            read_from_data={name: ("form",) for name in schema.names if name not in self.public},
         )
-        return type(fitted)(**{**vars(fitted), "counts": counts, "made_by": self, "privacy": privacy})
 
 
 class Weights:
@@ -581,18 +583,22 @@ def test_a_promise_is_stated_and_what_it_does_not_cover_is_said_loudly(folder, m
     lines = done(*synthesize(*given, generator="private")).stderr.splitlines()
     assert lines[0].startswith("Differential privacy: ε = 2, δ = 1e-09")
     assert lines[0].endswith(" noise. Neighbors differ by one row. Accountant: none.")
-    assert lines[1].startswith("WARNING: labels and ranges of sex, region,")
-    assert "of age" not in lines[1]
-    assert len(lines) == 2
+    assert lines[1].startswith(
+        "WARNING: the promise of ε = 2 does not cover what was read from the data of 15 of"
+    )
+    assert ": sex (form), region (form)," in lines[1]
+    assert " age" not in lines[1]
+    assert lines[2].startswith("WARNING: as many rows are written as were learned from")
+    assert len(lines) == 3
     assert load_model("model").privacy.public == ("age",)
     again = done("sample", "model", "--rows", 3, "--out", "more.csv")
-    assert again.stderr.splitlines() == lines
+    assert again.stderr.splitlines() == lines[:2]
 
 
 def test_nothing_is_said_loudly_where_everything_is_declared(folder, more_generators):
     Path("train.csv").write_text("age\n30\n40\n", encoding="utf-8")
     Path("schema.yaml").write_text("columns: {age: {type: integer, low: 0, high: 120}}", encoding="utf-8")
-    result = done(*synthesize("--schema", "schema.yaml", generator="private"))
+    result = done(*synthesize("--schema", "schema.yaml", "--rows", 5, generator="private"))
     assert "WARNING" not in result.stderr
 
 
@@ -619,16 +625,23 @@ class Frank(Private):
         return type(fitted)(**{**vars(fitted), "notes": ("WARNING: I read everything.",)})
 
 
-def test_a_generator_that_warns_itself_is_not_repeated(folder, more_generators):
-    lines = done(*synthesize(generator="frank")).stderr.splitlines()
-    assert [line for line in lines if "WARNING" in line] == ["WARNING: I read everything."]
+def test_what_is_not_covered_is_said_whatever_a_model_notes(folder, more_generators):
+    lines = done(*synthesize("--rows", 5, "--save", "model", generator="frank")).stderr.splitlines()
+    warnings = [line for line in lines if "WARNING" in line]
+    assert warnings[0].startswith("WARNING: the promise of ε = 1 does not cover")
+    assert warnings[1:] == ["WARNING: I read everything."]
+    again = done("sample", "model", "--rows", 3, "--out", "more.csv").stderr.splitlines()
+    assert again == [*lines[:2], "The model says: WARNING: I read everything."]
 
 
 def test_what_is_public_is_the_schemas_to_say(folder, more_generators):
     line = refused(*synthesize("--set", "public=age", generator="private"))
     assert "the schema says what is public" in line
-    made = choice.with_public(Private(public=("a",)), ["b", "a"])
-    assert made.public == ("a", "b")
+    assert choice.with_public(Private(public=("a",)), ["b", "a"]).public == ("b", "a")
+    with pytest.raises(ParameterError, match="does not declare all of 'a'"):
+        choice.with_public(Private(public=("a",)), ["b"])
+    with pytest.raises(ParameterError, match="does not declare all of 'age'"):
+        synthesizing.learn("train.csv", generator=Private(public=("age",)))
     assert choice.with_public(Marginals(), ["b"]) == Marginals()
 
 
@@ -637,7 +650,8 @@ def test_ctrl_c_in_training_keeps_the_best_model_and_draws(folder, more_generato
     assert result.stderr.splitlines() == [INTERRUPTED, "Drawing rows from that model; Ctrl-C again ends."]
     assert len(pd.read_csv("out.csv")) == 60
     assert len(load_model("model").history) == 2
-    assert done("sample", "model", "--rows", 3, "--out", "more.csv").stderr.splitlines() == [INTERRUPTED]
+    again = done("sample", "model", "--rows", 3, "--out", "more.csv").stderr.splitlines()
+    assert again == [f"The model says: {INTERRUPTED}"]
 
 
 def test_ctrl_c_before_there_is_a_model_ends(folder, more_generators):

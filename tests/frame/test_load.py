@@ -274,6 +274,7 @@ def test_the_described_schema_loads_and_shows_no_rare_value():
     assert yaml.safe_load(text) == {
         "missing": ["?"],
         "drop": [],
+        "csv": {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "missing": ""},
         "columns": {
             "n": "integer",
             "r": "real",

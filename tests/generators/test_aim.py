@@ -296,13 +296,16 @@ def test_progress_rises_to_the_end(planted):
 def test_columns_read_from_the_data_are_said_loudly(planted):
     fitted = Aim(public=("c", "a"), **QUICK).fit(planted, rng=rng())
     assert fitted.privacy.public == ("a", "c")
-    assert fitted.privacy.read_from_data == ("b", "hours")
+    assert fitted.privacy.read_from_data == {
+        "b": ("labels", "missing values", "form"),
+        "hours": ("range", "decimals", "missing values", "form"),
+    }
     assert fitted.notes[0].startswith("WARNING: ")
-    assert "2 of 4 columns (b, hours)" in fitted.notes[0]
+    assert "2 of 4 columns: b (labels, missing values, form), hours (range, decimals, " in fitted.notes[0]
     assert (fitted.privacy.epsilon, fitted.privacy.delta) == (1.0, 1e-9)
     assert "one row more" in fitted.privacy.adjacency
     declared = Aim(public=planted.schema.names, **QUICK).fit(planted, rng=rng())
-    assert declared.privacy.read_from_data == ()
+    assert declared.privacy.read_from_data == {}
     assert not any("WARNING" in note for note in declared.notes)
 
 

@@ -320,8 +320,8 @@ def test_what_is_promised_names_its_limits():
     table = people()
     model = PateGan(**QUICK, public=("ward", "dose", "site")).fit(table, rng=rng())
     assert model.privacy.public == ("ward", "dose", "site")
-    assert model.privacy.read_from_data == ("age",)
-    assert "1 of 4 columns (age)" in model.notes[0]
+    assert model.privacy.read_from_data == {"age": ("range", "decimals", "missing values", "form")}
+    assert "1 of 4 columns: age (range, decimals, missing values, form)." in model.notes[0]
     assert model.privacy.epsilon == pytest.approx(1.0)
     assert model.privacy.epsilon <= 1.0
     declared = PateGan(**QUICK, public=table.schema.names).fit(table, rng=rng())

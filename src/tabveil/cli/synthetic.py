@@ -14,11 +14,15 @@ from tabveil.cli import files
 from tabveil.cli.progress import progress_bar
 from tabveil.errors import ParameterError
 from tabveil.frame.files import is_text_file
-from tabveil.generators.privacy import WARNING, state_promise, state_uncovered
+from tabveil.generators.privacy import WARNING, conditions, state_promise, state_uncovered
 from tabveil.networks import INTERRUPTED
 from tabveil.synthesizing import GENERATORS, TableModel
 
 _LOUD = "bold red"
+_AS_MANY = (
+    f"{WARNING}: as many rows are written as were learned from, which tells how many they were; the promise "
+    "does not cover that. Give a number with --rows."
+)
 _GO_ON = "Drawing rows from that model; Ctrl-C again ends."
 
 
@@ -56,6 +60,8 @@ def synthesize(
         if save is not None:
             learned.save(save)
     _tell(learned)
+    if rows is None and learned.account.privacy is not None:
+        Console(stderr=True).print(Text(_AS_MANY, style=_LOUD), soft_wrap=True)
     if INTERRUPTED in learned.account.notes:
         Console(stderr=True).print(_GO_ON)
     n_rows = rows or learned.n_rows or 1
@@ -137,13 +143,21 @@ def _tell(learned: TableModel) -> None:
 
 
 def _lines(learned: TableModel) -> Iterator[tuple[str, str]]:
-    yield from ((note, "") for note in learned.notes)
+    yield from map(_line, learned.notes)
     privacy, notes = learned.account.privacy, learned.account.notes
+    ours: tuple[str, ...] = ()
     if privacy is not None:
         yield state_promise(privacy), "bold"
-        if privacy.read_from_data and not any(note.startswith(WARNING) for note in notes):
-            yield state_uncovered(privacy), _LOUD
-    yield from ((note, _LOUD if note.startswith(WARNING) else "") for note in notes)
+        ours = conditions(privacy)
+        if privacy.read_from_data and state_uncovered(privacy) not in notes:
+            yield _line(state_uncovered(privacy))
+    opened = learned.n_rows is None  # a folder may say anything: it must not be taken for our own words
+    yield from (_line(f"The model says: {note}" if opened and note not in ours else note) for note in notes)
+
+
+def _line(note: str) -> tuple[str, str]:
+    """Return a note with its style."""
+    return note, _LOUD if note.startswith(WARNING) else ""
 
 
 def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...]) -> str:

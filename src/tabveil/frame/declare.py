@@ -15,12 +15,17 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tabveil import settings
 from tabveil.errors import SchemaError
+from tabveil.frame.csvfile import CsvForm
 from tabveil.frame.infer import Declaration, TypeName
-from tabveil.frame.text import STEPS
+from tabveil.frame.text import STEPS, Iso
+from tabveil.frame.text_format import TRUTH, TextFormat, iso_of
 from tabveil.frame.wording import nearest, quoted
 from tabveil.settings import Strict
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+_FRACTION = {"days": 0, "seconds": 0, "milliseconds": 3, "microseconds": 6}
+"""The digits after the second that a unit needs."""
 
 
 def _as_label(value: Any) -> str:  # noqa: ANN401 - YAML
@@ -68,8 +73,42 @@ def _as_bound(value: Any) -> float | dt.datetime | None:  # noqa: ANN401 - YAML
 Bound = Annotated[float | dt.datetime | None, BeforeValidator(_as_bound)]
 
 
+def _as_form(value: Any) -> str:  # noqa: ANN401 - YAML
+    """Read a form, of which YAML may have made something else: TRUE without quotes is lost as it stood."""
+    match value:
+        case str():
+            return value
+        case int() if value == 1 and not isinstance(value, bool):
+            return "1"
+    raise ValueError('must be text; put it in quotes, such as "TRUE"')
+
+
+class CsvEntry(Strict):
+    """How a text file is written for those who may not look how the data are written."""
+
+    delimiter: Literal[",", ";", "\t", "|"] = ","
+    encoding: str = "utf-8"
+    decimal: Literal[".", ","] = "."
+    missing: str = ""
+
+    @model_validator(mode="after")
+    def _can_be_written(self) -> "CsvEntry":
+        try:
+            "".encode(self.encoding)
+        except (LookupError, ValueError):
+            raise ValueError("no encoding of this name is known") from None
+        if self.decimal == self.delimiter:
+            raise ValueError("a decimal comma wants another delimiter")
+        return self
+
+    @property
+    def form(self) -> CsvForm:
+        """How cells are told apart and stored."""
+        return CsvForm(delimiter=self.delimiter, encoding=self.encoding)
+
+
 class ColumnEntry(Strict):
-    """One column: its type and, where the user knows it, its domain."""
+    """One column: its type and, where the user knows it, its domain and the way it is written."""
 
     type: TypeName
     labels: tuple[Label, ...] | None = Field(default=None, min_length=1)
@@ -77,6 +116,7 @@ class ColumnEntry(Strict):
     high: Bound = None
     decimals: Annotated[int, Field(ge=0, le=6, strict=True)] | None = None
     unit: Literal["days", "seconds", "milliseconds", "microseconds"] | None = None
+    form: Annotated[str, BeforeValidator(_as_form)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -110,7 +150,25 @@ class ColumnEntry(Strict):
             raise ValueError("low and high must themselves be values that the column may hold")
         return self
 
-    def declared(self) -> Declaration:
+    @model_validator(mode="after")
+    def _form_fits(self) -> "ColumnEntry":
+        match self.type, self.form:
+            case _, None:
+                pass
+            case "boolean", form:
+                if form not in TRUTH:
+                    raise ValueError(f"the form of true must be one of {', '.join(TRUTH)}")
+            case "datetime", form:
+                iso = iso_of(form)
+                if iso is None or not iso.separator:
+                    raise ValueError("the form of a datetime must look like YYYY-MM-DD HH:MM:SS")
+                if iso.digits < _FRACTION[self.unit or "seconds"]:
+                    raise ValueError("the form must show the unit, such as milliseconds as SS.fff")
+            case _:
+                raise ValueError("a form belongs to a boolean or a datetime")
+        return self
+
+    def declared(self, csv: CsvEntry) -> Declaration:
         """Return what is said, dates in microseconds."""
         return Declaration(
             type=self.type,
@@ -119,6 +177,19 @@ class ColumnEntry(Strict):
             high=None if self.high is None else _position(self.high),
             decimals=self.decimals,
             step=None if self.unit is None else STEPS[self.unit],
+            form=self._written(csv),
+        )
+
+    def _written(self, csv: CsvEntry) -> TextFormat:
+        """Return how values are written: as declared, or in a way that no row has a part in."""
+        digits = _FRACTION[self.unit or "seconds"]
+        iso = Iso(separator="T", seconds=True, digits=digits) if self.form is None else iso_of(self.form)
+        return TextFormat(
+            missing=csv.missing,
+            digits=self.decimals,
+            comma=csv.decimal == ",",
+            words=TRUTH[self.form or "True"] if self.type == "boolean" else TRUTH["True"],
+            iso=iso if self.type == "datetime" else None,
         )
 
 
@@ -147,12 +218,19 @@ class SchemaFile(Strict):
 
     missing: Labels = ()
     drop: Labels = ()
+    csv: CsvEntry = CsvEntry()
     columns: dict[Label, ColumnEntry] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _missing_reads_back(self) -> "SchemaFile":
+        if self.csv.missing and self.csv.missing not in self.missing:
+            raise ValueError("csv.missing must be empty or one of the texts listed under missing")
+        return self
 
     def of(self, name: str) -> Declaration | None:
         """Return what is said about a column."""
         entry = self.columns.get(name)
-        return None if entry is None else entry.declared()
+        return None if entry is None else entry.declared(self.csv)
 
     def without_bounds(self) -> "SchemaFile":
         """Return the same without the domains of numbers and dates: an audit measures by what rows hold.

@@ -8,10 +8,13 @@ import pyarrow.types as pt
 import yaml
 
 from tabveil.disclosure import LEAST_SHARED
+from tabveil.frame.csvfile import CsvForm
 from tabveil.frame.infer import TypeName
-from tabveil.frame.layout import ColumnLayout
+from tabveil.frame.layout import ColumnLayout, Layout
 from tabveil.frame.load import load_table
 from tabveil.frame.raw_column import Kind
+from tabveil.frame.text import STEPS, Iso
+from tabveil.frame.text_format import template_of
 from tabveil.table import Categorical, Column
 
 _HEAD = """\
@@ -28,10 +31,15 @@ _HEAD = """\
 #   born: {type: date, low: 1900-01-01, high: 2029-12-31}
 #   admitted: {type: datetime, low: 2020-01-01, high: 2029-12-31, unit: seconds}
 #   ward: {type: category, labels: [north, south]}
+# Nor do they look how values are written. If nothing is said, that is True and 2024-03-01T12:30:00:
+#   smoker: {type: boolean, form: "TRUE"}
+#   seen: {type: datetime, low: 2020-01-01, high: 2029-12-31, unit: seconds, form: "YYYY-MM-DD HH:MM:SS"}
+# What stands here is taken as known to everybody: look it through.
 
 # Texts that mean missing, in every text column.
 """
 _DROP = "\n# Columns to leave out, such as identifiers.\n"
+_CSV = "\n# How private generators write text files, and missing cells in them.\n"
 _COLUMNS = "\n# Labels are written here only where each of them occurs at least 10 times.\n"
 
 
@@ -39,12 +47,24 @@ def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN40
     """Return a schema file for a table, with comments that teach. No rare value stands in it."""
     missing = (missing,) if isinstance(missing, str) else tuple(missing)
     loaded = load_table(source, missing=missing)
-    lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": []}), _COLUMNS, "columns:\n"]
+    lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": []})]
+    lines += [_CSV, _dump({"csv": _csv(loaded.layout)}), _COLUMNS, "columns:\n"]
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
         entry = _entry(column, place, cells[~np.isnan(cells)])
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
+
+
+def _csv(layout: Layout) -> dict[str, str]:
+    form = layout.csv or CsvForm()
+    comma = any(place.form.comma for place in layout.columns.values())
+    return {
+        "delimiter": form.delimiter,
+        "encoding": form.encoding,
+        "decimal": "," if comma else ".",
+        "missing": "",
+    }
 
 
 def _dump(data: dict[str, Any]) -> str:
@@ -55,12 +75,29 @@ def _dump(data: dict[str, Any]) -> str:
 
 def _entry(column: Column, place: ColumnLayout, held: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Any:  # noqa: ANN401
     name = type_name(column, place)
+    if (form := _form(place)) is not None:
+        return {"type": name, "form": form}
     if name != "ordered category" or not isinstance(column, Categorical):
         return name
     counts = np.bincount(held.astype(np.int64), minlength=len(column.labels))
     if len(counts) == 0 or counts.min() < LEAST_SHARED:
         return name
     return {"type": name, "labels": list(column.labels)}
+
+
+def _form(place: ColumnLayout) -> str | None:
+    """Return how truth values and datetimes are written, if it is not the way that is usual."""
+    match place.kind:
+        case Kind.BOOLEAN:
+            true = place.form.words[1]
+            return None if true == "True" else true
+        case Kind.MOMENT if place.form.iso is not None and place.form.iso.separator:
+            return template_of(place.form.iso)
+        case Kind.MOMENT if pt.is_timestamp(place.plain) and place.plain.tz is not None:
+            digits = {STEPS["milliseconds"]: 3, STEPS["microseconds"]: 6}.get(place.step, 0)
+            return template_of(Iso(separator="T", seconds=True, digits=digits, zone="Z"))
+        case _:
+            return None
 
 
 def type_name(column: Column, place: ColumnLayout) -> TypeName:

@@ -14,7 +14,7 @@ from tabveil.frame.infer import Declaration, decide
 from tabveil.frame.layout import ColumnLayout
 from tabveil.frame.raw_column import EXACT, Kind, RawColumn, Texts, has_values
 from tabveil.frame.text import Bools, Floats
-from tabveil.frame.text_format import form_of, plain_type
+from tabveil.frame.text_format import form_of, moment_type, plain_type
 from tabveil.frame.wording import quoted, rows
 from tabveil.table import Categorical, Column, Numeric
 
@@ -61,8 +61,18 @@ class _Read:
     notes: tuple[str, ...] = ()
 
 
-def encode(name: str, pieces: Mapping[str, RawColumn], declared: Declaration | None = None) -> Encoded:
-    """Turn a column of all tables into cells under one schema; the first table is the one that leads."""
+def encode(
+    name: str,
+    pieces: Mapping[str, RawColumn],
+    declared: Declaration | None = None,
+    *,
+    form_by_schema: bool = False,
+) -> Encoded:
+    """Turn a column of all tables into cells under one schema; the first table is the one that leads.
+
+    ``form_by_schema`` is for columns whose whole domain is declared: how their values are typed and written
+    is then the declaration's to say as well, and no row is asked.
+    """
     decision = decide(name, pieces, declared)
     kind = decision.kind
     held = list(pieces.values())
@@ -73,13 +83,19 @@ def encode(name: str, pieces: Mapping[str, RawColumn], declared: Declaration | N
             read = _booleans(name, held)
         case Kind.MOMENT | Kind.TIME | Kind.DURATION:
             read = _moments(name, held, kind, declared)
+            if form_by_schema and declared is not None and declared.type == "datetime":
+                _require_said_zone(name, held, declared)
         case _:
             read = _labels(name, held, declared)
     return Encoded(
         column=read.column,
         cells=dict(zip(pieces, read.cells, strict=True)),
         unbound=dict(zip(pieces, read.unbound, strict=True)),
-        place=_place(name, held, kind, read.step),
+        place=(
+            _declared_place(name, kind, read.step, declared)
+            if form_by_schema and declared is not None
+            else _place(name, held, kind, read.step)
+        ),
         notes=(*decision.notes, *read.notes),
         markers=decision.markers,
     )
@@ -102,6 +118,25 @@ def _place(name: str, pieces: list[RawColumn], kind: Kind, step: int) -> ColumnL
             return ColumnLayout(label=name, kind=kind, type=leader.type, plain=leader.type, step=step)
 
 
+def _declared_place(name: str, kind: Kind, step: int, declared: Declaration) -> ColumnLayout:
+    """Say from the declaration alone how the column stands."""
+    match declared.type:
+        case "integer":
+            plain = pa.int64()
+        case "real":
+            plain = pa.float64()
+        case "boolean":
+            plain = pa.bool_()
+        case "date":
+            plain = pa.date32()
+        case "datetime":
+            assert declared.form.iso is not None, "every declared datetime has a form"
+            plain = moment_type(declared.form.iso)
+        case _:
+            plain = pa.string()
+    return ColumnLayout(label=name, kind=kind, type=plain, plain=plain, step=step, form=declared.form)
+
+
 def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
     cells = []
     for piece in pieces:
@@ -117,7 +152,9 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
     integer = declared is not None and declared.type == "integer"
     if integer:
         _require_whole(name, pieces, cells)
-    decimals = _decimals(np.concatenate([*cells, () if declared is None else declared.bounds]))
+    decimals = (
+        0 if integer else _decimals(np.concatenate([*cells, () if declared is None else declared.bounds]))
+    )
     if declared is not None and declared.decimals is not None:
         _require_decimals(name, pieces, cells, declared.decimals)
         decimals = declared.decimals
@@ -243,8 +280,22 @@ def _require_one_clock(name: str, pieces: list[RawColumn], zoned: list[bool]) ->
         )
 
 
+def _require_said_zone(name: str, pieces: list[RawColumn], declared: Declaration) -> None:
+    """Refuse datetimes with a time zone where the schema's form has none, and the other way round."""
+    said = declared.form.iso is not None and declared.form.iso.zone is not None
+    for piece in pieces:
+        each = parsing.ticks(piece, Kind.MOMENT)
+        if not each.missing.all() and each.zoned != said:
+            has, form = ("a", "YYYY-MM-DDTHH:MM:SSZ") if each.zoned else ("no", "YYYY-MM-DDTHH:MM:SS")
+            raise SchemaError(
+                f"Column {quoted(name)} of {piece.role} has {has} time zone, unlike its form in the schema. "
+                f"Give it a form such as {form}."
+            )
+
+
 def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
-    read = [parsing.labels(piece) for piece in pieces]
+    listed = () if declared is None or declared.labels is None else declared.labels
+    read = [parsing.labels(piece, listed) for piece in pieces]
     numeric = all(piece.kind in (Kind.NUMBER, Kind.NOTHING) for piece in pieces)
     ordered = any(pt.is_dictionary(each.type) and each.type.ordered for each in read)
     notes: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """What is each column? Decided once for all tables together, so that no metric ever asks again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ from tabveil.disclosure import LEAST_SHARED
 from tabveil.errors import SchemaError
 from tabveil.frame import parsing, text
 from tabveil.frame.raw_column import Kind, RawColumn, Texts, has_values
+from tabveil.frame.text_format import TextFormat
 from tabveil.frame.wording import quoted, shown
 
 TypeName = Literal[
@@ -42,6 +43,7 @@ class Declaration:
     high: float | None = None
     decimals: int | None = None  # of a real number
     step: int | None = None  # microseconds in a unit, of datetimes
+    form: TextFormat = field(default_factory=TextFormat)  # for those who may not look how rows are written
 
     @property
     def bounds(self) -> tuple[float, ...]:

@@ -1,6 +1,6 @@
 """The joint load: three tables in, one schema, checked together once."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -98,24 +98,36 @@ def load_table(
     *,
     schema: SchemaSource = None,
     missing: Iterable[str] = (),
+    form_by_schema: bool = False,
 ) -> LoadedTable:
-    """Read one table by itself; see :func:`load_split` for what may be given."""
+    """Read one table by itself; see :func:`load_split` for what may be given.
+
+    ``form_by_schema`` is for those who promise privacy: a column whose whole domain is declared stands in the
+    layout as its declaration says, and so does the form of a text file. No row decides either. The other
+    columns stand as they came.
+    """
     came = {"data": sources.read(source, "data")}
     said = declare.read(schema)
-    read = _encode_all(came, said, missing)
+    declared = frozenset(name for name in said.columns if (of := said.of(name)) and of.whole_domain)
+    by_schema = declared if form_by_schema else frozenset()
+    read = _encode_all(came, said, missing, by_schema)
+    layout = _layout(came["data"], read, by_schema)
     return LoadedTable(
         table=_table(read, "data", came["data"].data.num_rows),
-        layout=_layout(came["data"], read),
+        layout=replace(layout, csv=said.csv.form) if form_by_schema else layout,
         notes=(*_notes(came, read), *_identifier_note(read)),
         input=_input(came["data"], read),
-        declared=frozenset(name for name in read if (of := said.of(name)) and of.whole_domain),
+        declared=declared & read.keys(),
     )
 
 
 def _encode_all(
-    came: Mapping[str, Source], declared: declare.SchemaFile, missing: Iterable[str]
+    came: Mapping[str, Source],
+    declared: declare.SchemaFile,
+    missing: Iterable[str],
+    by_schema: Collection[str] = (),
 ) -> dict[str, Encoded]:
-    """Decide and read every column of all tables."""
+    """Decide and read every column of all tables; those in ``by_schema`` stand as they are declared."""
     given = (missing,) if isinstance(missing, str) else tuple(missing)
     markers = pa.array([marker.strip() for marker in (*given, *declared.missing)], pa.large_string())
     declared.require_known({name for source in came.values() for name in source.data.column_names})
@@ -142,6 +154,7 @@ def _encode_all(
                 for role, source in came.items()
             },
             declared.of(name),
+            form_by_schema=name in by_schema,
         )
         for name in names
     }
@@ -171,12 +184,15 @@ def _table(read: Mapping[str, Encoded], role: str, n_rows: int) -> Table:
     return Table(schema=Schema(tuple(encoded.column for encoded in read.values())), values=values)
 
 
-def _layout(source: Source, read: Mapping[str, Encoded]) -> Layout:
+def _layout(source: Source, read: Mapping[str, Encoded], by_schema: Collection[str] = ()) -> Layout:
     """Bind the columns' places to the table they leave as."""
     columns = {}
     positions = {name: position for position, name in enumerate(source.data.column_names)}
     for name, encoded in read.items():
         position = positions[name]
+        if name in by_schema:  # the types of a dataframe may follow from its rows: a gap makes 1 a 1.0
+            columns[name] = replace(encoded.place, label=source.labels[position])
+            continue
         mine = source.data.schema.field(position).type == encoded.place.type or source.csv is not None
         columns[name] = replace(
             encoded.place,

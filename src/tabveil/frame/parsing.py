@@ -67,12 +67,14 @@ def booleans(piece: RawColumn) -> tuple[Floats, Bools]:
             return cells, bad | ~((cells == 0) | (cells == 1) | np.isnan(cells))
 
 
-def labels(piece: RawColumn) -> Texts:
-    """Read every row as a label."""
+def labels(piece: RawColumn, listed: tuple[str, ...] = ()) -> Texts:
+    """Read every row as a label; one that is ``listed`` is never missing, whatever else the column holds."""
     match piece:
         case Texts(kind=Kind.NUMBER | Kind.MOMENT | Kind.BOOLEAN) if piece.missing_words.any():
             # A column of codes and "NA" declared a category: NA is still missing there.
-            kept = ~piece.missing_words
+            kept = ~piece.missing_words | text.as_bools(
+                pc.is_in(piece.texts, pa.array(listed, piece.texts.type))
+            )
             into = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
             return Texts(
                 role=piece.role,

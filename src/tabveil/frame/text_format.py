@@ -1,5 +1,7 @@
-"""How values were written as text, and writing them that way again: 1.50, TRUE, 2024-03-01T12:30."""
+"""How values are written as text, read from the rows or declared: 1.50, TRUE, 2024-03-01T12:30."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +16,19 @@ from tabveil.frame.text import Iso
 _MOST_DIGITS = 6
 """Longer fractions are written as short as they read back exactly."""
 
+TRUTH: Mapping[str, tuple[str, str]] = {
+    "True": ("False", "True"),
+    "true": ("false", "true"),
+    "TRUE": ("FALSE", "TRUE"),
+    "1": ("0", "1"),
+}
+"""The ways to write truth values, by the word for true."""
+
+_TEMPLATE = re.compile(
+    r"YYYY-MM-DD(?:(?P<separator>[T ])HH:MM(?P<seconds>:SS(?:\.(?P<fraction>f{1,9}))?)?"
+    r"(?P<zone>Z|[+-](?:0\d|1[0-5]):?[0-5]\d)?)?"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class TextFormat:
@@ -25,6 +40,32 @@ class TextFormat:
     comma: bool = False
     words: tuple[str, str] = ("False", "True")
     iso: Iso | None = None
+
+
+def iso_of(template: str) -> Iso | None:
+    """Return the way of writing moments that a template shows, or None if it shows none.
+
+    >>> iso_of("YYYY-MM-DD HH:MM:SS.fff")
+    Iso(separator=' ', seconds=True, digits=3, zone=None)
+    """
+    found = _TEMPLATE.fullmatch(template)
+    if found is None:
+        return None
+    return Iso(
+        separator=found["separator"] or "",
+        seconds=found["seconds"] is not None,
+        digits=len(found["fraction"] or ""),
+        zone=found["zone"],
+    )
+
+
+def template_of(iso: Iso) -> str:
+    """Show a way of writing moments as a template: the inverse of :func:`iso_of`."""
+    if not iso.separator:
+        return "YYYY-MM-DD"
+    seconds = ":SS" if iso.seconds else ""
+    fraction = f".{'f' * iso.digits}" if iso.digits else ""
+    return f"YYYY-MM-DD{iso.separator}HH:MM{seconds}{fraction}{iso.zone or ''}"
 
 
 def form_of(piece: Texts, kind: Kind) -> TextFormat:
@@ -56,12 +97,17 @@ def plain_type(piece: Texts, kind: Kind, form: TextFormat) -> pa.DataType:
             return pa.bool_()
         case Kind.MOMENT:
             assert form.iso is not None
-            if not form.iso.separator:
-                return pa.date32()
-            unit = "s" if form.iso.digits == 0 else "ms" if form.iso.digits <= 3 else "us"  # noqa: PLR2004 - SI
-            return pa.timestamp(unit, None if form.iso.zone is None else "UTC")
+            return moment_type(form.iso)
         case _:
             return pa.string()
+
+
+def moment_type(iso: Iso) -> pa.DataType:
+    """Return the Arrow type of moments that are written this way."""
+    if not iso.separator:
+        return pa.date32()
+    unit = "s" if iso.digits == 0 else "ms" if iso.digits <= 3 else "us"  # noqa: PLR2004 - SI
+    return pa.timestamp(unit, None if iso.zone is None else "UTC")
 
 
 def _common_digits(words: pa.Array, mark: str) -> int | None:
@@ -76,10 +122,10 @@ def _common_digits(words: pa.Array, mark: str) -> int | None:
 def _truth_words(words: pa.Array) -> tuple[str, str]:
     if len(words) and not text.numbers(words)[1].any():
         return "0", "1"
-    for pair in (("False", "True"), ("false", "true"), ("FALSE", "TRUE")):
+    for pair in TRUTH.values():
         if text.as_bools(pc.is_in(words, pa.array(pair, words.type))).all():
             return pair
-    return "False", "True"
+    return TRUTH["True"]
 
 
 def render(array: pa.Array, form: TextFormat) -> pa.Array:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.generators.models import FORMAT, GENERATORS, MODEL, load_model, require_format, save_model
-from tabveil.generators.privacy import Privacy
+from tabveil.generators.privacy import Privacy, require_own
 from tabveil.naming import describe, rebuild
 from tabveil.networks import Epoch
 from tabveil.protocols import Model
@@ -108,6 +108,14 @@ class Maker:
     name: ClassVar[str]
     model: ClassVar[type[FittedModel]]
 
+    def promise(self, schema: Schema) -> Privacy | None:
+        """Say what these settings promise to the people behind a table of this schema; most: nothing.
+
+        It must follow from settings and schema alone: a stored model whose promise is another is refused.
+        """
+        del schema
+        return None
+
     @classmethod
     def load(cls, folder: str | Path) -> FittedModel:
         """Open what a model of this synthesizer saved."""
@@ -116,6 +124,14 @@ class Maker:
         if contents.generator != cls.name:
             raise ParameterError(f"{place}: the model is by {contents.generator}, not by {cls.name}.")
         made_by = rebuild(cls, contents.params, GENERATORS)
+        try:
+            with np.errstate(all="ignore"):
+                own = made_by.promise(contents.shared["schema"])
+        except TabveilError:
+            raise
+        except (ArithmeticError, ValueError):  # settings that nobody could have fitted with
+            raise ParameterError(f"{place}: the model cannot be read; fit it again.") from None
+        require_own(place, cls.name, contents.shared["privacy"], own)
         parts = {name: load_model(place / PARTS / name) for name in contents.parts}
         return cls.model.from_state(
             contents.state, contents.arrays, made_by=made_by, parts=parts, **contents.shared

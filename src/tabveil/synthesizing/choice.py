@@ -48,9 +48,16 @@ def is_private(synthesizer: Synthesizer) -> bool:
 
 
 def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:
-    """Tell a private synthesizer which columns have a domain that no row was asked about."""
+    """Tell a private synthesizer which columns were declared, so that no row was asked about them.
+
+    One that calls others public is refused: their labels and ranges have just been read from the rows.
+    """
     if not is_private(synthesizer):
         return synthesizer
-    known = values_of(synthesizer)
-    public = tuple(dict.fromkeys((*known[PUBLIC], *names)))
+    known, public = values_of(synthesizer), tuple(names)
+    for name in known[PUBLIC]:
+        if name not in public:
+            raise ParameterError(
+                f"{synthesizer.name}: the schema says what is public, and does not declare all of {name!r}."
+            )
     return make(type(synthesizer), {**known, PUBLIC: public}, lambda *given: given[2])

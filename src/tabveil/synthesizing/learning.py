@@ -7,7 +7,9 @@ from typing import Any
 
 from tabveil.errors import ParameterError
 from tabveil.frame import load_table
+from tabveil.generators import Account
 from tabveil.generators.models import require_model
+from tabveil.generators.privacy import too_likely
 from tabveil.protocols import Model, Synthesizer
 from tabveil.rng import stream
 from tabveil.synthesizing.choice import choose, is_private, with_public
@@ -51,8 +53,9 @@ def synthesize(
         The same seed gives the same rows. None is 0; but private generators are then fitted with a secret
         seed, because their promise holds only while nobody can guess it.
     schema
-        A file or mapping that overrides the types found and declares labels and bounds. Private generators
-        count what is declared as public; everything else they read from the rows, outside their promise.
+        A file or mapping that overrides the types found and declares labels, bounds and forms. Private
+        generators take what is declared as public, and their rows leave in the declared form; everything
+        else they read from the rows, outside their promise.
     missing
         Texts that stand for a missing value, such as ``"?"``.
     save
@@ -106,15 +109,18 @@ def learn(
     fit_seed = _fit_seed(synthesizer, seed)
     with working(threads=threads, listener=progress):
         tell("reading the table", 0.0)
-        loaded = load_table(data, schema=schema, missing=missing)
+        private = is_private(synthesizer)
+        loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
         declared = [name for name in loaded.table.schema.names if name in loaded.declared]
         synthesizer = with_public(synthesizer, declared)
         model = _fit(synthesizer, loaded.table, fit_seed)
+    privacy = Account.of(model).privacy
+    warning = None if privacy is None else too_likely(privacy.delta, len(loaded.table))
     return TableModel(
         model=model,
         layout=loaded.layout,
         declared=loaded.declared,
-        notes=loaded.notes,
+        notes=loaded.notes if warning is None else (*loaded.notes, warning),
         n_rows=len(loaded.table),
     )
 

@@ -11,7 +11,7 @@ from tabveil.errors import ParameterError
 from tabveil.frame import Layout, layout_json
 from tabveil.frame.raw_column import Kind
 from tabveil.frame.unused import without_unused_labels
-from tabveil.generators import Account, load_model, save_model
+from tabveil.generators import Account, Privacy, load_model, save_model
 from tabveil.protocols import Model
 from tabveil.rng import stream
 from tabveil.table import Categorical, Schema, Table
@@ -41,19 +41,24 @@ class SyntheticRows:
 class TableModel:
     """A fitted model and the form of the data it learned from.
 
-    ``declared`` names the columns whose domain a schema gave; of all others, labels and ranges were read from
-    the rows.
+    ``declared`` names the columns whose domain a schema gave; of all others, labels, ranges and forms were
+    read from the rows. ``notes`` are for whoever fits the model: they may tell of the rows, such as how many
+    there are, so they are not stored.
     """
 
     model: Model
     layout: Layout
     declared: frozenset[str]
-    notes: tuple[str, ...] = ()  # about reading the data
+    notes: tuple[str, ...] = ()
     n_rows: int | None = None  # learned from; None once stored
 
     def __post_init__(self) -> None:
         if not _belong_together(self.model.schema, self.layout):
             raise ParameterError(f"{self.model.name}: the model must have the columns that were learned.")
+        if not _keeps_to(self.account.privacy, self.declared):
+            raise ParameterError(
+                f"{self.model.name}: the promise calls columns public that no schema declares."
+            )
 
     @property
     def account(self) -> Account:
@@ -99,7 +104,7 @@ class TableModel:
             if isinstance(error, ParameterError):
                 raise ParameterError(f"{place}: {error}") from None
             raise ParameterError(f"{place}: {LAYOUT} cannot be read; fit the model again.") from None
-        if not _belong_together(model.schema, layout):
+        if not _belong_together(model.schema, layout) or not _keeps_to(Account.of(model).privacy, declared):
             raise ParameterError(f"{place}: {LAYOUT} belongs to another model; fit the model again.")
         return cls(model=model, layout=layout, declared=declared)
 
@@ -107,6 +112,11 @@ class TableModel:
 def _belong_together(schema: Schema, layout: Layout) -> bool:
     labels = {name: place.kind in (Kind.LABELS, Kind.BOOLEAN) for name, place in layout.columns.items()}
     return labels == {column.name: isinstance(column, Categorical) for column in schema.columns}
+
+
+def _keeps_to(privacy: Privacy | None, declared: frozenset[str]) -> bool:
+    """Whether a promise takes no more as public than was declared."""
+    return privacy is None or declared.issuperset(privacy.public)
 
 
 def whole_rows(rows: int) -> int:

@@ -21,7 +21,7 @@ from tabveil.generators.aim.rows import PrivateRows
 from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import INTERRUPTED
-from tabveil.table import Floats, Table
+from tabveil.table import Floats, Schema, Table
 
 ROUNDS_PER_COLUMN = 16
 _CELL = 8  # bytes
@@ -172,7 +172,7 @@ class Aim(Maker):
         rounds = self._rounds(table, levels, rng=rng)
         with threadpool_limits(1, user_api="blas"):  # its threads cost more than they gain on small tables
             interrupted = rounds.run()
-        privacy = self._privacy(table, rounds.budget.rho)
+        privacy = self.promise(table.schema)
         return AimModel(
             made_by=self,
             schema=table.schema,
@@ -214,8 +214,10 @@ class Aim(Maker):
             )
         return Budget.over(zcdp.rho_of(self.epsilon, self.delta), rounds)
 
-    def _privacy(self, table: Table, rho: float) -> Privacy:
-        public, undeclared = by_declaration(table.schema, self.public)
+    def promise(self, schema: Schema) -> Privacy:
+        """Say what is promised; it follows from the settings alone."""
+        public, read = by_declaration(schema, self.public)
+        rho = zcdp.rho_of(self.epsilon, self.delta)
         return Privacy(
             mechanism="AIM: Gaussian noise on counts, exponential mechanism for what to count",
             epsilon=self.epsilon,
@@ -223,5 +225,5 @@ class Aim(Maker):
             accountant=f"zero-concentrated differential privacy, rho = {rho:.6g}",
             adjacency=ADJACENCY,
             public=public,
-            read_from_data=undeclared,
+            read_from_data=read,
         )

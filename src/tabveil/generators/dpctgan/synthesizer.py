@@ -15,7 +15,7 @@ from tabveil.generators.dpctgan.budget import Budget
 from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import TrainingRecord, seeded, train
-from tabveil.table import Categorical, Floats, Indices, Numeric, Table
+from tabveil.table import Categorical, Floats, Indices, Numeric, Schema, Table
 
 if TYPE_CHECKING:
     from tabveil.generators.ctgan import network as gan_network
@@ -172,7 +172,7 @@ class DpCtgan(Maker):
                 learner = self._learner(generator.to(self.device), chosen, scalars, counted)
                 trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs)
                 generator = learner.finish()
-        privacy = self._privacy(table, budget)
+        privacy = self.promise(table.schema)
         return GanModel(
             made_by=self,
             schema=table.schema,
@@ -214,8 +214,9 @@ class DpCtgan(Maker):
                         has_missing=declared or bool(missing.any()),
                     )
 
-    def _privacy(self, table: Table, budget: Budget) -> Privacy:
-        public, undeclared = by_declaration(table.schema, self.public)
+    def promise(self, schema: Schema) -> Privacy:
+        """Say what is promised; it follows from the settings alone, and so does the noise (``budget``)."""
+        public, read = by_declaration(schema, self.public)
         return Privacy(
             mechanism=(
                 "Gaussian noise on counts, then DP-SGD on the critic (Poisson-sampled rows, clipped "
@@ -224,12 +225,12 @@ class DpCtgan(Maker):
             epsilon=self.epsilon,
             delta=self.delta,
             accountant=(
-                f"privacy loss distributions (dp-accounting), noise multiplier {budget.count_noise:.4g} for "
-                f"counts, {budget.step_noise:.4g} for {budget.steps} steps at sampling rate {self.sampled:g}"
+                f"privacy loss distributions (dp-accounting) of the counts and of {self.budget.steps} steps "
+                f"at sampling rate {self.sampled:g}"
             ),
             adjacency=ADJACENCY,
             public=public,
-            read_from_data=undeclared,
+            read_from_data=read,
         )
 
 

@@ -15,7 +15,7 @@ from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
 from tabveil.generators.pategan.votes import Plan, Teachers, epsilon_of
 from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import rebuild, seeded, train, weights_of
-from tabveil.table import Table
+from tabveil.table import Schema, Table
 
 if TYPE_CHECKING:
     from tabveil.generators.pategan.network import Network
@@ -200,7 +200,7 @@ class PateGan(Maker):
 
             game = Game(self.build(levels).to(self.device), teachers, self, plan.iterations)
             trained = train(game.kept, game.iteration, epochs=plan.iterations)
-        privacy = self._privacy(table, plan)
+        privacy = self.promise(table.schema)
         return PateGanModel(
             made_by=self,
             schema=table.schema,
@@ -242,8 +242,10 @@ class PateGan(Maker):
             for column in table.schema.columns
         )
 
-    def _privacy(self, table: Table, plan: Plan) -> Privacy:
-        public, undeclared = by_declaration(table.schema, self.public)
+    def promise(self, schema: Schema) -> Privacy:
+        """Say what is promised; it follows from the settings alone."""
+        public, read = by_declaration(schema, self.public)
+        plan = self.plan()
         return Privacy(
             mechanism="PATE-GAN: Gaussian noise on the sums of the teachers' votes",
             epsilon=min(self.epsilon, epsilon_of(plan.mu, self.delta)),
@@ -252,5 +254,5 @@ class PateGan(Maker):
             f"{plan.batch_size} votes, noise {plan.noise:.6g}, whatever the votes were",
             adjacency=ADJACENCY,
             public=public,
-            read_from_data=undeclared,
+            read_from_data=read,
         )
