@@ -20,7 +20,14 @@ pytest.importorskip("opacus", reason="the extra 'deep' is not installed")
 
 SETTINGS = {
     "aim": {"epsilon": 0.01, "rounds": 14, "iterations": 5},
-    "dpctgan": {"epsilon": 0.01, "epochs": 1, "sampled": 0.5, "layers": (4,), "embedding": 4},
+    "dpctgan": {
+        "epsilon": 0.01,
+        "epochs": 1,
+        "sampled": 0.5,
+        "layers": (4,),
+        "embedding": 4,
+        "batch_size": 20,
+    },
     "pategan": {"epsilon": 0.01, "iterations": 2, "batch_size": 8},
 }
 DECLARED = {

@@ -46,7 +46,8 @@ def synthesize(
     generator
         A name (``tabveil synthesize --help`` lists them) or a synthesizer object.
     rows
-        How many rows to draw; None draws as many as there are in ``data``.
+        How many rows to draw; None draws as many as there are in ``data``. That tells how many there are,
+        which the promise of a private generator does not cover.
     settings
         The generator's settings by name; what is left out keeps its default.
     seed
