@@ -90,8 +90,8 @@ class Synthesizer(Protocol):
     """A way to learn a table. Fitting returns a model and changes nothing here.
 
     What the constructor takes by name are its settings, each of which it keeps under its name. Whoever has a
-    setting ``public`` promises privacy: it is told there which columns were declared as a whole, and is fitted
-    with a secret seed unless one is given. Rows drawn from it leave in the form that the schema declares.
+    setting ``public`` promises privacy: it is told there which columns were declared as a whole, and is
+    fitted with a secret seed unless one is given. Its rows leave in the form that the schema declares.
     """
 
     name: ClassVar[str]
