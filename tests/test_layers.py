@@ -18,7 +18,20 @@ ROOT = Path(tabveil.__file__).parent
 PROJECT = ROOT.parent.parent / "pyproject.toml"
 
 LAYERS = (
-    {"errors", "check", "disclosure", "naming", "plain", "registry", "rng", "workers", "writing", "version"},
+    {
+        "errors",
+        "check",
+        "disclosure",
+        "naming",
+        "plain",
+        "reading",
+        "registry",
+        "rng",
+        "stored_arrays",
+        "workers",
+        "writing",
+        "version",
+    },
     {"table", "estimate", "settings", "values", "wording"},
     {
         "frame",

@@ -18,6 +18,12 @@ def at_least(owner: str, name: str, value: float, minimum: float) -> None:
         raise ParameterError(f"{owner}: {name} must be >= {minimum}, got {value!r}.")
 
 
+def at_most(owner: str, name: str, value: float, maximum: float) -> None:
+    """Require ``value <= maximum``."""
+    if not value <= maximum:
+        raise ParameterError(f"{owner}: {name} must be <= {maximum:,}, got {value!r}.")
+
+
 def between(owner: str, name: str, value: float, low: float, high: float) -> None:
     """Require ``low < value < high``."""
     if not low < value < high:

@@ -7,6 +7,8 @@ a half-made object.
 import math
 from typing import Annotated, Any, TypeVar
 
+from tabveil.reading import Unreadable
+
 Kind = TypeVar("Kind")
 
 
@@ -40,6 +42,9 @@ Number = Annotated[float, _Nullable()]
 """A number that may be none: not finite here, null in a file."""
 
 WITHOUT_NULLS = _Sparse()
+
+FORBID_OTHERS: Any = {"extra": "forbid"}
+"""The ``__pydantic_config__`` of dataclasses that are stored with no other keys than their fields."""
 
 _adapters: dict[Any, Any] = {}
 
@@ -93,3 +98,21 @@ def from_plain(kind: type[Kind], data: Any) -> Kind:  # noqa: ANN401 - JSON type
     """Rebuild what :func:`to_plain` wrote."""
     found: Kind = _adapter(kind).validate_python(data)
     return found
+
+
+def require_plain(kind: type[Kind], data: Any, what: str) -> Kind:  # noqa: ANN401 - JSON types
+    """Rebuild what :func:`to_plain` wrote, or say in one line what of ``what`` is at fault.
+
+    >>> require_plain(tuple[int, ...], [1, None], "visits")
+    Traceback (most recent call last):
+    ...
+    tabveil.reading.Unreadable: visits.1: input should be a valid integer
+    """
+    from pydantic import ValidationError  # noqa: PLC0415 - see _adapter
+
+    try:
+        return from_plain(kind, data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, (what, *first["loc"])))
+        raise Unreadable(f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error

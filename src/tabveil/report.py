@@ -199,7 +199,7 @@ class Report:
     def write_records(self, path: str | Path) -> None:
         """Write :meth:`records` to a CSV or Parquet file, whole or not at all. Guard it like the data."""
         target = records_file(path)
-        with replacing(target) as temporary:
+        with replacing(target, guarded=True) as temporary:
             if target.suffix.lower() == ".csv":
                 self.records().to_csv(temporary, index=False)
             else:

@@ -5,7 +5,8 @@ for missing, and nobody looks at dtypes again.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -19,6 +20,11 @@ from tabveil.errors import NotApplicable, SchemaError
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+
+MOST_DECIMALS = 15
+"""Decimal places that a 64-bit float can have."""
+OFF_GRID = 1e-6
+"""How far a number with decimals may miss its last place, in units of that place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +80,26 @@ def within(column: Column, cells: Floats) -> Floats:
             return np.clip(rounded, low, high)
         case Categorical(labels=labels):
             return np.clip(np.round(cells), 0, max(len(labels) - 1, 0))
+
+
+def holds(column: Column, cells: Floats) -> bool:
+    """Whether all cells are missing or values that the column may have, up to noise of arithmetic.
+
+    >>> age = Numeric(name="age", low=0, high=99, decimals=0)
+    >>> holds(age, np.array([3.0, np.nan])), holds(age, np.array([3.5])), holds(age, np.array([100.0]))
+    (True, False, False)
+    """
+    known = cells[~np.isnan(cells)]
+    match column:
+        case Numeric(low=low, high=high, decimals=decimals):
+            inside = bool(((known >= low) & (known <= high)).all())
+            return inside and (decimals is None or bool(_on_grid(known, decimals).all()))
+        case Categorical(labels=labels):
+            return bool(((known >= 0) & (known < len(labels)) & (known == np.round(known))).all())
+
+
+def _on_grid(known: Floats, decimals: int) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(np.round(known, decimals) - known) <= OFF_GRID * 10.0**-decimals)
 
 
 @dataclass(frozen=True)
@@ -136,22 +162,35 @@ class Schema:
         ]
 
     @classmethod
-    def from_json(cls, data: Sequence[dict[str, Any]]) -> Self:
+    def from_json(cls, data: object) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
-        return cls(
-            tuple(
-                Numeric(
-                    name=item["name"],
-                    low=item["numeric"][0],
-                    high=item["numeric"][1],
-                    decimals=item["decimals"],
-                    arbitrary_zero=item["arbitrary_zero"],
-                )
-                if "numeric" in item
-                else Categorical(name=item["name"], labels=tuple(item["labels"]), ordered=item["ordered"])
-                for item in data
-            )
-        )
+        if not isinstance(data, list):
+            raise SchemaError("schema: its columns must be a list.")
+        return cls(tuple(_column_from_json(item, place) for place, item in enumerate(data)))
+
+
+def _column_from_json(data: object, place: int) -> Column:
+    match data:
+        case {
+            "name": str(name),
+            "numeric": [int() | float() as low, int() | float() as high],
+            "decimals": None | int() as decimals,
+            "arbitrary_zero": bool(zero),
+            **others,
+        } if not others and _possible(low, high, decimals):
+            return Numeric(name=name, low=low, high=high, decimals=decimals, arbitrary_zero=zero)
+        case {"name": str(name), "labels": list(labels), "ordered": bool(ordered), **others} if (
+            not others and all(isinstance(label, str) for label in labels)
+        ):
+            return Categorical(name=name, labels=tuple(labels), ordered=ordered)
+    raise SchemaError(f"schema: column {place + 1} is neither one of numbers nor one of labels.")
+
+
+def _possible(low: float, high: float, decimals: int | None) -> bool:
+    """Whether these are bounds that a float can have, and decimals."""
+    return max(abs(low), abs(high)) <= sys.float_info.max and (
+        decimals is None or 0 <= decimals <= MOST_DECIMALS
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

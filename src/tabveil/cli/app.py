@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tabveil.cli import synthesize
-from tabveil.cli.exit_codes import Commands
+from tabveil.cli.exit_codes import Commands, end_in_order
 from tabveil.version import __version__
 
 app = typer.Typer(
@@ -346,4 +346,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an old terminal shows "?", it does not stop the audit
+    end_in_order()
     app()

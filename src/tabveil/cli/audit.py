@@ -93,12 +93,13 @@ def _threshold(fail_above: float) -> float:
 
 
 def _hand_over(report: Report, outputs: Outputs) -> None:
+    shows_people = report.exposed is not None
     if outputs.json == STDOUT:
         sys.stdout.write(report.to_json() + "\n")
     elif outputs.json is not None:
-        write_text(outputs.json, report.to_json() + "\n")
+        write_text(outputs.json, report.to_json() + "\n", guarded=shows_people)
     if outputs.html is not None:
-        write_text(outputs.html, page(report))
+        write_text(outputs.html, page(report), guarded=shows_people)
     if outputs.records is not None:
         report.write_records(outputs.records)
     if outputs.quiet:

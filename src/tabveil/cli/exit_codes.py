@@ -9,12 +9,14 @@ code   meaning
 3      with a policy: inconclusive
 70     a fault of tabveil itself
 130    interrupted
+143    ended by the system (SIGTERM)
 =====  ==================================================================
 
 Those of a verdict (0, 1, 3) are kept with it, in ``tabveil.verdict``.
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -26,6 +28,7 @@ from tabveil.errors import TabveilError
 BAD_INPUT = 2
 OUR_FAULT = 70
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 class Commands(TyperGroup):
@@ -44,10 +47,29 @@ class Commands(TyperGroup):
         sys.exit(exit_code(lambda: run(given, prog_name or "tabveil", **settings)))
 
 
+class Terminated(BaseException):
+    """The system asks the program to end; everything begun is put away on the way out."""
+
+
+def end_in_order() -> None:
+    """Let SIGTERM end the program as an exception does: half-written files are removed.
+
+    A second one is not heard: it would interrupt the removing.
+    """
+
+    def end(signum: int, _: object) -> None:
+        signal.signal(signum, signal.SIG_IGN)
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, end)
+
+
 def exit_code(command: Callable[[], Any]) -> int:
     """Run a command and return its exit code, after one line on standard error where something went wrong."""
     try:
         code = command()
+    except Terminated:
+        return _complain("ended by the system.", TERMINATED)
     except TabveilError as error:
         return _complain(str(error), BAD_INPUT)
     except OSError as error:

@@ -44,6 +44,7 @@ def _try(option: str, place: Path, *, shown: Path) -> None:
     trial = place / f".tabveil-{os.getpid()}"
     try:
         trial.touch()
-        trial.unlink()
     except OSError as error:
         raise ParameterError(f"{option}: cannot write into {shown}: {error.strerror}.") from None
+    finally:
+        trial.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ such a level, as they decided the labels and bounds. That is why the values that
 :mod:`~tabveil.encode.ordinal` numbers, are of no use here: differential privacy forbids to read them.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -13,11 +14,16 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.encode.scale import n_steps
+from tabveil.plain import require_plain
 from tabveil.sampling import draw_given
-from tabveil.table import Categorical, Column, Floats, Indices, Numeric, within
+from tabveil.stored_arrays import require
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Schema, within
 
 PARTS = 5
 """Parts of a bin: how the rows of a bin are spread within it is counted once, without other columns."""
+
+MOST_BINS = 10_000
+"""More would not make a number finer, only its table larger."""
 
 _EXACT = 2.0**52  # steps of a grid above this leave no room for the halves between them
 _TINY = float(np.nextafter(0.0, 1.0))
@@ -120,6 +126,11 @@ class Levels:
     def __len__(self) -> int:
         return self._n_values + self.has_missing
 
+    def can_share(self, share: Floats) -> bool:
+        """Whether these shares leave some part of each bin to draw from."""
+        assert self.bins is not None, "labels have no parts"
+        return bool((np.bincount(self.bins.bin, weights=share, minlength=len(self.bins)) > 0).all())
+
     @property
     def n_parts(self) -> int:
         """The number of parts worth counting: none where each bin has one."""
@@ -170,3 +181,19 @@ def _on_grid(column: Numeric) -> bool:
 
 def _step(column: Numeric) -> float:
     return 10.0**-column.decimals if column.decimals is not None and _on_grid(column) else 1.0
+
+
+def flags_of(levels: Iterable[Levels]) -> list[list[bool]]:
+    """Return what of levels does not follow from the schema, as plain data."""
+    return [[bool(item.has_values), bool(item.has_missing)] for item in levels]
+
+
+def levels_from_flags(schema: Schema, n_bins: int, flags: object) -> tuple[Levels, ...]:
+    """Lay out the levels of all columns again, from what :func:`flags_of` returned."""
+    known = require_plain(tuple[tuple[bool, bool], ...], flags, "levels")
+    require(len(known) == len(schema), f"levels must be those of {len(schema)} columns, got {len(known)}")
+    pairs = zip(schema.columns, known, strict=True)
+    return tuple(
+        Levels.of(column, n_bins, has_values=has_values, has_missing=has_missing)
+        for column, (has_values, has_missing) in pairs
+    )

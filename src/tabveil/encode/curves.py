@@ -5,17 +5,26 @@ cells or with spikes, values that many rows share, are first a choice between mi
 other number", then that number.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtr
 
 from tabveil.disclosure import LEAST_SHARED
 from tabveil.encode.ordinal import at_places, find, label_places
-from tabveil.table import Categorical, Column, Floats, Indices, Schema, Table, within
+from tabveil.stored_arrays import (
+    Arrays,
+    Expected,
+    ascending,
+    expected_pieces,
+    join_pieces,
+    require,
+    require_arrays,
+    split_pieces,
+)
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Schema, Table, holds, within
 
 FEW_VALUES = 32
 """Numbers with at most so many different values are choices, if there are enough rows for each."""
@@ -60,6 +69,13 @@ class Curve:
         kept[[0, -1]] = True
         return cls(values=values[kept], lows=lows[kept], highs=highs[kept])
 
+    def fits(self, column: Numeric) -> bool:
+        """Whether the numbers are the column's, each with its share after those before."""
+        if not len(self.values) == len(self.lows) == len(self.highs) > 0:
+            return False
+        shares = np.column_stack([self.lows, self.highs]).ravel()
+        return ascending(self.values) and holds(column, self.values) and bool((np.diff(shares) >= 0).all())
+
     def parts(self, cells: Floats) -> tuple[Floats, Floats]:
         """Return the part of the curve where each number lies: the share below it and its own."""
         place, known = find(self.values, cells)
@@ -95,6 +111,14 @@ class CurvedColumn:
             return cls(column=column, options=options, curve=None)
         others = cells[np.isin(cells, options[~spikes])]
         return cls(column=column, options=options[spikes], curve=Curve.of(others))
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is something to draw, all of it values of the column."""
+        known = ascending(self.options) and holds(self.column, self.options)
+        if self.curve is None:
+            return known and len(self.options) > 0
+        return known and isinstance(self.column, Numeric) and self.curve.fits(self.column)
 
     @property
     def n_choices(self) -> int:
@@ -168,32 +192,39 @@ class CurveScheme:
             values[:, position] = column.cells(chosen, shares)
         return Table(schema=self.schema, values=values)
 
-    def state(self) -> dict[str, np.ndarray[Any, Any]]:
+    def state(self) -> Arrays:
         """Return what was learned as arrays, those of the columns end to end."""
         curves = [column.curve for column in self.columns]
-        found: dict[str, list[Floats]] = {
-            "options": [column.options for column in self.columns],
-            **{
-                name: [np.empty(0) if curve is None else getattr(curve, name) for curve in curves]
-                for name in _OF_CURVES
-            },
-        }
-        sizes = {f"{name}_sizes": np.array([len(item) for item in items]) for name, items in found.items()}
-        return {**{name: np.concatenate(items) for name, items in found.items()}, **sizes}
+        return join_pieces(
+            {
+                "options": [column.options for column in self.columns],
+                **{
+                    name: [np.empty(0) if curve is None else getattr(curve, name) for curve in curves]
+                    for name in _OF_CURVES
+                },
+            }
+        )
 
     @classmethod
-    def from_state(cls, schema: Schema, arrays: Mapping[str, np.ndarray[Any, Any]]) -> Self:
+    def from_state(cls, schema: Schema, arrays: Arrays) -> Self:
         """Rebuild what :meth:`state` returned."""
-        pieces = {
-            name: np.split(arrays[name], np.cumsum(arrays[f"{name}_sizes"])[:-1])
-            for name in ("options", *_OF_CURVES)
-        }
+        require_arrays(arrays, expected_pieces(_PIECES, len(schema)))
+        pieces = {name: split_pieces(arrays, name) for name in _PIECES}
         columns = []
         for i, column in enumerate(schema.columns):
             points = {name: pieces[name][i] for name in _OF_CURVES}
-            curve = Curve(**points) if len(points["values"]) else None
-            columns.append(CurvedColumn(column=column, options=pieces["options"][i], curve=curve))
+            curve = Curve(**points) if any(map(len, points.values())) else None
+            found = CurvedColumn(column=column, options=pieces["options"][i], curve=curve)
+            require(found.fits, f"array 'options' and the curves must hold values of {column.name!r}")
+            columns.append(found)
         return cls(schema=schema, columns=tuple(columns))
 
 
 _OF_CURVES = ("values", "lows", "highs")
+_PIECES = {
+    "options": Expected(dtype=np.float64, shape=(None,), missing=True),
+    "values": Expected(dtype=np.float64, shape=(None,)),
+    "lows": Expected(dtype=np.float64, shape=(None,), low=0, high=1),
+    "highs": Expected(dtype=np.float64, shape=(None,), low=0, high=1),
+}
+"""What is stored of all columns, end to end."""

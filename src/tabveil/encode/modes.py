@@ -20,7 +20,9 @@ from numpy.random import Generator
 
 from tabveil.encode.ordinal import at_places, find, label_places, seen_values
 from tabveil.encode.scale import n_steps
-from tabveil.table import Categorical, Column, Floats, Indices, Numeric, within
+from tabveil.plain import FORBID_OTHERS, require_plain
+from tabveil.stored_arrays import ascending, require
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, holds, within
 
 MOST_MODES = 10
 SIGMAS = 4.0
@@ -39,6 +41,8 @@ _OUT_OF_REACH = -1e6  # worse than any mode that reaches a number
 @dataclass(frozen=True, kw_only=True)
 class LabelSlots:
     """A column of labels: a slot for each label that can be drawn."""
+
+    __pydantic_config__ = FORBID_OTHERS
 
     column: Categorical
     codes: tuple[int, ...]
@@ -76,6 +80,8 @@ class ModeSlots:
     ``weights`` are those of the modes in a mixture: a cell's mode is drawn by how well each explains it,
     among those that reach it. Without weights the modes lie side by side, and the nearest is taken.
     """
+
+    __pydantic_config__ = FORBID_OTHERS
 
     column: Numeric
     points: tuple[float, ...]  # ascending
@@ -154,15 +160,33 @@ Slots = LabelSlots | ModeSlots
 
 
 def slots_from_json(column: Column, data: Mapping[str, Any]) -> Slots:
-    """Rebuild what ``to_json`` wrote."""
-    parts: dict[str, Any] = {
-        name: tuple(v) if isinstance(v, list) else v for name, v in data.items() if name != "kind"
-    }
-    match column:
-        case Categorical():
-            return LabelSlots(column=column, **parts)
-        case Numeric():
-            return ModeSlots(column=column, **parts)
+    """Rebuild what ``to_json`` wrote, for this column."""
+    what = f"the slots of {column.name!r}"
+    kind: Any = LabelSlots if isinstance(column, Categorical) else ModeSlots
+    parts = {name: item for name, item in data.items() if name != "kind"}
+    require(data.get("kind") == kind.kind, f"{what} must be {kind.kind}")
+    slots: Slots = require_plain(kind, {**parts, "column": column}, what)
+    match slots:
+        case LabelSlots(codes=codes):
+            fits = _are_values(column, codes)
+        case ModeSlots(points=points):
+            fits = _are_values(column, points) and _are_modes(slots)
+    require(fits and len(slots) > 0, f"{what} must be those of its values")
+    return slots
+
+
+def _are_values(column: Column, values: tuple[float, ...]) -> bool:
+    """Whether these are different values of a column, in ascending order."""
+    known = np.array(values, dtype=np.float64)
+    return ascending(known) and holds(column, known)
+
+
+def _are_modes(slots: ModeSlots) -> bool:
+    """Whether each mode has a reach above zero, and a weight where there are weights."""
+    weights = (1.0,) * len(slots.centers) if slots.weights is None else slots.weights
+    same = len(slots.centers) == len(slots.reaches) == len(weights)
+    largest = np.max(np.abs([0.0, *slots.centers])) + np.max([0.0, *slots.reaches])
+    return same and min((1.0, *slots.reaches, *weights)) > 0 and bool(np.isfinite(largest))
 
 
 def seen_labels(column: Categorical, cells: Floats) -> LabelSlots:

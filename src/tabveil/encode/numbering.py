@@ -5,7 +5,6 @@ Numbers without decimals are not numbered by their place among the values, as in
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -16,7 +15,10 @@ from numpy.random import Generator
 from tabveil.disclosure import LEAST_SHARED
 from tabveil.encode.ordinal import at_places, label_places, seen_values
 from tabveil.encode.scale import in_last_places, places_a_unit
-from tabveil.table import Categorical, Column, Floats, Indices, Numeric
+from tabveil.plain import FORBID_OTHERS, require_plain
+from tabveil.reading import Unreadable
+from tabveil.stored_arrays import ascending, require
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, holds
 
 EXACT = 2**53
 """Whole numbers below are exact as 64-bit floats."""
@@ -29,6 +31,8 @@ LEAST_FOR_STEP = 10
 @dataclass(frozen=True, kw_only=True)
 class SeenLabels:
     """Labels: the numbers count those that were seen."""
+
+    __pydantic_config__ = FORBID_OTHERS
 
     codes: tuple[int, ...]
     kind: ClassVar[str] = "labels"
@@ -54,6 +58,8 @@ class SeenLabels:
 @dataclass(frozen=True, kw_only=True)
 class Steps:
     """Numbers with decimals, dates among them: exactly ``(offset + step × number) / 10**decimals``."""
+
+    __pydantic_config__ = FORBID_OTHERS
 
     decimals: int
     offset: int
@@ -111,6 +117,8 @@ class Intervals:
     that enough rows share is an interval of its own, and comes back exactly.
     """
 
+    __pydantic_config__ = FORBID_OTHERS
+
     lows: tuple[float, ...]
     highs: tuple[float, ...]
     kind: ClassVar[str] = "intervals"
@@ -162,9 +170,35 @@ def numbering_of(column: Column, known: Floats) -> Numbering:
             return Steps.of(column, known) or Intervals.of(known)
 
 
-def numbering_from_json(data: Mapping[str, Any]) -> Numbering:
-    """Rebuild what ``to_json`` wrote."""
-    kinds: dict[str, Any] = {kind.kind: kind for kind in (SeenLabels, Steps, Intervals)}
-    parts = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items() if name != "kind"}
-    numbering: Numbering = kinds[data["kind"]](**parts)
-    return numbering
+def numbering_from_json(column: Column, data: object, *, low: int, high: int) -> Numbering:
+    """Rebuild what ``to_json`` wrote, for numbers from low to high of this column."""
+    what = f"the numbering of {column.name!r}"
+    of_column: tuple[Any, ...] = (SeenLabels,) if isinstance(column, Categorical) else (Steps, Intervals)
+    kinds = {kind.kind: kind for kind in of_column}
+    match data:
+        case {"kind": str(name), **parts} if name in kinds:
+            numbering: Numbering = require_plain(kinds[name], parts, what)
+            require(_can_number(numbering, column, low, high), f"{what} must be one of its values")
+            return numbering
+    raise Unreadable(f"{what} must be {' or '.join(kinds)}")
+
+
+def _can_number(numbering: Numbering, column: Column, low: int, high: int) -> bool:
+    """Whether all numbers from low to high stand for values of the column."""
+    match numbering:
+        case SeenLabels(codes=codes):
+            known = np.array(codes, dtype=np.float64)
+            return ascending(known) and holds(column, known) and 0 <= low <= high < len(codes)
+        case Steps(decimals=decimals, offset=offset, step=step):
+            ends = [offset + step * number for number in (low, high)]
+            exact = step >= 1 and low >= 0 and max(map(abs, (*ends, offset))) < EXACT
+            same = isinstance(column, Numeric) and decimals == column.decimals
+            return exact and same and holds(column, np.array(ends) / places_a_unit(decimals))
+        case Intervals(lows=lows, highs=highs):
+            edges = np.array([*zip(lows, highs, strict=False)], dtype=np.float64).ravel()
+            rising = len(lows) == len(highs) and bool((np.diff(edges) >= 0).all())
+            return rising and 0 <= low <= high < len(lows) and _between(column, edges)
+
+
+def _between(column: Column, cells: Floats) -> bool:
+    return isinstance(column, Numeric) and bool(((cells >= column.low) & (cells <= column.high)).all())

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.encode.scale import n_steps
-from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Table
+from tabveil.stored_arrays import ascending
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Table, holds
 
 Codes = NDArray[np.int32]
 
@@ -153,6 +154,12 @@ class CountedValues(OrderedValues):
     def counted(self, codes: Codes) -> Self:
         """Return the same values with the numbers of these rows."""
         return replace(self, counts=np.bincount(codes, minlength=len(self) + 2))
+
+    @property
+    def fits(self) -> bool:
+        """Whether these can be values of the column, with a count for each code."""
+        one_each = len(self.counts) == len(self) + 2
+        return one_each and ascending(self.values) and holds(self.column, self.values)
 
     @property
     def ordered(self) -> bool:

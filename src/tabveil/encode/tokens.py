@@ -6,7 +6,7 @@ its own, before all others. While a row is drawn, :class:`Drawing` says which to
 those that can be completed to a number between the smallest and the largest that was seen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -16,6 +16,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.encode.numbering import Numbering, SeenLabels, numbering_from_json, numbering_of
+from tabveil.plain import FORBID_OTHERS, require_plain
+from tabveil.stored_arrays import require
 from tabveil.table import Column, Floats, Indices, Schema, Table, within
 
 DIGITS_A_PLACE = 2
@@ -37,6 +39,16 @@ class Place:
     weight: int
     base: int
     seen: tuple[int, ...]
+
+    def fits(self, digits: Collection[int]) -> bool:
+        """Whether these are digits that can stand here, and all of ``digits`` among them."""
+        known = set(self.seen)
+        return (
+            list(self.seen) == sorted(known)
+            and known >= set(digits)
+            and self.seen[0] >= NO_DIGITS
+            and self.seen[-1] < self.base
+        )
 
     @cached_property
     def digits(self) -> Indices:
@@ -68,7 +80,7 @@ class ColumnTokens:
         numbering = numbering_of(column, known)
         numbers = numbering.numbers(known)
         low, high = int(numbers.min()), int(numbers.max())
-        groups = [(1, high + 1)] if isinstance(numbering, SeenLabels) else digit_groups(high)
+        groups = groups_of(numbering, high)
         has_missing = len(known) < len(cells)
         fixed = 0
         places: list[Place] = []
@@ -93,15 +105,60 @@ class ColumnTokens:
         }
 
     @classmethod
-    def from_json(cls, position: int, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
+    def from_json(cls, position: int, column: Column, data: object) -> Self:
+        """Rebuild what :meth:`to_json` wrote, for this column."""
+        what = f"the tokens of {column.name!r}"
+        known = require_plain(_Stored, data, what)
         places = tuple(
-            Place(column=position, weight=weight, base=base, seen=tuple(seen))
-            for weight, base, seen in data["places"]
+            Place(column=position, weight=weight, base=base, seen=seen) for weight, base, seen in known.places
         )
-        numbering = numbering_from_json(data["numbering"])
-        bounds = {name: data[name] for name in ("low", "high", "fixed")}
-        return cls(numbering=numbering, places=places, **bounds)
+        bounds = {name: getattr(known, name) for name in ("low", "high", "fixed")}
+        if known.low > known.high:
+            empty = cls(numbering=SeenLabels(codes=()), low=0, high=-1, fixed=0, places=())
+            require(data == empty.to_json(), f"{what} must be none where all cells are missing")
+            return empty
+        numbering = numbering_from_json(column, known.numbering, low=known.low, high=known.high)
+        found = cls(numbering=numbering, places=places, **bounds)
+        require(found.fits, f"{what} must be those of the digits of its numbers")
+        return found
+
+    @property
+    def fits(self) -> bool:
+        """Whether the smallest and the largest number can be written, and every number that is drawn ends so.
+
+        Then at least one token is always allowed (:meth:`Drawing.allowed`).
+        """
+        groups = groups_of(self.numbering, self.high)
+        written = {(place.weight, place.base): place for place in self.places}
+        if [group for group in groups if group in written] != [(p.weight, p.base) for p in self.places]:
+            return False
+        for weight, base in groups:
+            digits = {number // weight % base for number in (self.low, self.high)}
+            place = written.get((weight, base))
+            if place is None and digits != {self.fixed // weight % base}:
+                return False
+            if place is not None and (self.fixed // weight % base or not place.fits(digits)):
+                return False
+        missing = {place.seen[0] == NO_DIGITS for place in self.places}
+        return len(missing) < 2 and 0 <= self.fixed <= self.high  # noqa: PLR2004 - all have it, or none
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stored:
+    """What stands in a file of one column."""
+
+    __pydantic_config__ = FORBID_OTHERS
+
+    numbering: dict[str, Any]
+    low: int
+    high: int
+    fixed: int
+    places: tuple[tuple[int, int, tuple[int, ...]], ...]
+
+
+def groups_of(numbering: Numbering, high: int) -> list[tuple[int, int]]:
+    """Return the groups of digits of numbers up to ``high``, (weight, base) each; a label is one group."""
+    return [(1, high + 1)] if isinstance(numbering, SeenLabels) else digit_groups(high)
 
 
 def digit_groups(largest: int) -> list[tuple[int, int]]:
@@ -171,9 +228,12 @@ class TokenScheme:
         return [column.to_json() for column in self.columns]
 
     @classmethod
-    def from_json(cls, schema: Schema, data: list[dict[str, Any]]) -> Self:
+    def from_json(cls, schema: Schema, data: object) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
-        columns = tuple(ColumnTokens.from_json(i, item) for i, item in enumerate(data))
+        known = require_plain(list[Any], data, "columns")
+        require(len(known) == len(schema), "columns must be those of the schema")
+        pairs = enumerate(zip(schema.columns, known, strict=True))
+        columns = tuple(ColumnTokens.from_json(i, column, item) for i, (column, item) in pairs)
         return cls(schema=schema, columns=columns)
 
 

@@ -15,6 +15,7 @@ import pyarrow.csv as arrow_csv
 from tabveil.errors import SchemaError
 
 DELIMITERS = ",;\t|"
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1")
 MOST_COLUMNS = 10_000
 
 _HEAD = 1 << 16

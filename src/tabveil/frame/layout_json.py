@@ -3,21 +3,24 @@
 Only what a file needs is kept: a pandas or polars table is remembered as the Arrow table it corresponds to.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as pt
 
 from tabveil.errors import ParameterError
-from tabveil.frame.csvfile import DELIMITERS, CsvForm
+from tabveil.frame.csvfile import DELIMITERS, ENCODINGS, CsvForm
 from tabveil.frame.layout import ColumnLayout, Layout, Library
-from tabveil.frame.raw_column import Kind
-from tabveil.frame.text import Iso
-from tabveil.frame.text_format import TextFormat
+from tabveil.frame.raw_column import Kind, is_number, is_text
+from tabveil.frame.text import STEPS, is_zone
+from tabveil.frame.text_format import MOST_DIGITS, TextFormat
+from tabveil.plain import require_plain
+from tabveil.stored_arrays import require
 
 FORMAT = 1
+_NANOSECONDS = 9  # digits
 
 _UNITS = ("s", "ms", "us", "ns")
 _PLAIN: Mapping[str, pa.DataType] = {
@@ -55,7 +58,7 @@ def to_json(layout: Layout) -> dict[str, Any]:
                 "type": _type_to_json(place.type),
                 "plain": _type_to_json(place.plain),
                 "step": place.step,
-                "form": asdict(place.form),
+                "form": {**asdict(place.form), "words": list(place.form.words)},
             }
             for name, place in layout.columns.items()
         ],
@@ -63,60 +66,85 @@ def to_json(layout: Layout) -> dict[str, Any]:
 
 
 def from_json(data: Any) -> Layout:  # noqa: ANN401 - whatever stands in a file
-    """Rebuild what :func:`to_json` wrote."""
-    try:
-        if data["tabveil_layout"] != FORMAT:
+    """Rebuild what :func:`to_json` wrote; what it would not have written is refused."""
+    match data:
+        case {"tabveil_layout": form} if form != FORMAT:
             raise ParameterError("layout: stored by another version of tabveil; fit the model again.")
-        return Layout(
+    try:
+        known = require_plain(_Layout, data, "layout")
+        require(len({item.name for item in known.columns}) == len(known.columns), "a column stands twice")
+        layout = Layout(
             library=Library.FILE,
-            columns={str(item["name"]): _column(item) for item in data["columns"]},
-            csv=None if data["csv"] is None else _csv(data["csv"]),
+            columns={item.name: _column(item) for item in known.columns},
+            csv=None if known.csv is None else _csv(known.csv),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, LookupError, pa.ArrowException) as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError("layout: it cannot be read; fit the model again.") from None
+        written = to_json(layout)  # no key is missing, and none is more
+        require(all(data[key] == written[key] for key in written), "it is not what is written for a layout")
+    except (LookupError, TypeError, ValueError, ArithmeticError, pa.ArrowException) as error:
+        raise ParameterError("layout: it cannot be read; fit the model again.") from error
+    return layout
 
 
-def _column(item: Mapping[str, Any]) -> ColumnLayout:
-    return ColumnLayout(
-        label=str(item["label"]),
-        kind=Kind[item["kind"].upper()],
-        type=_type_from_json(item["type"]),
-        plain=_type_from_json(item["plain"]),
-        step=int(item["step"]),
-        form=_form(item["form"]),
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Column:
+    """What is stored of one column."""
+
+    name: str
+    label: str
+    kind: str
+    type: Any
+    plain: Any
+    step: int
+    form: TextFormat
 
 
-def _form(data: Mapping[str, Any]) -> TextFormat:
-    false, true = data["words"]
-    return TextFormat(
-        missing=str(data["missing"]),
-        digits=None if data["digits"] is None else int(data["digits"]),
-        point=bool(data["point"]),
-        comma=bool(data["comma"]),
-        words=(str(false), str(true)),
-        iso=None if data["iso"] is None else _iso(data["iso"]),
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Layout:
+    """What is stored of a layout; whoever stores it may put more beside it."""
+
+    tabveil_layout: int
+    csv: CsvForm | None
+    columns: tuple[_Column, ...]
 
 
-def _iso(data: Mapping[str, Any]) -> Iso:
-    iso = Iso(
-        separator=str(data["separator"]),
-        seconds=bool(data["seconds"]),
-        digits=int(data["digits"]),
-        zone=None if data["zone"] is None else str(data["zone"]),
-    )
-    assert isinstance(iso.offset, int)  # refuses a zone that is none
-    return iso
+def _column(item: _Column) -> ColumnLayout:
+    kind, plain, came = Kind[item.kind.upper()], _type_from_json(item.plain), _type_from_json(item.type)
+    require(kind in _HELD_AS and _HELD_AS[kind](plain), "a column of values that it cannot hold")
+    require(came == plain or is_text(came) or pt.is_dictionary(came), "a column of two types")
+    require(item.step in (STEPS.values() if kind in _IN_STEPS else (1,)), "a column in units of no clock")
+    _require_form(item.form)
+    return ColumnLayout(label=item.label, kind=kind, type=came, plain=plain, step=item.step, form=item.form)
 
 
-def _csv(data: Mapping[str, Any]) -> CsvForm:
-    form = CsvForm(**data)
-    "".encode(form.encoding)  # refuses an encoding that nobody knows
-    if form.delimiter not in tuple(DELIMITERS):
-        raise ValueError("not a delimiter")
+def _or_text(test: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
+    """Values of a declared type may have come as text, or all be missing."""
+    return lambda kind: bool(test(kind) or is_text(kind) or pt.is_null(kind))
+
+
+_HELD_AS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
+    Kind.NUMBER: _or_text(is_number),
+    Kind.BOOLEAN: _or_text(lambda kind: pt.is_boolean(kind) or is_number(kind)),
+    Kind.MOMENT: _or_text(lambda kind: pt.is_date(kind) or pt.is_timestamp(kind)),
+    Kind.TIME: _or_text(pt.is_time),
+    Kind.DURATION: _or_text(pt.is_duration),
+    Kind.LABELS: lambda _: True,
+}
+"""Which types the values of each kind can have; other kinds are decided before a layout is made."""
+_IN_STEPS = (Kind.MOMENT, Kind.TIME, Kind.DURATION)
+
+
+def _require_form(form: TextFormat) -> None:
+    require(form.digits is None or 0 <= form.digits <= MOST_DIGITS, "numbers with digits that nobody writes")
+    require(form.words[0] != form.words[1], "true and false are one word")
+    if form.iso is not None:
+        require(form.iso.separator in ("", "T", " "), "dates with a separator that nobody writes")
+        require(0 <= form.iso.digits <= _NANOSECONDS, "times with digits that nobody writes")
+        require(form.iso.zone is None or is_zone(form.iso.zone), "times in a zone that is none")
+
+
+def _csv(form: CsvForm) -> CsvForm:
+    require(form.delimiter in tuple(DELIMITERS), "no delimiter")
+    require(form.encoding in ENCODINGS, "no encoding")
     return form
 
 
@@ -140,8 +168,10 @@ def _type_from_json(data: Any) -> pa.DataType:  # noqa: ANN401 - see above
     match data:
         case str():
             return _PLAIN[data]
-        case {"values": values, "codes": codes, "ordered": bool(ordered)}:
-            return pa.dictionary(_type_from_json(codes), _type_from_json(values), ordered=ordered)
+        case {"values": values, "codes": str(codes), "ordered": bool(ordered)}:
+            held = _type_from_json(values)
+            require(not pt.is_dictionary(held), "categories of categories")
+            return pa.dictionary(_PLAIN[codes], held, ordered=ordered)
         case {"timestamp": str(unit), "zone": str(zone)}:
             return pa.timestamp(unit, zone)
         case {"decimal": 32 | 64 | 128 | 256 as width, "digits": int(digits), "decimals": int(decimals)}:

@@ -3,6 +3,7 @@
 Every reading returns one answer a string and a mask of the strings that are something else.
 """
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -49,6 +50,11 @@ class Iso:
         assert self.zone is not None
         hours, minutes = int(self.zone[1:3]), int(self.zone[-2:])
         return (-1 if self.zone[0] == "-" else 1) * (hours * 60 + minutes) * 60_000_000
+
+
+def is_zone(written: str) -> bool:
+    """Whether a text is a zone as moments are written in: Z, +02:00, -0530."""
+    return re.fullmatch(r"Z|[+-][01]\d:?[0-5]\d", written, re.ASCII) is not None
 
 
 class Moments(NamedTuple):

@@ -13,7 +13,7 @@ from tabveil.frame import text
 from tabveil.frame.raw_column import EXACT, Kind, Texts, is_text
 from tabveil.frame.text import Iso
 
-_MOST_DIGITS = 6
+MOST_DIGITS = 6
 """Longer fractions are written as short as they read back exactly."""
 
 TRUTH: Mapping[str, tuple[str, str]] = {
@@ -116,7 +116,7 @@ def _common_digits(words: pa.Array, mark: str) -> int | None:
         return None
     whole = pc.find_substring(words, mark)
     lengths = pc.unique(pc.subtract(pc.utf8_length(words), whole)).to_pylist()
-    return lengths[0] - 1 if len(lengths) == 1 and lengths[0] - 1 <= _MOST_DIGITS else None
+    return lengths[0] - 1 if len(lengths) == 1 and lengths[0] - 1 <= MOST_DIGITS else None
 
 
 def _truth_words(words: pa.Array) -> tuple[str, str]:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
-from tabveil.table import Categorical, Column, Floats, Table, within
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.stored_arrays import Arrays, Expected, require, require_arrays
+from tabveil.table import Categorical, Column, Floats, Table, holds, within
 from tabveil.workers import tell
 
 
@@ -34,8 +35,14 @@ class BootstrapModel(FittedModel):
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model."""
-        del state
-        return cls(rows=arrays["rows"], **shared)
+        columns = shared["schema"].columns
+        require(not state, "nothing but the rows is stored")
+        require_arrays(arrays, {"rows": Expected(dtype=np.float64, shape=(None, len(columns)), missing=True)})
+        rows = arrays["rows"]
+        require(len(rows) > 0, "array 'rows' must have rows")
+        for column, cells in zip(columns, rows.T, strict=True):
+            require(holds(column, cells), f"array 'rows' must hold values of the column {column.name!r}")
+        return cls(rows=rows, **shared)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ the data, unless the generator was private.
 """
 
 import json
-import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,22 +15,30 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from tabveil.errors import ParameterError, TabveilError
-from tabveil.generators.models import FORMAT, GENERATORS, MODEL, load_model, require_format, save_model
+from tabveil.errors import ParameterError
+from tabveil.generators.models import (
+    FORMAT,
+    GENERATORS,
+    MODEL,
+    load_model,
+    opening,
+    require_format,
+    save_model,
+)
 from tabveil.generators.privacy import Privacy, require_own
 from tabveil.naming import describe, rebuild
 from tabveil.networks import Epoch
+from tabveil.plain import FORBID_OTHERS, require_plain
 from tabveil.protocols import Model
+from tabveil.reading import read_arrays, read_json
 from tabveil.result import plain
+from tabveil.stored_arrays import Arrays, require
 from tabveil.table import Schema, Table
 from tabveil.version import __version__
 from tabveil.writing import new_folder
 
 ARRAYS, PARTS = "arrays.npz", "parts"
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,7 +83,11 @@ class FittedModel(ABC):
     @classmethod
     @abstractmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
-        """Rebuild the model; ``shared`` are the fields every model has."""
+        """Rebuild the model; ``shared`` are the fields every model has.
+
+        What comes is as it was read: state and arrays must be required to be what :meth:`state` returns
+        (:func:`tabveil.plain.require_plain`, :func:`tabveil.stored_arrays.require_arrays`) before any use.
+        """
 
     def save(self, folder: str | Path) -> None:
         """Write the model into a new folder, whole or not at all."""
@@ -118,64 +129,68 @@ class Maker:
 
     @classmethod
     def load(cls, folder: str | Path) -> FittedModel:
-        """Open what a model of this synthesizer saved."""
+        """Open what a model of this synthesizer saved; everything is checked before any of it is used."""
         place = Path(folder)
-        contents = _read(place)
-        if contents.generator != cls.name:
-            raise ParameterError(f"{place}: the model is by {contents.generator}, not by {cls.name}.")
-        made_by = rebuild(cls, contents.params, GENERATORS)
-        try:
-            with np.errstate(all="ignore"):
-                own = made_by.promise(contents.shared["schema"])
-        except TabveilError:
-            raise
-        except (ArithmeticError, ValueError):  # settings that nobody could have fitted with
-            raise ParameterError(f"{place}: the model cannot be read; fit it again.") from None
-        require_own(place, cls.name, contents.shared["privacy"], own)
-        parts = {name: load_model(place / PARTS / name) for name in contents.parts}
-        return cls.model.from_state(
-            contents.state, contents.arrays, made_by=made_by, parts=parts, **contents.shared
-        )
+        with opening(place):
+            about = _read(place)
+            if about.generator != cls.name:
+                raise ParameterError(f"the model is by {about.generator}, not by {cls.name}.")
+            made_by, schema = rebuild(cls, about.params, GENERATORS), _schema(about.schema)
+            with np.errstate(all="ignore"):  # settings that nobody could have fitted with
+                own = made_by.promise(schema)
+        require_own(place, cls.name, about.privacy, own)
+        parts = {name: load_model(_inside(place, name)) for name in about.parts}
+        with opening(place):
+            return cls.model.from_state(
+                about.state,
+                read_arrays(place / ARRAYS),
+                made_by=made_by,
+                parts=parts,
+                schema=schema,
+                history=about.history,
+                privacy=about.privacy,
+                notes=about.notes,
+            )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Contents:
-    """What stands in a model's folder, checked but not yet a model."""
+@dataclass(frozen=True, kw_only=True)
+class _About:
+    """What stands in ``model.json``."""
 
+    __pydantic_config__ = FORBID_OTHERS
+
+    tabveil_model: int
+    version: str
     generator: str
     params: dict[str, Any]
-    shared: dict[str, Any]
-    parts: list[str]
+    schema: list[Any]
+    history: tuple[Epoch, ...]
+    privacy: Privacy | None
+    notes: tuple[str, ...]
     state: dict[str, Any]
-    arrays: Arrays
+    parts: tuple[str, ...] = ()  # there were none at first
 
 
-def _read(place: Path) -> _Contents:
+def _read(place: Path) -> _About:
     """Read what :meth:`FittedModel.save` wrote."""
-    try:
-        about = json.loads((place / MODEL).read_text(encoding="utf-8"))
-        require_format(place, about)
-        with np.load(place / ARRAYS, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        return _Contents(
-            generator=about["generator"],
-            params=about["params"],
-            shared={
-                "schema": Schema.from_json(about["schema"]),
-                "history": tuple(Epoch(**item) for item in about["history"]),
-                "privacy": None if about["privacy"] is None else Privacy.from_json(about["privacy"]),
-                "notes": tuple(about["notes"]),
-            },
-            parts=[str(name) for name in about.get("parts", ())],  # there were none at first
-            state=about["state"],
-            arrays=arrays,
-        )
-    except FileNotFoundError:
-        raise ParameterError(f"{place}: there is no model in this folder.") from None
-    except TabveilError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
-        raise ParameterError(f"{place}: the model cannot be read; fit it again.") from None
+    about = read_json(place / MODEL)
+    require_format(about)
+    return require_plain(_About, about, MODEL)
+
+
+def _schema(data: list[Any]) -> Schema:
+    schema = Schema.from_json(data)
+    require(len(schema) > 0, f"{MODEL}: the schema has no columns")
+    return schema
+
+
+def _inside(place: Path, name: str) -> Path:
+    """Return the folder of a part, which must stand in that of the model, not behind a link."""
+    folder = place / PARTS / name
+    with opening(place):
+        require(name.isidentifier(), f"a part's name must be letters, got {name!r}")
+        require(folder.resolve() == place.resolve() / PARTS / name, f"{PARTS}/{name} is a link")
+    return folder
 
 
 def require_rows(generator: str, table: Table, n_rows: int = 1) -> None:

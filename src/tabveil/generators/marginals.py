@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
-from tabveil.table import Table
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.stored_arrays import MOST_ROWS, Arrays, Expected, ascending, require, require_arrays
+from tabveil.table import Table, holds
 from tabveil.workers import tell
 
 
@@ -35,11 +36,22 @@ class MarginalsModel(FittedModel):
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model."""
-        del state
-        n = len(arrays) // 2
+        columns = shared["schema"].columns
+        require(not state, "nothing but values and counts is stored")
+        expected = {}
+        for i in range(len(columns)):
+            expected[f"values{i}"] = Expected(dtype=np.float64, shape=(None,), missing=True)
+            expected[f"counts{i}"] = Expected(dtype=np.int64, shape=(None,), low=1, high=MOST_ROWS)
+        require_arrays(arrays, expected)
+        for i, column in enumerate(columns):
+            values, counts = arrays[f"values{i}"], arrays[f"counts{i}"]
+            require(
+                len(values) == len(counts) > 0 and ascending(values) and holds(column, values),
+                f"array 'values{i}' must hold different values of the column {column.name!r}",
+            )
         return cls(
-            values=tuple(arrays[f"values{i}"] for i in range(n)),
-            counts=tuple(arrays[f"counts{i}"] for i in range(n)),
+            values=tuple(arrays[f"values{i}"] for i in range(len(columns))),
+            counts=tuple(arrays[f"counts{i}"] for i in range(len(columns))),
             **shared,
         )
 

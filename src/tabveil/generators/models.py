@@ -6,14 +6,18 @@ any other model it is put into ``generator.json``.
 """
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, TabveilError
 from tabveil.generators.privacy import Privacy
 from tabveil.networks import Epoch
 from tabveil.protocols import Model, Synthesizer
+from tabveil.reading import Unreadable, read_json
 from tabveil.registry import Registry
 from tabveil.table import Schema
 from tabveil.version import __version__
@@ -88,7 +92,7 @@ def save_model(model: Model, folder: Path) -> None:
             raise ParameterError(f"{model.name}: save must make the folder it is given.")
         if (place / MAKER).exists():
             raise ParameterError(f"{model.name}: save must not write {MAKER}, which says who made it.")
-        if _maker(place) != model.name:
+        if not _names_its_maker(place, model.name):
             about = {"tabveil_model": FORMAT, "version": __version__, "generator": model.name}
             (place / MAKER).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
@@ -96,35 +100,58 @@ def save_model(model: Model, folder: Path) -> None:
 def load_model(folder: str | Path) -> Model:
     """Read a model that was saved, to draw more rows from it."""
     place = Path(folder)
-    name = _maker(place)
-    if name is None:
-        there = (place / MODEL).exists() or (place / MAKER).exists()
-        reason = "the model cannot be read; fit it again" if there else "there is no model in this folder"
-        raise ParameterError(f"{place}: {reason}.")
-    if name not in GENERATORS:
-        raise ParameterError(
-            f"{place}: the model is by {name!r}, which is no generator here; one of your own joins with "
-            "tabveil.generators.GENERATORS.add."
-        )
+    with opening(place):
+        name = _maker(place)
+        if name not in GENERATORS:
+            raise ParameterError(
+                f"the model is by {name!r}, which is no generator here; one of your own joins with "
+                "tabveil.generators.GENERATORS.add."
+            )
     return require_model(name, GENERATORS[name].load(place))
 
 
-def require_format(place: Path, about: dict[str, Any]) -> None:
+@contextmanager
+def opening(place: Path) -> Iterator[None]:
+    """Say in one line, with the folder's name, what is wrong with a model that is opened in the block."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise ParameterError(f"{place}: there is no model in this folder.") from None
+    except TabveilError as error:
+        raise ParameterError(f"{place}: {Unreadable(error)}") from error
+    except Unreadable as error:
+        raise ParameterError(f"{place}: the model cannot be read: {error}; fit it again.") from error
+    except OSError as error:
+        raise ParameterError(f"{place}: the model cannot be read: {error.strerror}.") from error
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ParameterError(f"{place}: the model cannot be read; fit it again.") from error
+
+
+def require_format(about: Any) -> None:  # noqa: ANN401 - whatever stands in a file
     """Refuse a form that another version wrote."""
-    if about["tabveil_model"] != FORMAT:
-        raise ParameterError(
-            f"{place}: stored by tabveil {about['version']} in a form this version does not read; "
-            "fit the model again."
-        )
+    match about:
+        case {"tabveil_model": int(form)} if form == FORMAT:
+            return
+        case {"tabveil_model": _, "version": str(version)}:
+            raise ParameterError(
+                f"stored by tabveil {version} in a form this version does not read; fit the model again."
+            )
+    raise Unreadable("it does not say which form it has")
 
 
-def _maker(place: Path) -> str | None:
-    """Return the name of the generator that a folder says it is from, if it says so."""
-    for file in (place / MAKER, place / MODEL):
-        try:
-            about = json.loads(file.read_text(encoding="utf-8"))
-            require_format(place, about)
-            return str(about["generator"])
-        except (OSError, LookupError, TypeError, UnicodeDecodeError, json.JSONDecodeError):
-            continue
-    return None
+def _maker(place: Path) -> str:
+    """Return the name of the generator that a folder says it is from."""
+    file = MAKER if os.path.lexists(place / MAKER) else MODEL
+    about = read_json(place / file)
+    require_format(about)
+    name = about.get("generator")
+    if not isinstance(name, str):
+        raise Unreadable(f"{file} does not say who made the model")
+    return name
+
+
+def _names_its_maker(place: Path, name: str) -> bool:
+    try:
+        return _maker(place) == name
+    except (OSError, ValueError):  # a user's own files, of whatever form
+        return False

@@ -8,6 +8,7 @@ from tabveil.networks.running import (
     load_torch,
     rebuild,
     require_device,
+    require_finite,
     seeded,
     weights_of,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "load_torch",
     "rebuild",
     "require_device",
+    "require_finite",
     "seeded",
     "train",
     "weights_of",

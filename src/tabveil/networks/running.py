@@ -13,6 +13,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.errors import ParameterError, TabveilError
+from tabveil.reading import Unreadable
+from tabveil.stored_arrays import Expected, require_arrays
 from tabveil.workers import current
 
 Network = TypeVar("Network", bound=Any)
@@ -71,11 +73,52 @@ def weights_of(network: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401 - a tor
 
 
 def rebuild(
-    build: Callable[[], Network], arrays: Mapping[str, NDArray[Any]], *, owner: str, device: str
+    build: Callable[[], Network],
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    owner: str,
+    device: str,
+    not_negative: tuple[str, ...] = (),
 ) -> Network:
-    """Return a stored network with its weights, on the CPU if there is no GPU here."""
+    """Return a stored network with its weights, on the CPU if there is no GPU here.
+
+    The weights must be those of the network that is built, all finite; those whose names end in one of
+    ``not_negative`` are variances and counts. Settings are part of what is stored, so the network is first
+    built without memory: one that is larger than its weights is never built.
+    """
     with seeded(np.random.default_rng(0), owner=owner) as torch:  # new weights are drawn, soon replaced
+        require_arrays(arrays, _expected_weights(torch, build, not_negative))
         network = build()
         network.load_state_dict({name: torch.from_numpy(np.array(item)) for name, item in arrays.items()})
         network.eval().to(device if torch.cuda.is_available() else "cpu")
     return network
+
+
+def _expected_weights(
+    torch: Any,  # noqa: ANN401 - a module
+    build: Callable[[], Any],
+    not_negative: tuple[str, ...],
+) -> dict[str, Expected]:
+    try:
+        with torch.device("meta"):
+            weights = build().state_dict()
+    except (RuntimeError, TypeError, OverflowError, MemoryError) as error:
+        raise Unreadable("the settings are those of no network that can be built") from error
+    return {
+        name: Expected(
+            dtype=str(tensor.dtype).removeprefix("torch."),
+            shape=tuple(tensor.shape),
+            low=0 if name.endswith(not_negative) else -np.inf,
+        )
+        for name, tensor in weights.items()
+    }
+
+
+def require_finite(owner: str, *outputs: Any) -> None:  # noqa: ANN401 - tensors
+    """Refuse to draw from a network whose weights are so large that numbers overflow."""
+    for output in outputs:
+        if not bool(output.isfinite().all()):
+            raise ParameterError(
+                f"{owner}: the network's weights are too large to draw rows; fit the model again, with a "
+                "smaller learning rate."
+            )

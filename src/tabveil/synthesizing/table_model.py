@@ -7,18 +7,28 @@ from pathlib import Path
 from typing import Any, Self
 
 from tabveil import check, frame
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, TabveilError
 from tabveil.frame import Layout, layout_json
+from tabveil.frame.layout import ColumnLayout
 from tabveil.frame.raw_column import Kind
 from tabveil.frame.unused import without_unused_labels
 from tabveil.generators import Account, Privacy, load_model, save_model
+from tabveil.plain import require_plain
 from tabveil.protocols import Model
+from tabveil.reading import Unreadable, read_json
 from tabveil.rng import stream
-from tabveil.table import Categorical, Schema, Table
+from tabveil.table import Categorical, Column, Numeric, Schema, Table
 from tabveil.writing import new_folder, write_text
 
 LAYOUT = "layout.json"
 MOST_ROWS = 1_000_000_000
+_DAY = 86_400_000_000  # microseconds
+_CLOCK = {
+    Kind.MOMENT: (-(2.0**62), 2.0**62),
+    Kind.DURATION: (-(2.0**62), 2.0**62),
+    Kind.TIME: (0, _DAY - 1),
+}
+"""The microseconds that each kind of time can have."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,27 +101,49 @@ class TableModel:
         """Open what :meth:`save` wrote."""
         place = Path(folder)
         model = load_model(place)
-        try:
-            about = json.loads((place / LAYOUT).read_text(encoding="utf-8"))
-            layout = layout_json.from_json(about)
-            declared = frozenset(map(str, about["declared"]))
-        except FileNotFoundError:
-            raise ParameterError(
-                f"{place}: the model was stored without the form of its data; use tabveil.load_model in "
-                "Python."
-            ) from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            if isinstance(error, ParameterError):
-                raise ParameterError(f"{place}: {error}") from None
-            raise ParameterError(f"{place}: {LAYOUT} cannot be read; fit the model again.") from None
+        layout, declared = _read_layout(place)
         if not _belong_together(model.schema, layout) or not _keeps_to(Account.of(model).privacy, declared):
             raise ParameterError(f"{place}: {LAYOUT} belongs to another model; fit the model again.")
         return cls(model=model, layout=layout, declared=declared)
 
 
+def _read_layout(place: Path) -> tuple[Layout, frozenset[str]]:
+    """Return the form of the data and the columns that were declared."""
+    try:
+        about = read_json(place / LAYOUT)
+        layout = layout_json.from_json(about)
+        return layout, frozenset(require_plain(tuple[str, ...], about.get("declared"), "declared"))
+    except FileNotFoundError:
+        raise ParameterError(
+            f"{place}: the model was stored without the form of its data; use tabveil.load_model in Python."
+        ) from None
+    except TabveilError as error:
+        raise ParameterError(f"{place}: {error}") from None
+    except Unreadable as error:
+        raise ParameterError(f"{place}: {LAYOUT} cannot be read: {error}; fit the model again.") from error
+    except (OSError, RecursionError) as error:
+        raise ParameterError(f"{place}: {LAYOUT} cannot be read; fit the model again.") from error
+
+
 def _belong_together(schema: Schema, layout: Layout) -> bool:
-    labels = {name: place.kind in (Kind.LABELS, Kind.BOOLEAN) for name, place in layout.columns.items()}
-    return labels == {column.name: isinstance(column, Categorical) for column in schema.columns}
+    """Whether the layout says of every column of the schema, and of no other, how its values are written."""
+    return set(layout.columns) == set(schema.names) and all(
+        _can_write(column, layout.columns[column.name]) for column in schema.columns
+    )
+
+
+def _can_write(column: Column, place: ColumnLayout) -> bool:
+    match place.kind, column:
+        case Kind.LABELS, Categorical():
+            return True
+        case Kind.BOOLEAN, Categorical(labels=labels):
+            return len(labels) == len(("False", "True"))
+        case Kind.NUMBER, Numeric():
+            return True
+        case ((Kind.MOMENT | Kind.TIME | Kind.DURATION), Numeric(low=low, high=high)):
+            least, most = _CLOCK[place.kind]
+            return column.integer and least <= low * place.step and high * place.step <= most
+    return False
 
 
 def _keeps_to(privacy: Privacy | None, declared: frozenset[str]) -> bool:

@@ -12,18 +12,23 @@ from numpy.random import Generator
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 
 from tabveil import check
-from tabveil.encode.bins import Levels
+from tabveil.encode.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 from tabveil.errors import ParameterError
 from tabveil.generators.aim import zcdp
-from tabveil.generators.aim.graphical import Beliefs, Columns, believe
+from tabveil.generators.aim.graphical import Beliefs, Columns, believe, junction_tree
 from tabveil.generators.aim.rounds import Budget, Rounds, candidates_of
 from tabveil.generators.aim.rows import PrivateRows
-from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import INTERRUPTED
+from tabveil.plain import FORBID_OTHERS, require_plain
+from tabveil.stored_arrays import Arrays, Expected, require, require_arrays
 from tabveil.table import Floats, Schema, Table
 
 ROUNDS_PER_COLUMN = 16
+LARGEST = 1e100
+"""No logarithm of a weight is larger, and as many as there are columns can be added up."""
+MOST_MEGABYTES = 4096
 _CELL = 8  # bytes
 
 ADJACENCY = (
@@ -58,7 +63,7 @@ class AimModel(FittedModel):
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return levels and weights."""
         state = {
-            "levels": [[bool(item.has_values), bool(item.has_missing)] for item in self.levels],
+            "levels": flags_of(self.levels),
             "sets": [list(columns) for columns in self.weights],
             "n_rows": self.n_rows,
         }
@@ -69,18 +74,51 @@ class AimModel(FittedModel):
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model."""
-        n_bins = shared["made_by"].n_bins
-        levels = [
-            replace(
-                Levels.of(column, n_bins, has_values=has_values, has_missing=has_missing),
-                share=arrays.get(f"share{i}"),
+        known = require_plain(_State, state, "state")
+        levels = levels_from_flags(shared["schema"], shared["made_by"].n_bins, known.levels)
+        sizes = tuple(map(len, levels))
+        for columns in known.sets:
+            ascending = all(
+                first < second for first, second in itertools.pairwise((-1, *columns, len(sizes)))
             )
-            for i, (column, (has_values, has_missing)) in enumerate(
-                zip(shared["schema"].columns, state["levels"], strict=True)
-            )
-        ]
-        weights = {tuple(columns): arrays[f"weights{i}"] for i, columns in enumerate(state["sets"])}
-        return cls(levels=tuple(levels), weights=weights, n_rows=state["n_rows"], **shared)
+            require(ascending and len(columns) > 0, "sets must be of columns, in ascending order")
+        require(len(set(known.sets)) == len(known.sets), "sets must differ")
+        cells = junction_tree(sizes, known.sets).n_cells
+        require(cells <= max(shared["made_by"].max_cells, sum(sizes)), "sets must make a model of its size")
+        shapes = [tuple(sizes[column] for column in columns) for columns in known.sets]
+        with_parts = {f"share{i}": item for i, item in enumerate(levels) if item.n_parts}
+        require_arrays(
+            arrays,
+            {
+                **{
+                    f"weights{i}": Expected(dtype=np.float64, shape=shape, low=-LARGEST, high=LARGEST)
+                    for i, shape in enumerate(shapes)
+                },
+                **{
+                    name: Expected(dtype=np.float64, shape=(item.n_parts,), low=0, high=1)
+                    for name, item in with_parts.items()
+                },
+            },
+        )
+        for name, item in with_parts.items():
+            require(item.can_share(arrays[name]), f"array {name!r} must leave a part of each bin")
+        return cls(
+            levels=tuple(replace(item, share=arrays.get(f"share{i}")) for i, item in enumerate(levels)),
+            weights={columns: arrays[f"weights{i}"] for i, columns in enumerate(known.sets)},
+            n_rows=known.n_rows,
+            **shared,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _State:
+    """What is stored of a model beside its arrays."""
+
+    __pydantic_config__ = FORBID_OTHERS
+
+    levels: list[Any]
+    sets: tuple[Columns, ...]
+    n_rows: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,12 +190,19 @@ class Aim(Maker):
         check.between("aim", "epsilon", self.epsilon, 0, math.inf)
         check.between("aim", "delta", self.delta, 0, 1)
         check.between("aim", "max_model_mb", self.max_model_mb, 0, math.inf)
+        check.at_most("aim", "max_model_mb", self.max_model_mb, MOST_MEGABYTES)
         check.at_least("aim", "iterations", self.iterations, 1)
         check.at_least("aim", "n_bins", self.n_bins, 1)
+        check.at_most("aim", "n_bins", self.n_bins, MOST_BINS)
         if self.workload is not None:
             check.at_least("aim", "the number of sets in workload", len(self.workload), 1)
         if self.rounds is not None:
             check.at_least("aim", "rounds", self.rounds, 1)
+
+    @property
+    def max_cells(self) -> float:
+        """How many cells the tables of the model may have together."""
+        return self.max_model_mb * 2**20 / _CELL
 
     def fit(self, table: Table, *, rng: Generator) -> AimModel:
         """Learn from these rows, within the budget."""
@@ -189,7 +234,7 @@ class Aim(Maker):
             budget=self._budget(levels),
             candidates=candidates_of(self._sets(table), levels),
             iterations=self.iterations,
-            max_cells=self.max_model_mb * 2**20 / _CELL,
+            max_cells=self.max_cells,
         )
 
     def _sets(self, table: Table) -> list[Columns]:

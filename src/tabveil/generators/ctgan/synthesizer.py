@@ -10,15 +10,21 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.encode.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 from tabveil.errors import ParameterError
-from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
-from tabveil.networks import TrainingRecord, rebuild, seeded, train, weights_of
-from tabveil.table import Categorical, Floats, Indices, Numeric, Table
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of
+from tabveil.plain import FORBID_OTHERS, require_plain
+from tabveil.stored_arrays import Arrays, Expected, require, require_arrays
+from tabveil.table import Categorical, Floats, Indices, Numeric, Schema, Table
 
 if TYPE_CHECKING:
     from tabveil.generators.ctgan import network as gan_network
 
 MOST_NUMBERS = 8_000_000
 """Rows are drawn in chunks whose vectors are at most so many numbers."""
+WEIGHTS = "weights."
+"""What the names of the generator's arrays begin with."""
+ROUNDING = 1e-6
+"""How far the sum of shares may be from 1."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,6 +62,7 @@ class GanModel(FittedModel):
             for start in range(0, n_rows, chunk):
                 entries = conditions.draw(min(chunk, n_rows - start))
                 rows, _ = generator(conditions.vectors(entries))
+                require_finite(self.name, rows)
                 chosen.append(layout.chosen(rows[:, len(layout.scalar) :]))
                 inside = rows[:, : len(layout.scalar)].double().cpu().numpy()
                 scalars[start : start + len(inside), list(layout.scalar)] = inside
@@ -66,29 +73,70 @@ class GanModel(FittedModel):
         state = {"slots": [item.to_json() for item in self.slots], "conditional": list(self.conditional)}
         frequencies = {f"frequencies{i}": item for i, item in enumerate(self.frequencies)}
         weights = {} if self.generator is None else weights_of(self.generator)
-        return state, {**frequencies, **{f"weights.{name}": item for name, item in weights.items()}}
+        return state, {**frequencies, **{f"{WEIGHTS}{name}": item for name, item in weights.items()}}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model, on the CPU if there is no GPU here."""
-        pairs = zip(shared["schema"].columns, state["slots"], strict=True)
+        schema: Schema = shared["schema"]
+        known = require_plain(_State, state, "state")
+        require(len(known.slots) == len(schema), "slots must be those of every column")
+        pairs = zip(schema.columns, known.slots, strict=True)
         slots = tuple(slots_from_json(column, item) for column, item in pairs)
-        conditional = tuple(state["conditional"])
-        weights = {name[8:]: item for name, item in arrays.items() if name.startswith("weights.")}
-        generator = None
-        if weights:
-            made_by = shared["made_by"]
-            sizes = {"embedding": made_by.embedding, "layers": made_by.layers}
-            generator = rebuild(
-                lambda: build(slots, conditional, **sizes),
-                weights,
-                owner=made_by.name,
-                device=made_by.device,
-            )
-        frequencies = tuple(arrays[f"frequencies{i}"] for i in range(len(slots)))
-        return cls(
-            slots=slots, frequencies=frequencies, conditional=conditional, generator=generator, **shared
+        telling = [place for place, item in enumerate(slots) if len(item) > 1]
+        require(
+            list(known.conditional) == sorted(set(known.conditional) & set(telling)),
+            "conditional must name columns with more than one slot, in ascending order",
         )
+        weights = {
+            name.removeprefix(WEIGHTS): item for name, item in arrays.items() if name.startswith(WEIGHTS)
+        }
+        frequencies = {name: item for name, item in arrays.items() if not name.startswith(WEIGHTS)}
+        require_arrays(
+            frequencies,
+            {
+                f"frequencies{i}": Expected(dtype=np.float64, shape=(len(item),), low=0, high=1)
+                for i, item in enumerate(slots)
+            },
+        )
+        for name, shares in frequencies.items():
+            require(abs(shares.sum() - 1) < ROUNDING, f"array {name!r} must have the sum 1")
+        return cls(
+            slots=slots,
+            frequencies=tuple(frequencies[f"frequencies{i}"] for i in range(len(slots))),
+            conditional=known.conditional,
+            generator=_rebuilt(slots, known.conditional, weights, shared["made_by"]),
+            **shared,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _State:
+    """What is stored of a model beside its arrays."""
+
+    __pydantic_config__ = FORBID_OTHERS
+
+    slots: list[dict[str, Any]]
+    conditional: tuple[int, ...]
+
+
+def _rebuilt(
+    slots: tuple[Slots, ...],
+    conditional: tuple[int, ...],
+    weights: Arrays,
+    made_by: Any,  # noqa: ANN401 - any synthesizer with such a generator
+) -> "gan_network.Generator | None":
+    """Return the generator with its weights, or None where there is nothing to choose."""
+    if not any(len(item) > 1 or item.has_scalar for item in slots):
+        require_arrays(weights, {})
+        return None
+    return rebuild(
+        lambda: build(slots, conditional, embedding=made_by.embedding, layers=made_by.layers),
+        weights,
+        owner=made_by.name,
+        device=made_by.device,
+        not_negative=("running_var", "num_batches_tracked"),
+    )
 
 
 def build(

@@ -17,6 +17,7 @@ from torch.nn import functional
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from tabveil.encode.curves import OUTERMOST, CurveRows
+from tabveil.networks import require_finite
 from tabveil.table import Floats, Indices
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Network(nn.Module):
         self.register_buffer("unsure", self.left[:, None].repeat(1, n_numbers))  # (timesteps, numbers)
         self.register_buffer("sizes", counts, persistent=False)  # (choices,)
         self.register_buffer("first", torch.cumsum(counts, 0) - counts, persistent=False)  # (choices,)
-        segment = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        segment = torch.repeat_interleave(torch.arange(len(counts)), counts, output_size=sum(sizes))
         self.register_buffer("segment", segment, persistent=False)  # (options,)
         self.from_numbers = nn.Linear(max(n_numbers, 1), width)
         self.embedding = nn.EmbeddingBag(max(len(segment), 1), width, mode="sum")
@@ -192,6 +193,7 @@ class Diffusing:
         rows = Batch(torch.randn(n_rows, self.network.n_numbers, device=self.device), self._random(n_rows))
         for step in reversed(range(self.timesteps)):
             noise, logs = self.network(rows, torch.full((n_rows,), step, device=self.device))
+            require_finite("diffusion", noise, logs)
             rows = Batch(
                 self._clearer_numbers(rows.numbers, noise, step),
                 self._clearer_choices(rows.choices, self._choose(logs), step),

@@ -9,8 +9,9 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.encode.curves import CurveScheme
-from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.networks import rebuild, seeded, train, weights_of
+from tabveil.stored_arrays import Arrays, require, require_arrays
 from tabveil.table import Table
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ ROUNDS = 50
 """The held-out loss is measured so often."""
 MOST_NUMBERS = 8_000_000
 """Rows are drawn in chunks with at most so many probabilities at once."""
+MOST_TIMESTEPS = 10_000
+"""Every step of every row is worked out when rows are drawn."""
 WITHOUT_HELD_OUT = "Too few rows to hold any out: training was not checked for memorizing."
 WEIGHTS = "network."
 """What the names of the network's arrays begin with."""
@@ -56,17 +59,22 @@ class DiffusionModel(FittedModel):
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model, on the CPU if there is no GPU here."""
-        del state
-        encoding = CurveScheme.from_state(shared["schema"], arrays)
-        network = None
-        if encoding.sizes or encoding.n_numbers:
-            made_by: Diffusion = shared["made_by"]
-            weights = {
-                name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)
-            }
-            network = rebuild(
-                lambda: made_by.build(encoding), weights, owner=made_by.name, device=made_by.device
-            )
+        require(not state, "nothing but arrays is stored")
+        weights = {name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)}
+        others = {name: a for name, a in arrays.items() if not name.startswith(WEIGHTS)}
+        encoding = CurveScheme.from_state(shared["schema"], others)
+        if not encoding.sizes and not encoding.n_numbers:
+            require_arrays(weights, {})
+            return cls(encoding=encoding, network=None, **shared)
+        made_by: Diffusion = shared["made_by"]
+        require(made_by.layers <= len(weights), "every layer must have its weights")
+        network = rebuild(
+            lambda: made_by.build(encoding),
+            weights,
+            owner=made_by.name,
+            device=made_by.device,
+            not_negative=("unsure",),
+        )
         return cls(encoding=encoding, network=network, **shared)
 
 
@@ -144,6 +152,7 @@ class Diffusion(Maker):
         for name in ("steps", "batch_size", "layers", "width"):
             check.at_least(self.name, name, getattr(self, name), 1)
         check.at_least(self.name, "timesteps", self.timesteps, 2)
+        check.at_most(self.name, "timesteps", self.timesteps, MOST_TIMESTEPS)
         for name in ("dropout", "averaging"):
             check.at_least(self.name, name, getattr(self, name), 0)
             check.at_least(self.name, f"1 - {name}", 1 - getattr(self, name), 1e-6)

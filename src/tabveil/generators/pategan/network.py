@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tabveil.generators.pategan.votes import Teachers
+from tabveil.networks import require_finite
 
 if TYPE_CHECKING:
     from tabveil.generators.pategan.synthesizer import PateGan
@@ -53,7 +54,9 @@ class Network(nn.Module):
     @torch.no_grad()
     def draw(self, n_rows: int) -> Tensor:
         """Draw the level of each column, (n_rows, n_columns)."""
-        columns = [(scores + _gumbel(scores)).argmax(dim=1) for scores in self(n_rows)]
+        found = self(n_rows)
+        require_finite("pategan", *found)
+        columns = [(scores + _gumbel(scores)).argmax(dim=1) for scores in found]
         return torch.stack(columns, dim=1)
 
     def invent(self, n_rows: int) -> Tensor:

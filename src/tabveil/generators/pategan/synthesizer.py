@@ -9,12 +9,13 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.encode.bins import Levels
+from tabveil.encode.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 from tabveil.errors import ParameterError
-from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.generators.pategan.votes import Plan, Teachers, epsilon_of
 from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import rebuild, seeded, train, weights_of
+from tabveil.stored_arrays import Arrays, require
 from tabveil.table import Schema, Table
 
 if TYPE_CHECKING:
@@ -50,18 +51,14 @@ class PateGanModel(FittedModel):
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return levels and weights."""
-        levels = [[bool(item.has_values), bool(item.has_missing)] for item in self.levels]
-        return {"levels": levels}, weights_of(self.network)
+        return {"levels": flags_of(self.levels)}, weights_of(self.network)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model, on the CPU if there is no GPU here."""
         made_by: PateGan = shared["made_by"]
-        columns = zip(shared["schema"].columns, state["levels"], strict=True)
-        levels = tuple(
-            Levels.of(column, made_by.n_bins, has_values=has_values, has_missing=has_missing)
-            for column, (has_values, has_missing) in columns
-        )
+        require(set(state) == {"levels"}, "nothing but levels and weights is stored")
+        levels = levels_from_flags(shared["schema"], made_by.n_bins, state["levels"])
         network = rebuild(lambda: made_by.build(levels), arrays, owner=made_by.name, device=made_by.device)
         return cls(levels=levels, network=network, **shared)
 
@@ -173,6 +170,7 @@ class PateGan(Maker):
         check.between(self.name, "delta", self.delta, 0, 1)
         for name in ("teachers", "iterations", "n_bins", "student_steps", "memory", "generator_steps"):
             check.at_least(self.name, name, getattr(self, name), 1)
+        check.at_most(self.name, "n_bins", self.n_bins, MOST_BINS)
         for name in ("latent", "width"):
             check.at_least(self.name, name, getattr(self, name), 1)
         check.at_least(self.name, "batch_size", self.batch_size, 2)  # a batch is divided into halves

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tabveil.networks import require_finite
+
 if TYPE_CHECKING:
     from tabveil.generators.transformer.synthesizer import Transformer
 
@@ -88,7 +90,7 @@ class Network(nn.Module):
         after = torch.cumsum(counts + 1, 0)  # each position has a mask token, its last
         self.register_buffer("last", after - 1, persistent=False)
         self.register_buffer("first", after - 1 - counts, persistent=False)
-        self.embedding = nn.Embedding(int(after[-1]), width)
+        self.embedding = nn.Embedding(sum(self.sizes) + len(self.sizes), width)
         self.start = nn.Parameter(torch.zeros(width))
         self.places = nn.Parameter(torch.zeros(len(self.sizes), width))
         self.blocks = nn.ModuleList(Block(width, heads, dropout) for _ in range(layers))
@@ -158,6 +160,7 @@ class Reader:
         tokens = None if previous is None else torch.from_numpy(previous).to(self.device)
         with torch.inference_mode(), _precision(self.device):
             scores = self.network.step(position, tokens, self.cache)
+        require_finite("transformer", scores)
         found: NDArray[np.float32] = scores.float().cpu().numpy()
         return found
 

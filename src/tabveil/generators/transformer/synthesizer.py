@@ -10,8 +10,9 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.encode.tokens import Drawing, TokenScheme, draw_tokens
 from tabveil.errors import ParameterError
-from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.networks import TrainingRecord, rebuild, seeded, train, weights_of
+from tabveil.stored_arrays import Arrays, require, require_arrays
 from tabveil.table import Table
 
 if TYPE_CHECKING:
@@ -63,13 +64,14 @@ class TransformerModel(FittedModel):
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model, on the CPU if there is no GPU here."""
+        require(set(state) == {"columns"}, "nothing but columns and weights is stored")
         scheme = TokenScheme.from_json(shared["schema"], state["columns"])
-        network = None
-        if scheme.places:
-            made_by: Transformer = shared["made_by"]
-            network = rebuild(
-                lambda: made_by.build(scheme), arrays, owner=made_by.name, device=made_by.device
-            )
+        if not scheme.places:
+            require_arrays(arrays, {})
+            return cls(scheme=scheme, network=None, **shared)
+        made_by: Transformer = shared["made_by"]
+        require(made_by.layers <= len(arrays), "every layer must have its weights")
+        network = rebuild(lambda: made_by.build(scheme), arrays, owner=made_by.name, device=made_by.device)
         return cls(scheme=scheme, network=network, **shared)
 
 

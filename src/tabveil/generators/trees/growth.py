@@ -35,6 +35,35 @@ class Tree:
     first: Indices  # (nodes + 1,) where the members of a node begin; only leaves have any
     members: Codes  # (rows,) the codes of the rows in each leaf, ascending
 
+    def fits(self, features: Sequence[int], *, n_codes: int) -> bool:
+        """Whether every walk through these arrays ends in a leaf with rows, and stays within them.
+
+        ``features`` are the numbers of codes of the columns looked at, ``n_codes`` that of the goal. Children
+        come after their parents, so no walk goes round; compiled loops look at nothing of this.
+        """
+        n, inner = len(self.left), self.left >= 0
+        of_nodes = (self.feature, self.threshold, self.right, self.first[1:])
+        if n == 0 or any(len(item) != n for item in of_nodes) or len(self.first_place) != len(features):
+            return False
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        after = np.minimum(self.left, self.right)[inner] > np.flatnonzero(inner)
+        looked_at = self.feature[inner]
+        placed = self.first_place >= 0
+        last_place = (self.first_place + np.array(features, dtype=np.int64))[placed]
+        sizes = np.diff(self.first)
+        return bool(
+            np.array_equal(inner, self.right >= 0)
+            and after.all()
+            and np.array_equal(np.sort(children), np.arange(1, n))  # every node but the root, once
+            and ((looked_at >= 0) & (looked_at < len(features))).all()
+            and (last_place <= len(self.places)).all()
+            and self.first[0] == 0
+            and self.first[-1] == len(self.members)
+            and np.array_equal(sizes > 0, ~inner)
+            and (sizes >= 0).all()
+            and (self.members < n_codes).all()
+        )
+
     def leaves(self, codes: Codes) -> NDArray[np.int32]:
         """Return the leaf of each row (n, columns)."""
         found: NDArray[np.int32] = find_leaves(

@@ -10,12 +10,23 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.encode.ordinal import Codes, CountedValues
 from tabveil.errors import ParameterError
-from tabveil.generators.fitted import Arrays, FittedModel, Maker, require_rows
+from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.generators.trees.chain import Chain, grow_chain
 from tabveil.generators.trees.growth import Tree
 from tabveil.generators.trees.memorization import Grown, Losses, memorize, memorized
 from tabveil.networks import Epoch
-from tabveil.table import Floats, Table
+from tabveil.plain import FORBID_OTHERS, require_plain
+from tabveil.stored_arrays import (
+    MOST_ROWS,
+    Arrays,
+    Expected,
+    expected_pieces,
+    join_pieces,
+    require,
+    require_arrays,
+    split_pieces,
+)
+from tabveil.table import Floats, Schema, Table
 
 HELD_OUT = 10
 """One row in so many is held out, to see how likely new rows are."""
@@ -23,6 +34,19 @@ WITHOUT_HELD_OUT = "Too few rows to hold any out: how likely new rows are was no
 
 _OF_LEVELS = ("values", "counts")
 _OF_TREES = tuple(item.name for item in fields(Tree))
+_PIECES = {
+    "levels_values": Expected(dtype=np.float64, shape=(None,)),
+    "levels_counts": Expected(dtype=np.int64, shape=(None,), low=0, high=MOST_ROWS),
+    "trees_feature": Expected(dtype=np.int32, shape=(None,)),
+    "trees_threshold": Expected(dtype=np.float64, shape=(None,)),
+    "trees_left": Expected(dtype=np.int32, shape=(None,), low=-1),
+    "trees_right": Expected(dtype=np.int32, shape=(None,), low=-1),
+    "trees_first_place": Expected(dtype=np.int64, shape=(None,), low=-1, high=MOST_ROWS),
+    "trees_places": Expected(dtype=np.int32, shape=(None,), low=0),
+    "trees_first": Expected(dtype=np.int64, shape=(None,), low=0),
+    "trees_members": Expected(dtype=np.int32, shape=(None,), low=0),
+}
+"""What is stored of all columns, end to end."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,34 +78,52 @@ class TreesModel(FittedModel):
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return the levels and the trees, each of their arrays end to end."""
-        parts = {
+        pieces = {
             **{f"levels_{name}": [getattr(item, name) for item in self.chain.levels] for name in _OF_LEVELS},
             **{f"trees_{name}": [getattr(item, name) for item in self.chain.trees] for name in _OF_TREES},
         }
-        arrays = {name: np.concatenate(items) for name, items in parts.items()}
-        sizes = {f"{name}_sizes": np.array([len(item) for item in items]) for name, items in parts.items()}
-        return {"visits": list(self.visits), "held_out": dict(self.held_out)}, {**arrays, **sizes}
+        return {"visits": list(self.visits), "held_out": dict(self.held_out)}, join_pieces(pieces)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model."""
-        parts = {
-            name: np.split(arrays[name], np.cumsum(arrays[f"{name}_sizes"])[:-1])
-            for name in arrays
-            if not name.endswith("_sizes")
-        }
-        visits = tuple(state["visits"])
-        columns = [shared["schema"].columns[position] for position in visits]
-        chain = Chain(
-            levels=tuple(
-                CountedValues(column=column, **{name: parts[f"levels_{name}"][k] for name in _OF_LEVELS})
-                for k, column in enumerate(columns)
-            ),
-            trees=tuple(
-                Tree(**{name: parts[f"trees_{name}"][k] for name in _OF_TREES}) for k in range(len(visits))
-            ),
+        schema: Schema = shared["schema"]
+        known = require_plain(_State, state, "state")
+        require(sorted(known.visits) == list(range(len(schema))), "visits must name every column once")
+        require(set(known.held_out) <= set(schema.names), "held_out must name columns")
+        require_arrays(arrays, expected_pieces(_PIECES, len(schema)))
+        pieces = {name: split_pieces(arrays, name) for name in _PIECES}
+        levels = tuple(
+            CountedValues(
+                column=schema.columns[position], **{name: pieces[f"levels_{name}"][k] for name in _OF_LEVELS}
+            )
+            for k, position in enumerate(known.visits)
         )
-        return cls(visits=visits, chain=chain, held_out=state["held_out"], **shared)
+        trees = tuple(
+            Tree(**{name: pieces[f"trees_{name}"][k] for name in _OF_TREES}) for k in range(len(schema))
+        )
+        for k, (each, tree) in enumerate(zip(levels, trees, strict=True)):
+            require(each.fits, f"array 'levels_values' must hold values of the column {each.column.name!r}")
+            require(
+                tree.fits([len(item.counts) for item in levels[:k]], n_codes=len(each) + 1),
+                f"the tree of the column {each.column.name!r} must be one that ends, with rows in every leaf",
+            )
+        return cls(
+            visits=known.visits,
+            chain=Chain(levels=levels, trees=trees),
+            held_out=known.held_out,
+            **shared,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _State:
+    """What is stored of a model beside its arrays."""
+
+    __pydantic_config__ = FORBID_OTHERS
+
+    visits: tuple[int, ...]
+    held_out: dict[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)

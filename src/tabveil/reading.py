@@ -1,0 +1,161 @@
+"""Stored files that somebody else may have written: looked at before they are read, and nothing in them runs.
+
+A model's folder may be damaged (a full disk, a broken copy) or made to harm. Whatever stands there, opening
+it must not hang, fill the memory or run code: only ordinary files are opened, and what an archive claims to
+hold is compared with its size before any of it is unpacked.
+"""
+
+import json
+import math
+import os
+import re
+import stat
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_JSON = 1 << 28
+"""Bytes of a JSON file; the largest that we write list the labels of a column, one for each row."""
+LONGEST_MESSAGE = 300
+
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+_MAGIC = b"\x93NUMPY\x01\x00"
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|][biuf]\d)', 'fortran_order': (False|True), 'shape': \(((?:\d+,? ?)*)\), \} *\n"
+)
+"""What numpy writes before an array of plain numbers: text of one form, so nothing has to be evaluated."""
+_CHUNK = 1 << 24
+_MOST_DIGITS = 18  # of a length: below 2**63
+
+
+class Unreadable(ValueError):  # noqa: N818 - an answer about a file, for the opener to word
+    """What is stored is not what should stand there; the message says what is wrong, in one line."""
+
+    def __str__(self) -> str:
+        text = " ".join(super().__str__().split())
+        return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open an ordinary file to read; anything else is refused without waiting for it."""
+    # A pipe would wait for somebody to write, a device for ever.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        raise Unreadable(f"{path.name} is {_KINDS.get(stat.S_IFMT(mode), 'a folder')}, not a file")
+    return os.fdopen(handle, "rb")
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON types
+    """Read a JSON file that holds finite numbers and text that can be written again."""
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > MOST_JSON:
+            raise Unreadable(f"{path.name} has {size:,} bytes; at most {MOST_JSON:,} are read")
+        written = file.read()
+    try:
+        data = json.loads(written.decode("utf-8"), parse_float=_finite, parse_constant=_refuse_constant)
+        if b"\\u" in written:  # half a character, which only an escape can stand for
+            json.dumps(data, ensure_ascii=False).encode("utf-8")
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"{path.name} is not valid JSON") from error
+    return data
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse_constant(text)
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"not a number: {text}")
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Read an archive of arrays that ``numpy.savez`` wrote.
+
+    It does not pack, so all arrays together are no larger than the file: an archive that unpacks to more is
+    not one of ours.
+    """
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > _memory():
+            raise Unreadable(f"{path.name} has {size:,} bytes, more than this machine's memory")
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = archive.infolist()
+                if sum(item.file_size for item in members) > size or not all(map(_is_plain, members)):
+                    raise Unreadable(f"{path.name} holds more than its size allows")
+                found = {item.filename.removesuffix(".npy"): _read_array(archive, item) for item in members}
+        except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+            raise Unreadable(f"{path.name} is no archive of arrays") from error
+        except UnicodeError as error:
+            raise Unreadable(f"{path.name} has names that are no text") from error
+    if len(found) < len(members):
+        raise Unreadable(f"{path.name} holds an array twice")
+    return found
+
+
+def _memory() -> float:
+    """Return the bytes of memory that this machine has."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):  # not every system says
+        return math.inf
+
+
+def _is_plain(item: zipfile.ZipInfo) -> bool:
+    stored = item.compress_type == zipfile.ZIP_STORED and item.file_size == item.compress_size
+    return stored and item.filename.endswith(".npy")
+
+
+def _read_array(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> NDArray[Any]:
+    data = _read_member(archive, item)
+    start = len(_MAGIC) + 2
+    end = start + int.from_bytes(data[len(_MAGIC) : start], "little")
+    header = _HEADER.fullmatch(bytes(data[start:end]))
+    if not data.startswith(_MAGIC) or header is None:
+        raise Unreadable(f"array {_name(item)} is not written as numbers are")
+    kind, by_column, lengths = header.groups()
+    shape = tuple(map(_length, re.findall(rb"\d+", lengths)))
+    try:
+        dtype = np.dtype(kind.decode())
+    except TypeError as error:
+        raise Unreadable(f"array {_name(item)} is of no known type") from error
+    if math.prod(shape) * dtype.itemsize != len(data) - end:
+        raise Unreadable(f"array {_name(item)} must have {math.prod(shape):,} numbers, got another size")
+    try:
+        return np.ndarray(shape, dtype, buffer=data, offset=end, order="F" if by_column == b"True" else "C")
+    except ValueError as error:  # more dimensions than an array can have
+        raise Unreadable(f"array {_name(item)} has no shape of an array") from error
+
+
+def _read_member(archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> bytearray:
+    """Return a member's bytes, held once; at its end the archive compares their checksum."""
+    data = bytearray(item.file_size)
+    with archive.open(item) as member:
+        for start in range(0, len(data), _CHUNK):
+            part = member.read(_CHUNK)
+            if len(part) != min(_CHUNK, len(data) - start):
+                raise EOFError
+            data[start : start + len(part)] = part
+    return data
+
+
+def _length(digits: bytes) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise Unreadable("an array has no shape of an array")
+    return int(digits)
+
+
+def _name(item: zipfile.ZipInfo) -> str:
+    return repr(item.filename.removesuffix(".npy"))
