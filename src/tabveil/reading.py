@@ -46,13 +46,22 @@ class Unreadable(ValueError):  # noqa: N818 - an answer about a file, for the op
 
 def open_file(path: Path) -> BinaryIO:
     """Open an ordinary file to read; anything else is refused without waiting for it."""
-    # A pipe would wait for somebody to write, a device for ever.
+    _require_ordinary(path, path.stat())
+    # In between it may have become a pipe, which would wait for somebody to write.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    mode = os.fstat(handle).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(handle)
-        raise Unreadable(f"{path.name} is {_KINDS.get(stat.S_IFMT(mode), 'a folder')}, not a file")
-    return os.fdopen(handle, "rb")
+    file = os.fdopen(handle, "rb")
+    try:
+        _require_ordinary(path, os.fstat(handle))
+    except Unreadable:
+        file.close()
+        raise
+    return file
+
+
+def _require_ordinary(path: Path, about: os.stat_result) -> None:
+    if not stat.S_ISREG(about.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(about.st_mode), "a folder")
+        raise Unreadable(f"{path.name} is {kind}, not a file")
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON types
