@@ -129,6 +129,14 @@ def test_a_part_that_is_damaged_or_unknown_is_named(folder, halves):
         load_model("model")
 
 
+def test_a_state_that_its_own_class_cannot_read_is_refused_in_a_line(folder, halves):
+    tabveil.synthesize(people(), generator=halves, save="model")
+    place = Path("model/model.json")
+    place.write_text(json.dumps({**json.loads(place.read_text()), "state": {}}), encoding="utf-8")
+    with pytest.raises(ParameterError, match=r"^model: the model cannot be read; fit it again\.$"):
+        load_model("model")
+
+
 class Unstored(Shuffle):
     def fit(self, table, *, rng):
         model = super().fit(table, rng=rng)
