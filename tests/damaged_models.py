@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +100,7 @@ def json_damages(draw):
                 spot[last] = MARK
             case 4 | 5 | 6 | 7:  # of the same type, so that only its meaning is wrong
                 same = [at(data, path) for path in paths if type(at(data, path)) is type(spot[last])]
-                spot[last] = moved(spot[last], step, same[int(other * len(same))])
+                spot[last] = moved(spot[last], step, deepcopy(same[int(other * len(same))]))
             case _ if isinstance(spot, dict):
                 spot[key] = value
             case _:
