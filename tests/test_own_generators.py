@@ -201,9 +201,10 @@ def test_what_it_tells_is_said_and_what_is_public_reaches_it(folder):
             "synthesize", *given, "--force", "--generator", "promising", "--set", "public=age"
         ).stderr.replace("\n", " ")
     assert result.exit_code == 0, result.output
-    first, second = result.stderr.splitlines()
+    first, second, third = result.stderr.splitlines()
     assert first.startswith("Differential privacy: ε = 2, δ = 1e-09")
     assert second == "Noted."
+    assert third.startswith("WARNING: as many rows are written as were learned from")
     models = [synthesizing.learn(people(), generator=Promising(), schema=schema).model for _ in range(2)]
     assert models[0].public == ("age",)
     assert models[0].drawn != models[1].drawn  # a secret seed each
