@@ -50,12 +50,14 @@ class Bootstrap(Maker):
     """Copy random training rows: nothing is as useful, and nothing betrays more.
 
     The ceiling of every comparison. ``noise`` shakes numbers by so many standard deviations of their column
-    and replaces labels with that probability; it makes copies harder to see, not harmless.
+    and replaces labels with that probability; it makes copies harder to see, not harmless. Labels
+    that only one person holds are copied, too; other generators are not shown them.
     """
 
     noise: float = 0.0
 
     name: ClassVar[str] = "copy"
+    copies_rows: ClassVar[bool] = True  # word for word: there is nothing to be gained by pooling rare labels
     model: ClassVar[type[FittedModel]] = BootstrapModel
 
     def __post_init__(self) -> None:

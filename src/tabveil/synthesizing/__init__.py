@@ -2,11 +2,12 @@
 
 from tabveil.generators import GENERATORS
 from tabveil.synthesizing.choice import choose, settings_for_users, summary
-from tabveil.synthesizing.learning import learn, sample, synthesize
+from tabveil.synthesizing.learning import RareLabels, learn, sample, synthesize
 from tabveil.synthesizing.table_model import SyntheticRows, TableModel
 
 __all__ = [
     "GENERATORS",
+    "RareLabels",
     "SyntheticRows",
     "TableModel",
     "choose",

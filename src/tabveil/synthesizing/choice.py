@@ -47,6 +47,11 @@ def is_private(synthesizer: Synthesizer) -> bool:
     return PUBLIC in settings_of(type(synthesizer))
 
 
+def pools_labels(synthesizer: Synthesizer) -> bool:
+    """Tell the synthesizers whose labels are pooled: not those with a promise, nor who copies on purpose."""
+    return not is_private(synthesizer) and not getattr(synthesizer, "copies_rows", False)
+
+
 def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:
     """Tell a private synthesizer which columns were declared, so that no row was asked about them.
 

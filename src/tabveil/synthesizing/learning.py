@@ -3,20 +3,28 @@
 import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
+from numpy.random import Generator
+
+from tabveil import check
 from tabveil.errors import ParameterError
-from tabveil.frame import load_table
+from tabveil.frame import Layout, LoadedTable, load_table
+from tabveil.frame.raw_column import Kind
+from tabveil.frame.unused import without_unused_labels
 from tabveil.generators import Account
 from tabveil.generators.models import require_model
 from tabveil.generators.privacy import too_likely
+from tabveil.generators.rare_labels import pool_rare_labels
 from tabveil.protocols import Model, Synthesizer
 from tabveil.rng import stream
-from tabveil.synthesizing.choice import choose, is_private, with_public
+from tabveil.synthesizing.choice import choose, is_private, pools_labels, with_public
 from tabveil.synthesizing.table_model import TableModel, whole_rows, whole_seed
 from tabveil.table import Table
 from tabveil.workers import Listener, tell, working
 from tabveil.writing import refuse_existing
+
+RareLabels = Literal["pool", "keep"]
 
 _EXTRA = {"torch", "opacus", "dp_accounting"}
 
@@ -30,6 +38,7 @@ def synthesize(
     seed: int | None = None,
     schema: Any = None,  # noqa: ANN401 - a path or plain data
     missing: Iterable[str] = (),
+    rare_labels: RareLabels = "pool",
     save: str | Path | None = None,
     threads: int | None = None,
     progress: Listener | None = None,
@@ -59,6 +68,11 @@ def synthesize(
         else they read from the rows, outside their promise.
     missing
         Texts that stand for a missing value, such as ``"?"``.
+    rare_labels
+        ``"pool"`` learns labels that fewer than ten rows share as other labels of their column, ``"keep"`` as
+        they are, so that the rows may tell a name that only one person has. Declared labels are kept either
+        way, and so are those of ordered columns and of booleans. The generator ``copy`` keeps all labels, and
+        private ones have a promise of their own.
     save
         A new folder for the fitted model, to draw more rows later with :func:`sample`. Guard it like the
         data.
@@ -86,6 +100,7 @@ def synthesize(
             seed=seed,
             schema=schema,
             missing=missing,
+            rare_labels=rare_labels,
             progress=progress,
         )
         if save is not None:
@@ -102,10 +117,12 @@ def learn(
     seed: int | None = None,
     schema: Any = None,  # noqa: ANN401 - a path or plain data
     missing: Iterable[str] = (),
+    rare_labels: RareLabels = "pool",
     threads: int | None = None,
     progress: Listener | None = None,
 ) -> TableModel:
     """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked."""
+    check.one_of("synthesize", "rare_labels", rare_labels, get_args(RareLabels))
     synthesizer = choose(generator, settings)
     fit_seed = _fit_seed(synthesizer, seed)
     with working(threads=threads, listener=progress):
@@ -114,16 +131,30 @@ def learn(
         loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
         declared = [name for name in loaded.table.schema.names if name in loaded.declared]
         synthesizer = with_public(synthesizer, declared)
-        model = _fit(synthesizer, loaded.table, fit_seed)
+        table, layout, notes = loaded.table, loaded.layout, loaded.notes
+        if rare_labels == "pool" and pools_labels(synthesizer):
+            table, layout, said = _without_rare_labels(loaded, rng=stream(fit_seed, "rare labels"))
+            notes += said
+        model = _fit(synthesizer, table, fit_seed)
     privacy = Account.of(model).privacy
     warning = None if privacy is None else too_likely(privacy.delta, len(loaded.table))
     return TableModel(
         model=model,
-        layout=loaded.layout,
+        layout=layout,
         declared=loaded.declared,
-        notes=loaded.notes if warning is None else (*loaded.notes, warning),
+        notes=notes if warning is None else (*notes, warning),
         n_rows=len(loaded.table),
     )
+
+
+def _without_rare_labels(loaded: LoadedTable, *, rng: Generator) -> tuple[Table, Layout, tuple[str, ...]]:
+    """Return the table and its layout without rare labels, and what to say about it."""
+    truths = {name for name, place in loaded.layout.columns.items() if place.kind is Kind.BOOLEAN}
+    pooled = pool_rare_labels(loaded.table, keep=loaded.declared | truths, rng=rng)
+    if not pooled.columns:
+        return loaded.table, loaded.layout, ()
+    others = set(loaded.table.schema.names) - set(pooled.columns)
+    return *without_unused_labels(pooled.table, loaded.layout, keep=others), (pooled.note,)
 
 
 def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN401 - an Arrow table
