@@ -78,9 +78,9 @@ class Steps:
         whole = in_last_places(known, column.decimals).astype(np.int64)
         low, high = int(whole.min()), int(whole.max())
         stepped = column.arbitrary_zero or len(np.unique(whole)) >= LEAST_FOR_STEP
-        steps = cls(decimals=column.decimals, offset=low, step=_step(whole - low) if stepped else 1)
+        steps = cls(decimals=column.decimals, offset=low, step=common_step(whole - low) if stepped else 1)
         if low >= 0 and not column.arbitrary_zero:
-            natural = cls(decimals=column.decimals, offset=0, step=_step(whole) if stepped else 1)
+            natural = cls(decimals=column.decimals, offset=0, step=common_step(whole) if stepped else 1)
             digits = [len(str((high - way.offset) // way.step)) for way in (natural, steps)]
             steps = natural if digits[0] <= digits[1] else steps
         return steps if np.array_equal(steps.exactly(steps.numbers(known)), known) else None
@@ -104,7 +104,7 @@ class Steps:
         return {"kind": self.kind, "decimals": self.decimals, "offset": self.offset, "step": self.step}
 
 
-def _step(differences: Indices) -> int:
+def common_step(differences: Indices) -> int:
     """Return the largest step that leads to all of them: a day for dates in seconds."""
     return int(np.gcd.reduce(differences, initial=0)) or 1
 

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.encode.unshared import Intervals
 from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.stored_arrays import MOST_ROWS, Arrays, Expected, ascending, require, require_arrays
-from tabveil.table import Table, holds
+from tabveil.table import Categorical, Column, Floats, Indices, Table, holds, within
 from tabveil.workers import tell
 
 
@@ -22,11 +23,10 @@ class MarginalsModel(FittedModel):
 
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Draw every cell by itself."""
-        cells = [
-            rng.choice(values, n_rows, p=counts / counts.sum())
-            for values, counts in zip(self.values, self.counts, strict=True)
-        ]
-        return Table(schema=self.schema, values=np.column_stack(cells))
+        levels = zip(self.schema.columns, self.values, self.counts, strict=True)
+        return Table(
+            schema=self.schema, values=np.column_stack([_drawn(*each, n_rows, rng=rng) for each in levels])
+        )
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return the values and counts."""
@@ -60,7 +60,8 @@ class MarginalsModel(FittedModel):
 class Marginals(Maker):
     """Draw every column by itself: each looks right, nothing goes with anything else.
 
-    The floor of every comparison: what a generator must beat to be of any use.
+    The floor of every comparison: what a generator must beat to be of any use. Numbers that fewer than ten
+    rows share are drawn between their neighbors.
     """
 
     name: ClassVar[str] = "marginals"
@@ -80,3 +81,16 @@ class Marginals(Maker):
             values=tuple(values for values, _ in found),
             counts=tuple(counts for _, counts in found),
         )
+
+
+def _drawn(column: Column, values: Floats, counts: Indices, n_rows: int, *, rng: Generator) -> Floats:
+    """Draw cells of one column; numbers that few rows share must not come back exactly."""
+    which = rng.choice(len(values), n_rows, p=counts / counts.sum())
+    cells = values[which]
+    present = ~np.isnan(values)  # missing stands last
+    if isinstance(column, Categorical) or not present.any():
+        return cells
+    here = present[which]
+    around = Intervals.of(column, values[present], counts[present])
+    cells[here] = around.draw(column, which[here], rng=rng)
+    return within(column, cells)

@@ -1,0 +1,130 @@
+"""Numbers that few rows share, drawn anew between their neighbors: near, as round, but not somebody's.
+
+A number that enough rows share says nothing about any of them and is kept, zeros and other spikes among them.
+Any other is drawn evenly between the midpoints to the numbers beside it, so that groups of numbers keep
+their shape, gaps and tails. A number that was a multiple of 500 is one afterwards, too.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.disclosure import LEAST_SHARED
+from tabveil.encode.numbering import EXACT, LEAST_FOR_STEP, common_step
+from tabveil.encode.scale import in_last_places, places_a_unit
+from tabveil.table import Floats, Indices, Numeric
+
+FEWEST_NEIGHBORS = 5
+"""A group with fewer different numbers that few rows share says too little about what lies between them."""
+NEIGHBORHOOD = 20
+FAR = 5
+"""On either side a neighborhood takes in one in so many of a group's numbers, and at most so many."""
+MOST_STEP = 2.0
+"""A number is as round as the largest step that divides it and is at most so many times its interval."""
+STEPS_ASIDE = 1.5
+"""A stand-in may be so many steps away at least: else a round number would mostly come back as it was."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Intervals:
+    """For each of some numbers the interval its stand-in is drawn from, and the step that it must fit."""
+
+    low: Floats
+    high: Floats
+    step: Floats  # in last decimal places; 0 where any number will do
+    origin: float  # from where steps are counted
+
+    @classmethod
+    def of(
+        cls,
+        column: Numeric,
+        values: Floats,
+        counts: Indices,
+        *,
+        places: Indices | None = None,
+        groups: Indices | None = None,
+    ) -> Self:
+        """Look around numbers in groups.
+
+        ``values`` are those of the column, ascending, and ``counts`` how many rows have each. The numbers are
+        given by their ``places`` among them and by their ``groups``: sorted by group, ascending within each.
+        Without, they are the column's values themselves, in one group.
+        """
+        if places is None:
+            places = np.arange(len(values))
+        groups = np.zeros(len(places), dtype=np.int64) if groups is None else groups
+        cells = values[places]
+        begin, end = places_around(places, groups, counts)
+        low, high = values[begin], values[end]
+        step, origin = steps_of(column, values, cells, high - low)
+        aside = STEPS_ASIDE * step / places_a_unit(column.decimals)
+        low = np.maximum(np.minimum(low, cells - aside), values[0])
+        high = np.minimum(np.maximum(high, cells + aside), values[-1])
+        kept = counts[places] >= LEAST_SHARED
+        return cls(
+            low=np.where(kept, cells, low),
+            high=np.where(kept, cells, high),
+            step=np.where(kept, 0.0, step),
+            origin=origin,
+        )
+
+    def draw(self, column: Numeric, which: Indices, *, rng: Generator) -> Floats:
+        """Draw a stand-in for some of the numbers."""
+        low, high, step = self.low[which], self.high[which], self.step[which]
+        drawn = low + (high - low) * rng.random(len(which))
+        unit, size = places_a_unit(column.decimals), np.maximum(step, 1.0)
+        rounded = (np.rint((drawn * unit - self.origin) / size) * size + self.origin) / unit
+        return np.where(step > 0, rounded, drawn)
+
+
+def places_around(places: Indices, groups: Indices, counts: Indices) -> tuple[Indices, Indices]:
+    """Return the places of the numbers between which each number's stand-in is drawn.
+
+    In its group, of the numbers that few rows share; in the whole column where the group has too few.
+    """
+    begin, end = np.maximum(places - FAR, 0), np.minimum(places + FAR, len(counts) - 1)
+    few = np.flatnonzero(counts[places] < LEAST_SHARED)
+    new = np.ones(len(few), dtype=np.bool_)
+    new[1:] = (np.diff(groups[few]) != 0) | (np.diff(places[few]) != 0)
+    distinct = few[new]  # one for each number in each group
+    if len(distinct):
+        first, last = _neighborhoods(groups[distinct])
+        number = np.cumsum(new) - 1  # of few: which of the distinct ones
+        near = (last > first)[number]
+        begin[few[near]] = places[distinct][first][number][near]
+        end[few[near]] = places[distinct][last][number][near]
+    return begin, end
+
+
+def _neighborhoods(groups: Indices) -> tuple[Indices, Indices]:
+    """Return where each number's neighborhood begins and ends; a group that is too small has none."""
+    sizes = np.bincount(groups)
+    size, start = sizes[groups], (np.cumsum(sizes) - sizes)[groups]
+    reach = np.where(size < FEWEST_NEIGHBORS, 0, np.clip(size // NEIGHBORHOOD, 1, FAR))
+    here = np.arange(len(groups))
+    return np.maximum(here - reach, start), np.minimum(here + reach, start + size - 1)
+
+
+def steps_of(column: Numeric, values: Floats, cells: Floats, widths: Floats) -> tuple[Floats, float]:
+    """Return how round each cell is, in last decimal places, and from where steps are counted.
+
+    Steps are 1, 5, 10, 50, 100 and so on, but never less than the one that all values of the column fit. They
+    have no meaning for dates, which only keep that one: whole days stay whole days.
+    """
+    unit = places_a_unit(column.decimals)
+    if column.decimals is None or np.abs(values).max() * unit >= EXACT:
+        return np.zeros(len(cells)), 0.0
+    whole = in_last_places(values, column.decimals).astype(np.int64)
+    origin = int(whole[0]) if column.arbitrary_zero else 0
+    least = common_step(whole - origin) if len(values) >= LEAST_FOR_STEP else 1
+    step = np.full(len(cells), float(least))
+    if not column.arbitrary_zero:
+        numbers = in_last_places(cells, column.decimals).astype(np.int64)
+        limits = MOST_STEP * widths * unit
+        for power in range(len(str(np.abs(whole).max()))):
+            for size in (10**power, 5 * 10**power):
+                fits = (numbers % size == 0) & (size <= limits) & (size % least == 0)
+                step = np.where(fits, np.maximum(step, size), step)
+    return step, float(origin)
