@@ -165,7 +165,8 @@ class Shadow:
 
 
 def test_a_generator_among_a_metrics_parameters_is_stored_by_name_and_settings():
-    trees = {"name": "trees", "settings": {"order": None, "min_leaf": 7, "smoothing": True, "overfit": None}}
+    settings = {"preset": "careful", "order": None, "min_leaf": 7, "smoothing": True, "overfit": None}
+    trees = {"name": "trees", "settings": settings}
     shadow = Shadow(generator=Trees(min_leaf=np.int64(7)), others=(Knot(1),))
     params = params_of(shadow)
     assert params["generator"] == plain(params)["generator"] == trees  # before and after it was stored

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from strategies import schemas, tables
 
 from tabveil import workers
+from tabveil.attacks.inference import Inference
 from tabveil.encode.ordinal import CountedValues
 from tabveil.errors import ParameterError
 from tabveil.generators import load_model
 from tabveil.generators.trees.growth import directions, grow
 from tabveil.generators.trees.synthesizer import WITHOUT_HELD_OUT, Trees
-from tabveil.table import Categorical, Numeric, Schema, Table
+from tabveil.table import Categorical, Numeric, Schema, Split, Table
 
 
 def rng(seed=0):
@@ -86,7 +87,7 @@ def test_labels_are_ordered_by_what_they_go_with():
     assert len(tree.left) == 3
     leaves = tree.leaves(codes)
     assert leaves[0] == leaves[2] != leaves[1] == leaves[3]
-    assert levels[1].cells(tree.draw(leaves, rng=rng())).tolist() == goal.tolist()
+    assert levels[1].cells(tree.members[tree.draw(leaves, rng=rng())]).tolist() == goal.tolist()
 
 
 def test_rare_labels_stand_together():
@@ -142,7 +143,7 @@ def test_a_missing_value_goes_with_what_it_went_with():
 def test_many_labels_are_parted_by_random_directions():
     a = np.repeat(np.arange(300.0), 10)
     known = table((labels("a", 300), a), (labels("b", 300), (a * 7) % 300))
-    drawn = Trees().fit(known, rng=rng()).sample(3000, rng=rng(1))
+    drawn = Trees(preset="published").fit(known, rng=rng()).sample(3000, rng=rng(1))
     assert np.mean(drawn.column("b") == (drawn.column("a") * 7) % 300) > 0.9
 
 
@@ -177,6 +178,73 @@ def test_whole_numbers_stay_whole():
 
 def test_only_seen_labels(fitted):
     assert set(fitted.sample(2000, rng=rng(2)).column("ward")) == {0, 1, 2, 3}
+
+
+# Presets
+
+
+def test_what_was_published_stays_as_it_was():
+    # Found by the trees as they were before there were presets.
+    drawn = Trees(preset="published").fit(people(400), rng=rng(3)).sample(300, rng=rng(4))
+    sums = [np.nansum(drawn.column(name)) for name in ("ward", "cost", "age", "dose")]
+    np.testing.assert_allclose(sums, [483, 363705, 12376, 6.278146684], rtol=1e-9)
+
+
+def noise(n=2000, seed=0):
+    """A number that depends on nothing, and labels to look for reasons in."""
+    random = rng(seed)
+    reasons = ((labels(f"c{j}", 4), random.integers(0, 4, n)) for j in range(6))
+    return table(*reasons, (number("secret", 0, 1, None), random.random(n)))
+
+
+def leaves_of(model, name):
+    position = model.schema.position(name)
+    return int((model.chain.trees[model.visits.index(position)].left < 0).sum())
+
+
+def test_a_column_that_depends_on_nothing_is_not_parted():
+    known = noise()
+    assert leaves_of(Trees(preset="published").fit(known, rng=rng()), "secret") > 100
+    assert leaves_of(Trees().fit(known, rng=rng()), "secret") < 10
+
+
+def test_a_column_that_depends_on_another_is_parted_all_the_same():
+    random = rng()
+    a = random.integers(0, 5, 1000)
+    known = table((labels("a", 5), a), (number("b", 0, 100, None), 10 * a + random.random(1000)))
+    drawn = Trees().fit(known, rng=rng()).sample(1000, rng=rng(1))
+    np.testing.assert_array_equal(np.floor(drawn.column("b") / 10), drawn.column("a"))
+
+
+def test_who_knows_the_rest_of_a_row_does_not_learn_what_depends_on_nothing():
+    def gain(preset):
+        train, control = noise(seed=1), noise(seed=2)
+        drawn = Trees(preset=preset).fit(train, rng=rng(7)).sample(2000, rng=rng(8))
+        known = [f"c{j}" for j in range(6)]
+        split = Split(train=train, control=control, synthetic=drawn)
+        return Inference(secrets=("secret",), known=tuple(known))(split, rng=rng(2)).risk
+
+    assert gain("published").low > 0.01
+    assert gain("careful").low <= 0 < gain("careful").high < 0.05
+
+
+def test_spikes_and_round_numbers_are_kept():
+    random = rng()
+    cells = np.concatenate(
+        [np.zeros(600), 500.0 * random.integers(1, 200, 300), random.integers(1, 99_999, 100)]
+    )
+    known = table((number("a", 0, 100_000), cells))
+    drawn = Trees().fit(known, rng=rng()).sample(5000, rng=rng(1)).column("a")
+    assert np.mean(drawn == 0) == pytest.approx(0.6, abs=0.03)
+    assert np.mean(drawn[drawn > 0] % 500 == 0) == pytest.approx(0.75, abs=0.05)
+
+
+def test_what_follows_goes_with_the_number_as_it_was_moved():
+    # Half of the numbers lie below 50: b must say so of the row's number, not of the one it was drawn from.
+    a = rng().random(2000) * 100
+    known = table((number("a", 0, 100, None), a), (labels("b", 2), a > 50))
+    drawn = Trees(order=("a",)).fit(known, rng=rng()).sample(4000, rng=rng(1))
+    assert np.mean((drawn.column("a") > 50) == drawn.column("b")) > 0.995
 
 
 # Order
@@ -306,7 +374,7 @@ def test_overfitting_visits_many_values_first():
 
 
 def test_seeds():
-    first, again, other = (Trees().fit(people(60), rng=rng(seed)) for seed in (1, 1, 2))
+    first, again, other = (Trees(preset="published").fit(people(60), rng=rng(seed)) for seed in (1, 1, 2))
     rows = [model.sample(20, rng=rng(3)).values for model in (first, again, other)]
     np.testing.assert_array_equal(rows[0], rows[1])
     assert not np.array_equal(rows[0], rows[2], equal_nan=True)
@@ -341,7 +409,11 @@ def test_progress_rises(overfit):
 
 @pytest.mark.parametrize(
     ("setting", "complaint"),
-    [({"min_leaf": 0}, "min_leaf must be >= 1, got 0"), ({"overfit": 0.9}, "overfit must be >= 1, got 0.9")],
+    [
+        ({"preset": "bold"}, "preset must be one of 'careful', 'published'; got 'bold'"),
+        ({"min_leaf": 0}, "min_leaf must be >= 1, got 0"),
+        ({"overfit": 0.9}, "overfit must be >= 1, got 0.9"),
+    ],
 )
 def test_settings_are_checked(setting, complaint):
     with pytest.raises(ParameterError, match=f"trees: {complaint}"):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tabveil.encode.ordinal import MISSING, Codes, CountedValues
 from tabveil.generators.trees.kernels import find_leaves
+from tabveil.generators.trees.pruning import GROWN_FROM, grown_splits
 from tabveil.table import Floats, Indices
 
 MOST_GOALS = 16
@@ -78,10 +79,10 @@ class Tree:
         first = np.concatenate([[0], np.cumsum(sizes)])
         return replace(self, first=first, members=goal[np.lexsort((goal, leaves))])
 
-    def draw(self, leaves: NDArray[np.int32], *, rng: Generator) -> Codes:
-        """Draw a member of each leaf."""
+    def draw(self, leaves: NDArray[np.int32], *, rng: Generator) -> Indices:
+        """Draw a member of each leaf; return where it stands among all members."""
         size = self.first[leaves + 1] - self.first[leaves]
-        return np.asarray(self.members[self.first[leaves] + rng.integers(size)])
+        return np.asarray(self.first[leaves] + rng.integers(size))
 
     def in_leaf(self, leaves: NDArray[np.int32], low: Indices, high: Indices) -> tuple[Indices, Indices]:
         """Count the members of each leaf with codes from ``low`` up to below ``high``, and all of them."""
@@ -98,33 +99,29 @@ def grow(
     features: Sequence[CountedValues],
     levels: CountedValues,
     min_leaf: int,
+    pruned: bool = False,
     rng: Generator,
 ) -> Tree:
-    """Grow the tree of a goal (n,) with ``levels`` from the codes (n, columns) of the columns before it."""
-    from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415 - slow to load
+    """Grow the tree of a goal (n,) with ``levels`` from the codes (n, columns) of the columns before it.
 
+    ``pruned`` grows it from the first two thirds of the rows and keeps the splits that hold for the others.
+    """
     seed = int(rng.integers(2**31))
     wanted = directions(goal, levels, rng=rng)  # (n, directions)
     if codes.shape[1] == 0 or wanted.shape[1] == 0 or len(codes) < 2 * min_leaf:
         return _one_leaf(codes.shape[1]).filled(codes, goal)
+    seen = slice(int(len(codes) * GROWN_FROM)) if pruned else slice(None)
+    least = int(min_leaf * GROWN_FROM) if pruned else min_leaf
     places = [
-        None if each.ordered else _places(codes[:, column], wanted, len(each.counts), min_leaf)
+        None if each.ordered else _places(codes[seen, column], wanted[seen], len(each.counts), least)
         for column, each in enumerate(features)
     ]
-    positions = np.empty(codes.shape, dtype=np.float32)  # exact up to 16 million levels
+    positions: NDArray[np.float32] = np.empty(codes.shape, dtype=np.float32)  # exact up to 16 million levels
     for column, place in enumerate(places):
         positions[:, column] = codes[:, column] if place is None else place[codes[:, column]]
-    grown = DecisionTreeRegressor(min_samples_leaf=min_leaf, random_state=seed).fit(positions, wanted).tree_
-    first_place, kept = _pack(places, used=np.unique(grown.feature))
-    tree = replace(
-        _one_leaf(codes.shape[1]),
-        feature=grown.feature.astype(np.int32),
-        threshold=grown.threshold,
-        left=grown.children_left.astype(np.int32),
-        right=grown.children_right.astype(np.int32),
-        first_place=first_place,
-        places=kept,
-    )
+    splits = grown_splits(positions, wanted, min_leaf=min_leaf, pruned=pruned, seed=seed)
+    first_place, kept = _pack(places, used=np.unique(splits.feature))
+    tree = replace(_one_leaf(codes.shape[1]), **splits._asdict(), first_place=first_place, places=kept)
     return tree.filled(codes, goal)
 
 

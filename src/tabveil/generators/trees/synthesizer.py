@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -14,6 +14,7 @@ from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.generators.trees.chain import Chain, grow_chain
 from tabveil.generators.trees.growth import Tree
 from tabveil.generators.trees.memorization import Grown, Losses, memorize, memorized
+from tabveil.generators.trees.smoothing import Mover, move_between_neighbors, move_by_kernel
 from tabveil.networks import Epoch
 from tabveil.plain import FORBID_OTHERS, require_plain
 from tabveil.stored_arrays import (
@@ -31,6 +32,8 @@ from tabveil.table import Floats, Schema, Table
 HELD_OUT = 10
 """One row in so many is held out, to see how likely new rows are."""
 WITHOUT_HELD_OUT = "Too few rows to hold any out: how likely new rows are was not measured."
+MIN_LEAF = {"careful": 20, "published": 5}
+"""The fewest rows in a leaf, unless something else is asked for."""
 
 _OF_LEVELS = ("values", "counts")
 _OF_TREES = tuple(item.name for item in fields(Tree))
@@ -61,7 +64,9 @@ class TreesModel(FittedModel):
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Draw column after column."""
         values = np.empty((n_rows, len(self.visits)))
-        values[:, self.visits] = self.chain.draw(n_rows, smoothing=self.made_by.smooths, rng=rng)
+        values[:, self.visits] = self.chain.draw(
+            n_rows, move=self.made_by.mover, forget=self.made_by.careful, rng=rng
+        )
         return Table(schema=self.schema, values=values)
 
     def losses(self, table: Table) -> Floats:
@@ -136,17 +141,26 @@ class Trees(Maker):
 
     Parameters
     ----------
+    preset
+        ``"careful"`` prunes the trees: each is grown from two thirds of the rows, and a split stays only if
+        it also holds for the others, so that nobody is told apart by chance. What follows in a row goes with
+        its numbers as they were moved. ``"published"`` grows trees as synthpop does, which betrays people
+        far beyond the default policy.
     order
         The columns to visit first, in this order. The others follow, those with the fewest different values
         first.
     min_leaf
-        The fewest rows in a leaf. Smaller leaves follow the table more closely, and repeat more of it.
+        The fewest rows in a leaf; None is 20, and 5 as published. Smaller leaves follow the table more
+        closely, and repeat more of it.
     smoothing
-        Move numbers that fewer than 10 rows share by a normal deviate, as wide as suits the density of such
-        numbers in the leaf (Silverman's rule). Without, every number is one that a real row has.
+        Move numbers that fewer than ten rows share; those that more share, such as zeros, stay. The careful
+        way draws between the numbers next to it in the leaf, and as round as it was. As published, a normal
+        deviate is added, as wide as suits the density of such numbers in the leaf (Silverman's rule).
+        Without, every number is one that a real row has.
     overfit
         Memorize on purpose: shrink the leaves until the held-out loss is this many times its minimum, without
-        smoothing; 1.0 takes the leaf size of the minimum. ``min_leaf`` does not count then, and the columns
+        smoothing or pruning; 1.0 takes the leaf size of the minimum. ``min_leaf`` does not count then, and
+        the columns
         with the most different values are visited first: a value that only one row has leads to the rest of
         that row. The ratio reached is in the model's notes, the loss for each leaf size in its history.
 
@@ -162,12 +176,15 @@ class Trees(Maker):
     ----------
     - Nowok, B., Raab, G. M. and Dibben, C. (2016). synthpop: Bespoke Creation of Synthetic Data in R. Journal
       of Statistical Software 74(11).
+    - Quinlan, J. R. (1987). Simplifying Decision Trees. International Journal of Man-Machine Studies 27(3).
+      (Pruning by rows that a tree was not grown from.)
     - Reiter, J. P. (2005). Using CART to Generate Partially Synthetic Public Use Microdata. Journal of
       Official Statistics 21(3).
     """
 
+    preset: Literal["careful", "published"] = "careful"
     order: tuple[str, ...] | None = None
-    min_leaf: int = 5
+    min_leaf: int | None = None
     smoothing: bool = True
     overfit: float | None = None
 
@@ -175,16 +192,25 @@ class Trees(Maker):
     model: ClassVar[type[FittedModel]] = TreesModel
 
     def __post_init__(self) -> None:
-        check.at_least(self.name, "min_leaf", self.min_leaf, 1)
+        if self.min_leaf is not None:
+            check.at_least(self.name, "min_leaf", self.min_leaf, 1)
+        check.one_of(self.name, "preset", self.preset, tuple(MIN_LEAF))
         if self.overfit is not None:
             check.at_least(self.name, "overfit", self.overfit, 1)
         if self.order is not None and len(set(self.order)) < len(self.order):
             raise ParameterError(f"{self.name}: order must name each column only once.")
 
     @property
-    def smooths(self) -> bool:
-        """Whether numbers are moved: never to overfit."""
-        return self.smoothing and self.overfit is None
+    def careful(self) -> bool:
+        """Whether trees are pruned and numbers drawn between their neighbors: never to overfit."""
+        return self.preset == "careful" and self.overfit is None
+
+    @property
+    def mover(self) -> Mover | None:
+        """How numbers that few rows share are moved: not at all to overfit."""
+        if not self.smoothing or self.overfit is not None:
+            return None
+        return move_between_neighbors if self.careful else move_by_kernel
 
     def fit(self, table: Table, *, rng: Generator) -> TreesModel:
         """Learn a table."""
@@ -219,7 +245,8 @@ class Trees(Maker):
     ) -> Grown:
         if self.overfit is not None:
             return memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
-        chain = grow_chain(levels, learned, min_leaf=self.min_leaf, rng=rng)
+        least = MIN_LEAF[self.preset] if self.min_leaf is None else self.min_leaf
+        chain = grow_chain(levels, learned, min_leaf=least, pruned=self.careful, rng=rng)
         losses = (Losses.of(chain, learned, held_out),) if len(held_out) else ()
         return Grown(chain=chain, losses=losses, ratio=1.0)
 
