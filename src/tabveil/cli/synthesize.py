@@ -20,15 +20,17 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the output file if
 _SYNTHESIZE = (
     "Learn a table and write new rows that look like it.\n\n"
     "The rows have the columns, types and formats of the data. They can still betray the people behind them: "
-    "audit them before they leave the house. Hold back rows with [bold]tabveil split[/] first, so that the "
-    "audit has something to compare with. Ctrl-C while a network is trained keeps its best state up to then."
+    "audit them before they leave the house. Hold back rows with [bold]tabveil split[/] first and name them "
+    "with --control: the rows are then audited before they are written. "
+    "Ctrl-C while a network is trained keeps its best state up to then."
 )
 _EXAMPLES = (
     "Examples:\n\n"
     "[cyan]tabveil synthesize --data train.csv --generator trees --out out.csv[/]\n\n"
     "[cyan]tabveil synthesize --data t.parquet --rows 5000 --save model --out s.parquet[/]\n\n"
     "[cyan]tabveil synthesize --data t.csv --generator copy --set noise=0.1 --out s.csv[/]\n\n"
-    "[cyan]tabveil synthesize --data t.csv --schema schema.yaml --missing '?' --out s.csv[/]"
+    "[cyan]tabveil synthesize --data t.csv --schema schema.yaml --missing '?' --out s.csv[/]\n\n"
+    "[cyan]tabveil synthesize --data train.csv --control control.csv --out out.csv[/]"
 )
 
 
@@ -71,6 +73,27 @@ def synthesize(
         list[str] | None,
         typer.Option(metavar="TEXT", help="A text that stands for a missing value. Repeatable."),
     ] = None,
+    rare_labels: Annotated[
+        str,
+        typer.Option(
+            metavar="pool|keep",
+            help="Labels that fewer than ten rows share: learn them as others, or as they are.",
+        ),
+    ] = "pool",
+    control: Annotated[
+        Path | None,
+        typer.Option(
+            metavar=FILE,
+            help="Real rows that are not learned from: what was made is audited with them, and judged.",
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar=FILE,
+            help="Judge by this policy instead of the default, and let the exit code follow.",
+        ),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(metavar=N, min=1, help="How many threads to use; all cores if left out.")
     ] = None,
@@ -79,11 +102,11 @@ def synthesize(
         typer.Option(metavar=FOLDER, help="Keep the model here, to draw more rows later. Sensitive."),
     ] = None,
     force: Force = False,
-) -> None:
+) -> int:
     """Learn a file and write rows."""
     from tabveil.cli import synthetic
 
-    synthetic.synthesize(
+    return synthetic.synthesize(
         data=data,
         out=out,
         generator=generator,
@@ -92,6 +115,9 @@ def synthesize(
         seed=seed,
         schema=schema,
         missing=tuple(missing or ()),
+        rare_labels=rare_labels,  # type: ignore[arg-type] # checked where it is used
+        control=control,
+        policy=policy,
         threads=threads,
         save=save,
         force=force,

@@ -1,27 +1,34 @@
 """Learning files and writing synthetic rows: what is refused, written and said."""
 
 import shlex
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from tabveil import synthesizing
+from tabveil import auditing, synthesizing, verdict
 from tabveil.cli import files
 from tabveil.cli.progress import progress_bar
 from tabveil.errors import ParameterError
 from tabveil.frame.files import is_text_file
 from tabveil.generators.privacy import WARNING, conditions, state_promise, state_uncovered
 from tabveil.networks import INTERRUPTED
-from tabveil.synthesizing import GENERATORS, TableModel
+from tabveil.report import Report
+from tabveil.synthesizing import GENERATORS, RareLabels, SyntheticRows, TableModel
 
 _LOUD = "bold red"
 _AS_MANY = (
     f"{WARNING}: as many rows are written as were learned from, which tells how many they were; the promise "
     "does not cover that. Give a number with --rows."
+)
+_NOT_AUDITED = (
+    "Not audited: whether these rows are within any policy is not known. Hold rows back with 'tabveil split' "
+    "and name them with --control."
 )
 _GO_ON = "Drawing rows from that model; Ctrl-C again ends."
 
@@ -36,14 +43,22 @@ def synthesize(
     seed: int | None,
     schema: Path | None,
     missing: tuple[str, ...],
+    rare_labels: RareLabels,
+    control: Path | None,
+    policy: Path | None,
     threads: int | None,
     save: Path | None,
     force: bool,
-) -> None:
-    """Learn a file, store the model if asked, write rows, and say what to know and what comes next."""
+) -> int:
+    """Learn a file, store the model if asked, write rows, and say what to know and what comes next.
+
+    With control rows, what was made is audited before it is written, and its verdict is said; with a policy
+    the exit code follows it.
+    """
     given = _settings(settings)
     synthesizing.choose(generator, given)  # complains before the long work begins
-    target = _target(out, not_over=[data, schema, save], force=force)
+    _require_control(control, policy)
+    target = _target(out, not_over=[data, schema, save, control, policy], force=force)
     if save is not None:
         _refuse_folder(save)
     with progress_bar(quiet=False) as listener:
@@ -54,6 +69,7 @@ def synthesize(
             seed=seed,
             schema=schema,
             missing=missing,
+            rare_labels=rare_labels,
             threads=threads,
             progress=listener,
         )
@@ -65,14 +81,59 @@ def synthesize(
     if INTERRUPTED in learned.account.notes:
         Console(stderr=True).print(_GO_ON)
     n_rows = rows or learned.n_rows or 1
-    learned.draw(n_rows, seed=seed or 0).write(target)
+    drawn = learned.draw(n_rows, seed=seed or 0)
+    report = None
+    if control is not None:
+        with progress_bar(quiet=False, title="audit: ") as listener:
+            report = _audited(
+                drawn,
+                out,
+                train=data,
+                control=control,
+                policy=policy,
+                schema=schema,
+                missing=missing,
+                threads=threads,
+                progress=listener,
+            )
+    drawn.write(target)
     console = Console()
     console.print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))
     if save is not None:
         console.print(
             Text(f"{save}: the model. It holds what was learned from people: guard it like the data.")
         )
-    _say_next(_audit(data, out, schema, missing))
+    if report is None:
+        console.print(Text(_NOT_AUDITED), soft_wrap=True)
+        _say_next(_audit(data, out, schema, missing))
+        return 0
+    _say_verdict(report)
+    return verdict.EXIT_CODES[report.verdict.state] if policy is not None else 0
+
+
+def _require_control(control: Path | None, policy: Path | None) -> None:
+    """Refuse what no audit could answer, before the long work begins."""
+    if policy is not None and control is None:
+        raise ParameterError("--policy: needs --control, rows that the generator does not learn from.")
+    if control is not None and not control.is_file():
+        raise ParameterError(f"--control: there is no file {control}.")
+    verdict.read(policy)
+
+
+def _audited(drawn: SyntheticRows, out: Path, **asked: Any) -> Report:  # noqa: ANN401 - passed on as they are
+    """Audit rows as they will stand in their file: what was read as a file is compared with a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        trial = Path(folder) / out.name
+        drawn.write(trial)
+        return auditing.audit(synthetic=trial, **asked)
+
+
+def _say_verdict(report: Report) -> None:
+    """Say whether the rows are within the policy, loudly if they are not."""
+    if report.verdict.state == "above threshold":
+        Console(stderr=True).print(Text(f"{WARNING}: {report.verdict.sentence}", style=_LOUD), soft_wrap=True)
+    else:
+        Console().print(Text(report.verdict.sentence, style="bold"), soft_wrap=True)
 
 
 def sample(*, folder: Path, rows: int, out: Path, seed: int, force: bool) -> None:
