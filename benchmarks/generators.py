@@ -1,39 +1,48 @@
-"""What each generator reaches on 5,000 rows of Adult, and what it costs on one thread.
+"""What each generator reaches on 5,000 rows of real tables, what an audit says of it, and what it costs.
 
-``python benchmarks/generators.py`` runs all of them, minutes in all, and renews the table in
-benchmarks/generators.md;
-``--only NAME`` runs one and prints its line. What stands in the page beside that table was measured by
-``generators_gpu.py`` and ``transformer_overfit.py``.
+``python benchmarks/generators.py`` measures every generator on every table, each pair in a process of its own
+with one thread and a time limit, several at once, and renews the tables in benchmarks/generators.md. A pair
+that was measured is a JSON file in the folder of ``--cells``: what is there is not measured again.
+``--generators`` and ``--tables`` choose, ``--data`` says where the tables are. What else stands in the page
+was measured by ``generators_gpu.py`` and ``transformer_overfit.py``.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import data
 import measure
 import numpy as np
+import pandas as pd
 
 from tabveil import workers
-from tabveil.frame import load_table
-from tabveil.generators import GENERATORS
-from tabveil.table import Split
+from tabveil.auditing import audit
+from tabveil.errors import TabveilError
+from tabveil.frame import load_split
+from tabveil.synthesizing import learn
 from tabveil.utility import measure as utility_of
+from tabveil.writing import write_text
 
 PAGE = Path(__file__).with_name("generators.md")
-N_TRAIN = 5000
+CELLS = Path(__file__).resolve().parents[1] / ".bench" / "generators"
+BEGIN, END = "<!-- measured by generators.py -->", "<!-- end -->"
+N_ROWS = 5000
+MISSING = ("?",)
 HEADER = [
-    *("generator", "told apart", "asked", "TVD", "asked", "fit, CPU s", "asked", "sample, CPU s"),
-    *("copies", "held"),
+    *("generator", "verdict", "singling out", "linkability", "inference", "membership"),
+    *("told apart", "TVD", "fit, CPU s", "sample, CPU s", "copies"),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One line: a generator with its settings, and what was asked of it (None: nothing)."""
+    """One line: a generator with its settings, and what was asked of it on Adult (None: nothing)."""
 
     name: str
     settings: dict = field(default_factory=dict)
@@ -44,12 +53,17 @@ class Run:
 
     @property
     def title(self):
-        settings = ", ".join(f"{key} = {value:g}" for key, value in self.settings.items())
+        settings = ", ".join(f"{key} = {value}" for key, value in self.settings.items())
         return f"`{self.name}`" + (f", {settings}" if settings else "")
+
+    @property
+    def key(self):
+        return "-".join([self.name, *(f"{key}_{value}" for key, value in self.settings.items())])
 
 
 RUNS = (
     Run(name="trees", told_apart=0.58, variation=0.025, fit=1),
+    Run(name="trees", settings={"preset": "published"}),
     Run(name="transformer", told_apart=0.57, variation=0.027, fit=60, sample=6),
     Run(name="diffusion", told_apart=0.80, variation=0.04, fit=300),
     Run(name="ctgan", told_apart=0.97, variation=0.093, fit=250),
@@ -64,89 +78,182 @@ RUNS = (
 )
 
 
-def split_of_adult():
-    """Return rows to learn from and rows held out, as the targets were set: 5,000 and 4,758."""
-    table = load_table(data.read("adult_control.parquet"), missing=("?",)).table
-    order = np.random.default_rng(0).permutation(len(table))
-    return table.take(order[:N_TRAIN]), table.take(order[N_TRAIN:])
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A table: its file, what it is, and what no generator should learn."""
+
+    file: str
+    what: str
+    identifiers: tuple[str, ...] = ()
+    one_a: str | None = None  # rows that repeat this are the same person
+
+    def rows(self, folder, seed):
+        """Return rows to learn from and rows held out: 5,000 each, or as many as there are."""
+        people = pd.read_parquet(folder / self.file)
+        if self.one_a is not None:
+            people = people.drop_duplicates(self.one_a)
+        people = people.drop(columns=list(self.identifiers))
+        order = np.random.default_rng(seed).permutation(len(people))
+        parts = order[:N_ROWS], order[N_ROWS : 2 * N_ROWS]
+        return tuple(people.iloc[part].reset_index(drop=True) for part in parts)
 
 
-def one(run, seed):
-    """Fit, draw and measure in this process; return plain numbers."""
-    train, held_out = split_of_adult()
-    synthesizer = GENERATORS[run.name](**run.settings)
-    with workers.working(threads=1):
-        synthesizer.fit(train.take(np.arange(20)), rng=np.random.default_rng(seed))  # load and compile
-        start = measure.cpu_seconds()
-        model = synthesizer.fit(train, rng=np.random.default_rng(seed))
-        fitted = measure.cpu_seconds()
-        drawn = model.sample(N_TRAIN, rng=np.random.default_rng(seed + 1))
-        sampled = measure.cpu_seconds()
-    found = scored(Split(train=train, control=held_out, synthetic=drawn))
-    return {**found, "fit": fitted - start, "sample": sampled - fitted}
+SOURCES = {
+    "adult": Source(file="adult.parquet", what="Adult: 15 columns, half categories"),
+    "census": Source(file="census_income_kdd.parquet", what="Census income: 42 columns, most categories"),
+    "diabetes": Source(
+        file="diabetes130.parquet",
+        what="Hospital encounters, one a patient: 48 columns, most categories, many rare codes",
+        identifiers=("encounter_id", "patient_nbr"),
+        one_a="patient_nbr",
+    ),
+    "loans": Source(file="loans.parquet", what="Loans: 55 columns, most numbers, job titles as free text"),
+    "nhanes": Source(
+        file="nhanes.parquet",
+        what="Health survey: 77 columns, most numbers, 43 % of the cells missing",
+        identifiers=("ID",),
+    ),
+}
 
 
-def scored(split):
-    """Return how well rows are told from held-out ones, total variation, and the share of copies."""
-    figures = utility_of(split, rng=np.random.default_rng(0)).figures
-    copies = np.isin(split.synthetic.row_hash(), split.train.row_hash()).mean()
+def one(run, source, folder, seed):
+    """Fit, draw, audit and measure in this process; return plain numbers."""
+    train, control = source.rows(folder, seed)
+    given = {"generator": run.name, "settings": run.settings, "seed": seed, "missing": MISSING}
+    learn(train[:50], **given)  # load and compile
+    start = measure.cpu_seconds()
+    model = learn(train, **given)
+    fitted = measure.cpu_seconds()
+    drawn = model.draw(N_ROWS, seed=seed).native()
+    sampled = measure.cpu_seconds()
+    report = audit(train, drawn, control, missing=MISSING, seed=seed)
+    split = load_split(train, drawn, control, missing=MISSING).split
+    figures = utility_of(split, rng=np.random.default_rng(seed)).figures
+    leading = {item.risk: item.leading for item in report.verdict.risks}
     return {
+        "verdict": report.verdict.state,
+        "risks": {
+            name: None
+            if found is None or found.risk is None
+            else {"metric": found.metric, "value": found.risk.value, "high": found.risk.high}
+            for name, found in leading.items()
+        },
         "told_apart": figures["discriminator"].value.value,
         "variation": figures["total_variation"].value.value,
-        "copies": float(copies),
+        "copies": float(np.isin(split.synthetic.row_hash(), split.train.row_hash()).mean()),
+        "fit": fitted - start,
+        "sample": sampled - fitted,
+        "notes": [*model.notes, *model.account.notes],
+        "machine": measure.machine(),
     }
 
 
-def line(run, found):
+def apart(run, table, arguments):
+    """Measure one pair in a process of its own, unless that was done before; say how it went."""
+    path = arguments.cells / f"{table}-{run.key}-{arguments.seed}.json"
+    if path.exists():
+        return f"{path.stem}: known"
+    command = [sys.executable, __file__, "--cell", run.key, table, "--seed", str(arguments.seed)]
+    command += ["--data", str(arguments.data)]
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=arguments.limit,
+            env={**os.environ, **threads},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        found = {"failed": f"stopped after {arguments.limit:,} s"}
+    else:
+        lines = done.stdout.splitlines()
+        found = json.loads(lines[-1]) if done.returncode == 0 and lines else {"failed": _reason(done.stderr)}
+    write_text(path, json.dumps(found, indent=1) + "\n")
+    return f"{path.stem}: {found.get('verdict') or found['failed']}"
+
+
+def _reason(text):
+    return (text.strip().splitlines() or ["ended without a word"])[-1][:200]
+
+
+def line(run, found, *, targets):
     """Set what was found beside what was asked."""
-    asked = {name: getattr(run, name) for name in ("told_apart", "variation", "fit", "sample")}
-    missed = [name for name, limit in asked.items() if limit is not None and found[name] > limit]
-    limits = {name: "" if limit is None else f"≤ {limit:g}" for name, limit in asked.items()}
-    held = "" if all(limit is None for limit in asked.values()) else "yes" if not missed else "**no**"
+    if "failed" in found:
+        return [run.title, found["failed"], *[""] * (len(HEADER) - 2)]
+
+    def asked(name, written):
+        limit = getattr(run, name) if targets else None
+        if limit is None:
+            return written
+        return f"{written} (≤ {limit:g})" if found[name] <= limit else f"**{written}** (≤ {limit:g})"
+
+    state = found["verdict"].removesuffix(" threshold")
     return [
         run.title,
-        f"{found['told_apart']:.3f}",
-        limits["told_apart"],
-        f"{found['variation']:.3f}",
-        limits["variation"],
-        f"{found['fit']:.1f}",
-        limits["fit"],
-        f"{found['sample']:.2f}" + (f" ({limits['sample']})" if limits["sample"] else ""),
+        f"**{state}**" if state == "above" else state,
+        *(_risk(found["risks"][name]) for name in HEADER[2:6]),
+        asked("told_apart", f"{found['told_apart']:.3f}"),
+        asked("variation", f"{found['variation']:.3f}"),
+        asked("fit", f"{found['fit']:.1f}"),
+        asked("sample", f"{found['sample']:.2f}"),
         f"{found['copies']:.1%}",
-        held,
     ]
 
 
-def apart(position, seed):
-    """Run one in a process of its own, so that no other's memory or threads count."""
-    command = [sys.executable, __file__, "--position", str(position), "--seed", str(seed)]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return json.loads(output.splitlines()[-1])
+def _risk(found):
+    return "" if found is None else f"{found['value']:.3f} (up to {found['high']:.3f})"
+
+
+def page(text, arguments):
+    """Return the page with what the cells say."""
+    parts, machines = [], set()
+    for table, source in SOURCES.items():
+        rows = []
+        for run in RUNS:
+            path = arguments.cells / f"{table}-{run.key}-{arguments.seed}.json"
+            if path.exists():
+                found = json.loads(path.read_text(encoding="utf-8"))
+                machines.add(found.get("machine"))
+                rows.append(line(run, found, targets=table == "adult"))
+        if rows:
+            parts.append(f"### {source.what}\n\n{measure.markdown(HEADER, rows)}")
+    where = "; ".join(sorted(machines - {None}))
+    measured = f"\n\n{where}; one thread each; seed {arguments.seed}.\n\n" + "\n\n".join(parts) + "\n\n"
+    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    return text[:start] + measured + text[end:]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only")
-    parser.add_argument("--position", type=int)
+    parser.add_argument("--data", type=Path, default=data.FOLDER, help="the folder of the tables")
+    parser.add_argument("--cells", type=Path, default=CELLS, help="a JSON file for each pair")
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page to renew, with its two marks")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="pairs at once")
+    parser.add_argument("--limit", type=int, default=1800, help="seconds for one pair")
+    parser.add_argument("--generators", nargs="*", help="by name; all if left out")
+    parser.add_argument("--tables", nargs="*", choices=list(SOURCES), help="all if left out")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cell", nargs=2, metavar=("KEY", "TABLE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.position is not None:
-        print(json.dumps(one(RUNS[arguments.position], arguments.seed)))
+    if arguments.cell is not None:
+        key, table = arguments.cell
+        run = next(run for run in RUNS if run.key == key)
+        try:
+            with workers.working(threads=1):
+                print(json.dumps(one(run, SOURCES[table], arguments.data, arguments.seed)))
+        except TabveilError as error:
+            sys.exit(str(error))
         return
-    rows = []
-    for position, run in enumerate(RUNS):
-        if run.name not in GENERATORS or arguments.only not in (None, run.name):
-            continue
-        rows.append(line(run, apart(position, arguments.seed)))
-        print(*rows[-1], sep=" | ", flush=True)
-    if arguments.only is None:
-        text = PAGE.read_text(encoding="utf-8")
-        start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-        table = f"\n\n{measure.machine()}.\n\n{measure.markdown(HEADER, rows)}\n\n"
-        PAGE.write_text(text[:start] + table + text[end:], encoding="utf-8")
+    arguments.cells.mkdir(parents=True, exist_ok=True)
+    chosen = [run for run in RUNS if not arguments.generators or run.name in arguments.generators]
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        pairs = [(run, table) for run in chosen for table in arguments.tables or SOURCES]
+        for said in pool.map(lambda pair: apart(*pair, arguments), pairs):
+            print(said, flush=True)
+    write_text(arguments.page, page(arguments.page.read_text(encoding="utf-8"), arguments))
 
-
-BEGIN, END = "<!-- measured by generators.py -->", "<!-- end -->"
 
 if __name__ == "__main__":
     main()
