@@ -4,10 +4,13 @@
 PYTHON ?= python3
 PEER_PYTHON ?= python3.11
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
-SOURCES := src tests benchmarks examples docs_build
+INSTALL := python -m pip install -qq --disable-pip-version-check
+PIP := $(BIN)/$(INSTALL) -c constraints.txt
+# The lock holds for one Python on one kind of machine; others get the tested versions, without digests.
+LOCKED := $(BIN)/python -c 'import platform as p, sys; here = (sys.version_info[:2], p.system(), p.machine(), p.libc_ver()[0]); sys.exit(here != ((3, 11), "Linux", "x86_64", "glibc"))'
+SOURCES := src tests benchmarks examples docs_build .ci
 
-.PHONY: demo test docs bench bench-peers bench-generators bench-million power check-coverage lint format clean
+.PHONY: demo test docs bench bench-peers bench-generators bench-million power check-coverage lint format lock clean
 .DELETE_ON_ERROR:
 
 demo: .venv/core.stamp
@@ -49,6 +52,15 @@ power: .venv/all.stamp
 check-coverage: .venv/all.stamp
 	@$(BIN)/python benchmarks/check_coverage.py
 
+# After a change of pyproject.toml or constraints.txt: what pip finds for both, in an empty environment.
+lock:
+	@rm -rf .lock
+	@$(PEER_PYTHON) -m venv .lock
+	@.lock/bin/$(INSTALL) --dry-run --ignore-installed --report .lock/report.json -c constraints.txt torch '.[all,dev,docs]' hatchling editables
+	@.lock/bin/python .ci/lock.py < .lock/report.json > .lock/requirements.lock
+	@mv .lock/requirements.lock requirements.lock
+	@rm -rf .lock
+
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist site
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -65,11 +77,13 @@ clean:
 	@$(PIP) -e .
 	@touch $@
 
-# torch first and alone: the packages that depend on it must find the version that was tested.
-.venv/all.stamp: pyproject.toml constraints.txt | .venv/made.stamp
+# torch alone and before tabveil: the packages that depend on it must find the version that was tested. With the
+# lock, what torch depends on is there before it, and the tools that build tabveil are, too.
+.venv/all.stamp: pyproject.toml constraints.txt requirements.lock | .venv/made.stamp
 	@echo "Installing tabveil with everything for its tests (once; a few minutes, 2 GB)"
+	@if $(LOCKED); then $(BIN)/$(INSTALL) --require-hashes --no-deps -r requirements.lock; fi
 	@$(PIP) torch==2.13.0
-	@$(PIP) -e '.[all,dev,docs]'
+	@if $(LOCKED); then $(PIP) --no-deps --no-build-isolation -e .; else $(PIP) -e '.[all,dev,docs]'; fi
 	@touch .venv/core.stamp $@
 
 .bench/anonymeter.stamp: benchmarks/peers/requirements.txt
