@@ -36,6 +36,18 @@ def share(owner: str, name: str, value: float) -> None:
         raise ParameterError(f"{owner}: {name} must lie from 0 to 1, got {value!r}.")
 
 
+def below_one(owner: str, name: str, value: float) -> None:
+    """Require ``0 <= value < 1``: a share of which something must be left.
+
+    >>> below_one("ctgan", "averaging", 1.0)
+    Traceback (most recent call last):
+    ...
+    tabveil.errors.ParameterError: ctgan: averaging must be at least 0 and below 1, got 1.0.
+    """
+    if not 0 <= value < 1:
+        raise ParameterError(f"{owner}: {name} must be at least 0 and below 1, got {value!r}.")
+
+
 def one_of(owner: str, name: str, value: object, allowed: Collection[object]) -> None:
     """Require a member of ``allowed``."""
     if value not in allowed:

@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pytest
@@ -280,6 +281,12 @@ def test_a_sample_of_claims():
 def test_parameters_are_checked(params):
     with pytest.raises(ParameterError, match="Attribution: "):
         Attribution(**params)
+
+
+def test_a_radius_is_told_in_its_own_numbers():
+    complaint = "Attribution: every radius must be at least 0 and below 1, got 1.0."
+    with pytest.raises(ParameterError, match=re.escape(complaint)):
+        Attribution(radii=(1.0,))
 
 
 def test_threads_do_not_matter():

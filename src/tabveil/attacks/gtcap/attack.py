@@ -96,8 +96,7 @@ class Attribution(Attack):
         check.at_least("Attribution", "n_secrets", self.n_secrets, 1)
         check.at_least("Attribution", "the number of radii", len(self.radii), 1)
         for radius in self.radii:
-            check.at_least("Attribution", "radius", radius, 0)
-            check.between("Attribution", "radius", radius, -1, 1)
+            check.below_one("Attribution", "every radius", radius)
         check.one_of("Attribution", "weighting", self.weighting, ("hard", "soft"))
         if self.secrets is not None:
             check.at_least("Attribution", "the number of targets", len(self.secrets), 1)
