@@ -237,11 +237,15 @@ class Table:
         """Hash every row to 64 bits: equal rows have equal hashes, whatever the order of the columns."""
         total = np.zeros(len(self), dtype=np.uint64)
         for name in self.schema.names:
-            salt = np.frombuffer(hashlib.sha256(name.encode()).digest()[:8], dtype=np.uint64)[0]
-            cells = self.column(name) + 0.0  # -0.0 and 0.0 are one value
-            cells[np.isnan(cells)] = np.nan  # and so are all NaNs
-            total += _mix(cells.view(np.uint64) ^ salt)
+            total += self.column_hash(name)
         return _mix(total)
+
+    def column_hash(self, name: str) -> NDArray[np.uint64]:
+        """Hash every cell of a column; over some columns, rows are equal where the sums of these are."""
+        salt = np.frombuffer(hashlib.sha256(name.encode()).digest()[:8], dtype=np.uint64)[0]
+        cells = self.column(name) + 0.0  # -0.0 and 0.0 are one value
+        cells[np.isnan(cells)] = np.nan  # and so are all NaNs
+        return _mix(cells.view(np.uint64) ^ salt)
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:

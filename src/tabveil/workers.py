@@ -1,6 +1,6 @@
-"""The threads a computation may use and the listener that hears how far it is.
+"""The threads a computation may use, who hears how far it is, and who is warned if it will take long.
 
-Both are settings of the caller (command line, notebook, test), not of a metric, so they travel in a context
+All are settings of the caller (command line, notebook, test), not of a metric, so they travel in a context
 variable instead of through every signature. :func:`each_chunk` is the only place that divides work.
 """
 
@@ -21,10 +21,11 @@ Listener = Callable[[str, float], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """How many threads to use and whom to tell."""
+    """How many threads to use, whom to tell, and whom to warn before something takes long."""
 
     threads: int
     listener: Listener | None = None
+    warned: Callable[[str], None] | None = None
 
 
 def available_threads() -> int:
@@ -41,7 +42,12 @@ def current() -> Workers:
 
 
 @contextmanager
-def working(*, threads: int | None = None, listener: Listener | None = None) -> Iterator[None]:
+def working(
+    *,
+    threads: int | None = None,
+    listener: Listener | None = None,
+    warned: Callable[[str], None] | None = None,
+) -> Iterator[None]:
     """Run the block with these settings; what is not given stays as it was."""
     settings = current()
     if threads is not None:
@@ -49,6 +55,8 @@ def working(*, threads: int | None = None, listener: Listener | None = None) -> 
         settings = replace(settings, threads=threads)
     if listener is not None:
         settings = replace(settings, listener=listener)
+    if warned is not None:
+        settings = replace(settings, warned=warned)
     token = _current.set(settings)
     try:
         yield
@@ -63,19 +71,30 @@ def tell(doing: str, share: float) -> None:
         listener(doing, share)
 
 
+def warn(text: str) -> None:
+    """Say before something takes long what is large, and what can be done about it."""
+    warned = current().warned
+    if warned is not None:
+        warned(text)
+
+
 @contextmanager
-def part(first: float, last: float) -> Iterator[None]:
+def part(first: float, last: float, *, title: str = "") -> Iterator[None]:
     """Let the block be a part of the work: what it reports as all of its own is ``last`` of the whole.
 
-    >>> with working(listener=lambda doing, share: print(doing, share)), part(0.5, 0.75):
+    >>> with working(listener=lambda doing, share: print(doing, share)), part(0.5, 0.75, title="spring: "):
     ...     tell("halfway through the third quarter", 0.5)
-    halfway through the third quarter 0.625
+    spring: halfway through the third quarter 0.625
     """
     listener = current().listener
     if listener is None:
         yield
         return
-    with working(listener=lambda doing, share: listener(doing, min(first + share * (last - first), last))):
+
+    def tell_of_part(doing: str, share: float) -> None:
+        listener(f"{title}{doing}", min(first + share * (last - first), last))
+
+    with working(listener=tell_of_part):
         yield
 
 

@@ -29,6 +29,7 @@ from tabveil.protocols import View
 from tabveil.result import ColumnRisk, Configuration, Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import shuffled
 from tabveil.table import Floats, Schema, Split
+from tabveil.workers import part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +115,9 @@ class Inference(NearestRowAttack):
         found: dict[Setting, Tally] = {}
         sums = tuple(np.zeros(len(side)) for side in attacked)
         view = self.representation.view(targets, rng=rng)
-        for secret in secrets:
-            guesses = self._guess(targets, view, secret, known[secret], rng=rng)
+        for turn, secret in enumerate(secrets):
+            with part(turn / len(secrets), (turn + 1) / len(secrets)):
+                guesses = self._guess(targets, view, secret, known[secret], rng=rng)
             found |= tallies(Setting(label=secret, target=secret), *guesses)
             for total, made in zip(sums, guesses, strict=True):
                 np.add(total, nearness(made), out=total)

@@ -1,6 +1,6 @@
 """Linkability: does the release tie together two pieces of knowledge about one person?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -27,6 +27,7 @@ from tabveil.protocols import View
 from tabveil.result import Cost, Labels, Result, Setting, Threat
 from tabveil.sampling import shuffled
 from tabveil.table import Floats, Indices, Schema, Split, Table
+from tabveil.workers import part, tell
 
 Names = tuple[str, ...]
 Pair = tuple[Names, Names]
@@ -104,15 +105,17 @@ class Linkability(NearestRowAttack):
         """Attack train and control rows alike."""
         pairs = self._pairs(split.schema)
         usable, notes = self._usable_neighbors(len(split.synthetic))
-        ease = {name: _linked_to_itself(split.synthetic, pair) for name, pair in pairs.items()}
+        ease = _ease(split.synthetic, pairs)
         chosen = _easiest(ease, len(pairs) if self.auxiliary or not self.n_splits else self.n_splits)
         train, control = draw_attacked(split, self.n_attacks, rng=rng)
         found: dict[Setting, Tally] = {}
         made: dict[Setting, tuple[Guesses, Guesses]] = {}
         targets = Split(train=train.table, control=control.table, synthetic=split.synthetic)
         view = self.representation.view(targets, rng=rng)
-        for name in chosen:
-            for k, guesses in _link(targets, view, pairs[name], usable, rng=rng).items():
+        for turn, name in enumerate(chosen):
+            with part(turn / len(chosen), (turn + 1) / len(chosen)):
+                linked = _link(targets, view, pairs[name], usable, rng=rng)
+            for k, guesses in linked.items():
                 setting = Setting(label=f"{name}, k = {k}", split=pairs[name], n_neighbors=k)
                 counted = tallies(setting, *guesses)
                 found |= counted
@@ -189,19 +192,41 @@ def _check_disjoint(pairs: Sequence[Pair]) -> None:
             )
 
 
-def _linked_to_itself(synthetic: Table, pair: Pair) -> float:
-    """Return how often a person whose very row is in the release would be linked at k = 1.
+def _ease(synthetic: Table, pairs: Mapping[str, Pair]) -> dict[str, float]:
+    """Return how often a person whose very row is in the release would be linked at k = 1, for each pair.
 
     Rows equal on a set are equally near, and one of each side is drawn; they are linked if it is the same.
     """
-    one, other, both = (_copies(synthetic.select(names)) for names in (*pair, pair[0] + pair[1]))
-    return float(np.sort(both / (one * other)).mean())  # sorted: the last bit must not know the file's order
+    one, other, both = (_Copies(synthetic) for _ in range(3))
+    ease = {}
+    for name, pair in pairs.items():
+        shares = both.count(pair[0] + pair[1]) / (one.count(pair[0]) * other.count(pair[1]))
+        ease[name] = float(np.sort(shares).mean())  # sorted: the last bit must not know the file's order
+        tell("choosing splits", len(ease) / len(pairs))
+    return ease
 
 
-def _copies(table: Table) -> Floats:
-    """Count for every row the rows that equal it."""
-    _, numbers, counts = np.unique(table.row_hash(), return_inverse=True, return_counts=True)
-    return counts[numbers].astype(np.float64)
+class _Copies:
+    """Counts, for one set of columns after another, the rows that are equal on it.
+
+    Sets that follow each other differ in few columns, and only those are hashed: with thousands of columns,
+    hashing every set anew would take hours.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table, self._names = table, frozenset[str]()
+        self._sums = np.zeros(len(table), dtype=np.uint64)
+
+    def count(self, names: Iterable[str]) -> Floats:
+        """Return for every row how many rows equal it, itself among them."""
+        wanted = frozenset(names)
+        for name in wanted - self._names:
+            self._sums += self._table.column_hash(name)
+        for name in self._names - wanted:
+            self._sums -= self._table.column_hash(name)
+        self._names = wanted
+        _, numbers, counts = np.unique(self._sums, return_inverse=True, return_counts=True)
+        return counts[numbers].astype(np.float64)
 
 
 def _easiest(ease: dict[str, float], n_splits: int) -> list[str]:
