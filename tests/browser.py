@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numba
 import numpy as np
-import pytest
+from needs import need
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -37,10 +37,8 @@ def chromium():
     return given or next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
-needs_chromium = pytest.mark.skipif(
-    chromium() is None,
-    reason="no Chromium found: install one, or name it in the environment variable TABVEIL_CHROMIUM",
-)
+def need_chromium():
+    need(chromium(), "a Chromium: install one, or name it in the environment variable TABVEIL_CHROMIUM")
 
 
 def run(page, *options):

@@ -1,15 +1,11 @@
 """Populations with a known truth: fresh rows, planted leaks and Adult, for tests of what a metric can see."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
-import pytest
+from needs import need_adult
 
 from tabveil.errors import NotApplicable
 from tabveil.table import Categorical, Numeric, Schema, Split, Table
-
-ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult.parquet"
 
 SCHEMAS = {
     "normal": Schema(tuple(Numeric(name=f"x{i}", low=-6, high=6) for i in range(4))),
@@ -76,9 +72,7 @@ def risks(metric, kind, sizes, *, leak=0.0, seeds):
 
 def adult_thirds():
     """Return Adult cut in three disjoint thirds: train, control, release (as matrices) and the schema."""
-    if not ADULT.exists():
-        pytest.skip(f"needs {ADULT.name} in ../shared/data beside the project")
-    frame = pd.read_parquet(ADULT)
+    frame = pd.read_parquet(need_adult())
     columns, values = [], []
     for name, cells in frame.items():
         if pd.api.types.is_numeric_dtype(cells):

@@ -1,25 +1,20 @@
 """From the command line: every generator learns rows of Adult, and what it made is audited."""
 
-from pathlib import Path
-
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from needs import need_adult
 from test_generator_contract import SMALL
 from typer.testing import CliRunner
 
 from tabveil.cli import app
 from tabveil.generators import GENERATORS
 
-ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult.parquet"
-
-pytestmark = pytest.mark.skipif(not ADULT.exists(), reason="adult.parquet is not in ../shared/data")
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("adult")
-    rows = pd.read_parquet(ADULT).sample(600, random_state=0)
+    rows = pd.read_parquet(need_adult()).sample(600, random_state=0)
     rows[:400].to_parquet(place / "train.parquet", index=False)
     rows[400:].to_parquet(place / "control.parquet", index=False)
     return place

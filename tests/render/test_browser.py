@@ -6,11 +6,15 @@ import re
 import made_reports as made
 import numpy as np
 import pytest
-from browser import dump, needs_chromium, print_pdf, screenshot
+from browser import dump, need_chromium, print_pdf, screenshot
 
 from tabveil.render.html import comparison_page, page
 
-pytestmark = needs_chromium
+
+@pytest.fixture(scope="module", autouse=True)
+def _browser():
+    need_chromium()
+
 
 DESK, PHONE = (1280, 800), (390, 844)
 HARNESS = """<!DOCTYPE html><html><body>{frames}<script>

@@ -1,0 +1,27 @@
+"""What some tests need beside the project: without it they are left out, and in continuous integration fail.
+
+A test that is left out in silence protects nothing.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+ADULT = SHARED / "adult.parquet"
+
+
+def need(found, what):
+    """Leave the test out, or fail it where everything must be there (``CI=true``)."""
+    if found:
+        return
+    if os.environ.get("CI", "").lower() in {"1", "true"}:
+        pytest.fail(f"needs {what}, which must be there in continuous integration", pytrace=False)
+    pytest.skip(f"needs {what}")
+
+
+def need_adult():
+    """Return the path of a table that is kept beside the project."""
+    need(ADULT.exists(), f"{ADULT.name} in ../shared/data beside the project")
+    return ADULT
