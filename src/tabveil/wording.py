@@ -1,17 +1,20 @@
 """Numbers and names as people read them: one way to write each, for sentences, pages, charts and terminals.
 
-Everything that comes from outside (column names, notes, titles of attackers) is cleaned here: characters that
-turn or hide the text around them are dropped, and no name is longer than a line.
+Everything that comes from outside (column names, notes, titles of attackers) is cleaned here: for pages,
+characters that turn or hide the text around them are dropped, and no name is longer than a line; for
+terminals, which obey such characters, they are written as escapes.
 """
 
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from tabveil.estimate import Estimate
+if TYPE_CHECKING:  # the command line says its one line of error without waiting for SciPy
+    from tabveil.estimate import Estimate
 
 _INVISIBLE = {"Cf", "Cs", "Cn", "Co"}  # marks that turn text around, halves of characters, unassigned ones
+_OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, marks that turn text around, halves, ends of lines
 NOT_COMPUTED = "not computed"
 UNSEEN = "people the generator never saw"
 LONGEST_NAME = 60
@@ -28,6 +31,26 @@ def visible(text: str) -> str:
     spaced = (" " if unicodedata.category(letter) in {"Cc", "Zl", "Zp"} else letter for letter in text)
     kept = (letter for letter in spaced if unicodedata.category(letter) not in _INVISIBLE)
     return " ".join("".join(kept).split())
+
+
+def python_escape(letter: str) -> str:
+    """Write a character as Python does."""
+    return letter.encode("unicode_escape").decode()
+
+
+def escaped(text: str, escape: Callable[[str], str] = python_escape) -> str:
+    r"""Write the characters that a terminal obeys, or that turn text around, as escapes; lines and tabs stay.
+
+    >>> escaped("a\x1b[2J\u202eb\n") == r"a\x1b[2J\u202eb" + "\n"
+    True
+    """
+    if text.isprintable():
+        return text
+    return "".join(escape(letter) if _is_obeyed(letter) else letter for letter in text)
+
+
+def _is_obeyed(letter: str) -> bool:
+    return letter not in "\n\t" and unicodedata.category(letter) in _OBEYED
 
 
 def clean(text: str, longest: int = LONGEST_TEXT) -> str:
@@ -79,7 +102,7 @@ def number(value: float | None, minus: str = "−") -> str:
     return f"{value:.3f}".replace("-0.000", "0.000").replace("-", minus)
 
 
-def interval(estimate: Estimate | None) -> str:
+def interval(estimate: "Estimate | None") -> str:
     """Write the two ends of an interval."""
     if estimate is None or not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
         return NOT_COMPUTED
@@ -104,12 +127,12 @@ def percent(value: float | None) -> str:
     return written.replace("-", "−")
 
 
-def share_of(estimate: Estimate | None) -> str:
+def share_of(estimate: "Estimate | None") -> str:
     """Write an estimated share."""
     return percent(None if estimate is None else estimate.value)
 
 
-def value_of(estimate: Estimate | None) -> str:
+def value_of(estimate: "Estimate | None") -> str:
     """Write an estimated number."""
     return number(None if estimate is None else estimate.value)
 

@@ -11,7 +11,10 @@ from tabveil.frame import load_split
 from tabveil.protocols import Metric
 from tabveil.report import Report
 from tabveil.request import AuditRequest
-from tabveil.workers import Listener, tell, working
+from tabveil.workers import Listener, tell, warn, working
+
+MANY_COLUMNS, VERY_MANY_COLUMNS = 300, 2000
+"""Attacked each in turn, so many columns take minutes, or hours: the time grows with their square."""
 
 
 def audit(
@@ -133,5 +136,19 @@ def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Repor
             drop_identifiers=request.drop_identifiers,
         )
         check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
+        _warn_of_columns(plan, len(loaded.split.schema))
         found = run(plan.steps(loaded))
     return plan.report(loaded, found, time.perf_counter() - start)
+
+
+def _warn_of_columns(plan: Plan, n_columns: int) -> None:
+    """Say so before an attack on every column from all others takes its time."""
+    in_turn = [metric.name for metric in plan.metrics if getattr(metric, "secrets", ()) is None]
+    if n_columns < MANY_COLUMNS or not in_turn:
+        return
+    warn(
+        f"{n_columns:,} columns: each is a secret that attackers may infer from all others "
+        f"({', '.join(in_turn)}), which may take {'hours' if n_columns >= VERY_MANY_COLUMNS else 'minutes'}. "
+        "Name the columns that matter with --secret, drop others in a schema ('tabveil schema' writes the "
+        "file), or choose metrics with --metric."
+    )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tabveil.workers import tell
+from tabveil.workers import part, tell
 
 INTERRUPTED = "Training was interrupted; this is the best model up to then."
 
@@ -73,7 +73,8 @@ def train(
     interrupted = False
     try:
         for i in range(epochs):
-            losses = epoch(i)
+            with part(i / epochs, (i + 1) / epochs, title=f"epoch {i + 1} of {epochs}: "):
+                losses = epoch(i)
             history.append(Epoch(epoch=i, train=losses[0], validation=losses[1]))
             tell(_doing(history[-1], epochs), (i + 1) / epochs)
             loss = losses[1] if losses[1] is not None else -float(i)

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from numpy.random import Generator
 
-from tabveil import check
+from tabveil import check, wording
 from tabveil.errors import ParameterError
 from tabveil.frame import Layout, LoadedTable, load_table
 from tabveil.frame.raw_column import Kind
@@ -20,11 +20,14 @@ from tabveil.protocols import Model, Synthesizer
 from tabveil.rng import stream
 from tabveil.synthesizing.choice import choose, is_private, pools_labels, with_public
 from tabveil.synthesizing.table_model import TableModel, whole_rows, whole_seed
-from tabveil.table import Table
-from tabveil.workers import Listener, tell, working
+from tabveil.table import Categorical, Schema, Table
+from tabveil.workers import Listener, tell, warn, working
 from tabveil.writing import refuse_existing
 
 RareLabels = Literal["pool", "keep"]
+
+MANY_LABELS = 1000
+"""With so many in a column, training a network on a CPU takes minutes instead of seconds."""
 
 _EXTRA = {"torch", "opacus", "dp_accounting"}
 
@@ -135,6 +138,7 @@ def learn(
         if rare_labels == "pool" and pools_labels(synthesizer):
             table, layout, said = _without_rare_labels(loaded, rng=stream(fit_seed, "rare labels"))
             notes += said
+        _warn_of_labels(synthesizer, table.schema)
         model = _fit(synthesizer, table, fit_seed)
     privacy = Account.of(model).privacy
     warning = None if privacy is None else too_likely(privacy.delta, len(loaded.table))
@@ -175,6 +179,20 @@ def _fit(synthesizer: Synthesizer, table: Table, seed: int) -> Model:
             f"{synthesizer.name}: {error.name} is not installed; install tabveil[deep] to use this generator."
         ) from None
     return require_model(synthesizer.name, model)
+
+
+def _warn_of_labels(synthesizer: Synthesizer, schema: Schema) -> None:
+    """Say so before a network has to learn a column with very many labels: each is a part of it."""
+    if getattr(synthesizer, "device", None) != "cpu":
+        return
+    for column in schema.columns:
+        if isinstance(column, Categorical) and len(column.labels) >= MANY_LABELS:
+            warn(
+                f"Column '{wording.name(column.name)}' has {len(column.labels):,} labels: training "
+                f"{synthesizer.name} may take many minutes, and drawing rows, too. If they are identifiers, "
+                "drop the column, and if they are numbers or dates, declare it as such: 'tabveil schema' "
+                "writes the file to say it in. Or take the generator trees."
+            )
 
 
 def _fit_seed(synthesizer: Synthesizer, seed: int | None) -> int:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tabveil.table import Floats, Indices
+from tabveil.workers import tell
 
 if TYPE_CHECKING:
     from tabveil.generators.ctgan.synthesizer import Ctgan
@@ -297,10 +298,11 @@ class Learner:
         """Look at about as many rows as there are; return the critic's estimate of the distance."""
         steps = max(1, len(self.rows) // self.settings.batch_size)
         distances = []
-        for _ in range(steps):
+        for i in range(steps):
             distances += [self._teach_critic() for _ in range(self.settings.critic_steps)]
             self._teach_generator()
             self.averaged.update()
+            tell(f"step {i + 1} of {steps}", (i + 1) / steps)
         return float(torch.stack(distances).mean()), None
 
     def _teach_critic(self) -> Tensor:

@@ -15,6 +15,7 @@ from tabveil.networks import TrainingRecord, rebuild, require_finite, seeded, tr
 from tabveil.plain import FORBID_OTHERS, require_plain
 from tabveil.stored_arrays import Arrays, Expected, require, require_arrays
 from tabveil.table import Categorical, Floats, Indices, Numeric, Schema, Table
+from tabveil.workers import tell
 
 if TYPE_CHECKING:
     from tabveil.generators.ctgan import network as gan_network
@@ -66,6 +67,7 @@ class GanModel(FittedModel):
                 chosen.append(layout.chosen(rows[:, len(layout.scalar) :]))
                 inside = rows[:, : len(layout.scalar)].double().cpu().numpy()
                 scalars[start : start + len(inside), list(layout.scalar)] = inside
+                tell("drawing rows", (start + len(inside)) / n_rows)
         return np.concatenate(chosen), scalars
 
     def state(self) -> tuple[dict[str, Any], Arrays]:

@@ -19,6 +19,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 from tabveil.encode.curves import OUTERMOST, CurveRows
 from tabveil.networks import require_finite
 from tabveil.table import Floats, Indices
+from tabveil.workers import tell
 
 if TYPE_CHECKING:
     from tabveil.generators.diffusion.synthesizer import Diffusion
@@ -198,6 +199,7 @@ class Diffusing:
                 self._clearer_numbers(rows.numbers, noise, step),
                 self._clearer_choices(rows.choices, self._choose(logs), step),
             )
+            tell("drawing rows", 1 - step / self.timesteps)
         return rows
 
     def _clearer_numbers(self, numbers: Tensor, noise: Tensor, step: int) -> Tensor:
@@ -285,8 +287,9 @@ class Learner:
         """Take some steps; return the training and the held-out loss."""
         self.network.train()
         total = torch.zeros((), device=self.start.device)
-        for _ in range(n_steps):
+        for i in range(n_steps):
             total += self._step()
+            tell(f"step {i + 1} of {n_steps}", (i + 1) / n_steps)
         return float(total) / n_steps, self._held_out_loss()
 
     def _step(self) -> Tensor:

@@ -13,6 +13,7 @@ from tabveil.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.networks import rebuild, seeded, train, weights_of
 from tabveil.stored_arrays import Arrays, require, require_arrays
 from tabveil.table import Table
+from tabveil.workers import part
 
 if TYPE_CHECKING:
     from tabveil.generators.diffusion.network import Network
@@ -46,10 +47,13 @@ class DiffusionModel(FittedModel):
         from tabveil.generators.diffusion.network import draw  # noqa: PLC0415 - needs torch
 
         chunk = max(1, MOST_NUMBERS // max(self.made_by.width, sum(self.encoding.sizes)))
-        sizes = [min(chunk, n_rows - start) for start in range(0, n_rows, chunk)]
+        drawn = []
         with seeded(rng, owner=self.name, width=self.made_by.width):
-            parts = [self.encoding.decode(*draw(self.network, size)).values for size in sizes]
-        return Table(schema=self.schema, values=np.concatenate(parts))
+            for start in range(0, n_rows, chunk):
+                stop = min(start + chunk, n_rows)
+                with part(start / n_rows, stop / n_rows):
+                    drawn.append(self.encoding.decode(*draw(self.network, stop - start)).values)
+        return Table(schema=self.schema, values=np.concatenate(drawn))
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return the encoding and the weights."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tabveil.networks import require_finite
+from tabveil.workers import tell
 
 if TYPE_CHECKING:
     from tabveil.generators.transformer.synthesizer import Transformer
@@ -183,8 +184,10 @@ class Learner:
         self.network.train()
         total = torch.zeros((), device=self.rows.device)
         order = torch.randperm(len(self.rows), device=self.rows.device)
-        for chosen in torch.split(order, self.batch_size):
+        for start in range(0, len(order), self.batch_size):
+            chosen = order[start : start + self.batch_size]
             total += self._step(self.rows[chosen]) * len(chosen)
+            tell("learning rows", (start + len(chosen)) / len(order))
         return float(total) / len(self.rows), self._held_out_loss()
 
     def _step(self, rows: Tensor) -> Tensor:
