@@ -34,7 +34,7 @@ class Gate:
     def run(self, *more, without=(), quick=True):
         (self.folder / "policy.yaml").write_text(self.policy, encoding="utf-8")
         args = ["audit", "--policy", self.path("policy.yaml"), "--html", self.path("report.html")]
-        args += ["--json", self.path("report.json"), "--no-power", *(["--quick"] if quick else [])]
+        args += ["--json", self.path("report.json"), "--no-power", "--force", *(["--quick"] if quick else [])]
         for role, table in self.tables.items():
             if role not in without:
                 table.to_csv(self.folder / f"{role}.csv", index=False)

@@ -12,6 +12,8 @@ import typer
 
 from tabveil.cli import synthesize
 from tabveil.cli.exit_codes import Commands, end_in_order
+from tabveil.cli.files import Force
+from tabveil.cli.synthesize import Threads
 from tabveil.version import __version__
 
 app = typer.Typer(
@@ -102,9 +104,6 @@ DropIdentifiers = Annotated[
     typer.Option("--drop-identifiers/--keep-all", help="Leave out columns that look like identifiers."),
 ]
 Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same numbers.")]
-Threads = Annotated[
-    int | None, typer.Option(metavar=N, min=1, help="How many threads to use; all cores if left out.")
-]
 Json = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Write the report as JSON; '-' is standard output.")
 ]
@@ -113,7 +112,6 @@ Records = Annotated[
     typer.Option(metavar=FILE, help="Write scores of single rows (.csv or .parquet). Sensitive."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 - the shape of a callback
@@ -180,6 +178,7 @@ def audit(
     json: Json = None,
     records: Records = None,
     show_values: ShowValues = None,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> int:
     """Audit files."""
@@ -209,7 +208,7 @@ def audit(
             "show_values": show_values,
         },
         fail_above=fail_above,
-        outputs=auditing.Outputs(json=json, html=html, records=records, quiet=quiet),
+        outputs=auditing.Outputs(json=json, html=html, records=records, force=force, quiet=quiet),
     )
 
 
@@ -225,12 +224,13 @@ def compare(
         list[Path], typer.Argument(metavar="REPORT...", help="JSON reports.", show_default=False)
     ],
     html: Annotated[Path | None, typer.Option(metavar=FILE, help="Write the comparison as a page.")] = None,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare reports."""
     from tabveil.cli import commands
 
-    commands.compare(reports=reports, html=html, quiet=quiet)
+    commands.compare(reports=reports, html=html, force=force, quiet=quiet)
 
 
 @app.command(

@@ -1,17 +1,14 @@
 """Auditing files: options turned into a request, what is written, and the exit code of the verdict."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 from tabveil import auditing
 from tabveil.cli import files
-from tabveil.cli.progress import progress_bar
+from tabveil.cli.progress import progress_shown
+from tabveil.cli.screen import Screen, show_json
 from tabveil.errors import ParameterError
 from tabveil.render.html import page
 from tabveil.render.text import report_page
@@ -31,18 +28,27 @@ class Outputs:
     json: Path | None = None
     html: Path | None = None
     records: Path | None = None
+    force: bool = False
     quiet: bool = False
 
-    def checked(self, inputs: Iterable[Path]) -> "Outputs":
-        """Refuse files that cannot be written, before the long work begins."""
+    def targets(self, inputs: Iterable[Path]) -> "Outputs":
+        """Return the same with the files that are really written; refuse any before the long work begins."""
         taken = [*inputs]
-        if self.json not in (None, STDOUT):
-            taken.append(files.writable("--json", self.json, not_over=taken))
-        if self.html is not None:
-            taken.append(files.writable("--html", self.html, not_over=taken))
+
+        def target(option: str, path: Path | None) -> Path | None:
+            if path is None or path == STDOUT:
+                return path
+            taken.append(files.writable(option, path, force=self.force, not_over=taken))
+            return taken[-1]
+
         if self.records is not None:
-            files.writable("--records", records_file(self.records), not_over=taken)
-        return self
+            records_file(self.records.resolve())  # its name says how to write it
+        return replace(
+            self,
+            json=target("--json", self.json),
+            html=target("--html", self.html),
+            records=target("--records", self.records),
+        )
 
 
 def audit(
@@ -54,15 +60,16 @@ def audit(
     """
     if config is None:
         _require_tables(options)
-    outputs = outputs.checked(files_named(config, **options))
+    targets = outputs.targets(files_named(config, **options))
     request = AuditRequest.read(config, **options)
     if fail_above is not None:
         request = request.with_threshold(_threshold(fail_above))
     if outputs.html is not None:
         request = request.for_page()
-    with progress_bar(quiet=outputs.quiet) as listener:
+    with progress_shown(quiet=outputs.quiet) as listener:
         report = auditing.conduct(request, progress=listener)
-    _hand_over(report, outputs)
+    _write(report, targets)
+    _show(report, outputs)
     return EXIT_CODES[report.verdict.state] if request.policy is not None else 0
 
 
@@ -92,22 +99,25 @@ def _threshold(fail_above: float) -> float:
     return fail_above
 
 
-def _hand_over(report: Report, outputs: Outputs) -> None:
+def _write(report: Report, targets: Outputs) -> None:
     shows_people = report.exposed is not None
-    if outputs.json == STDOUT:
-        sys.stdout.write(report.to_json() + "\n")
-    elif outputs.json is not None:
-        write_text(outputs.json, report.to_json() + "\n", guarded=shows_people)
-    if outputs.html is not None:
-        write_text(outputs.html, page(report), guarded=shows_people)
-    if outputs.records is not None:
-        report.write_records(outputs.records)
+    if targets.json == STDOUT:
+        show_json(report.to_json())
+    elif targets.json is not None:
+        write_text(targets.json, report.to_json() + "\n", guarded=shows_people)
+    if targets.html is not None:
+        write_text(targets.html, page(report), guarded=shows_people)
+    if targets.records is not None:
+        report.write_records(targets.records)
+
+
+def _show(report: Report, outputs: Outputs) -> None:
     if outputs.quiet:
         return
     # JSON on standard output is for a program; the table then goes where people look.
-    Console(stderr=outputs.json == STDOUT).print(report_page(report))
+    Screen(stderr=outputs.json == STDOUT).print(report_page(report))
     for line in _reminders(report, outputs):
-        Console(stderr=True).print(Text(line), soft_wrap=True)
+        Screen(stderr=True).say(line)
 
 
 def _reminders(report: Report, outputs: Outputs) -> list[str]:

@@ -1,15 +1,14 @@
 """Doing what was asked on the command line (audits: ``audit``)."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from tabveil import auditing, frame
 from tabveil.cli import files
+from tabveil.cli.screen import Screen, show
 from tabveil.errors import ParameterError
 from tabveil.holdout import split_rows
 from tabveil.render.html import comparison_page
@@ -21,28 +20,26 @@ from tabveil.writing import write_text
 
 def split(*, data: Path, out: Path, control: float, by: str | None, seed: int, force: bool) -> None:
     """Write train and control files of the same kind as the data."""
-    table = frame.read_raw(data)
-    train_rows, control_rows = split_rows(table, control=control, by=by, seed=seed)
     folder = files.folder("--out", out)
     ending = "".join(data.suffixes[-2:]) if data.suffix.lower() == ".gz" else data.suffix
-    targets = {folder / f"train{ending}": train_rows, folder / f"control{ending}": control_rows}
-    for target in targets:
-        files.writable("--out", target, not_over=[data])
-        files.refuse_to_replace(target, force=force)
-    for target, rows in targets.items():
+    targets: dict[Path, Path] = {}
+    for part in (folder / f"train{ending}", folder / f"control{ending}"):
+        targets[part] = files.writable("--out", part, force=force, not_over=[data, *targets.values()])
+    table = frame.read_raw(data)
+    parts = split_rows(table, control=control, by=by, seed=seed)
+    for (part, target), rows in zip(targets.items(), parts, strict=True):
         frame.write_raw(table.take(rows), target, like=data)
-        Console().print(Text(f"{target}: {len(rows):,} rows"))
-    Console().print("Train the generator on the first only; give both to 'tabveil audit'.", style="dim")
+        Screen().print(Text(f"{part}: {len(rows):,} rows"))
+    Screen().print("Train the generator on the first only; give both to 'tabveil audit'.", style="dim")
 
 
 def schema(*, file: Path, missing: Sequence[str], out: Path | None, force: bool) -> None:
     """Write or show the column types of a table."""
     if out is not None:
-        out = files.writable("--out", out, not_over=[file])
-        files.refuse_to_replace(out, force=force)
+        out = files.writable("--out", out, force=force, not_over=[file])
     text = frame.describe(file, missing=tuple(missing))
     if out is None:
-        sys.stdout.write(text)
+        show(text)
     else:
         write_text(out, text)
 
@@ -50,34 +47,31 @@ def schema(*, file: Path, missing: Sequence[str], out: Path | None, force: bool)
 def policy(*, out: Path | None, force: bool) -> None:
     """Write or show a policy with every default, explained."""
     if out is None:
-        sys.stdout.write(template())
+        show(template())
         return
-    target = files.writable("--out", out)
-    files.refuse_to_replace(target, force=force)
-    write_text(target, template())
+    write_text(files.writable("--out", out, force=force), template())
 
 
 def config(*, report: Path, out: Path | None, force: bool) -> None:
     """Write or show the file that repeats an audit, with paths that lead to the tables from where it is."""
     if out is not None:
-        out = files.writable("--out", out, not_over=[report])
-        files.refuse_to_replace(out, force=force)
+        out = files.writable("--out", out, force=force, not_over=[report])
     stored = Report.read(report)
     if out is None:
-        sys.stdout.write(stored.config())
+        show(stored.config())
     else:
         write_text(out, stored.config(folder=out.parent))
 
 
-def compare(*, reports: Sequence[Path], html: Path | None, quiet: bool) -> None:
+def compare(*, reports: Sequence[Path], html: Path | None, force: bool, quiet: bool) -> None:
     """Show reports side by side, and write the page."""
     if html is not None:
-        files.writable("--html", html, not_over=reports)
+        html = files.writable("--html", html, force=force, not_over=reports)
     read = dict(zip(_distinct_names(reports), (Report.read(path) for path in reports), strict=True))
     if html is not None:
         write_text(html, comparison_page(read))
     if not quiet:
-        Console().print(ranking(read))
+        Screen().print(ranking(read))
 
 
 def _distinct_names(paths: Sequence[Path]) -> list[str]:
@@ -93,7 +87,7 @@ def _distinct_names(paths: Sequence[Path]) -> list[str]:
 
 def metrics() -> None:
     """Show every metric with its question and labels."""
-    console = Console()
+    console = Screen()
     for name, metric in auditing.METRICS.items():
         question = (metric.__doc__ or "").strip().partition("\n")[0]
         labels = metric.labels

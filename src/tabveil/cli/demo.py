@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
-from rich.console import Console
 from rich.text import Text
 
 from tabveil import auditing, frame
 from tabveil.cli import files
-from tabveil.cli.progress import progress_bar
+from tabveil.cli.progress import progress_shown
+from tabveil.cli.screen import Screen
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
 from tabveil.render.html import page
@@ -31,14 +31,15 @@ SHAKING = Noisy(sigma=0.02, lam=0, p=0, reading="multiplicative")
 POLICY = {"recipient": "a research group (simulated)", "context": "shared once, for a demonstration"}
 _TABLES = ("train", "control", "clean", "leaky")
 _ABOUT = "README.txt"
+_PICTURE = 'class="tabveil-title"'
 _FIRST_LINE = "Made by 'tabveil demo'. Nobody in these tables exists.\n"
 
 
 def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
     """Make the tables, audit both releases, show the difference, say what to try next."""
     folder = _own_folder(out)
-    picture = None if svg is None else files.writable("--svg", svg)
-    console = Console(record=picture is not None, width=80 if picture else None)
+    picture = None if svg is None else files.writable("--svg", svg, force=_drawn_here(svg))
+    console = Screen(record=picture is not None, width=80 if picture else None)
     _write_tables(folder, seed)
     reports = {name: _audit(folder, name, seed) for name in ("clean", "leaky")}
     for name, report in reports.items():
@@ -50,7 +51,7 @@ def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
     if picture:
         write_text(picture, drawing(console))
     console.print()
-    console.print(Text(_next(out), style="dim"), soft_wrap=True)  # commands to copy
+    console.say(_next(out), style="dim")  # commands to copy
 
 
 def plant(train: Table, fresh: Table, *, rng: Generator) -> Table:
@@ -80,7 +81,7 @@ def _write_tables(folder: Path, seed: int) -> None:
 
 
 def _audit(folder: Path, name: str, seed: int) -> Report:
-    with progress_bar(quiet=False, title=f"{name} release: ") as listener:
+    with progress_shown(quiet=False, title=f"{name} release: ") as listener:
         return auditing.audit(
             folder / "train.csv",
             folder / f"{name}.csv",
@@ -110,6 +111,11 @@ def _own_folder(out: Path) -> Path:
     if taken and not ours:
         raise ParameterError(f"--out: {out} already has a file {taken[0]}; choose another folder.")
     return folder
+
+
+def _drawn_here(svg: Path) -> bool:
+    """Tell whether a picture is one of the demo, to be drawn anew."""
+    return svg.is_file() and _PICTURE in svg.read_text(encoding="utf-8", errors="replace")
 
 
 def _about() -> str:
@@ -165,7 +171,7 @@ def _program() -> str:
     return os.path.relpath(Path(sys.executable).with_name("tabveil"))
 
 
-def drawing(console: Console) -> str:
+def drawing(console: Screen) -> str:
     """Return what a recording console printed as a picture that loads nothing from anywhere."""
     picture = console.export_svg(title="tabveil demo", unique_id="tabveil")
     picture = re.sub(r"\s*@font-face \{.*?\}", "", picture, flags=re.DOTALL)  # web fonts

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 from typer.core import TyperGroup
 
+from tabveil.cli.screen import complain
 from tabveil.errors import TabveilError
 
 BAD_INPUT = 2
@@ -97,6 +98,5 @@ def _usage(error: Any) -> str:  # noqa: ANN401 - the parser's exception
 
 
 def _complain(message: str, code: int) -> int:
-    line = " ".join(message.split())
-    sys.stderr.write(f"tabveil: {line}\n")
+    complain(message)
     return code

@@ -1,29 +1,42 @@
-"""Output files that cannot be written, refused before the long work begins."""
+"""Output files that must not be written, refused before the long work begins: one rule for all commands."""
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from tabveil.errors import ParameterError
 
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Replace files that are already there; behind a link, the file it leads to."
+    ),
+]
 
-def writable(option: str, path: Path, *, not_over: Iterable[Path | None] = ()) -> Path:
-    """Make sure a file can be written there, and that it is none of the inputs."""
-    target = path.resolve()
+
+def writable(option: str, path: Path, *, force: bool, not_over: Iterable[Path | None] = ()) -> Path:
+    """Return the place to write to, where a link leads if it is one, and refuse it if that must not be done.
+
+    Nothing that is read is ever written, whatever it is called: ``not_over`` are the inputs, and the outputs
+    so far. A file that is already there is replaced only by ``force``.
+    """
+    try:
+        target = path.resolve()
+    except RuntimeError:
+        raise ParameterError(f"{option}: {path} is a link that leads to itself.") from None
     if target.is_dir():
         raise ParameterError(f"{option}: {path} is a folder; name a file in it.")
     if target.exists() and not target.is_file():
         raise ParameterError(f"{option}: {path} is not an ordinary file.")
-    if any(other is not None and other.resolve() == target for other in not_over):
+    if any(other is not None and _same(other, target) for other in not_over):
         raise ParameterError(f"{option}: {path} is also used for something else; choose another name.")
+    if target.exists() and not force:
+        raise ParameterError(f"{option}: {path} is already there; add --force to replace it.")
     _try(option, target.parent, shown=path.parent)
     return target
-
-
-def refuse_to_replace(path: Path, *, force: bool) -> None:
-    """Refuse a file that is there already, unless it may be replaced."""
-    if path.exists() and not force:
-        raise ParameterError(f"{path} is already there; add --force to replace it.")
 
 
 def folder(option: str, path: Path) -> Path:
@@ -36,6 +49,14 @@ def folder(option: str, path: Path) -> Path:
         raise ParameterError(f"{option}: cannot make the folder {path}: {error.strerror}.") from None
     _try(option, path, shown=path)
     return path
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Tell whether two names lead to one file: by a link, another spelling, or as hard links."""
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them is not there
+        return one.resolve() == other.resolve()
 
 
 def _try(option: str, place: Path, *, shown: Path) -> None:

@@ -10,12 +10,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from tabveil.cli.files import Force
+
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
 Out = Annotated[
     Path, typer.Option(metavar=FILE, help="Where to write the rows (.csv, .parquet, .feather ...).")
 ]
+Threads = Annotated[
+    int | None, typer.Option(metavar=N, min=1, help="How many threads to use; all cores if left out.")
+]
 Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same rows.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the output file if it is already there.")]
 
 _SYNTHESIZE = (
     "Learn a table and write new rows that look like it.\n\n"
@@ -94,9 +98,7 @@ def synthesize(
             help="Judge by this policy instead of the default, and let the exit code follow.",
         ),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(metavar=N, min=1, help="How many threads to use; all cores if left out.")
-    ] = None,
+    threads: Threads = None,
     save: Annotated[
         Path | None,
         typer.Option(metavar=FOLDER, help="Keep the model here, to draw more rows later. Sensitive."),
@@ -130,12 +132,13 @@ def sample(
     rows: Annotated[int, typer.Option(metavar=N, min=1, help="How many rows to draw.")],
     out: Out,
     seed: Seed = 0,
+    threads: Threads = None,
     force: Force = False,
 ) -> None:
     """Draw rows from a stored model."""
     from tabveil.cli import synthetic
 
-    synthetic.sample(folder=folder, rows=rows, out=out, seed=seed, force=force)
+    synthetic.sample(folder=folder, rows=rows, out=out, seed=seed, threads=threads, force=force)
 
 
 def register(app: typer.Typer) -> None:

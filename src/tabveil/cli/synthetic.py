@@ -2,24 +2,25 @@
 
 import shlex
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
 from tabveil import auditing, synthesizing, verdict
 from tabveil.cli import files
-from tabveil.cli.progress import progress_bar
+from tabveil.cli.progress import progress_shown
+from tabveil.cli.screen import Screen
 from tabveil.errors import ParameterError
 from tabveil.frame.files import is_text_file
 from tabveil.generators.privacy import WARNING, conditions, state_promise, state_uncovered
 from tabveil.networks import INTERRUPTED
 from tabveil.report import Report
 from tabveil.synthesizing import GENERATORS, RareLabels, SyntheticRows, TableModel
+from tabveil.workers import tell, working
 
 _LOUD = "bold red"
 _AS_MANY = (
@@ -61,7 +62,7 @@ def synthesize(
     target = _target(out, not_over=[data, schema, save, control, policy], force=force)
     if save is not None:
         _refuse_folder(save)
-    with progress_bar(quiet=False) as listener:
+    with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
         learned = synthesizing.learn(
             data,
             generator=generator,
@@ -70,24 +71,22 @@ def synthesize(
             schema=schema,
             missing=missing,
             rare_labels=rare_labels,
-            threads=threads,
-            progress=listener,
         )
         if save is not None:
             learned.save(save)
     _tell(learned)
     if rows is None and learned.account.privacy is not None:
-        Console(stderr=True).print(Text(_AS_MANY, style=_LOUD), soft_wrap=True)
+        Screen(stderr=True).say(_AS_MANY, style=_LOUD)
     if INTERRUPTED in learned.account.notes:
-        Console(stderr=True).print(_GO_ON)
+        Screen(stderr=True).say(_GO_ON)
     n_rows = rows or learned.n_rows or 1
-    drawn = learned.draw(n_rows, seed=seed or 0)
+    drawn = _draw(learned, n_rows, seed=seed or 0, threads=threads)
     report = None
     if control is not None:
-        with progress_bar(quiet=False, title="audit: ") as listener:
+        with progress_shown(quiet=False, title="audit: ") as listener:
             report = _audited(
                 drawn,
-                out,
+                target,
                 train=data,
                 control=control,
                 policy=policy,
@@ -97,14 +96,14 @@ def synthesize(
                 progress=listener,
             )
     drawn.write(target)
-    console = Console()
+    console = Screen()
     console.print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))
     if save is not None:
         console.print(
             Text(f"{save}: the model. It holds what was learned from people: guard it like the data.")
         )
     if report is None:
-        console.print(Text(_NOT_AUDITED), soft_wrap=True)
+        console.say(_NOT_AUDITED)
         _say_next(_audit(data, out, schema, missing))
         return 0
     _say_verdict(report)
@@ -120,10 +119,10 @@ def _require_control(control: Path | None, policy: Path | None) -> None:
     verdict.read(policy)
 
 
-def _audited(drawn: SyntheticRows, out: Path, **asked: Any) -> Report:  # noqa: ANN401 - passed on as they are
+def _audited(drawn: SyntheticRows, target: Path, **asked: Any) -> Report:  # noqa: ANN401 - passed on as they are
     """Audit rows as they will stand in their file: what was read as a file is compared with a file."""
     with tempfile.TemporaryDirectory() as folder:
-        trial = Path(folder) / out.name
+        trial = Path(folder) / target.name
         drawn.write(trial)
         return auditing.audit(synthetic=trial, **asked)
 
@@ -131,21 +130,27 @@ def _audited(drawn: SyntheticRows, out: Path, **asked: Any) -> Report:  # noqa: 
 def _say_verdict(report: Report) -> None:
     """Say whether the rows are within the policy, loudly if they are not."""
     if report.verdict.state == "above threshold":
-        Console(stderr=True).print(Text(f"{WARNING}: {report.verdict.sentence}", style=_LOUD), soft_wrap=True)
+        Screen(stderr=True).say(f"{WARNING}: {report.verdict.sentence}", style=_LOUD)
     else:
-        Console().print(Text(report.verdict.sentence, style="bold"), soft_wrap=True)
+        Screen().say(report.verdict.sentence, style="bold")
 
 
-def sample(*, folder: Path, rows: int, out: Path, seed: int, force: bool) -> None:
+def sample(*, folder: Path, rows: int, out: Path, seed: int, threads: int | None, force: bool) -> None:
     """Write rows drawn from a stored model."""
-    target = _target(out, not_over=[], force=force)
+    target = _target(out, not_over=folder.rglob("*"), force=force)
     if folder.resolve() in target.parents:
         raise ParameterError(f"--out: {out} lies in the model's folder; choose another place.")
     learned = TableModel.load(folder)
     _tell(learned)
-    learned.draw(rows, seed=seed).write(target)
-    Console().print(Text(f"{out}: {rows:,} rows by {learned.model.name}."))
+    _draw(learned, rows, seed=seed, threads=threads).write(target)
+    Screen().print(Text(f"{out}: {rows:,} rows by {learned.model.name}."))
     _say_next(f"tabveil audit --train FILE --synthetic {shlex.quote(str(out))}")
+
+
+def _draw(learned: TableModel, rows: int, *, seed: int, threads: int | None) -> SyntheticRows:
+    with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
+        tell("drawing rows", 0.0)
+        return learned.draw(rows, seed=seed)
 
 
 def generators() -> str:
@@ -182,12 +187,10 @@ def _settings(texts: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def _target(out: Path, *, not_over: Sequence[Path | None], force: bool) -> Path:
+def _target(out: Path, *, not_over: Iterable[Path | None], force: bool) -> Path:
     """Refuse an output that cannot be written, or that is there already."""
-    is_text_file(out)  # refuses unknown suffixes
-    target = files.writable("--out", out, not_over=not_over)
-    files.refuse_to_replace(out, force=force)
-    return target
+    is_text_file(out.resolve())  # refuses unknown suffixes
+    return files.writable("--out", out, force=force, not_over=not_over)
 
 
 def _refuse_folder(save: Path) -> None:
@@ -198,9 +201,9 @@ def _refuse_folder(save: Path) -> None:
 
 def _tell(learned: TableModel) -> None:
     """Write notes on standard error, one line each; what weakens a promise, loudly."""
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     for line, style in _lines(learned):
-        console.print(Text(line, style=style), soft_wrap=True)
+        console.say(line, style=style)
 
 
 def _lines(learned: TableModel) -> Iterator[tuple[str, str]]:
@@ -234,6 +237,4 @@ def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...])
 
 
 def _say_next(command: str) -> None:
-    Console().print(
-        Text(f"Audit the rows before they leave the house:\n  {command}", style="dim"), soft_wrap=True
-    )
+    Screen().say(f"Audit the rows before they leave the house:\n  {command}", style="dim")
