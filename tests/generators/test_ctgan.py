@@ -226,7 +226,7 @@ def test_storing_changes_nothing(fitted, tmp_path, monkeypatch):
 
 def test_an_interruption_keeps_the_last_weights():
     def interrupt(doing, share):
-        if share > 0.5:
+        if share > 0.5 and "step" not in doing:  # when an epoch is over
             raise KeyboardInterrupt
 
     with workers.working(listener=interrupt):
@@ -240,7 +240,8 @@ def test_progress_rises_to_all():
     heard = []
     with workers.working(listener=lambda _, share: heard.append(share)):
         Ctgan(**QUICK).fit(people(60), rng=rng())
-    assert heard == [0.5, 1.0]
+    assert heard == sorted(heard)
+    assert {0.5, 1.0} <= set(heard)
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))

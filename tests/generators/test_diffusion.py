@@ -263,7 +263,7 @@ def test_chunks_of_rows_are_only_a_matter_of_memory(monkeypatch):
 
 def test_an_interruption_keeps_the_best_weights():
     def impatient(doing, share):
-        if share >= 0.5:
+        if share >= 0.5 and "step" not in doing:  # when a round is over
             raise KeyboardInterrupt
 
     with workers.working(listener=impatient):
@@ -277,7 +277,8 @@ def test_progress_rises_through_all_steps():
     heard = []
     with workers.working(listener=lambda _, share: heard.append(share)):
         Diffusion(**{**QUICK, "steps": 3}).fit(people(60), rng=rng())
-    assert heard == [1 / 3, 2 / 3, 1.0]
+    assert heard == sorted(heard)
+    assert set(heard) == {1 / 3, 2 / 3, 1.0}
 
 
 def test_too_few_rows_to_hold_any_out_is_said():

@@ -187,8 +187,9 @@ def test_hostile_tables(name, data):
 def test_an_interruption_keeps_what_was_learned(name, patients):
     heard = []
 
-    def impatient(_, share):
-        heard.append(share)
+    def impatient(doing, share):
+        if ": " not in doing:  # not in the middle of the first epoch, of which nothing is kept
+            heard.append(share)
         if len(heard) == 2:
             raise KeyboardInterrupt
 

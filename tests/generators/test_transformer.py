@@ -178,7 +178,7 @@ def test_rows_that_are_all_the_same_need_no_network(tmp_path):
 
 def test_an_interruption_keeps_the_best_weights():
     def impatient(doing, share):
-        if share >= 0.5:
+        if share >= 0.5 and "learning rows" not in doing:  # when an epoch is over
             raise KeyboardInterrupt
 
     with workers.working(listener=impatient):
@@ -192,7 +192,8 @@ def test_progress_rises():
     heard = []
     with workers.working(listener=lambda _, share: heard.append(share)):
         Transformer(**QUICK).fit(people(60), rng=rng())
-    assert heard == sorted(heard) == [1 / 3, 2 / 3, 1.0]
+    assert heard == sorted(heard)
+    assert {1 / 3, 2 / 3, 1.0} <= set(heard)
 
 
 def test_too_few_rows_to_hold_any_out_is_said():
