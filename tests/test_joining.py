@@ -85,7 +85,7 @@ def test_a_generator(folder, tmp_path):
         data, model, out = str(folder / "train.csv"), str(tmp_path / "model"), str(tmp_path / "out.csv")
         done = run(
             "synthesize", "--data", data, "--generator", ToyGenerator.name, "--set", "repeat=2",
-            "--rows", "6", "--save", model, "--out", out,
+            "--rows", "6", "--rare-labels", "keep", "--save", model, "--out", out,
         )  # fmt: skip
         assert done.exit_code == 0
         made = Path(out).read_text().splitlines()

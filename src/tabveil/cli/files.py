@@ -56,7 +56,15 @@ def _same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
     except OSError:  # one of them is not there
-        return one.resolve() == other.resolve()
+        return _whereto(one) == _whereto(other)
+
+
+def _whereto(path: Path) -> Path:
+    """Return where a name leads; a link that leads to itself leads nowhere else."""
+    try:
+        return path.resolve()
+    except RuntimeError:
+        return path.absolute()
 
 
 def _try(option: str, place: Path, *, shown: Path) -> None:
