@@ -89,7 +89,7 @@ def test_records_and_reports_that_show_people_are_guarded(folder):
     assert done.exit_code == 0, done.output
     assert [mode(f"report.{end}") for end in ("json", "html")] == ["0o644", "0o644"]
     assert mode("records.csv") == "0o600"
-    done = CliRunner().invoke(app, [*words, *outputs, "--show-values"])
+    done = CliRunner().invoke(app, [*words, *outputs, "--show-values", "--force"])
     assert done.exit_code == 0, done.output
     assert [mode(f"report.{end}") for end in ("json", "html")] == ["0o600", "0o600"]
 
