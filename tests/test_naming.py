@@ -165,7 +165,14 @@ class Shadow:
 
 
 def test_a_generator_among_a_metrics_parameters_is_stored_by_name_and_settings():
-    settings = {"preset": "careful", "order": None, "min_leaf": 7, "smoothing": True, "overfit": None}
+    settings = {
+        "preset": "careful",
+        "caution": 2.0,
+        "order": None,
+        "min_leaf": 7,
+        "smoothing": True,
+        "overfit": None,
+    }
     trees = {"name": "trees", "settings": settings}
     shadow = Shadow(generator=Trees(min_leaf=np.int64(7)), others=(Knot(1),))
     params = params_of(shadow)

@@ -208,6 +208,14 @@ def test_a_column_that_depends_on_nothing_is_not_parted():
     assert leaves_of(Trees().fit(known, rng=rng()), "secret") < 10
 
 
+def test_more_caution_keeps_fewer_splits():
+    random = rng()
+    a = random.integers(0, 12, 2000)
+    known = table((labels("a", 12), a), (number("b", -50, 50, None), 0.05 * a + random.normal(size=2000)))
+    sizes = [leaves_of(Trees(caution=c, order=("a",)).fit(known, rng=rng()), "b") for c in (0.0, 2.0, 50.0)]
+    assert sizes[0] > sizes[1] >= sizes[2] == 1
+
+
 def test_a_column_that_depends_on_another_is_parted_all_the_same():
     random = rng()
     a = random.integers(0, 5, 1000)
@@ -285,7 +293,7 @@ def test_the_likelihood_of_labels_by_hand():
 def test_the_likelihood_in_a_leaf_by_hand():
     a = np.repeat([0.0, 1.0], [6, 3])
     known = table((labels("a", 2), a), (labels("b", 2), a))
-    losses = Trees(min_leaf=3).fit(known, rng=rng()).losses(known)
+    losses = Trees(preset="published", min_leaf=3).fit(known, rng=rng()).losses(known)
     # b has its own leaf for each a; overall 6 and 3 of 9, with half a row for each of four codes.
     assert losses[0, 1] == pytest.approx(-math.log(0.99 + 0.01 * 6.5 / 11))
     assert losses[8, 1] == pytest.approx(-math.log(0.99 + 0.01 * 3.5 / 11))
@@ -411,6 +419,7 @@ def test_progress_rises(overfit):
     ("setting", "complaint"),
     [
         ({"preset": "bold"}, "preset must be one of 'careful', 'published'; got 'bold'"),
+        ({"caution": -1.0}, "caution must be >= 0, got -1.0"),
         ({"min_leaf": 0}, "min_leaf must be >= 1, got 0"),
         ({"overfit": 0.9}, "overfit must be >= 1, got 0.9"),
     ],

@@ -71,7 +71,7 @@ def grow_chain(
     codes: Codes,
     *,
     min_leaf: int,
-    pruned: bool = False,
+    caution: float | None = None,
     rng: Generator,
 ) -> Chain:
     """Grow a tree for each column from rows (n, columns)."""
@@ -83,7 +83,7 @@ def grow_chain(
             features=levels[:k],
             levels=goal,
             min_leaf=min_leaf,
-            pruned=pruned,
+            caution=caution,
             rng=rng,
         )
         trees.append(tree)

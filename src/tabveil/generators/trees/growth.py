@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tabveil.encode.ordinal import MISSING, Codes, CountedValues
 from tabveil.generators.trees.kernels import find_leaves
-from tabveil.generators.trees.pruning import GROWN_FROM, grown_splits
+from tabveil.generators.trees.pruning import grown_splits, share_grown
 from tabveil.table import Floats, Indices
 
 MOST_GOALS = 16
@@ -99,27 +99,26 @@ def grow(
     features: Sequence[CountedValues],
     levels: CountedValues,
     min_leaf: int,
-    pruned: bool = False,
+    caution: float | None = None,
     rng: Generator,
 ) -> Tree:
     """Grow the tree of a goal (n,) with ``levels`` from the codes (n, columns) of the columns before it.
 
-    ``pruned`` grows it from the first two thirds of the rows and keeps the splits that hold for the others.
+    With ``caution`` it is grown from the first two thirds of the rows, and pruned by the others.
     """
     seed = int(rng.integers(2**31))
     wanted = directions(goal, levels, rng=rng)  # (n, directions)
     if codes.shape[1] == 0 or wanted.shape[1] == 0 or len(codes) < 2 * min_leaf:
         return _one_leaf(codes.shape[1]).filled(codes, goal)
-    seen = slice(int(len(codes) * GROWN_FROM)) if pruned else slice(None)
-    least = int(min_leaf * GROWN_FROM) if pruned else min_leaf
+    n_seen, least = (len(codes), min_leaf) if caution is None else map(share_grown, (len(codes), min_leaf))
     places = [
-        None if each.ordered else _places(codes[seen, column], wanted[seen], len(each.counts), least)
+        None if each.ordered else _places(codes[:n_seen, column], wanted[:n_seen], len(each.counts), least)
         for column, each in enumerate(features)
     ]
     positions: NDArray[np.float32] = np.empty(codes.shape, dtype=np.float32)  # exact up to 16 million levels
     for column, place in enumerate(places):
         positions[:, column] = codes[:, column] if place is None else place[codes[:, column]]
-    splits = grown_splits(positions, wanted, min_leaf=min_leaf, pruned=pruned, seed=seed)
+    splits = grown_splits(positions, wanted, min_leaf=min_leaf, caution=caution, seed=seed)
     first_place, kept = _pack(places, used=np.unique(splits.feature))
     tree = replace(_one_leaf(codes.shape[1]), **splits._asdict(), first_place=first_place, places=kept)
     return tree.filled(codes, goal)

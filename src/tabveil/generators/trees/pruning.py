@@ -16,8 +16,6 @@ from tabveil.table import Floats, Indices
 
 GROWN_FROM = 2 / 3
 """The share of the rows that a tree is grown from where the others prune it."""
-BEYOND_CHANCE = 1.0
-"""A split stays if it lowers the squared error by more than so many standard errors of what it lowers."""
 
 
 class Splits(NamedTuple):
@@ -30,50 +28,73 @@ class Splits(NamedTuple):
 
 
 def grown_splits(
-    positions: NDArray[np.float32], wanted: Floats, *, min_leaf: int, pruned: bool, seed: int
+    positions: NDArray[np.float32], wanted: Floats, *, min_leaf: int, caution: float | None, seed: int
 ) -> Splits:
-    """Part rows at ``positions`` (n, columns) by what is ``wanted`` (n, directions)."""
+    """Part rows at ``positions`` (n, columns) by what is ``wanted`` (n, directions).
+
+    With ``caution`` only some of the rows do so, and a split stays if for the others it lowers the squared
+    error by more than so many standard errors of what it lowers.
+    """
     from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415 - slow to load
 
-    n_grown = int(len(wanted) * GROWN_FROM) if pruned else len(wanted)
-    least = max(int(min_leaf * GROWN_FROM), 1) if pruned else min_leaf
+    n_grown, least = (
+        (len(wanted), min_leaf) if caution is None else (share_grown(len(wanted)), share_grown(min_leaf))
+    )
     learner = DecisionTreeRegressor(min_samples_leaf=least, random_state=seed)
     grown = learner.fit(positions[:n_grown], wanted[:n_grown]).tree_
     left, right = (side.astype(np.int32) for side in (grown.children_left, grown.children_right))
     splits = Splits(grown.feature.astype(np.int32), grown.threshold, left, right)
-    if not pruned:
+    if caution is None:
         return splits
     leaves = grown.apply(positions)
     sizes = np.bincount(leaves, minlength=len(left))
-    kept = _kept(splits, sizes, min_leaf, grown.value[:, :, 0], leaves[n_grown:], wanted[n_grown:])
-    return _cut(splits, kept)
+    gains = _Gains(means=grown.value[:, :, 0], leaves=leaves[n_grown:], wanted=wanted[n_grown:])
+    return _cut(splits, _kept(splits, sizes, gains, min_leaf=min_leaf, caution=caution))
 
 
-def _kept(  # noqa: PLR0917 - a tree, what it may be cut to, and the rows that tell
-    splits: Splits, sizes: Indices, min_leaf: int, means: Floats, leaves: Codes, wanted: Floats
-) -> list[bool]:
-    """Say for each node whether it stays parted, by rows that ended in these leaves.
+def share_grown(n_rows: int) -> int:
+    """Return how many of so many rows a tree is grown from where the others prune it."""
+    return max(int(n_rows * GROWN_FROM), 1)
 
-    ``sizes`` (nodes,) is how many of all rows are in each leaf, ``means`` (nodes, directions) what each node
-    predicts, ``wanted`` (n, directions) what the rows have.
+
+class _Gains:
+    """What splits gain for rows that ended in these leaves, from the leaves up.
+
+    ``means`` (nodes, directions) is what each node predicts, ``wanted`` (n, directions) what the rows have.
     """
-    order = np.argsort(leaves, kind="stable")
-    bounds = np.searchsorted(leaves[order], np.arange(len(sizes) + 1))
-    rows = [order[first:end] for first, end in pairwise(bounds)]
-    losses = ((wanted - means[leaves]) ** 2).sum(axis=1)  # of what is left of the tree
+
+    def __init__(self, *, means: Floats, leaves: Codes, wanted: Floats) -> None:
+        order = np.argsort(leaves, kind="stable")
+        bounds = np.searchsorted(leaves[order], np.arange(len(means) + 1))
+        self._means, self._wanted = means, wanted
+        self._rows = [order[first:end] for first, end in pairwise(bounds)]
+        self._losses = ((wanted - means[leaves]) ** 2).sum(axis=1)  # of what is left of the tree
+
+    def beyond(self, node: int, children: tuple[int, int], caution: float) -> bool:
+        """Say whether a node is better parted, beyond chance."""
+        rows = self._rows[node] = np.concatenate([self._rows[child] for child in children])
+        whole = ((self._wanted[rows] - self._means[node]) ** 2).sum(axis=1)
+        gains = whole - self._losses[rows]
+        return bool(gains.sum() > caution * np.sqrt((gains**2).sum()))
+
+    def merge(self, node: int) -> None:
+        """Make a node a leaf."""
+        rows = self._rows[node]
+        self._losses[rows] = ((self._wanted[rows] - self._means[node]) ** 2).sum(axis=1)
+
+
+def _kept(splits: Splits, sizes: Indices, gains: _Gains, *, min_leaf: int, caution: float) -> list[bool]:
+    """Say for each node whether it stays parted; ``sizes`` (nodes,) is how many rows are in each leaf."""
     kept = [False] * len(sizes)
     for node in range(len(sizes) - 1, -1, -1):
-        children = splits.left[node], splits.right[node]
+        children = int(splits.left[node]), int(splits.right[node])
         if children[0] < 0:
             continue
         sizes[node] = sum(sizes[child] for child in children)
-        rows[node] = np.concatenate([rows[child] for child in children])
-        whole = ((wanted[rows[node]] - means[node]) ** 2).sum(axis=1)
-        gains = whole - losses[rows[node]]
-        better = gains.sum() > BEYOND_CHANCE * np.sqrt((gains**2).sum())
-        kept[node] = bool(better) and min(sizes[child] for child in children) >= min_leaf
+        better = gains.beyond(node, children, caution)
+        kept[node] = better and min(sizes[child] for child in children) >= min_leaf
         if not kept[node]:
-            losses[rows[node]] = whole
+            gains.merge(node)
     return kept
 
 
