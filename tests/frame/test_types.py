@@ -323,3 +323,30 @@ def test_text_before_the_first_year_is_no_date(tmp_path):
     for cell in ("0000-01-01", "0001-01-01T00:00+05:00"):
         (tmp_path / "old.csv").write_text(f"seen,x\n{cell},1\n")
         assert isinstance(frame.load_table(tmp_path / "old.csv").table.schema["seen"], Categorical)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo", "+05:30"])
+@pytest.mark.parametrize("end", [-62_135_596_800_000_000, 253_402_300_799_999_999])
+def test_the_ends_of_the_calendar_in_all_zones(zone, end):
+    """Read and shown, or refused where a local clock might show year 0 or 10000."""
+    table = pa.table({"seen": pa.array([end, 0], pa.timestamp("us", zone))})
+    if zone != "UTC":
+        with pytest.raises(
+            SchemaError, match="'seen' of data: row 1 should hold a date of the years 1 to 9999"
+        ):
+            frame.load_table(table)
+        day = 86_400_000_000
+        table = pa.table(
+            {"seen": pa.array([end + day if end < 0 else end - day, 0], pa.timestamp("us", zone))}
+        )
+    loaded = frame.load_table(table)
+    assert len(frame.cells_as_text(loaded.table, loaded.layout)[1]) == 2
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_the_last_microsecond_stays_in_its_year(as_text, tmp_path):
+    seen = pa.array([253_402_300_799_999_999, 0], pa.timestamp("us"))
+    loaded = frame.load_table(pa.table({"seen": seen.cast(pa.string()) if as_text else seen}))
+    assert "rounded" in loaded.notes[0]
+    frame.write(loaded.table, loaded.layout, tmp_path / "seen.csv")
+    assert (tmp_path / "seen.csv").read_text().splitlines()[1].startswith("9999-12-31")

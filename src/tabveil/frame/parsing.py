@@ -32,6 +32,9 @@ _LIMITS = {
 }
 """The least and the most microseconds of each kind."""
 
+_LAST_MOMENT = int(np.nextafter(float(text.MOMENTS[1]), 0))
+"""Later ones, such as 9999-12-31T23:59:59.999999, would be rounded into a year that no calendar has."""
+
 EXPECTED = {
     Kind.MOMENT: "a date of the years 1 to 9999 such as 2024-03-01",
     Kind.TIME: "times of day",
@@ -118,7 +121,7 @@ def ticks(piece: RawColumn, kind: Kind) -> Ticks:
             ticks_of, bad_of = np.zeros(len(piece.texts), np.int64), np.ones(len(piece.texts), np.bool_)
             ticks_of[~piece.missing_words], bad_of[~piece.missing_words] = read.ticks, read.bad
             missing = (piece.codes < 0) | piece.flag(piece.missing_words)
-            each = np.append(np.where(bad_of, 0, ticks_of), 0)[piece.codes]
+            each = np.append(np.where(bad_of, 0, np.minimum(ticks_of, _LAST_MOMENT)), 0)[piece.codes]
             return Ticks(each, missing, piece.flag(bad_of) & ~missing, read.iso.zone is not None, False)
         case Values(array=array) if piece.kind is kind:
             each, bad, rounded = _typed_ticks(array, kind)
@@ -131,6 +134,8 @@ def ticks(piece: RawColumn, kind: Kind) -> Ticks:
 
 def _typed_ticks(array: pa.Array, kind: Kind) -> tuple[Ints, Bools, bool]:
     """Return microseconds, which rows lie outside of what can be told in them, and whether any was finer."""
+    elsewhere = getattr(array.type, "tz", None) not in (None, "UTC")
+    margin = text.STEPS["days"] if elsewhere else 0  # a local clock may be in another year
     if pt.is_date32(array.type) or pt.is_time32(array.type):
         array, unit = array.cast(pa.int32()), getattr(array.type, "unit", "day")
     else:
@@ -140,8 +145,10 @@ def _typed_ticks(array: pa.Array, kind: Kind) -> tuple[Ints, Bools, bool]:
     raw = raw // 1000 if unit == "ns" else raw
     long = {"day": text.STEPS["days"], "s": 1_000_000, "ms": 1_000, "us": 1, "ns": 1}[unit]
     low, high = _LIMITS[kind]
+    low, high = low + margin, high - margin
     bad = (raw < -(-low // long)) | (raw > high // long)
-    return np.where(bad, 0, raw) * long, bad, rounded
+    ticks_of = np.where(bad, 0, raw) * long
+    return np.minimum(ticks_of, _LAST_MOMENT) if kind is Kind.MOMENT else ticks_of, bad, rounded
 
 
 def present(array: pa.Array) -> Bools:
