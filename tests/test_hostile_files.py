@@ -16,7 +16,7 @@ from tabveil.cli import app
 from tabveil.errors import TabveilError
 from tabveil.report import Report
 
-EXAMPLES = int(os.environ.get("TABVEIL_HOSTILE_FILES", "120"))
+EXAMPLES = int(os.environ.get("TABVEIL_HOSTILE_FILES", "100"))
 """How many files of each kind; by hand, thousands."""
 
 MANY = settings(

@@ -363,6 +363,14 @@ def test_half_precision_leaves_as_text(tmp_path):
     assert (tmp_path / "halves.csv").read_text() == "x,y\n0.5,1\n2,2\n-3.25,3\n"
 
 
+def test_half_precision_may_be_categories():
+    codes = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(np.array([0.5, 2], np.float16)))
+    assert frame.load_table(pa.table({"x": codes})).table.schema["x"].labels == ("0.5", "2")
+    halves = pa.table({"x": codes.dictionary})
+    declared = frame.load_table(halves, schema={"columns": {"x": "category"}})
+    assert declared.table.schema["x"].labels == ("0.5", "2")
+
+
 def test_a_dictionary_may_list_nothing_or_a_null():
     entries = pa.array(["b", None, "a"])
     first = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2]), entries)

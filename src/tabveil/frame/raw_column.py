@@ -255,6 +255,8 @@ def label_texts(values: pa.Array) -> pa.Array:
     if pt.is_boolean(values.type):
         words = pa.array(["False", "True"], pa.large_string())
         return words.take(values.cast(pa.int8()))
+    if pt.is_float16(values.type):  # Arrow cannot round it
+        return label_texts(values.cast(pa.float32()))
     if pt.is_floating(values.type):
         whole = pc.and_(pc.equal(pc.round(values), values), pc.less(pc.abs(values), float(EXACT)))
         plain = pc.if_else(whole, values, pa.scalar(0.0, values.type)).cast(pa.int64())
