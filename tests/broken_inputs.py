@@ -3,6 +3,7 @@ the one-line complaint must hold. Values that single rows hold are spelled SECRE
 they never reach a message."""
 
 import gzip
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,10 @@ def pair(folder: Path, train=GOOD, synthetic=GOOD, suffix="csv", **others) -> di
         "synthetic": put(folder, f"synthetic.{suffix}", synthetic),
         **others,
     }
+
+
+def twins(folder: Path, table: bytes | pa.Table, suffix="parquet") -> dict[str, Any]:
+    return pair(folder, table, table, suffix)
 
 
 def columns(**values) -> pa.Table:
@@ -133,9 +138,93 @@ def _text_called_feather(folder):
     return pair(folder, train=GOOD.encode(), suffix="feather")
 
 
+@broken("the same name: age")
+def _same_name_twice_in_parquet(folder):
+    twice = pa.Table.from_arrays([pa.array([1, 2]), pa.array([3, 4])], names=["age", "age"])
+    return pair(folder, twice, twice, suffix="parquet")
+
+
+@broken("'train.parquet': the name of a column is not UTF-8")
+def _column_name_that_is_no_text(folder):
+    table = columns(age=[1, 2], abcdefgh=[1, 2])
+    pq.write_table(table, folder / "name.parquet", store_schema=False)
+    spoiled = (folder / "name.parquet").read_bytes().replace(b"abcdefgh", b"abcd\xff\xff\xffh")
+    return pair(folder, spoiled, suffix="parquet")
+
+
+@broken("'train.arrow': the name of a column is not UTF-8")
+def _arrow_column_name_that_is_no_text(folder):
+    table = columns(age=[1, 2], abcdefgh=[1, 2])
+    with pa.ipc.new_file(folder / "name.arrow", table.schema) as writer:
+        writer.write_table(table)
+    spoiled = (folder / "name.arrow").read_bytes().replace(b"abcdefgh", b"abcd\xff\xff\xffh")
+    return pair(folder, spoiled, suffix="arrow")
+
+
+@broken("'train.parquet': column 'city' holds text that is not UTF-8")
+def _strings_that_are_no_text(folder):
+    cells = pa.array([SECRET.encode(), b"\xff"])
+    city = pa.Array.from_buffers(pa.string(), 2, cells.buffers())
+    return pair(folder, columns(city=city), suffix="parquet")
+
+
+@broken("'train.arrow': column 'city' is damaged")
+def _codes_beyond_the_dictionary(folder):
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array([SECRET, "b"]), safe=False)
+    table = columns(city=codes)
+    with pa.ipc.new_file(folder / "other.arrow", table.schema) as writer:
+        writer.write_table(table)
+    return pair(folder, (folder / "other.arrow").read_bytes(), suffix="arrow")
+
+
+@broken("cells, more than 1,000 for each of its bytes")
+def _few_bytes_that_hold_millions_of_cells(folder):
+    n = 40_000_000
+    sizes = {"row_group_size": n, "data_page_size": n, "max_rows_per_page": n}
+    pq.write_table(columns(a=pa.nulls(n, pa.int8())), folder / "many.parquet", **sizes)
+    return twins(folder, (folder / "many.parquet").read_bytes())
+
+
 @broken("damaged gzip")
 def _cut_gzip(folder):
     return pair(folder, train=gzip.compress(GOOD.encode())[:-9], suffix="csv.gz")
+
+
+@broken("unpacks to more than 32 MiB, over 200 times its size")
+def _small_file_that_unpacks_to_a_large_one(folder):
+    return pair(folder, train=gzip.compress(b"age,sex\n" + b"1,f\n" * (1 << 24)), suffix="csv.gz")
+
+
+@broken("line 30,002 holds a NUL byte")
+def _nul_far_from_the_start(folder):
+    return pair(folder, train="age,sex,city\n" + "1,f,A\n" * 30_000 + "1,\0,A\n")
+
+
+@broken("line 2 holds a NUL byte")
+def _nul_in_utf_16(folder):
+    return pair(folder, train=f"age,sex,city\n1,{SECRET}\0,A\n".encode("utf-16"))
+
+
+@broken("'sex' of train holds a text of 1,048,577 bytes")
+def _very_long_text(folder):
+    return pair(folder, train=f"age,sex,city\n1,{'x' * (1 << 20)}x,A\n")
+
+
+@broken("line 2 has a very long cell, or a quote that is not closed")
+def _text_longer_than_a_block(folder):
+    return pair(folder, train=b"age,sex,city\n1," + b"x" * (1 << 27) + b",A\n")
+
+
+@broken("not an ordinary file")
+def _a_pipe(folder):
+    os.mkfifo(folder / "pipe.csv")
+    return {**pair(folder), "train": folder / "pipe.csv"}
+
+
+@broken("not an ordinary file")
+def _a_pipe_for_a_schema(folder):
+    os.mkfifo(folder / "pipe.yaml")
+    return pair(folder, schema=folder / "pipe.yaml")
 
 
 @broken("line 4")
@@ -222,6 +311,38 @@ def _infinity(folder):
 @broken("'age' of train: infinity in row 2.")
 def _infinity_in_text(folder):
     return pair(folder, train="age,sex,city\n1,f,A\n-inf,f,A\n")
+
+
+@broken("'age' of synthetic: more than 1e+100 in row 2.")
+def _a_number_whose_square_is_not_finite(folder):
+    return pair(folder, columns(age=[1.0, 2.0]), columns(age=[1.0, -1.7e308]), suffix="parquet")
+
+
+@broken("'age': its values differ by less than 1e-300")
+def _numbers_that_hardly_differ(folder):
+    return pair(folder, columns(age=[0.0, 5e-324]), columns(age=[0.0, 0.0]), suffix="parquet")
+
+
+@broken("'born' of train: row 2 should hold a date of the years 1 to 9999")
+def _a_moment_beyond_all_calendars(folder):
+    far = columns(born=pa.array([0, 2**62], pa.timestamp("s")))
+    pyarrow.feather.write_feather(far, folder / "far.feather")
+    return twins(folder, (folder / "far.feather").read_bytes(), "feather")
+
+
+@broken("'born' of train: row 1 should hold a date of the years 1 to 9999")
+def _a_day_before_all_calendars(folder):
+    return twins(folder, columns(born=pa.array([-(2**31), 0], pa.date32())))
+
+
+@broken("'wait' of train: row 2 should hold durations of less than 146,000 years")
+def _an_endless_duration(folder):
+    return twins(folder, columns(wait=pa.array([1, 2**62], pa.duration("s"))))
+
+
+@broken("'seen' of train has type 'timestamp[us, tz=Nowhere/Land]'")
+def _a_time_zone_that_nobody_knows(folder):
+    return twins(folder, columns(seen=pa.array([0, 1], pa.timestamp("us", "Nowhere/Land"))))
 
 
 @broken("'tags' of train")

@@ -1,5 +1,6 @@
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -119,3 +120,26 @@ def test_what_cannot_be_split_is_refused():
     for share in (0, 1, -0.1, float("nan")):
         with pytest.raises(ParameterError, match="control must lie between 0 and 1"):
             split(pa.table({"x": [1, 2]}), share)
+
+
+def test_a_person_column_that_is_there_twice_is_refused():
+    data = pa.Table.from_arrays([pa.array([1, 2]), pa.array([1, 1])], names=["person", "person"])
+    with pytest.raises(SchemaError, match="several columns are called 'person'"):
+        split(data, by="person")
+
+
+def test_rows_are_compared_by_any_bytes_and_any_codes():
+    """Two rows of each kind: the sides hold one kind each, whatever type says which."""
+    words = pa.array(["a", "b", "a", "b"])
+    for column in (
+        words.cast(pa.string_view()),
+        words.cast(pa.binary_view()),
+        pa.array([b"\xff", b"\xfe", b"\xff", b"\xfe"]),
+        pa.DictionaryArray.from_arrays(
+            pa.array([0, 1, 0, 1], pa.uint64()), pa.array(["a", "b"], pa.string_view())
+        ),
+        pa.DictionaryArray.from_arrays(pa.array([2, 1, 0, 1], pa.uint8()), pa.array([None, "b", None])),
+        pc.run_end_encode(words),
+    ):
+        train, control = split(pa.table({"x": column}), 0.5, "x")
+        assert {tuple(train), tuple(control)} == {(0, 2), (1, 3)}

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 from tabveil.errors import ParameterError
 
@@ -53,6 +54,13 @@ def one_of(owner: str, name: str, value: object, allowed: Collection[object]) ->
     if value not in allowed:
         choices = ", ".join(repr(choice) for choice in allowed)
         raise ParameterError(f"{owner}: {name} must be one of {choices}; got {value!r}.")
+
+
+def ordinary_file(owner: str, path: Path) -> None:
+    """Require that a path, if anything is there, leads to a file: a pipe might never end."""
+    if path.exists() and not path.is_file():
+        what = "a folder, not a file" if path.is_dir() else "not an ordinary file"
+        raise ParameterError(f"{owner}: {path} is {what}.")
 
 
 def known_names(owner: str, kind: str, names: Iterable[str], known: Collection[str]) -> None:

@@ -59,6 +59,8 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
     check.between("split", "control", control, 0, 1)
     if by is not None:
         check.known_names("split", "column", [by], data.column_names)
+        if data.column_names.count(by) > 1:
+            raise SchemaError(f"split: several columns are called {by!r}. Rename them.")
     hashes = hash_cells("split", data)
     rows = _combine(hashes, data.num_rows)
     person = None if by is None else hashes[data.column_names.index(by)]

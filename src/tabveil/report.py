@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from tabveil import config
+from tabveil import check, config
 from tabveil.attackers import Attacker
 from tabveil.detection import Power
 from tabveil.errors import ParameterError
@@ -39,8 +39,7 @@ class ExposedRows:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
-        rows = tuple(map(tuple, data["rows"]))
-        return cls(metric=data["metric"], columns=tuple(data["columns"]), rows=rows)
+        return from_plain(cls, data)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -113,20 +112,20 @@ class Report:
         """Rebuild what :meth:`to_json` wrote (per-row scores are not part of it)."""
         data = json.loads(text)
         return cls(
-            version=data["tabveil"],
-            seed=data["seed"],
-            inputs={name: Input(**item) for name, item in data["inputs"].items()},
+            version=from_plain(str, data["tabveil"]),
+            seed=from_plain(int, data["seed"]),
+            inputs={name: from_plain(Input, item) for name, item in data["inputs"].items()},
             given_verdict=Verdict.from_json(data["verdict"]),
             policy=Policy(**data["policy"]),
             results=tuple(Result.from_json(item) for item in data["results"]),
             skipped=tuple(_skipped_from_json(item) for item in data["skipped"]),
-            notes=tuple(data["notes"]),
+            notes=from_plain(tuple[str, ...], data["notes"]),
             explanations={name: from_plain(Explanation, item) for name, item in data["metrics"].items()},
-            settings=data["settings"],
-            request=dict(data["request"]),
+            settings=from_plain(dict[str, Any], data["settings"]),
+            request=from_plain(dict[str, Any], data["request"]),
             attackers=tuple(Attacker(**item) for item in data["attackers"]),
             **{name: kind.from_json(data[name]) for name, kind in _PARTS.items() if name in data},
-            seconds=data["seconds"],
+            seconds=from_plain(float, data["seconds"]),
         )
 
     @classmethod
@@ -134,7 +133,10 @@ class Report:
         """Read a report from the JSON file an audit wrote."""
         where = Path(path).name
         try:
+            check.ordinary_file("report", Path(path))
             return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except ParameterError:
+            raise
         except FileNotFoundError:
             raise ParameterError(f"{where}: there is no such file.") from None
         except OSError as error:
@@ -211,7 +213,9 @@ def _skipped_to_json(item: Skipped) -> dict[str, Any]:
 
 
 def _skipped_from_json(data: Mapping[str, Any]) -> Skipped:
-    return Skipped(metric=data["name"], attacker=data["attacker"], reason=data["reason"])
+    return from_plain(
+        Skipped, {"metric": data["name"], "attacker": data["attacker"], "reason": data["reason"]}
+    )
 
 
 def records_file(path: str | Path) -> Path:

@@ -271,14 +271,14 @@ class Result:
         )
         leading = [item.setting for item in configurations if item.name == details.get("configuration")]
         return cls(
-            metric=data["name"],
-            attacker=data["attacker"],
-            title=data["title"],
-            sentence=data["sentence"],
+            metric=from_plain(str, data["name"]),
+            attacker=None if data["attacker"] is None else from_plain(str, data["attacker"]),
+            title=from_plain(str, data["title"]),
+            sentence=from_plain(str, data["sentence"]),
             threat=None if data["threat"] is None else from_plain(Threat, data["threat"]),
             labels=from_plain(Labels, data["labels"]),
-            params=data["params"],
-            beats_baseline=details.get("informative"),
+            params=from_plain(dict[str, Any], data["params"]),
+            beats_baseline=from_plain(bool, details["informative"]) if "informative" in details else None,
             leading=leading[0] if leading else None,
             configurations=configurations,
             curve=Curve.from_json(details) if set(details) >= _CURVE else None,
@@ -288,8 +288,8 @@ class Result:
                 for column, item in details.get("secrets", {}).items()
             ),
             details={key: value for key, value in details.items() if key not in typed},
-            notes=tuple(data["notes"]),
-            seconds=data["seconds"],
+            notes=from_plain(tuple[str, ...], data["notes"]),
+            seconds=from_plain(float, data["seconds"]),
             risk=_estimate_from_json(data["risk"]),
             attack=_estimate_from_json(data["attack"]),
             control=_estimate_from_json(data["control"]),

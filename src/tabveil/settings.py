@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from tabveil import check
 from tabveil.errors import ParameterError, SchemaError
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -70,6 +71,7 @@ def load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
     if path.suffix.lower() not in SUFFIXES:
         raise ParameterError(f"{where}: the name must end in {', '.join(SUFFIXES)}.")
     try:
+        check.ordinary_file(where, path)
         written = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ParameterError(f"{where}: there is no such file.") from None

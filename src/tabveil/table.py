@@ -27,6 +27,13 @@ OFF_GRID = 1e-6
 """How far a number with decimals may miss its last place, in units of that place."""
 
 
+LARGEST = 1e100
+"""Numbers are read up to here: squares and sums of larger ones would not be finite."""
+
+SMALLEST_WIDTH = 1e-300
+"""Different values of a column are at least so far apart, or dividing by their range would not be finite."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Numeric:
     """A column of numbers (dates among them), with the range over all tables that share the schema.
@@ -42,8 +49,12 @@ class Numeric:
     arbitrary_zero: bool = False
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.high - self.low) and self.low <= self.high):
-            raise SchemaError(f"Column {self.name!r}: the range of its values must be finite.")
+        if not -LARGEST <= self.low <= self.high <= LARGEST:
+            limits = f"from {-LARGEST:g} to {LARGEST:g}"
+            raise SchemaError(f"Column {self.name!r}: the range of its values must be finite, {limits}.")
+        if self.low < self.high and self.high - self.low < SMALLEST_WIDTH:
+            least = f"less than {SMALLEST_WIDTH:g}"
+            raise SchemaError(f"Column {self.name!r}: its values differ by {least}; multiply all of them.")
 
     @property
     def integer(self) -> bool:

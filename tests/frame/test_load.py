@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
@@ -308,3 +309,81 @@ def test_an_order_without_labels_is_noted():
     loaded = frame.load_table(pd.DataFrame({"x": ["b", "a"]}), schema={"columns": {"x": "ordered category"}})
     assert loaded.table.schema["x"] == Categorical(name="x", labels=("a", "b"), ordered=True)
     assert "alphabetical" in loaded.notes[0]
+
+
+VIEWS = pl.DataFrame(
+    {
+        "name": ["Ann", "Bob", None, "Ann"],
+        "ward": pl.Series(["n", "s", "n", None], dtype=pl.Categorical),
+        "grade": pl.Series(["lo", "hi", None, "lo"], dtype=pl.Enum(["lo", "mid", "hi"])),
+    }
+)
+
+
+def test_what_polars_writes_today_is_read_as_what_it_wrote_before(tmp_path):
+    VIEWS.write_ipc(tmp_path / "views.arrow", compat_level=pl.CompatLevel.newest())
+    VIEWS.write_ipc(tmp_path / "plain.arrow", compat_level=pl.CompatLevel.oldest())
+    assert frame.read_raw(tmp_path / "views.arrow").schema.field("name").type == pa.string_view()
+    views, plain = (frame.load_table(tmp_path / f"{name}.arrow") for name in ("views", "plain"))
+    assert views.table.schema == plain.table.schema
+    np.testing.assert_array_equal(views.table.values, plain.table.values)
+    for name in ("out.arrow", "out.parquet", "out.csv"):
+        frame.write(views.table, views.layout, tmp_path / name)
+        np.testing.assert_array_equal(
+            frame.load_table(tmp_path / name).table.column("name"), plain.table.column("name")
+        )
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_rows_are_taken_in_the_types_they_have(suffix, tmp_path):
+    VIEWS.write_ipc(tmp_path / "views.arrow", compat_level=pl.CompatLevel.newest())
+    came = frame.read_raw(tmp_path / "views.arrow")
+    came = came.append_column("photo", pa.array([b"\xff", None, b"", b"x"], pa.binary_view()))
+    if suffix == "arrow":
+        came = came.append_column("runs", pc.run_end_encode(pa.array([1, 1, 2, None])))
+    else:
+        came = came.select(["name", "photo"])  # Parquet holds no others
+    taken = frame.take_rows(came, np.array([3, 1]))
+    frame.write_raw(taken, tmp_path / f"taken.{suffix}")
+    again = frame.read_raw(tmp_path / f"taken.{suffix}")
+    assert again.schema.types == came.schema.types
+    assert again.to_pylist() == [came.to_pylist()[3], came.to_pylist()[1]]
+
+
+def test_rows_that_cannot_be_taken_are_refused_by_name():
+    nested = pa.table({"tags": pa.array([["a"], ["b"]], pa.list_(pa.string_view()))})
+    with pytest.raises(SchemaError, match="'tags'"):
+        frame.take_rows(nested, np.array([0]))
+
+
+def test_half_precision_leaves_as_text(tmp_path):
+    halves = pa.table({"x": pa.array(np.array([0.5, 2, -3.25], np.float16)), "y": [1, 2, 3]})
+    loaded = frame.load_table(halves)
+    frame.write(loaded.table, loaded.layout, tmp_path / "halves.csv")
+    assert (tmp_path / "halves.csv").read_text() == "x,y\n0.5,1\n2,2\n-3.25,3\n"
+
+
+def test_half_precision_may_be_categories():
+    codes = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(np.array([0.5, 2], np.float16)))
+    assert frame.load_table(pa.table({"x": codes})).table.schema["x"].labels == ("0.5", "2")
+    halves = pa.table({"x": codes.dictionary})
+    declared = frame.load_table(halves, schema={"columns": {"x": "category"}})
+    assert declared.table.schema["x"].labels == ("0.5", "2")
+
+
+def test_a_dictionary_may_list_nothing_or_a_null():
+    entries = pa.array(["b", None, "a"])
+    first = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2]), entries)
+    table = pa.table({"x": pa.chunked_array([first, first.slice(3)])})
+    loaded = frame.load_table(table)
+    assert loaded.table.schema["x"].labels == ("b", "a")
+    np.testing.assert_array_equal(loaded.table.column("x"), [0, np.nan, np.nan, 1, 1])
+
+
+def test_old_line_ends_and_bytes_that_wait_for_more(tmp_path):
+    (tmp_path / "mac.csv").write_bytes(b"a,b\r1,x\r2,y\r")
+    assert frame.read_raw(tmp_path / "mac.csv").to_pydict() == {"a": ["1", "2"], "b": ["x", "y"]}
+    for cell in ("é" * 700_000, "\U0001f600" * 250_000):  # a character lies across two pieces
+        for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+            (tmp_path / "long.csv").write_bytes(f"aa,b\n1,{cell}\n".encode(encoding))
+            assert frame.read_raw(tmp_path / "long.csv")["b"].to_pylist() == [cell]

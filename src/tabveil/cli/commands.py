@@ -28,7 +28,7 @@ def split(*, data: Path, out: Path, control: float, by: str | None, seed: int, f
     table = frame.read_raw(data)
     parts = split_rows(table, control=control, by=by, seed=seed)
     for (part, target), rows in zip(targets.items(), parts, strict=True):
-        frame.write_raw(table.take(rows), target, like=data)
+        frame.write_raw(frame.take_rows(table, rows), target, like=data)
         Screen().print(Text(f"{part}: {len(rows):,} rows"))
     Screen().print("Train the generator on the first only; give both to 'tabveil audit'.", style="dim")
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tabveil.frame import files
+from tabveil.frame.arrow_types import take_rows
 from tabveil.frame.describe import describe
 from tabveil.frame.files import read_raw, write_raw
 from tabveil.frame.layout import Layout, as_written, cells_as_text, to_arrow, to_native, to_text
@@ -19,6 +20,7 @@ __all__ = [
     "load_split",
     "load_table",
     "read_raw",
+    "take_rows",
     "to_native",
     "write",
     "write_raw",

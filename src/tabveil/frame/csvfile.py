@@ -1,5 +1,6 @@
 """Text tables in and out, verbatim: every cell a string; only delimiter and encoding are guessed."""
 
+import codecs
 import csv
 import gzip
 import io
@@ -14,10 +15,17 @@ import pyarrow.csv as arrow_csv
 
 from tabveil.errors import SchemaError
 
+Bytes = bytes | bytearray
+
 DELIMITERS = ",;\t|"
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1")
 MOST_COLUMNS = 10_000
 
+MOST_UNPACKED = 200
+"""How many times its size a packed file may unpack to; tables of people stay far below."""
+
+_ALWAYS_UNPACKED = 1 << 25  # 32 MiB are no burden, however small the file
+_PIECE = 1 << 20
 _HEAD = 1 << 16
 _LONGEST_HEADER = 1 << 24
 _BLOCK = 1 << 26  # one record may be this long
@@ -44,9 +52,9 @@ def parse(data: bytes, *, what: str, tabs: bool = False) -> tuple[list[str], pa.
         The name of the file says that tabs separate the cells.
     """
     text, encoding = _decode(_unpack(data, what), what)
-    if not text.strip():
+    if not re.search(rb"\S", text):
         raise SchemaError(f"{what} is empty.")
-    form = CsvForm(delimiter="\t" if tabs else _delimiter(text[:_HEAD]), encoding=encoding)
+    form = CsvForm(delimiter="\t" if tabs else _delimiter(text), encoding=encoding)
     header = _header(text, form.delimiter, what)
     if len(header) > MOST_COLUMNS:
         raise SchemaError(f"{what} has {len(header):,} columns; an absurd width, more than {MOST_COLUMNS:,}.")
@@ -54,16 +62,28 @@ def parse(data: bytes, *, what: str, tabs: bool = False) -> tuple[list[str], pa.
     return header, _rows(text, len(header), form.delimiter, what), form
 
 
-def _unpack(data: bytes, what: str) -> bytes:
+def _unpack(data: bytes, what: str) -> Bytes:
+    """Unpack gzip by pieces, and stop where a small file turns out to be a very large one."""
     if data[:2] != b"\x1f\x8b":
         return data
+    most = max(_ALWAYS_UNPACKED, MOST_UNPACKED * len(data))
+    unpacked = bytearray()
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            while piece := packed.read(_PIECE):
+                unpacked += piece
+                if len(unpacked) > most:
+                    raise SchemaError(
+                        f"{what} unpacks to more than {most >> 20:,} MiB, over {MOST_UNPACKED} times its "
+                        "size; unpack it yourself if that is meant."
+                    )
     except (OSError, EOFError, zlib.error) as error:
         raise SchemaError(f"{what} is a damaged gzip file.") from error
+    return unpacked
 
 
-def _decode(data: bytes, what: str) -> tuple[str, str]:
+def _decode(data: Bytes, what: str) -> tuple[Bytes, str]:
+    """Return the text as UTF-8 and the encoding it came in; UTF-8 is only looked through, not copied."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encodings = ["utf-16"]
     elif data.startswith(b"\xef\xbb\xbf"):
@@ -74,16 +94,43 @@ def _decode(data: bytes, what: str) -> tuple[str, str]:
         encodings = ["utf-8", "cp1252", "latin-1"]
     for encoding in encodings:
         try:
-            return data.decode(encoding), encoding
+            text = _as_utf8(data, encoding)
         except UnicodeDecodeError:
             continue
+        _refuse_nul(text, what)
+        return text, encoding
     raise SchemaError(f"{what} is not readable as {encodings[0]} text.")
 
 
-def _delimiter(head: str) -> str:
+def _as_utf8(data: Bytes, encoding: str) -> Bytes:
+    if encoding == "utf-8" and data.isascii():
+        return data
+    decoder = codecs.getincrementaldecoder(encoding)()
+    same, text = encoding == "utf-8", bytearray()
+    for start in range(0, len(data), _PIECE):
+        piece = decoder.decode(data[start : start + _PIECE])
+        if not same:
+            text += piece.encode()
+    text += decoder.decode(b"", final=True).encode()  # refuses a character that is cut off
+    return data if same else text
+
+
+def _refuse_nul(text: Bytes, what: str) -> None:
+    place = text.find(b"\0")
+    if place >= 0:
+        line = text.count(b"\n", 0, place) + 1
+        raise SchemaError(f"{what} is not a text table: line {line:,} holds a NUL byte.")
+
+
+def _lines(text: Bytes) -> io.TextIOWrapper:
+    """Read UTF-8 line by line; line ends stay as they are."""
+    return io.TextIOWrapper(pa.BufferReader(text), encoding="utf-8", errors="replace", newline="")
+
+
+def _delimiter(text: Bytes) -> str:
     """Choose the delimiter under which most lines have as many cells as the first."""
-    lines = head.splitlines(keepends=True)
-    lines = lines[:-1] if len(lines) > 1 and len(head) == _HEAD else lines  # the last may be cut off
+    lines = list(_lines(text[:_HEAD]))
+    lines = lines[:-1] if len(lines) > 1 and len(text) > _HEAD else lines  # the last may be cut off
     best = (0.0, 0, ",")
     for candidate in DELIMITERS:
         try:
@@ -96,12 +143,10 @@ def _delimiter(head: str) -> str:
     return best[2]
 
 
-def _header(text: str, delimiter: str, what: str) -> list[str]:
+def _header(text: Bytes, delimiter: str, what: str) -> list[str]:
     try:
         return next(
-            record
-            for record in csv.reader(io.StringIO(text[:_LONGEST_HEADER]), delimiter=delimiter)
-            if record
+            record for record in csv.reader(_lines(text[:_LONGEST_HEADER]), delimiter=delimiter) if record
         )
     except (csv.Error, StopIteration) as error:
         raise SchemaError(f"{what} has no readable header line.") from error
@@ -118,15 +163,16 @@ def _require_names(header: list[str], what: str) -> None:
         )
 
 
-def _rows(text: str, width: int, delimiter: str, what: str) -> pa.Table:
+def _rows(text: Bytes, width: int, delimiter: str, what: str) -> pa.Table:
     names = [str(position) for position in range(width)]
-    if '"' in text and text.count('"') % 2:
+    quotes = text.count(b'"')
+    if quotes % 2:
         _check_quotes(text, delimiter, what)
     try:
         table = arrow_csv.read_csv(
-            pa.py_buffer(text.encode()),
+            pa.BufferReader(text),
             read_options=arrow_csv.ReadOptions(column_names=names, block_size=_BLOCK),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in text),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=quotes > 0),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.large_string()), strings_can_be_null=False
             ),
@@ -137,10 +183,10 @@ def _rows(text: str, width: int, delimiter: str, what: str) -> pa.Table:
     return table.slice(1)  # the header
 
 
-def _ragged(text: str, width: int, delimiter: str, what: str) -> SchemaError:
+def _ragged(text: Bytes, width: int, delimiter: str, what: str) -> SchemaError:
     """Find the first line that has too many or too few cells."""
     start = 1
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    reader = csv.reader(_lines(text), delimiter=delimiter)
     try:
         for record in reader:
             if record and len(record) != width:
@@ -150,15 +196,17 @@ def _ragged(text: str, width: int, delimiter: str, what: str) -> SchemaError:
                     "Quote cells that hold the delimiter, and write empty cells for missing values."
                 )
             start = reader.line_num + 1
-    except csv.Error:
+    except csv.Error as error:
+        if "limit" in str(error):
+            return SchemaError(f"{what}: line {start} has a very long cell, or a quote that is not closed.")
         return SchemaError(f"{what}: line {start} cannot be read as delimited text.")
     return SchemaError(f"{what} cannot be read as a table of delimited text.")
 
 
-def _check_quotes(text: str, delimiter: str, what: str) -> None:
+def _check_quotes(text: Bytes, delimiter: str, what: str) -> None:
     """Refuse a quoted cell that never ends: it would swallow the rest of the file."""
     start = 1
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
+    reader = csv.reader(_lines(text), delimiter=delimiter, strict=True)
     try:
         for _ in reader:
             start = reader.line_num + 1

@@ -16,9 +16,10 @@ from tabveil.frame.raw_column import EXACT, Kind, RawColumn, Texts, has_values
 from tabveil.frame.text import Bools, Floats
 from tabveil.frame.text_format import form_of, moment_type, plain_type
 from tabveil.frame.wording import quoted, rows
-from tabveil.table import Categorical, Column, Numeric
+from tabveil.table import LARGEST, Categorical, Column, Numeric
 
 _MOST_DECIMALS = 6
+_PIECE = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,22 +144,24 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
         each, bad = parsing.numbers(piece)
         if bad.any():
             raise parsing.offending(name, piece, bad, "numbers")
-        if np.isinf(each).any():
+        huge = np.abs(each) > LARGEST
+        if huge.any():
+            endless = np.isinf(each)
+            what, which = ("infinity", endless) if endless.any() else (f"more than {LARGEST:g}", huge)
             raise SchemaError(
-                f"Column {quoted(name)} of {piece.role}: infinity in {rows(np.isinf(each))}. "
+                f"Column {quoted(name)} of {piece.role}: {what} in {rows(which)}. "
                 "Replace it by a number or leave the cell empty."
             )
         cells.append(each + 0.0)  # -0.0 and 0.0 are one value
     integer = declared is not None and declared.type == "integer"
     if integer:
         _require_whole(name, pieces, cells)
-    decimals = (
-        0 if integer else _decimals(np.concatenate([*cells, () if declared is None else declared.bounds]))
-    )
+    declared_bounds = np.array(() if declared is None else declared.bounds)
+    decimals = 0 if integer else _decimals([*cells, declared_bounds])
     if declared is not None and declared.decimals is not None:
         _require_decimals(name, pieces, cells, declared.decimals)
         decimals = declared.decimals
-    rounded = cells if decimals is None else [np.round(each, decimals) + 0.0 for each in cells]
+    rounded = cells if decimals is None else [_rounded(each, decimals) for each in cells]
     low, high = bounds.declared_or_found(name, pieces, rounded, declared)
     return _Read(
         column=Numeric(name=name, low=low, high=high, decimals=decimals),
@@ -188,21 +191,29 @@ def _require_decimals(name: str, pieces: list[RawColumn], cells: list[Floats], d
             )
 
 
-def _decimals(cells: Floats) -> int | None:
+def _decimals(parts: list[Floats]) -> int | None:
     """Return the fewest decimal places that hold every number, None if more than six are needed.
 
     A number may miss the grid by a billionth of itself, which is noise of arithmetic or of writing, but never
     by more than a millionth of the grid's step: large numbers keep their decimals.
     """
-    held = cells[~np.isnan(cells)]
     for decimals in range(_MOST_DECIMALS + 1):
-        if _fits(held[:1000], decimals) and _fits(held, decimals):
+        if all(_fits(cells, decimals) for cells in parts):
             return decimals
     return None
 
 
 def _fits(cells: Floats, decimals: int) -> bool:
-    return bool(_close(cells, decimals).all())
+    """Whether all numbers have so few decimals; looked at by pieces, as most columns show it in the first."""
+    pieces = (cells[start : start + _PIECE] for start in range(0, len(cells), _PIECE))
+    return all((_close(piece, decimals) | np.isnan(piece)).all() for piece in pieces)
+
+
+def _rounded(cells: Floats, decimals: int) -> Floats:
+    """Round; numbers that are round already are not held twice."""
+    rounded = np.round(cells, decimals)
+    rounded += 0.0
+    return cells if ((rounded == cells) | np.isnan(cells)).all() else rounded
 
 
 def _close(cells: Floats, decimals: int) -> Bools:
@@ -236,8 +247,7 @@ def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declarati
     for piece in pieces:
         each = parsing.ticks(piece, kind)
         if each.bad.any():
-            expected = "a date such as 2024-03-01" if kind is Kind.MOMENT else kind.value
-            raise parsing.offending(name, piece, each.bad, expected)
+            raise parsing.offending(name, piece, each.bad, parsing.EXPECTED[kind])
         read.append(each)
     _require_one_clock(name, pieces, [each.zoned for each in read])
     step = _step(name, pieces, read, declared)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tabveil import check
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.frame import csvfile
 from tabveil.frame.csvfile import CsvForm
@@ -18,6 +19,10 @@ TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
 ARROW = (".feather", ".arrow", ".ipc")
 
+MOST_CELLS = 1_000
+"""How many cells a Parquet file may hold for each of its bytes; tables of people have less than ten."""
+
+_ALWAYS_READ = 1 << 25
 _LONGEST_PATH = 160
 
 
@@ -68,28 +73,56 @@ def _kind(path: Path, role: str) -> str:
 
 def _bytes(path: Path, role: str) -> bytes:
     try:
+        check.ordinary_file(role, path)
         return path.read_bytes()
+    except ParameterError:
+        raise
     except FileNotFoundError:
         raise ParameterError(f"{role}: there is no file {shown(path, _LONGEST_PATH)}.") from None
-    except IsADirectoryError:
-        raise ParameterError(f"{role}: {shown(path, _LONGEST_PATH)} is a folder, not a file.") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
         raise ParameterError(f"{role}: cannot read {shown(path, _LONGEST_PATH)}: {reason}.") from None
 
 
 def _columnar(data: bytes, kind: str, what: str) -> pa.Table:
-    source = pa.BufferReader(data)
     try:
-        if kind in PARQUET:
-            return pq.read_table(source)
-        try:
-            return pa.ipc.open_file(source).read_all()
-        except pa.ArrowInvalid:  # the other of Arrow's two file formats
-            return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
+        table = _parquet(data, what) if kind in PARQUET else _arrow(data)
+        names = table.column_names
+    except UnicodeDecodeError:
+        raise SchemaError(f"{what}: the name of a column is not UTF-8 text.") from None
     except (pa.ArrowException, OSError, NotImplementedError):
         name = "a Parquet" if kind in PARQUET else "an Arrow"
         raise SchemaError(f"{what} is damaged or not {name} file.") from None
+    for name, column in zip(names, table.columns, strict=True):
+        _require_sound(column, name, what)
+    return table
+
+
+def _parquet(data: bytes, what: str) -> pa.Table:
+    """Read a Parquet file; unlike ``read_table``, also one that has a name twice."""
+    file = pq.ParquetFile(pa.BufferReader(data))
+    cells = file.metadata.num_rows * file.metadata.num_columns
+    if cells > max(_ALWAYS_READ, MOST_CELLS * len(data)):
+        raise SchemaError(
+            f"{what} says that it holds {cells:,} cells, more than {MOST_CELLS:,} for each of its bytes."
+        )
+    return file.read()
+
+
+def _arrow(data: bytes) -> pa.Table:
+    try:
+        return pa.ipc.open_file(pa.BufferReader(data)).read_all()
+    except pa.ArrowInvalid:  # the other of Arrow's two file formats
+        return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
+
+
+def _require_sound(column: pa.ChunkedArray, name: str, what: str) -> None:
+    """Refuse what Arrow's other functions would trip over: they trust the file."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowException as error:
+        how = "holds text that is not UTF-8" if "UTF8" in str(error) else "is damaged"
+        raise SchemaError(f"{what}: column {quoted(name)} {how}.") from None
 
 
 def read_raw(path: str | Path) -> pa.Table:
@@ -115,15 +148,23 @@ def write(table: pa.Table, path: Path, form: CsvForm | None = None) -> None:
         data = csvfile.compose(table, form)
         data = gzip.compress(data, mtime=0) if path.name.lower().endswith(".gz") else data
     else:
-        sink = pa.BufferOutputStream()
-        if kind in PARQUET:
-            pq.write_table(table, sink, compression="zstd")
-        else:
-            with pa.ipc.new_file(sink, table.schema) as writer:
-                writer.write_table(table)
-        data = sink.getvalue()
+        data = _packed(table, kind, path)
     try:
         with replacing(path) as temporary:
             temporary.write_bytes(data)
     except OSError as error:
         raise ParameterError(f"out: cannot write {shown(path, _LONGEST_PATH)}: {error.strerror}.") from None
+
+
+def _packed(table: pa.Table, kind: str, path: Path) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    try:
+        if kind in PARQUET:
+            pq.write_table(table, sink, compression="zstd")
+        else:
+            with pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table)
+    except pa.ArrowException:  # its own message may quote a value
+        where = shown(path, _LONGEST_PATH)
+        raise ParameterError(f"out: {where} cannot hold a column of this type; try another format.") from None
+    return sink.getvalue()

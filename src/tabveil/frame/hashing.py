@@ -6,15 +6,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from tabveil.errors import SchemaError
+from tabveil.frame.arrow_types import computable
+from tabveil.frame.wording import quoted
 
 Hashes = NDArray[np.uint64]
 
 RawTable: TypeAlias = pa.Table
 """A file's rows as :func:`tabveil.frame.read_raw` returns them."""
 
+_BINARY = (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary)
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -26,13 +30,15 @@ def hash_cells(owner: str, data: RawTable) -> list[Hashes]:
 
 
 def _hash_column(owner: str, name: str, column: pa.ChunkedArray) -> Hashes:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     try:
-        texts = column.cast(pa.large_string())
+        column = computable(column)
+        if pt.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        is_binary = any(test(column.type) for test in _BINARY)
+        texts = column.cast(pa.large_binary() if is_binary else pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         raise SchemaError(
-            f"{owner}: column {name!r} has type {column.type}, which cannot be compared."
+            f"{owner}: column {quoted(name)} has type {quoted(column.type)}, which cannot be compared."
         ) from None
     coded = texts.combine_chunks().dictionary_encode()
     distinct = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)
@@ -45,8 +51,8 @@ def _hash_column(owner: str, name: str, column: pa.ChunkedArray) -> Hashes:
 
 def missing_cells(data: RawTable, name: str) -> NDArray[np.bool_]:
     """Flag the missing cells (n,) of a column; in a text file, they are empty."""
-    column = data.column(name)
+    column = computable(data.column(name))
     missing = column.is_null()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if pt.is_string(column.type) or pt.is_large_string(column.type):
         missing = pc.or_(missing, pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), ""))
     return np.asarray(missing.to_numpy(), dtype=np.bool_)

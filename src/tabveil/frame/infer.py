@@ -120,7 +120,7 @@ def _reconcile(name: str, holding: list[RawColumn], kinds: set[Kind]) -> Kind:
         for piece in holding:
             bad = parsing.ticks(piece, Kind.MOMENT).bad
             if bad.any():
-                raise parsing.offending(name, piece, bad, "a date such as 2024-03-01")
+                raise parsing.offending(name, piece, bad, parsing.EXPECTED[Kind.MOMENT])
         return Kind.MOMENT
     held = "; ".join(f"{piece.role} holds {piece.kind.value}" for piece in holding)
     raise SchemaError(

@@ -21,6 +21,9 @@ from tabveil.frame.text_format import TextFormat, render
 from tabveil.frame.wording import quoted
 from tabveil.table import Categorical, Column, Schema, Table
 
+_MOST_IN_NS = 2**63 // 1000
+"""Microseconds."""
+
 
 class Library(Enum):
     """Where a table came from."""
@@ -160,17 +163,19 @@ def _numbers(cells: Floats, target: pa.DataType) -> pa.Array:
 def _moments(ticks: Floats, place: ColumnLayout) -> pa.Array:
     micros = _nullable(ticks, np.int64)
     target = place.plain
+    # Nanoseconds end in 2262; a column of them may have met later years in a schema or another table.
+    fits = getattr(target, "unit", "us") != "ns" or bool((np.abs(np.nan_to_num(ticks)) < _MOST_IN_NS).all())
     match place.kind:
         case Kind.TIME:
             return micros.cast(pa.time64("us")).cast(target)
         case Kind.DURATION:
-            return micros.cast(pa.duration("us")).cast(target, safe=False)
+            return micros.cast(pa.duration("us")).cast(target if fits else pa.duration("us"), safe=False)
         case _:
             zone = target.tz if pt.is_timestamp(target) else None
             stamps = micros.cast(pa.timestamp("us", zone))
             # A day column that met datetimes in another table keeps the time of day.
             whole_days = not pt.is_date(target) or not (np.nan_to_num(ticks) % 86_400_000_000).any()
-            return stamps.cast(target, safe=False) if whole_days else stamps
+            return stamps.cast(target, safe=False) if whole_days and fits else stamps
 
 
 def _labels(cells: Floats, column: Categorical, target: pa.DataType) -> pa.Array:

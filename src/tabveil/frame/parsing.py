@@ -10,7 +10,7 @@ import pyarrow.types as pt
 from tabveil.disclosure import LEAST_SHARED
 from tabveil.errors import SchemaError
 from tabveil.frame import text
-from tabveil.frame.raw_column import EXACT, Kind, RawColumn, Texts, Values, is_number, label_texts
+from tabveil.frame.raw_column import EXACT, Kind, RawColumn, Texts, Values, codes_of, is_number, label_texts
 from tabveil.frame.text import Bools, Floats, Ints
 from tabveil.frame.wording import quoted, rows, shown
 
@@ -23,6 +23,23 @@ class Ticks(NamedTuple):
     bad: Bools
     zoned: bool
     rounded: bool  # finer than a microsecond
+
+
+_LIMITS = {
+    Kind.MOMENT: text.MOMENTS,
+    Kind.TIME: (0, text.STEPS["days"] - 1),
+    Kind.DURATION: (-(2**62), 2**62),
+}
+"""The least and the most microseconds of each kind."""
+
+_LAST_MOMENT = int(np.nextafter(float(text.MOMENTS[1]), 0))
+"""Later ones, such as 9999-12-31T23:59:59.999999, would be rounded into a year that no calendar has."""
+
+EXPECTED = {
+    Kind.MOMENT: "a date of the years 1 to 9999 such as 2024-03-01",
+    Kind.TIME: "times of day",
+    Kind.DURATION: "durations of less than 146,000 years",
+}
 
 
 def numbers(piece: RawColumn) -> tuple[Floats, Bools]:
@@ -75,7 +92,7 @@ def labels(piece: RawColumn, listed: tuple[str, ...] = ()) -> Texts:
             kept = ~piece.missing_words | text.as_bools(
                 pc.is_in(piece.texts, pa.array(listed, piece.texts.type))
             )
-            into = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+            into = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)
             return Texts(
                 role=piece.role,
                 codes=into[piece.codes],
@@ -88,9 +105,11 @@ def labels(piece: RawColumn, listed: tuple[str, ...] = ()) -> Texts:
             return piece
         case Values():
             coded = label_texts(piece.array).dictionary_encode()
-            codes = pc.fill_null(coded.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
             return Texts(
-                role=piece.role, codes=codes, texts=coded.dictionary.cast(pa.large_string()), type=piece.type
+                role=piece.role,
+                codes=codes_of(coded),
+                texts=coded.dictionary.cast(pa.large_string()),
+                type=piece.type,
             )
 
 
@@ -102,27 +121,34 @@ def ticks(piece: RawColumn, kind: Kind) -> Ticks:
             ticks_of, bad_of = np.zeros(len(piece.texts), np.int64), np.ones(len(piece.texts), np.bool_)
             ticks_of[~piece.missing_words], bad_of[~piece.missing_words] = read.ticks, read.bad
             missing = (piece.codes < 0) | piece.flag(piece.missing_words)
-            each = np.append(np.where(bad_of, 0, ticks_of), 0)[piece.codes]
+            each = np.append(np.where(bad_of, 0, np.minimum(ticks_of, _LAST_MOMENT)), 0)[piece.codes]
             return Ticks(each, missing, piece.flag(bad_of) & ~missing, read.iso.zone is not None, False)
         case Values(array=array) if piece.kind is kind:
-            each, rounded = _typed_ticks(array)
+            each, bad, rounded = _typed_ticks(array, kind)
             zoned = pt.is_timestamp(array.type) and array.type.tz is not None
-            none_bad = np.zeros(len(piece), np.bool_)
-            return Ticks(each, ~present(array), none_bad, zoned, rounded)
+            return Ticks(each, ~present(array), bad, zoned, rounded)
         case Values(array=array):
             held = present(array)
             return Ticks(np.zeros(len(piece), np.int64), ~held, held, False, False)
 
 
-def _typed_ticks(array: pa.Array) -> tuple[Ints, bool]:
+def _typed_ticks(array: pa.Array, kind: Kind) -> tuple[Ints, Bools, bool]:
+    """Return microseconds, which rows lie outside of what can be told in them, and whether any was finer."""
+    elsewhere = getattr(array.type, "tz", None) not in (None, "UTC")
+    margin = text.STEPS["days"] if elsewhere else 0  # a local clock may be in another year
     if pt.is_date32(array.type) or pt.is_time32(array.type):
         array, unit = array.cast(pa.int32()), getattr(array.type, "unit", "day")
     else:
         array, unit = array.cast(pa.int64()), getattr(array.type, "unit", "ms")  # date64 counts milliseconds
     raw = np.asarray(pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False), np.int64)
-    if unit == "ns":
-        return raw // 1000, bool((raw % 1000).any())
-    return raw * {"day": text.STEPS["days"], "s": 1_000_000, "ms": 1_000, "us": 1}[unit], False
+    rounded = unit == "ns" and bool((raw % 1000).any())
+    raw = raw // 1000 if unit == "ns" else raw
+    long = {"day": text.STEPS["days"], "s": 1_000_000, "ms": 1_000, "us": 1, "ns": 1}[unit]
+    low, high = _LIMITS[kind]
+    low, high = low + margin, high - margin
+    bad = (raw < -(-low // long)) | (raw > high // long)
+    ticks_of = np.where(bad, 0, raw) * long
+    return np.minimum(ticks_of, _LAST_MOMENT) if kind is Kind.MOMENT else ticks_of, bad, rounded
 
 
 def present(array: pa.Array) -> Bools:

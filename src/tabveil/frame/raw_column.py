@@ -12,11 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
+from numpy.typing import NDArray
 
 from tabveil.errors import SchemaError
 from tabveil.frame import text
 from tabveil.frame.text import Bools, Floats, Ints
 from tabveil.frame.wording import quoted
+
+Codes = NDArray[np.int32]
+
+LONGEST_TEXT = 1 << 20
+"""Bytes of a cell; longer ones are no labels, and every copy of them counts."""
 
 EXACT = 2**53
 """Whole numbers up to here are exact in a 64-bit float."""
@@ -40,7 +46,7 @@ class Texts:
     """Strings: every row's code among the distinct strings, -1 for missing."""
 
     role: str
-    codes: Ints  # (n,)
+    codes: Codes  # (n,)
     texts: pa.Array  # distinct strings; for categories, all of them in their own order
     type: pa.DataType  # of the column that came
     verbatim: bool = False
@@ -139,7 +145,7 @@ def piece_of(
     if pt.is_dictionary(array.type):
         return _categories(role, name, array, missing)
     if is_text(array.type):
-        return _strings(role, array, verbatim=verbatim, comma=comma, missing=missing)
+        return _strings(role, name, array, verbatim=verbatim, comma=comma, missing=missing)
     return Values(role=role, array=_without_nan(array), kind=_typed_kind(role, name, array.type))
 
 
@@ -160,13 +166,29 @@ def _typed_kind(role: str, name: str, kind: pa.DataType) -> Kind:
         return Kind.BOOLEAN
     if is_number(kind):
         return Kind.NUMBER
-    if pt.is_date(kind) or pt.is_timestamp(kind):
+    if pt.is_date(kind) or (pt.is_timestamp(kind) and _is_known_zone(kind)):
         return Kind.MOMENT
     if pt.is_time(kind):
         return Kind.TIME
     if pt.is_duration(kind):
         return Kind.DURATION
-    raise SchemaError(
+    raise unreadable(role, name, kind)
+
+
+def _is_known_zone(kind: pa.TimestampType) -> bool:
+    """Whether Arrow and Python know the zone of a timestamp: a file may name any."""
+    moment = pa.array([0], kind)
+    try:
+        moment.cast(pa.large_string())
+        moment[0].as_py()
+    except (pa.ArrowInvalid, ValueError, KeyError):
+        return False
+    return True
+
+
+def unreadable(role: str, name: str, kind: pa.DataType) -> SchemaError:
+    """Return the complaint about a type that holds no kind of value."""
+    return SchemaError(
         f"Column {quoted(name)} of {role} has type {quoted(kind)}, which cannot be audited: tabveil reads "
         "numbers, text, true/false, dates and categories. Convert the column or drop it."
     )
@@ -178,16 +200,19 @@ def _without_nan(array: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
 
 
-def _strings(role: str, array: pa.Array, *, verbatim: bool, comma: bool, missing: pa.Array) -> Texts:
+def _strings(
+    role: str, name: str, array: pa.Array, *, verbatim: bool, comma: bool, missing: pa.Array
+) -> Texts:
     coded = array.cast(pa.large_string()).dictionary_encode()
+    _require_short(role, name, coded.dictionary)
     blank = text.as_bools(pc.is_in(pc.utf8_trim_whitespace(coded.dictionary), missing))
     if verbatim:
         blank |= text.as_bools(pc.equal(pc.utf8_trim_whitespace(coded.dictionary), ""))
-    kept = np.append(np.cumsum(~blank) - 1, -1)  # where each string stands among those kept
+    kept = np.append(np.cumsum(~blank) - 1, -1).astype(np.int32)  # where each string stands among those kept
     kept[np.append(blank, True)] = -1
     return Texts(
         role=role,
-        codes=kept[_codes(coded)],
+        codes=kept[codes_of(coded)],
         texts=coded.dictionary.filter(pa.array(~blank)),
         type=array.type,
         verbatim=verbatim,
@@ -201,16 +226,28 @@ def _categories(role: str, name: str, array: pa.Array, missing: pa.Array) -> Tex
     if not is_text(values.type):
         _typed_kind(role, name, values.type)  # refuses nested and binary categories
     labels = label_texts(values)
+    _require_short(role, name, labels)
     distinct = pc.drop_null(pc.unique(labels))
     distinct = distinct.filter(pc.invert(pc.is_in(pc.utf8_trim_whitespace(distinct), missing)))
     into = pc.fill_null(pc.index_in(labels, distinct), -1).to_numpy(zero_copy_only=False)
-    into = np.append(into, -1).astype(np.int64)
-    return Texts(role=role, codes=into[_codes(array)], texts=distinct, type=array.type, levels=True)
+    into = np.append(into, -1).astype(np.int32)
+    return Texts(role=role, codes=into[codes_of(array)], texts=distinct, type=array.type, levels=True)
 
 
-def _codes(coded: pa.DictionaryArray) -> Ints:
-    filled = pc.fill_null(coded.indices.cast(pa.int64()), -1)
-    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
+def _require_short(role: str, name: str, texts: pa.Array) -> None:
+    longest = pc.max(pc.binary_length(texts)).as_py() or 0
+    if longest > LONGEST_TEXT:
+        raise SchemaError(
+            f"Column {quoted(name)} of {role} holds a text of {longest:,} bytes, more than "
+            f"{LONGEST_TEXT:,}. Shorten it, or list the column under 'drop' in a schema."
+        )
+
+
+def codes_of(coded: pa.DictionaryArray) -> Codes:
+    """Return the code of every row, -1 for missing."""
+    codes = coded.indices.cast(pa.int32())
+    filled = pc.fill_null(codes, -1) if codes.null_count else codes
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int32)
 
 
 def label_texts(values: pa.Array) -> pa.Array:
@@ -218,6 +255,8 @@ def label_texts(values: pa.Array) -> pa.Array:
     if pt.is_boolean(values.type):
         words = pa.array(["False", "True"], pa.large_string())
         return words.take(values.cast(pa.int8()))
+    if pt.is_float16(values.type):  # Arrow cannot round it
+        return label_texts(values.cast(pa.float32()))
     if pt.is_floating(values.type):
         whole = pc.and_(pc.equal(pc.round(values), values), pc.less(pc.abs(values), float(EXACT)))
         plain = pc.if_else(whole, values, pa.scalar(0.0, values.type)).cast(pa.int64())

@@ -14,8 +14,10 @@ import pyarrow.types as pt
 
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.frame import files
+from tabveil.frame.arrow_types import computable
 from tabveil.frame.csvfile import MOST_COLUMNS, CsvForm
 from tabveil.frame.layout import Library
+from tabveil.frame.raw_column import unreadable
 from tabveil.frame.wording import listed, quoted, shown
 
 
@@ -36,11 +38,14 @@ class Source:
     def column(self, name: str) -> pa.Array:
         """Return one column in one piece."""
         chunked = self.data.column(name)
-        if pt.is_dictionary(chunked.type):
-            chunked = chunked.unify_dictionaries()
-        if chunked.num_chunks == 1:
-            return chunked.chunk(0)
-        return pa.concat_arrays(chunked.chunks) if chunked.num_chunks else pa.array([], chunked.type)
+        try:
+            if pt.is_dictionary(chunked.type):
+                chunked = chunked.unify_dictionaries()
+            if chunked.num_chunks == 1:
+                return chunked.chunk(0)
+            return pa.concat_arrays(chunked.chunks) if chunked.num_chunks else pa.nulls(0, chunked.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise unreadable(self.role, name, chunked.type) from None
 
 
 def read(source: Any, role: str) -> Source:  # noqa: ANN401 - a path or any kind of table
@@ -59,7 +64,7 @@ def read(source: Any, role: str) -> Source:  # noqa: ANN401 - a path or any kind
         return Source(
             role=role,
             library=Library.ARROW,
-            data=native.replace_schema_metadata(None),
+            data=_computable(native, names),
             labels=names,
             dtypes=(None,) * len(names),
             blanks=(None,) * len(names),
@@ -87,6 +92,13 @@ def _distinct(labels: list[Any], role: str) -> tuple[str, ...]:
     return names
 
 
+def _computable(data: pa.Table, names: tuple[str, ...]) -> pa.Table:
+    """Return a table under these names, in types that Arrow can compute with, and nothing else."""
+    if not names:
+        return data
+    return pa.Table.from_arrays([computable(column) for column in data.columns], names=list(names))
+
+
 def _from_file(path: Path, role: str) -> Source:
     raw = files.read(path, role)
     labels, data, notes = list(raw.names), raw.data, []
@@ -103,7 +115,7 @@ def _from_file(path: Path, role: str) -> Source:
     return Source(
         role=role,
         library=Library.FILE,
-        data=data.rename_columns(list(names)).replace_schema_metadata(None),
+        data=_computable(data, names),
         labels=names,
         dtypes=(None,) * len(names),
         blanks=(None,) * len(names),

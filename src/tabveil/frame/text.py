@@ -22,6 +22,9 @@ MISSING_WORDS = ("NA", "NaN", "nan", "null", "NULL", "None", "N/A")
 STEPS = {"days": 86_400_000_000, "seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
 """Microseconds in each unit that dates may be counted in, coarsest first."""
 
+MOMENTS = (-62_135_596_800_000_000, 253_402_300_799_999_999)
+"""The first and the last microsecond of the years 1 to 9999, which calendars of all libraries know."""
+
 _NUMBER = r"^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
 _NUMBER_WITH_COMMA = r"^[+-]?\d+(?:,\d+)?$"
 _INFINITY = r"^[+-]?(?i:inf|infinity)$"
@@ -133,7 +136,9 @@ def moments(words: pa.Array) -> Moments:
     zoned = as_bools(pc.not_equal(zones, ""))[~bad]
     if zoned.any() and not zoned.all():
         bad[:] = True
-    return Moments(ticks - offsets, bad | bad_zone, _finest(parts, ~bad))
+    ticks -= offsets
+    bad |= bad_zone | (ticks < MOMENTS[0]) | (ticks > MOMENTS[1])
+    return Moments(ticks, bad, _finest(parts, ~bad))
 
 
 def _part(parts: pa.StructArray, name: str) -> pa.Array:

@@ -135,6 +135,8 @@ def render(array: pa.Array, form: TextFormat) -> pa.Array:
         return array.cast(pa.large_string())
     if pt.is_boolean(kind):
         return pa.array(form.words, pa.large_string()).take(array.cast(pa.int8()))
+    if pt.is_float16(kind):  # Arrow cannot round it
+        return render(array.cast(pa.float32()), form)
     if pt.is_floating(kind):
         return _render_floats(array, form)
     if pt.is_date(kind) or pt.is_timestamp(kind):
