@@ -44,6 +44,7 @@ LAYERS = (
         "boosting",
         "protocols",
         "explain",
+        "copies",
     },
     {
         "representation",

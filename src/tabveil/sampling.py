@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from tabveil.table import Floats, Indices, Table
 
@@ -56,6 +57,22 @@ def group_equal_rows(*tables: Table) -> tuple[NDArray[np.int64], ...]:
         _, numbers = np.unique(bits, axis=0, return_inverse=True)
     ends = np.cumsum([len(table) for table in tables])
     return tuple(np.split(numbers.reshape(-1).astype(np.int64), ends[:-1]))
+
+
+def held_chance(copies: Indices, total: int, size: int) -> Floats:
+    """Return the chance that ``size`` of ``total`` rows, drawn without replacement, hold one of the copies.
+
+    >>> held_chance(np.array([0, 1, 2, 4]), total=4, size=2).round(3).tolist()
+    [0.0, 0.5, 0.833, 1.0]
+    """
+    if size == total:
+        return (copies > 0).astype(np.float64)
+    others = np.maximum(total - copies, size)  # where the others are fewer, every sample holds the row
+    log_missed = (
+        gammaln(others + 1) - gammaln(others - size + 1) - gammaln(total + 1) + gammaln(total - size + 1)
+    )
+    chance = np.where(total - copies < size, 1.0, -np.expm1(np.minimum(log_missed, 0.0)))
+    return np.where(copies > 1, chance, np.where(copies > 0, size / total, 0.0))  # exact for one
 
 
 def draw_given(chances: Floats, conditions: Indices, *, rng: Generator) -> Indices:

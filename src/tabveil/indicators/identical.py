@@ -5,12 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import gammaln
 
 from tabveil.estimate import Estimate, part_of_room, share
 from tabveil.indicators.comparison import Indicator
 from tabveil.result import Cost, Labels, Result, Scores, params_of
-from tabveil.sampling import group_equal_rows
+from tabveil.sampling import group_equal_rows, held_chance
 from tabveil.table import Floats, Indices, Split
 from tabveil.wording import begin, plural, share_of
 
@@ -107,7 +106,7 @@ def _compare(
     answer: Result, synthetic: Indices, train: Indices, control: Indices, confidence: float
 ) -> Result:
     size = min(int(train.sum()), int(control.sum()))
-    by_train, by_control = _match_chance(train, size), _match_chance(control, size)
+    by_train, by_control = (held_chance(rows, int(rows.sum()), size) for rows in (train, control))
     attack, chance = (_matched_share(synthetic, side, confidence) for side in (by_train, by_control))
     worst = _average(by_train, train)
     room = worst - chance.value
@@ -124,19 +123,6 @@ def _compare(
     gain = (attack.value - chance.value) / room
     risk = _risk(synthetic, by_train - by_control, gain, room, confidence)
     return replace(answer, risk=risk, notes=tuple(notes))
-
-
-def _match_chance(copies: Indices, size: int) -> Floats:
-    """Return for every different row the chance that a sample of ``size`` rows of the table holds it."""
-    total = int(copies.sum())
-    if size == total:
-        return (copies > 0).astype(np.float64)
-    others = np.maximum(total - copies, size)  # where the others are fewer, every sample holds the row
-    log_missed = (
-        gammaln(others + 1) - gammaln(others - size + 1) - gammaln(total + 1) + gammaln(total - size + 1)
-    )
-    chance = np.where(total - copies < size, 1.0, -np.expm1(np.minimum(log_missed, 0.0)))
-    return np.where(copies > 0, chance, 0.0)
 
 
 def _average(values: Floats, counts: Indices) -> float:

@@ -1,0 +1,349 @@
+"""Copies: which rows of a release are rows of training people, beyond what chance explains?
+
+Some rows are equal by chance, the more so the fewer columns and values there are. What chance explains is
+told by control rows, which are as real and which the generator never saw. As large as train they would be
+counted in its place; else as many rows as there can be are exchanged between the two in thought, and what
+the release loses by it is scaled up to all of train:
+
+    excess = (matches in train - matches after exchanging k of its rows) * n_train / k
+
+with k the size of the smaller table and the average over all ways of exchanging (in closed form, nothing is
+drawn). A fresh row is matched as often before as after, whatever the sizes. A row copied from one person
+loses its match when that person is exchanged, which happens k times in n_train, so that it counts as one; but
+not where an equal row of another person, or a control row, explains it as well.
+
+How many copies the release holds is a fact about it. All that is unknown is how many of the matches are
+chance: that many are predicted from the matches in control (a binomial law given the sum of both, as for two
+counts of rare events), and what remains are copies. So no match in train is no copy, for certain, and no
+match in control still leaves an upper bound of what chance may explain.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import betainc, betaincc
+
+from tabveil import check
+from tabveil.estimate import CONFIDENCE, Estimate
+from tabveil.neighbors import NearestRows, Neighbors, Space
+from tabveil.plain import Number
+from tabveil.sampling import group_equal_rows, held_chance, in_order
+from tabveil.table import Floats, Indices, Split, Table
+
+RARE = 1e-4
+"""A row is a near copy where fewer fresh rows than these come as near to a training row."""
+
+_FRESH_ROWS = 20_000  # two of them come nearer than RARE: more would say the same
+_BY_CHANCE = 0.001  # how surely equal rows were kept together when each different row counts once
+_ROUNDING = 1e-9  # of a row: what is left of a chance of zero
+_MOST_EVENTS = 1e12
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearCopies:
+    """Rows of a release that equal no real row, but lie nearer to a training row than fresh rows do.
+
+    ``distance`` is Gower's and rows nearer than that count. ``rate`` is how often a fresh row comes that
+    near: one in ten thousand, or one in as many as there are real rows to tell by. The other fields are as in
+    :class:`Copies`; what may be compared is less where a table has few rows, never wrong.
+    """
+
+    distance: Number
+    rate: Number
+    near_train: int
+    near_control: int
+    expected: Number
+    share: Estimate
+    p_value: Number
+
+    def seen(self, level: float) -> bool:
+        """Tell whether more rows lie that near than chance explains, at this level."""
+        return self.p_value <= level
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """Rows of a release that equal real rows, and how many of them are copies.
+
+    ``equal_train`` and ``equal_control`` count the synthetic rows that equal some row of train, of control.
+    ``expected`` is how many would equal a row of train by chance, ``share`` the excess as a share of all
+    synthetic rows, ``p_value`` how often chance alone gives that many (against copies, one-sided): below
+    ``(1 - confidence) / 2`` exactly where ``share.low`` is above zero. Without control rows all three are
+    None. ``people`` counts the training rows that some synthetic row equals, and ``people_expected`` how many
+    of as many fresh people one would equal.
+
+    ``kept_together`` says that equal rows were never parted between train and control, as ``tabveil split``
+    does it: then each different row counts once, or its twins would seem to explain it.
+    """
+
+    n_synthetic: int
+    n_train: int
+    n_control: int
+    equal_train: int
+    equal_control: int
+    expected: Number | None = None
+    share: Estimate | None = None
+    p_value: Number | None = None
+    people: int
+    people_expected: Number | None = None
+    kept_together: bool = False
+    near: NearCopies | None = None
+
+    def seen(self, level: float) -> bool:
+        """Tell whether more rows are equal than chance explains, at this level."""
+        return self.p_value is not None and self.p_value <= level
+
+
+def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> Copies:
+    """Count the rows of the release that equal, or nearly equal, a training row, and how many are chance.
+
+    Exact copies take time linear in the rows, near ones a search for the nearest rows. ``rng`` draws the real
+    rows that tell how near fresh rows come, where there are very many.
+
+    >>> from tabveil.table import Numeric, Schema
+    >>> schema = Schema((Numeric(name="income", low=0, high=1000),))
+    >>> train, control, fresh = (
+    ...     Table(schema=schema, values=np.arange(0.0, 900, 3)[:, None] + shift) for shift in range(3)
+    ... )
+    >>> release = Table(schema=schema, values=np.concatenate([train.values[:30], fresh.values[30:]]))
+    >>> tables = Split(train=train, control=control, synthetic=release)
+    >>> found = copies(tables, rng=np.random.default_rng(0))
+    >>> found.equal_train, found.equal_control, found.expected, found.share.value
+    (30, 0, 0.0, 0.1)
+    >>> found.seen(0.001)
+    True
+    """
+    check.between("copies", "confidence", confidence, 0.5, 1)
+    groups = group_equal_rows(split.synthetic, split.train, split.control)
+    n_groups = 1 + max(int(group.max(initial=0)) for group in groups)
+    synthetic, train, control = (np.bincount(group, minlength=n_groups) for group in groups)
+    counted = Copies(
+        n_synthetic=len(split.synthetic),
+        n_train=len(split.train),
+        n_control=len(split.control),
+        equal_train=int(synthetic @ (train > 0)),
+        equal_control=int(synthetic @ (control > 0)),
+        people=int(train @ (synthetic > 0)),
+    )
+    if len(split.control) == 0:
+        return counted
+    people_expected = float(control @ (synthetic > 0)) * len(split.train) / len(split.control)
+    together = equal_rows_kept_together(train, control)
+    if together:
+        train, control = np.minimum(train, 1), np.minimum(control, 1)
+        split = Split(
+            train=_different(split.train, groups[1]),
+            control=_different(split.control, groups[2]),
+            synthetic=split.synthetic,
+        )
+    exchange = _Exchange(n_train=int(train.sum()), n_control=int(control.sum()))
+    gained, lost = exchange.changes(train, control)
+    found = exchange.excess(synthetic * gained, synthetic * lost, len(split.synthetic), confidence)
+    unequal = (train + control)[groups[0]] == 0
+    return replace(
+        counted,
+        expected=max(counted.equal_train - found.rows, 0.0),
+        share=found.share,
+        p_value=found.p_value,
+        people_expected=people_expected,
+        kept_together=together,
+        near=_near(split, exchange, unequal, confidence, rng=rng),
+    )
+
+
+def equal_rows_kept_together(train: Indices, control: Indices) -> bool:
+    """Tell whether equal rows were kept on one side: far fewer stand on both than at a random split.
+
+    ``train`` and ``control`` count each different row. The number of rows on both sides is a sum of events
+    that hinder each other, so Chernoff's bound holds for it.
+    """
+    rows = train + control
+    n_train, n_control = int(train.sum()), int(control.sum())
+    on_both = held_chance(rows, n_train + n_control, n_train) + held_chance(
+        rows, n_train + n_control, n_control
+    )
+    expected = float(np.maximum(on_both - 1, 0.0)[rows > 0].sum())
+    found = int(np.sum((train > 0) & (control > 0)))
+    if 2 * found >= expected:
+        return False
+    log_chance = found - expected - (found * np.log(found / expected) if found else 0.0)
+    return bool(log_chance < np.log(_BY_CHANCE))
+
+
+def _different(table: Table, group: Indices) -> Table:
+    """Keep one of each set of equal rows."""
+    return table.take(np.unique(group, return_index=True)[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Excess:
+    """How many matches chance does not explain."""
+
+    rows: float
+    share: Estimate
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Exchange:
+    """The sizes of the two tables of real rows between which rows are exchanged."""
+
+    n_train: int
+    n_control: int
+
+    @property
+    def exchanged(self) -> int:
+        return min(self.n_train, self.n_control)
+
+    @property
+    def scale(self) -> float:
+        """What one lost match stands for."""
+        return self.n_train / self.exchanged
+
+    def changes(self, train: Indices, control: Indices) -> tuple[Floats, Floats]:
+        """Return what a row with so many matches in train and in control gains from train, or loses to it.
+
+        A gain is scaled to all of train (a match that one person alone explains is 1); a loss, a match that
+        only control rows bring, is not.
+        """
+        kept = held_chance(train, self.n_train, self.n_train - self.exchanged)
+        brought = held_chance(control, self.n_control, self.exchanged)
+        gained = self.scale * (1 - kept) * (1 - brought)
+        explained = (train == 0) | (gained < _ROUNDING)
+        return np.where(explained, 0.0, gained), np.where(train > 0, 0.0, brought)
+
+    def excess(self, gained: Floats, lost: Floats, n_synthetic: int, confidence: float) -> _Excess:
+        """Compare the two. Synthetic rows that match together are one event, (n_events,) rows on each side.
+
+        Events differ in size; the sums vary as those of so many events of the size that a row meets on
+        average (Kish 1965).
+        """
+        size = _mean_size(gained + lost * self.n_control / self.exchanged)
+        size_gained = _mean_size(gained) or size or 1.0
+        size_lost = max(_mean_size(lost), (size or 1.0) * self.exchanged / self.n_control)
+        chance = _Chance(
+            events=float(lost.sum()) / size_lost,
+            odds=self.scale * size_lost / size_gained,
+        )
+        total = float(gained.sum())
+        rows = total - self.scale * float(lost.sum())
+        beyond = (1 - confidence) / 2
+        share = Estimate(
+            value=rows / n_synthetic,
+            low=min(total - size_gained * chance.most(beyond), rows) / n_synthetic,
+            high=max(total - size_gained * chance.fewest(beyond), rows) / n_synthetic,
+            n=n_synthetic,
+        )
+        return _Excess(rows=rows, share=share, p_value=chance.of_at_least(total / size_gained))
+
+
+def _mean_size(events: Floats) -> float:
+    total = float(events.sum())
+    return float((events**2).sum()) / total if total > 0 else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chance:
+    """How many events chance brings to train, given how many it brought to control.
+
+    Of all events that chance brings to either, each falls to train with the same odds: a binomial law, here
+    through the incomplete beta function, so that weighted events need not be whole numbers.
+    """
+
+    events: float  # in control
+    odds: float  # of train against control
+
+    @property
+    def to_train(self) -> float:
+        return self.odds / (1 + self.odds)
+
+    def of_at_least(self, events: float) -> float:
+        """Return how often so many or more of all events fall to train."""
+        return float(betainc(events, self.events + 1, self.to_train)) if events > 0 else 1.0
+
+    def of_at_most(self, events: float) -> float:
+        return float(betaincc(events + 1, self.events, self.to_train)) if self.events > 0 else 1.0
+
+    def most(self, level: float) -> float:
+        """Return the number of events that chance exceeds at this level only."""
+        return _root(lambda events: self.of_at_least(events) - level)
+
+    def fewest(self, level: float) -> float:
+        """Return the number of events that chance falls short of at this level only."""
+        return 0.0 if self.of_at_most(0.0) >= level else _root(lambda events: level - self.of_at_most(events))
+
+
+def _root(falling: Callable[[float], float]) -> float:
+    high = 1.0
+    while falling(high) > 0 and high < _MOST_EVENTS:
+        high *= 2
+    return float(brentq(falling, 0.0, high)) if falling(high) < 0 else high
+
+
+def _near(
+    split: Split, exchange: _Exchange, unequal: NDArray[np.bool_], confidence: float, *, rng: Generator
+) -> NearCopies | None:
+    """Count the rows that equal no real row and lie nearer to train than fresh rows come.
+
+    None where all fresh rows equal training rows, so that there is no such distance.
+    """
+    space = Space.gower(split.schema)
+    train, control = in_order(split.train).table, in_order(split.control).table
+    to_train = Neighbors(space, train)
+    fresh = _fresh_distances(to_train, train, control, rng=rng)
+    apart = np.sort(fresh[fresh > 0])
+    rank = max(int(RARE * (len(fresh) + 1)), 1)
+    if len(apart) < rank:
+        return None
+    distance = float(apart[rank - 1])
+    asked = split.synthetic.take(np.flatnonzero(unequal))
+    by_train = _nearer(_two_nearest(to_train, asked), distance)
+    by_control = _nearer(_two_nearest(Neighbors(space, control), asked), distance)
+    gained, lost = exchange.changes(by_train.count, by_control.count)
+    owner = np.where(by_train.count > 0, by_train.owner, len(train) + by_control.owner)
+    by_owner = [np.asarray(np.bincount(owner, weights=rows), np.float64) for rows in (gained, lost)]
+    found = exchange.excess(by_owner[0], by_owner[1], len(split.synthetic), confidence)
+    near_train = int(np.sum(by_train.count > 0))
+    return NearCopies(
+        distance=distance,
+        rate=rank / (len(fresh) + 1),
+        near_train=near_train,
+        near_control=int(np.sum(by_control.count > 0)),
+        expected=max(near_train - found.rows, 0.0),
+        share=found.share,
+        p_value=found.p_value,
+    )
+
+
+def _fresh_distances(to_train: Neighbors, train: Table, control: Table, *, rng: Generator) -> Floats:
+    """Return how far real rows are from their nearest other training row: control rows, then train's own."""
+    asked = control.take(control.sample(_FRESH_ROWS, rng=rng))
+    distances = to_train.nearest(asked).distance[:, 0]
+    missing = _FRESH_ROWS - len(asked)
+    if missing == 0 or len(train) == 1:
+        return distances
+    asked = train.take(train.sample(missing, rng=rng))
+    others = to_train.nearest(asked, 2).distance[:, 1]  # the nearest is the row itself, or its twin
+    return np.concatenate([distances, others])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Nearer:
+    """The real rows of one table that lie nearer to each row than some distance."""
+
+    count: Indices  # (m,) 0, 1, or 2 for two and more
+    owner: Indices  # (m,) the nearest
+
+
+def _two_nearest(to: Neighbors, rows: Table) -> NearestRows:
+    if len(rows) == 0:
+        return NearestRows(distance=np.empty((0, 1)), index=np.empty((0, 1), dtype=np.int64))
+    return to.nearest(rows, min(2, to.n_rows))
+
+
+def _nearer(found: NearestRows, distance: float) -> _Nearer:
+    return _Nearer(count=(found.distance < distance).sum(axis=1), owner=found.index[:, 0])
