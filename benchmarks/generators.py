@@ -134,8 +134,8 @@ def one(run, source, folder, seed):
         "verdict": report.verdict.state,
         "risks": {
             name: None
-            if found is None or found.risk is None
-            else {"metric": found.metric, "value": found.risk.value, "high": found.risk.high}
+            if found is None or found.gain is None
+            else {"metric": found.metric, "value": found.gain.value, "high": found.gain.high}
             for name, found in leading.items()
         },
         "told_apart": figures["discriminator"].value.value,

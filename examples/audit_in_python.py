@@ -26,16 +26,16 @@ def tell(report):
     print()
     for item in report.verdict.risks:
         leading = item.leading
-        if leading is None or leading.risk is None:
+        if leading is None or leading.gain is None:
             print(f"{item.risk}: {item.state} ({item.reason})")
             continue
-        risk = leading.risk
+        gain = leading.gain
         print(
-            f"{item.risk}: {item.state}; {leading.metric} measured {risk.value:.3f}, "
-            f"at most {risk.high:.3f} (threshold {item.threshold:g})"
+            f"{item.risk}: {item.state}; {leading.metric} measured {gain.value:.3f}, "
+            f"at most {gain.high:.3f} (threshold {item.threshold:g})"
         )
     print()
-    print(report.to_frame()[["metric", "risk", "low", "high"]].round(3).to_string(index=False))
+    print(report.to_frame()[["metric", "risk", "gain", "low", "high"]].round(3).to_string(index=False))
     for item in report.skipped:
         print(f"Not computed: {item.metric}: {item.reason}")
 

@@ -43,7 +43,7 @@ def side_by_side(reports):
     rows = {}
     for name, report in reports.items():
         for item in report.verdict.risks:
-            high = item.leading.risk.high if item.leading and item.leading.risk else float("nan")
+            high = item.leading.gain.high if item.leading and item.leading.gain else float("nan")
             rows.setdefault(item.risk, {})[name] = f"{high:.3f} {item.state}"
     return pd.DataFrame(rows).T.rename_axis("up to")
 

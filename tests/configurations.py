@@ -6,6 +6,9 @@ def by_name(result):
     return {
         item.name: {
             "risk": item.risk,
+            "gain": item.gain,
+            "p_value": item.p_value,
+            "informative": item.beats_baseline,
             "attack": item.attack,
             "control": item.control,
             "baseline": item.baseline,

@@ -55,16 +55,17 @@ def split(schema, train, control, synthetic):
     )
 
 
-def risks(metric, kind, sizes, *, leak=0.0, seeds):
-    """Return (n_seeds, 3): value, low and high of the risk in independent draws."""
+def risks(metric, kind, sizes, *, leak=0.0, seeds, of="risk"):
+    """Return (n_seeds, 3): value, low and high of the risk, or the gain, in independent draws."""
     found = []
     for seed in range(seeds):
         try:
-            risk = metric(
+            result = metric(
                 population(kind, sizes, leak=leak, seed=seed), rng=np.random.default_rng([7, seed])
-            ).risk
+            )
         except NotApplicable:
             continue
+        risk = getattr(result, of)
         found.append((risk.value, risk.low, risk.high))
     assert len(found) > seeds * 0.9
     return np.array(found)

@@ -72,7 +72,14 @@ def gate(tmp_path):
     return Gate(tmp_path)
 
 
+def test_a_clean_release_of_few_rows_is_neither_within_nor_above(gate):
+    assert gate.run() == 3, gate.result.output
+    gate.check_page()
+    assert re.search(r"About \d,\d00 control rows would settle it", gate.report["verdict"]["sentence"])
+
+
 def test_a_clean_release_passes(gate):
+    gate.tables = {role: hospital(5 * N, seed=seed) for seed, role in enumerate(gate.tables, start=10)}
     assert gate.run() == 0, gate.result.output
     gate.check_page()
     assert gate.report["verdict"]["state"] == "within threshold"

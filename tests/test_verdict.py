@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabveil import verdict
+from tabveil.copies import Copies
 from tabveil.errors import SchemaError
 from tabveil.estimate import Estimate
 from tabveil.result import Labels, Result, Skipped
-from tabveil.verdict import RISKS, Policy, Verdict, judge
+from tabveil.verdict import RISKS, Grounds, Policy, Verdict, judge
 from tabveil.verdict.judgment import NO_CONTROL, NOT_INFORMATIVE, TOO_FEW
 from tabveil.verdict.template import template
 
@@ -30,7 +31,8 @@ def attack(metric, low, value, high, *, wp29=None, rate=0.5, naive=0.1, pillar="
     return Result(
         metric=metric,
         labels=Labels(pillar=pillar, wp29=wp29 or WP29[metric], mechanism="distance"),
-        risk=None if value is None else Estimate(value=value, low=low, high=high, n=100),
+        gain=None if value is None else Estimate(value=value, low=low, high=high, n=100),
+        p_value=None if value is None else 1e-6 if low > 0 else 0.3,
         attack=Estimate(value=rate, low=rate, high=rate, n=100),
         control=Estimate(value=0.4, low=0.4, high=0.4, n=100),
         baseline=Estimate(value=naive, low=naive, high=naive, n=100),
@@ -43,8 +45,9 @@ def clean(**changes):
     return [result for result in found.values() if result is not None]
 
 
-def judged(results, policy=None, *, has_control=True, skipped=()):
-    return judge(results, skipped, policy=policy or Policy(), has_control=has_control)
+def judged(results, policy=None, *, has_control=True, skipped=(), **grounds):
+    sizes = {"n_train": 4000, "n_control": 1000 if has_control else 0}
+    return judge(Grounds(results=results, skipped=skipped, **sizes, **grounds), policy or Policy())
 
 
 def by_risk(found):
@@ -55,7 +58,7 @@ def test_all_below_is_within():
     found = judged(clean())
     assert found.state == "within threshold"
     assert set(by_risk(found).values()) == {"within threshold"}
-    assert "0.010 (threshold 0.05)" in found.sentence
+    assert "at most 1 of 100 (accepted: 5; upper bound at 95%)" in found.sentence
     assert "no others; the decision belongs to the controller" in found.sentence
 
 
@@ -69,23 +72,97 @@ def test_the_upper_bound_decides_not_the_value():
     found = judged(clean(inference=attack("inference", 0.01, 0.04, 0.07)))
     assert found.state == "above threshold"
     assert by_risk(found) == {**dict.fromkeys(RISKS, "within threshold"), "inference": "above threshold"}
-    assert "inference up to 0.070 (threshold 0.05)" in found.sentence
+    assert "of 100 people up to 7 to inference are exposed" in found.sentence
+    assert "(accepted: 5; upper bounds at 95%)" in found.sentence
 
 
 def test_the_bound_itself_is_within():
     assert judged(clean(inference=attack("inference", -0.05, 0.0, 0.05))).state == "within threshold"
 
 
-def test_above_without_a_leak_seen_when_the_interval_is_narrow_enough():
-    found = judged(clean(inference=attack("inference", -0.005, 0.03, 0.06)))
+def test_bounds_are_rounded_outward():
+    found = judged(clean(inference=attack("inference", 0.01, 0.04, 0.05001)))
     assert found.state == "above threshold"
+    assert "up to 5.1 to inference" in found.sentence
 
 
-def test_a_wide_interval_around_zero_is_too_few_guesses():
-    found = judged(clean(linkability=attack("linkability", -0.2, 0.0, 0.2)))
+def test_above_needs_a_leak_that_is_seen():
+    found = judged(clean(inference=attack("inference", -0.005, 0.03, 0.06)))
     assert found.state == "inconclusive"
-    assert TOO_FEW in found.sentence
+
+
+def test_the_more_attacks_the_clearer_a_leak_must_be():
+    doubtful = replace(attack("inference", 0.001, 0.03, 0.06), p_value=0.02)
+    assert judged([doubtful], Policy(required=())).state == "above threshold"
+    assert judged(clean(inference=doubtful)).state == "inconclusive"  # 0.02 is more than a fourth of 0.05
+    assert judged(clean(inference=replace(doubtful, p_value=0.01))).state == "above threshold"
+
+
+def test_too_few_rows_say_how_many_would_settle_it():
+    found = judged(clean(linkability=attack("linkability", -0.2, 0.0, 0.1)))
+    assert found.state == "inconclusive"
     assert by_risk(found)["linkability"] == "inconclusive"
+    assert found.risks[1].reason == TOO_FEW
+    # A fourth of the variance 1 / 4000 + 1 / 1000 is 1 / 3200: train alone leaves most of it, so both tables.
+    assert found.risks[1].leading.rows_needed == 6400
+    assert "of 100 people up to 10 to linkability could be exposed, where 5 are accepted" in found.sentence
+    assert "About 6,400 control rows would settle it" in found.sentence
+
+
+def test_an_attack_that_is_not_required_but_cannot_tell_leaves_the_risk_open():
+    wide = attack("gtcap", -0.2, 0.0, 0.2, wp29="inference")
+    assert by_risk(judged([*clean(), wide]))["inference"] == "inconclusive"
+
+
+def test_a_control_that_does_not_fit_settles_nothing():
+    leaking = clean(inference=attack("inference", 0.5, 0.6, 0.7))
+    for results in (clean(), leaking):
+        found = judged(results, control_faults=("The control table holds rows of train.",))
+        assert found.state == "inconclusive"
+        assert found.sentence.startswith("Inconclusive: The control table holds rows of train.")
+        assert set(by_risk(found).values()) == {"inconclusive"}
+
+
+def counted(equal_train, equal_control, low, value, high, p_value, near=None):
+    return Copies(
+        n_synthetic=1000,
+        n_train=4000,
+        n_control=1000,
+        equal_train=equal_train,
+        equal_control=equal_control,
+        expected=equal_train - 1000 * value,
+        share=Estimate(value=value, low=low, high=high, n=1000),
+        p_value=p_value,
+        people=equal_train,
+        near=near,
+    )
+
+
+def test_copies_break_the_policy_however_few_people_they_are():
+    found = judged(clean(), copies=counted(30, 0, 0.025, 0.03, 0.03, 1e-9))
+    assert found.state == "above threshold"
+    assert found.copies.state == "above threshold"
+    assert "up to 3% of the release are rows of training people" in found.sentence
+    assert "30 rows of the release (3.00%) equal a training row; by chance one would expect about 0" in (
+        found.sentence
+    )
+    assert judged(clean(), Policy(copies=0.05), copies=found.copies.found).state == "within threshold"
+
+
+def test_no_copies_are_said_and_within():
+    found = judged(clean(), copies=counted(0, 0, 0.0, 0.0, 0.0, 1.0))
+    assert found.state == found.copies.state == "within threshold"
+    assert "No row of the release equals a training row" in found.sentence
+
+
+def test_a_few_equal_rows_are_open_while_control_is_too_small_to_tell():
+    assert judged(clean(), copies=counted(4, 0, 0.0, 0.004, 0.004, 0.1)).state == "inconclusive"
+
+
+def test_rows_that_repeat_by_themselves_are_no_copies():
+    found = judged(clean(), copies=counted(84, 20, -0.01, 0.004, 0.02, 0.3))
+    assert found.state == "within threshold"
+    assert judged(clean(), copies=counted(184, 20, 0.05, 0.1, 0.12, 1e-9)).state == "above threshold"
 
 
 def test_a_wide_interval_above_zero_is_above():
@@ -160,7 +237,7 @@ def test_each_risk_has_its_own_threshold():
 
 
 def test_confidence_is_named():
-    assert "99% interval" in judged(clean(), Policy(confidence=0.99)).sentence
+    assert "upper bound at 99%" in judged(clean(), Policy(confidence=0.99)).sentence
 
 
 def test_a_title_with_an_attacker_counts_for_its_risk():

@@ -18,8 +18,9 @@ counts of rare events), and what remains are copies. So no match in train is no 
 match in control still leaves an upper bound of what chance may explain.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -30,7 +31,7 @@ from scipy.special import betainc, betaincc
 from tabveil import check
 from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.neighbors import NearestRows, Neighbors, Space
-from tabveil.plain import Number
+from tabveil.plain import Number, from_plain, to_plain
 from tabveil.sampling import group_equal_rows, held_chance, in_order
 from tabveil.table import Floats, Indices, Split, Table
 
@@ -96,6 +97,16 @@ class Copies:
     def seen(self, level: float) -> bool:
         """Tell whether more rows are equal than chance explains, at this level."""
         return self.p_value is not None and self.p_value <= level
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        found: dict[str, Any] = to_plain(self)
+        return found
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        return from_plain(cls, data)
 
 
 def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> Copies:

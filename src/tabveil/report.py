@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from tabveil import check, config
 from tabveil.attackers import Attacker
+from tabveil.copies import Copies
 from tabveil.detection import Power
 from tabveil.errors import ParameterError
 from tabveil.explain import Explanation
@@ -17,7 +18,7 @@ from tabveil.plain import from_plain, to_plain
 from tabveil.portrait import Portrait
 from tabveil.result import ESTIMATES, Input, Result, Skipped, plain
 from tabveil.utility import Utility
-from tabveil.verdict import Policy, Verdict, judge
+from tabveil.verdict import Grounds, Policy, Verdict, judge
 from tabveil.writing import replacing
 
 RECORD_KINDS = (".csv", ".parquet")
@@ -57,6 +58,7 @@ class Report:
     request: Mapping[str, Any] = field(default_factory=dict)  # all that was asked for, to ask it again
     attackers: tuple[Attacker, ...] = ()
     policy: Policy = field(default_factory=Policy)
+    copies: Copies | None = None
     utility: Utility | None = None
     power: Power | None = None
     portrait: Portrait | None = None
@@ -78,8 +80,17 @@ class Report:
     @property
     def verdict(self) -> Verdict:
         """The release judged by the policy; a stored report keeps the verdict it was stored with."""
-        return self.given_verdict or judge(
-            self.results, self.skipped, policy=self.policy, has_control=self.has_control
+        return self.given_verdict or judge(self._grounds, self.policy)
+
+    @property
+    def _grounds(self) -> Grounds:
+        rows = {role: item.rows for role, item in self.inputs.items()}
+        return Grounds(
+            results=self.results,
+            skipped=self.skipped,
+            n_train=rows.get("train", 0),
+            n_control=rows.get("control", 0),
+            copies=self.copies,
         )
 
     def to_json(self) -> str:
@@ -158,13 +169,16 @@ class Report:
         return config.text(asked, self.inputs)
 
     def to_frame(self) -> dataframes.DataFrame:
-        """Return one row a metric: its risk, interval, rates and labels."""
+        """Return one row a metric: its risk, its gain, the bounds it is judged by, rates and labels.
+
+        ``low`` and ``high`` are those of the gain; of the risk for metrics that are no attacks.
+        """
         return dataframes.from_rows(
             {
                 "metric": result.key,
                 "risk": result.risk.value if result.risk else math.nan,
-                "low": result.risk.low if result.risk else math.nan,
-                "high": result.risk.high if result.risk else math.nan,
+                "low": result.measure.low if result.measure else math.nan,
+                "high": result.measure.high if result.measure else math.nan,
                 **{
                     name: estimate.value if (estimate := getattr(result, name)) else math.nan
                     for name in ESTIMATES[1:]
@@ -177,7 +191,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook."""
-        columns = ["metric", "risk", "low", "high", "attack", "control", "pillar"]
+        columns = ["metric", "risk", "gain", "low", "high", "attack", "control", "pillar"]
         tables = [
             dataframes.from_columns({"verdict": [self.verdict.sentence]}),
             *([self.to_frame()[columns]] if self.results else []),
@@ -226,5 +240,11 @@ def records_file(path: str | Path) -> Path:
     return Path(path)
 
 
-_PARTS: Mapping[str, Any] = {"utility": Utility, "power": Power, "portrait": Portrait, "exposed": ExposedRows}
+_PARTS: Mapping[str, Any] = {
+    "copies": Copies,
+    "utility": Utility,
+    "power": Power,
+    "portrait": Portrait,
+    "exposed": ExposedRows,
+}
 """What an audit measures only when asked for; each knows its way to JSON and back."""

@@ -77,6 +77,9 @@ class Configuration:
     control: Estimate | None = None
     baseline: Estimate | None = None
     risk: Estimate | None = None
+    gain: Estimate | None = None
+    p_value: float | None = None
+    beats_baseline: bool = True
     facts: Mapping[str, Any] = field(default_factory=dict)  # counts, sizes: what the rates rest on
 
     @property
@@ -89,6 +92,8 @@ class Configuration:
         set_to = {key: value for key, value in to_plain(self.setting).items() if value is not None}
         return {
             **{name: _estimate_to_json(getattr(self, name)) for name in ESTIMATES},
+            "p_value": self.p_value,
+            "informative": self.beats_baseline,
             **plain(self.facts),
             "setting": set_to,
         }
@@ -96,9 +101,14 @@ class Configuration:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
-        facts = {key: value for key, value in data.items() if key not in {*ESTIMATES, "setting"}}
-        found = {name: _estimate_from_json(data[name]) for name in ESTIMATES}
-        return cls(setting=from_plain(Setting, data["setting"]), facts=facts, **found)
+        typed = {*ESTIMATES, "p_value", "informative", "setting"}
+        return cls(
+            setting=from_plain(Setting, data["setting"]),
+            p_value=_number_from_json(data["p_value"]),
+            beats_baseline=from_plain(bool, data["informative"]),
+            facts={key: value for key, value in data.items() if key not in typed},
+            **{name: _estimate_from_json(data[name]) for name in ESTIMATES},
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +148,7 @@ class OutlierRisk:
     risk: Estimate | None
     attack: Estimate | None
     control: Estimate | None
+    gain: Estimate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +159,7 @@ class ColumnRisk:
     configuration: str
     risk: Estimate | None
     attack: Estimate | None
+    gain: Estimate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +175,11 @@ class Threat:
 class Result:
     """A metric's answer. Higher ``risk`` is always worse; the metric's own quantities are in ``details``.
 
+    ``gain`` is what an attack is judged by: the share of people exposed because their data were trained on.
+    Its bounds hold for all configurations together, while ``risk``, ``attack``, ``control`` and ``baseline``
+    are those of the configuration that leads. ``p_value`` is the chance that a release which leaks nothing
+    would show as much in any configuration.
+
     ``title``, ``sentence`` and ``threat`` are the metric's own words about it (:mod:`tabveil.explain` writes
     them), so that a page needs no more than the result. ``leading`` names the configuration that the headline
     was taken from.
@@ -176,6 +193,8 @@ class Result:
     threat: Threat | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     risk: Estimate | None = None
+    gain: Estimate | None = None
+    p_value: float | None = None
     attack: Estimate | None = None
     control: Estimate | None = None
     baseline: Estimate | None = None
@@ -199,6 +218,11 @@ class Result:
     def lead(self) -> Configuration | None:
         """The configuration that the headline was taken from."""
         return next((item for item in self.configurations if item.setting == self.leading), None)
+
+    @property
+    def measure(self) -> Estimate | None:
+        """What is judged and drawn: the gain of an attack; the risk of anything that has no gain."""
+        return self.risk if self.gain is None else self.gain
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -237,6 +261,7 @@ class Result:
             "labels": to_plain(self.labels),
             "params": plain(self.params),
             **{name: _estimate_to_json(getattr(self, name)) for name in ESTIMATES},
+            "p_value": self.p_value,
             "details": {**self._typed_details(), **plain(self.details)},
             "notes": list(self.notes),
             "seconds": self.seconds,
@@ -291,13 +316,15 @@ class Result:
             notes=from_plain(tuple[str, ...], data["notes"]),
             seconds=from_plain(float, data["seconds"]),
             risk=_estimate_from_json(data["risk"]),
+            gain=_estimate_from_json(data["gain"]),
+            p_value=_number_from_json(data["p_value"]),
             attack=_estimate_from_json(data["attack"]),
             control=_estimate_from_json(data["control"]),
             baseline=_estimate_from_json(data["baseline"]),
         )
 
 
-ESTIMATES = ("risk", "attack", "control", "baseline")
+ESTIMATES = ("risk", "gain", "attack", "control", "baseline")
 _CURVE = {"auc", "tpr_at_fpr", "roc"}
 
 
@@ -316,6 +343,10 @@ def _estimate_to_json(estimate: Estimate | None) -> Any:  # noqa: ANN401 - JSON
 
 def _estimate_from_json(data: Mapping[str, Any] | None) -> Estimate | None:
     return None if data is None else from_plain(Estimate, data)
+
+
+def _number_from_json(data: float | None) -> float | None:
+    return None if data is None else from_plain(float, data)
 
 
 def params_of(metric: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass

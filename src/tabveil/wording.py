@@ -20,6 +20,7 @@ UNSEEN = "people the generator never saw"
 LONGEST_NAME = 60
 LONGEST_TEXT = 1200
 FEW_NAMES = 8
+ROUNDING = 1e-9  # what floating point adds to a number that has no more decimals
 
 
 def visible(text: str) -> str:
@@ -102,11 +103,74 @@ def number(value: float | None, minus: str = "−") -> str:
     return f"{value:.3f}".replace("-0.000", "0.000").replace("-", minus)
 
 
+def upper(value: float, minus: str = "−") -> str:
+    """Write an upper bound with three decimals: rounded up, or it would not be one.
+
+    >>> upper(0.05001), upper(0.05), upper(-0.0121)
+    ('0.051', '0.050', '−0.012')
+    """
+    return number(math.ceil(value * 1000 - ROUNDING) / 1000, minus) if math.isfinite(value) else NOT_COMPUTED
+
+
+def lower(value: float, minus: str = "−") -> str:
+    """Write a lower bound with three decimals, rounded down.
+
+    >>> lower(0.0499), lower(-0.0121)
+    ('0.049', '−0.013')
+    """
+    return number(math.floor(value * 1000 + ROUNDING) / 1000, minus) if math.isfinite(value) else NOT_COMPUTED
+
+
+def people(share: float) -> str:
+    """Write a share as people of a hundred, to a tenth.
+
+    >>> people(0.0512), people(-0.0101)
+    ('5.1', '−1')
+    """
+    return f"{round(share * 1000) / 10 + 0.0:g}".replace("-", "−")
+
+
+def most_people(share: float) -> str:
+    """Write an upper bound as people of a hundred, rounded up to a tenth.
+
+    >>> most_people(0.05), most_people(0.0683), most_people(-0.01)
+    ('5', '6.9', '−1')
+    """
+    return people(math.ceil(share * 1000 - ROUNDING) / 1000)
+
+
+def least_people(share: float) -> str:
+    """Write a lower bound as people of a hundred, rounded down to a tenth.
+
+    >>> least_people(0.0683)
+    '6.8'
+    """
+    return people(math.floor(share * 1000 + ROUNDING) / 1000)
+
+
+def upper_percent(share: float) -> str:
+    """Write an upper bound as a percentage, rounded up to a hundredth.
+
+    >>> upper_percent(0.03001), upper_percent(0.0)
+    ('3.01%', '0%')
+    """
+    return f"{math.ceil(share * 10_000 - ROUNDING) / 100:g}%"
+
+
+def joined(items: Sequence[str]) -> str:
+    """List a few things in a sentence.
+
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
 def interval(estimate: "Estimate | None") -> str:
-    """Write the two ends of an interval."""
+    """Write the two ends of an interval, rounded outward."""
     if estimate is None or not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
         return NOT_COMPUTED
-    return f"{number(estimate.low)} to {number(estimate.high)}"
+    return f"{lower(estimate.low)} to {upper(estimate.high)}"
 
 
 def percent(value: float | None) -> str:

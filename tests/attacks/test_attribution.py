@@ -10,6 +10,7 @@ from tabveil.attacks.gtcap.attack import Attribution
 from tabveil.attacks.gtcap.synthetic_claims import chance_of_any
 from tabveil.attacks.guessing import NO_CONTROL
 from tabveil.errors import NotApplicable, ParameterError
+from tabveil.estimate import difference
 from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema, Split
 from tabveil.workers import working
@@ -83,8 +84,30 @@ def test_missing_matches_missing_only():
     met = only(ask([[F, NAN, YES], [NAN, 31, NO]], [[F, 30, YES], [M, 31, NO]], synthetic))
     assert met["score_in_all_of_train"] == 1
     assert met["claims_met_in_control"] == 0
-    target = only(ask([[F, 30, NAN]], [[F, 30, NO]], [[F, 30, NAN], [M, 30, NO]]))  # a missing target too
-    assert (target["score_in_all_of_train"], target["score_in_all_of_control"]) == (0.5, 0)
+    target = only(ask([[F, 30, NAN]], [[M, 30, NO]], [[F, 30, NAN], [M, 30, NO]]))  # missing is no fact
+    assert target["claims_kept"] == 1
+    assert (target["score_in_all_of_train"], target["score_in_all_of_control"]) == (0, 1)
+
+
+def test_the_gain_is_of_people():
+    synthetic = [[F, 20, YES], [F, 21, YES], [M, 60, NO]]
+    train = [[F, 20, YES], [F, 21, NO], [M, 60, NO], [M, 90, YES]]  # two claims each about the first two
+    control = [[F, 20, YES], [M, 90, NO]]
+    result = ask(train, control, synthetic)
+    found = only(result)
+    assert (found["exposed_train"], found["n_train"]) == (2, 4)
+    assert (found["exposed_control"], found["n_control"]) == (1, 2)
+    assert result.gain == difference(2, 4, 1, 2)
+
+
+def test_claiming_the_most_usual_value_tells_nothing():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, 2, 900), rng.integers(0, 100, 900), rng.random(900) < 0.05])
+    synthetic = rows[600:].copy()
+    synthetic[:, 2] = NO
+    result = ask(rows[:300], rows[300:600], synthetic)
+    assert result.attack.value > 0.9
+    assert not result.informative
 
 
 def test_numeric_targets_and_no_label_among_the_keys():
@@ -127,6 +150,8 @@ def brute_force(train, synthetic, schema, radius, soft):
 
     values = []
     for row in synthetic:
+        if math.isnan(row[-1]):
+            continue
         agree = [near(target, row[-1], other[-1]) for other in synthetic if weight(row, other) > 0]
         if all(agree):
             met = [(weight(row, other), near(target, row[-1], other[-1])) for other in train]

@@ -7,7 +7,7 @@ from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE
 from tabveil.attacks.inference import Inference
 from tabveil.attacks.tolerance import Truth
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.estimate import risk_between, wilson
+from tabveil.estimate import risk_between
 from tabveil.result import Result
 from tabveil.table import Categorical, Numeric, Schema
 
@@ -29,7 +29,7 @@ def test_by_hand():
     result = ask(TRAIN, CONTROL, SYNTHETIC, secrets=("job",))
     only = by_name(result)["job"]
     assert (only["successes_train"], only["successes_control"]) == (3, 1)
-    assert result.risk == risk_between(wilson(3, 4), wilson(1, 4))
+    assert result.risk == risk_between(3, 4, 1, 4)
     assert only["naive"] == pytest.approx((1 / 2 + 1 / 4 + 1 / 4 + 1 / 4) / 4)  # half of synthetic are nurses
     train, control = result.scores
     assert train.table == "train"
@@ -62,7 +62,7 @@ def test_every_column_is_the_secret_once():
         (0, 1.1, False),
         (0, -1, True),
         (1, 1.1, False),
-        (NAN, NAN, True),
+        (NAN, NAN, False),  # there is nothing to infer
         (NAN, 0, False),
         (0, NAN, False),
     ],
@@ -71,15 +71,14 @@ def test_numbers_must_be_near(truth, guess, right):
     column = Numeric(name="x", low=-500, high=500)
     accepted = Truth.of(np.array([truth], dtype=float), column, tolerance=0.05, zero_tolerance=0.001)
     assert accepted.met_by(np.array([guess], dtype=float)).tolist() == [right]
-    assert accepted.chance(np.array([guess, 77777.0, NAN, 77777.0])).tolist() == [
-        (0.25 if not np.isnan(truth) else 0.5) if right else 0.25 * np.isnan(truth)
-    ]
+    assert accepted.chance(np.array([guess, 77777.0, NAN, 77777.0])).tolist() == [0.25 * right]
 
 
 def test_categories_must_be_equal():
     column = Categorical(name="c", labels=tuple(map(str, range(50))))
     accepted = Truth.of(np.array([40.0, NAN]), column, tolerance=1, zero_tolerance=1)
-    assert accepted.met_by(np.array([41.0, NAN])).tolist() == [False, True]
+    assert accepted.met_by(np.array([41.0, NAN])).tolist() == [False, False]
+    assert accepted.met_by(np.array([40.0, 40.0])).tolist() == [True, False]
 
 
 def test_the_chance_is_the_share_of_guesses_that_would_be_right():
@@ -130,7 +129,7 @@ def test_constant_secrets_are_left_out_and_named():
     rows = [[20, NURSE], [40, NURSE]]
     result = ask(rows, rows, SYNTHETIC)
     assert [item.column for item in result.columns] == ["age"]
-    assert result.notes[-1] == "Not attacked, being constant in the real or the synthetic rows: job."
+    assert result.notes[-1] == "Not attacked, being constant or empty in the real or the synthetic rows: job."
     with pytest.raises(NotApplicable, match="nothing to infer"):
         ask([[NAN, NURSE]], [[NAN, NURSE]], SYNTHETIC)
 
@@ -222,3 +221,24 @@ def test_adult_thirds_meet_the_anchors():
     assert by_name(found)["income"]["risk"].value == pytest.approx(0.178, abs=0.02)
     assert found.risk.value == pytest.approx(0.2, abs=0.01)  # the careful attacker sees the whole leak
     assert ask(train, control, train, schema).risk.value >= 0.95
+
+
+def test_missing_guessed_as_missing_is_counted_apart():
+    train = [[20, NURSE], [21, NAN], [60, JUDGE], [61, NAN]]
+    control = [[20, NURSE], [22, NAN], [60, NURSE]]
+    synthetic = [[20, NURSE], [21, NAN], [60, JUDGE], [61, CLERK]]
+    result = ask(train, control, synthetic, secrets=("job",))
+    only = by_name(result)["job"]
+    assert (only["successes_train"], only["n_train"]) == (2, 2)
+    assert (only["successes_control"], only["n_control"]) == (1, 2)
+    assert result.details["missing"] == {
+        "job": {"n_train": 2, "guessed_train": 1, "n_control": 1, "guessed_control": 1}
+    }
+    # Of all people, those without a job among them: two of four against one of three.
+    assert result.gain.value == pytest.approx(2 / 4 - 1 / 3)
+    assert only["risk"].value == pytest.approx(1.0)
+
+
+def test_a_secret_that_nobody_has_is_left_out():
+    result = ask([[20, NAN], [30, NAN]], [[20, NAN], [31, NURSE]], [[20, NURSE], [30, CLERK]])
+    assert set(by_name(result)) == {"age"}

@@ -11,7 +11,7 @@ from strategies import splits
 from tabveil.attacks.guessing import NO_CONTROL
 from tabveil.attacks.linkability import Linkability, _ease, _first_meeting, chance_to_meet
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.estimate import risk_between, sidak, wilson
+from tabveil.estimate import rate, risk_between, sidak
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 SCHEMA = Schema(tuple(Numeric(name=name, low=0, high=100, decimals=0) for name in "abcd"))
@@ -42,7 +42,7 @@ def test_by_hand():
     assert counts(result, "first 2 | other 2 columns, k = 1") == (3, 1)
     assert counts(result, "first 2 | other 2 columns, k = 2")[0] == 3  # 90 and 60 do not meet 0 and 30
     level = sidak(0.95, 2)
-    assert result.risk == risk_between(wilson(3, 4, level), wilson(1, 4, level))
+    assert result.risk == risk_between(3, 4, 1, 4, level)
     assert result.leading.name == "first 2 | other 2 columns, k = 1"
     assert by_name(result)["first 2 | other 2 columns, k = 1"]["naive"] == pytest.approx(1 / 4)
     train, control = result.scores
@@ -187,8 +187,8 @@ def test_missing_meets_missing():
 def test_without_control_there_is_a_rate_but_no_risk():
     result = ask(TRAIN, [], SYNTHETIC, n_neighbors=(1,))
     assert result.risk is None
-    assert result.attack == wilson(3, 4)
-    assert result.baseline == wilson(1, 4)
+    assert result.attack == rate(3, 4)
+    assert result.baseline.value == pytest.approx(1 / 4)
     assert result.notes == (NO_CONTROL,)
     assert [scores.table for scores in result.scores] == ["train"]
 

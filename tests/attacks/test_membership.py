@@ -122,7 +122,7 @@ def test_every_configuration_counts_for_the_correction():
     choice = judge("a", rankings[0], {"b": rankings[1]}, confidence=0.95).headline
     assert len(by_name(choice)) == 5
     assert choice.details["confidence_of_each"] == pytest.approx(0.95 ** (1 / 5))
-    assert choice.risk.low == max(item["risk"].low for item in by_name(choice).values())
+    assert choice.gain.low == max(item["gain"].low for item in by_name(choice).values())
 
 
 def test_a_small_leak_moves_the_far_left_of_the_curve():

@@ -6,11 +6,11 @@ import xgboost
 from configurations import by_name
 from populations import adult_thirds, population, risks, split
 
-from tabveil.attacks.guessing import NO_CONTROL
-from tabveil.attacks.ml_inference.attack import MLInference, compare_errors
+from tabveil.attacks.guessing import NO_CONTROL, Tally
+from tabveil.attacks.ml_inference.attack import MLInference, NumberErrors
 from tabveil.attacks.ml_inference.models import GENERAL_ROUNDS, LabelModel, NumberModel
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.estimate import risk_between, wilson
+from tabveil.estimate import difference, rate, risk_between
 from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema, Split
 from tabveil.workers import working
@@ -39,8 +39,8 @@ def test_by_hand():
     result = ask(train, control, SYNTHETIC, Schema((TOWN, ILL)), secrets=("ill",))
     found = by_name(result)["ill"]
     assert (found["successes_train"], found["successes_control"]) == (3, 2)
-    assert result.risk == risk_between(wilson(3, 4), wilson(2, 4))
-    assert result.baseline == wilson(1, 4)  # "no": the first of equally frequent labels
+    assert result.risk == risk_between(3, 4, 2, 4)
+    assert result.baseline == rate(1, 4)  # "no": the first of equally frequent labels
     train_scores, control_scores = result.scores
     likely = train_scores.values > 0.5
     assert sorted(train_scores.rows[likely].tolist()) == [0, 1, 2]
@@ -104,20 +104,33 @@ def test_numbers_by_hand():
     assert result.baseline.value == pytest.approx(1 - math.sqrt((0.09 + 0.09 + 0.16) / 3))
 
 
+def errors(train, control):
+    near = Tally(train=0, n_train=len(train), control=0, n_control=len(control))
+    return NumberErrors(train=train, control=control, naive=train, near=near)
+
+
+def test_numbers_are_judged_by_the_people_guessed_nearly():
+    near = Tally(train=30, n_train=100, control=10, n_control=100)
+    far = np.ones(100)
+    found = NumberErrors(train=far / 4, control=far, naive=far, near=near).compare(0.95)
+    assert found.gain == difference(30, 100, 10, 100)
+    assert found.risk.value == pytest.approx(0.5)
+
+
 def test_the_bounds_of_errors_hold():
     rng = np.random.default_rng(0)
     covered = []
     for _ in range(300):
         train, control = rng.standard_t(8, 150) ** 2, rng.standard_t(8, 60) ** 2
-        risk = compare_errors(train, control, train, 0.95).risk
+        risk = errors(train, control).compare(0.95).risk
         covered.append(risk.low <= 0 <= risk.high)
     assert 0.91 <= np.mean(covered) <= 0.985
 
 
 def test_perfect_guesses_of_numbers():
     none = np.zeros(20)
-    assert compare_errors(none, none, none, 0.95).risk is None
-    assert compare_errors(none, none + 1, none, 0.95).risk.value == 1
+    assert errors(none, none).compare(0.95).risk is None
+    assert errors(none, none + 1).compare(0.95).risk.value == 1
 
 
 def test_units_do_not_matter():
@@ -206,7 +219,8 @@ def test_a_sample_is_attacked_equally():
 
 def test_one_row_each():
     result = ask([[0, YES]], [[1, YES]], [[0, YES]], Schema((TOWN, ILL)), secrets=("ill",))
-    assert result.risk.low <= 0 <= result.risk.high
+    assert result.risk is None  # control never fails
+    assert result.gain.low <= 0 <= result.gain.high
     result = ask([[0, 10]], [[1, 10]], [[0, 20]], Schema((TOWN, PAY)), secrets=("pay",))
     assert result.attack.value == pytest.approx(0.9)
 

@@ -5,7 +5,7 @@ from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.singling_out.attack import SinglingOut
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.estimate import wilson
+from tabveil.estimate import rate
 from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema
 
@@ -40,8 +40,9 @@ def test_univariate_by_hand():
     result = ask(UNIVARIATE, split(SCHEMA, train, control, synthetic))
     worth = by_name(result)["univariate"]["independent_guesses"]
     assert 1 <= worth <= 4  # x = 1 and x <= 1 stand or fall together
-    assert result.attack == wilson(worth / 2, worth)
-    assert result.control == wilson(worth / 4, worth)
+    assert result.attack == rate(worth / 2, worth)
+    assert result.control == rate(worth / 4, worth)
+    assert result.gain.value == 1 / 4 - 1 / 4  # one person each: the smallest, the largest
 
 
 def test_half_lines_by_hand():
@@ -98,7 +99,12 @@ def test_low_cardinality_says_how_many_guesses_it_found():
     tables = split(schema, *(rng.integers(0, 2, (600, 8)) for _ in range(3)))
     configurations = by_name(ask(SinglingOut(), tables))
     assert configurations["3 columns"] == {
-        **dict.fromkeys(("risk", "attack", "control", "baseline", "naive")),
+        **dict.fromkeys(("risk", "gain", "attack", "control", "baseline", "p_value", "naive")),
+        "informative": True,
+        "people_train": 0,
+        "people_control": 0,
+        "n_train": 600,
+        "n_control": 600,
         **dict.fromkeys(("guesses", "independent_guesses", "successes_train", "successes_control"), 0),
     }
     assert 0 < configurations["8 columns"]["guesses"] < 200
@@ -145,7 +151,7 @@ def test_a_leak_is_measured_at_its_size_whatever_the_control():
 @pytest.mark.parametrize("kind", ["normal", "levels", "mixed"])
 def test_fresh_rows_cover_zero(kind, sizes):
     # In 500 draws of each, every configuration alone covered zero in at least 93 %, the headline in 98 %.
-    found = risks(SinglingOut(), kind, sizes, seeds=60)
+    found = risks(SinglingOut(), kind, sizes, seeds=60, of="gain")
     assert np.mean((found[:, 1] <= 0) & (found[:, 2] >= 0)) >= 0.93
     assert abs(found[:, 0].mean()) < 0.04
 

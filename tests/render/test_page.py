@@ -186,7 +186,7 @@ def test_first_screen_has_all_four_risks_with_their_numbers():
     _, _, texts = next(e for e in shown(made.report(made.LEAKY)).elements if e[1].get("class") == "risks")
     text = " ".join("".join(texts).split())
     for risk in ("Singling out", "Linkability", "Inference", "Membership"):
-        assert re.search(rf"{risk} 0\.254 0\.250 0\.246 to 0\.254 .*? 0\.05 ▲ above threshold", text)
+        assert re.search(rf"{risk} 25\.4 25 24\.6 to 25\.4 .*? 5 ▲ above threshold", text)
 
 
 @pytest.mark.parametrize(

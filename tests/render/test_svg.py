@@ -291,13 +291,13 @@ def test_numbers_states_thresholds_and_notes_are_written():
     rows = [risk_bar(state="within"), risk_bar(0.3, 0.25, 0.35, state="above", note="Seen twice.")]
     drawn = svg.risk_bars(rows, title="Risks", confidence=0.999)
     written = texts(drawn)
-    assert "risk and its 99.9% interval" in written
+    assert "gain and its 99.9% interval" in written
     assert written.count("threshold 0.2") == 2
     assert "0.300 (0.250 to 0.350)" in written
     assert "train 0.300, control 0.300" in written
     assert {"within threshold", "above threshold", "Seen twice."} <= set(written)
     assert (
-        "Linkability: above threshold, risk 0.300 (0.250 to 0.350), threshold 0.200, train 0.300, "
+        "Linkability: above threshold, gain 0.300 (0.250 to 0.350), threshold 0.200, train 0.300, "
         "control 0.300. Seen twice." in description(drawn)
     )
 

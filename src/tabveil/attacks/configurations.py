@@ -1,17 +1,32 @@
 """One headline for the many configurations of an attack (SPEC 1).
 
-The headline is the configuration with the largest lower bound among intervals that hold together; every
-configuration stands in the details. What a configuration compares may be counts of right guesses, or
-attributed probabilities, weighted votes and regression errors that bring their own intervals.
+The headline is the configuration with the largest lower bound of its gain, among those that do better than
+a naive guesser, in intervals that hold together; every configuration stands in the details. What one compares
+may be counts of right guesses, or attributed probabilities, weighted votes and regression errors that bring
+their own intervals.
+
+An upper bound of the headline's gain is none of the others'. The largest upper bound over all configurations
+is one of the largest gain, and needs no correction for their number: it could only be too low where the one
+configuration with the largest gain has too low a bound (an intersection-union test; Berger 1982).
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
-from tabveil.estimate import Estimate, excess, risk_between, sidak, strongest, wilson
+from tabveil.estimate import (
+    Estimate,
+    chance_of_difference,
+    difference,
+    excess,
+    rate,
+    risk_between,
+    sidak,
+    strongest,
+)
 from tabveil.protocols import Metric
 from tabveil.result import (
     ColumnRisk,
@@ -35,6 +50,9 @@ class Comparison:
     control: Estimate | None
     baseline: Estimate | None
     risk: Estimate | None
+    gain: Estimate | None  # how many more of the people, of all there are
+    p_value: float | None  # the chance of such a gain where nothing leaks
+    beats_baseline: bool  # where it acts, and beyond chance
     facts: Mapping[str, Any] = field(default_factory=dict)  # counts, sizes: what the rates rest on
 
     def of(self, setting: Setting) -> Configuration:
@@ -54,6 +72,8 @@ class Headline:
 
     setting: Setting
     leading: Comparison
+    gain: Estimate | None
+    p_value: float | None
     configurations: tuple[Configuration, ...]
     informative: bool
     details: Mapping[str, Any]
@@ -86,6 +106,8 @@ class Headline:
             labels=metric.labels,
             params=params_of(metric),
             risk=self.leading.risk,
+            gain=self.gain,
+            p_value=self.p_value,
             attack=self.leading.attack,
             control=self.leading.control,
             baseline=self.leading.baseline,
@@ -107,48 +129,52 @@ def headline(counted: Mapping[Setting, Tally], confidence: float) -> Headline:
 
 
 def choose(comparators: Mapping[Setting, Comparator], confidence: float) -> Headline:
-    """Choose the configuration with the largest lower bound of its risk.
+    """Choose the configuration with the largest lower bound of its gain.
 
-    The intervals of all configurations hold together with this ``confidence``. Without control there is no
-    risk; then the one that gains most on the naive guesser is shown. The largest point estimate, which the
-    papers report, stands in the details: it is biased upward by the choice.
-
-    The attack is informative if the headline does better than its naive baseline, or any configuration does
-    so beyond chance: where nothing leaks, the headline is often one in which nobody guesses anything.
+    Only configurations that do better than the naive guesser can lead or bound anything; the attack is
+    informative if there is one. The intervals of all configurations hold together with this ``confidence``.
+    Without control there is no gain; then the one that is farthest ahead of the naive guesser is shown. The
+    largest point estimate, which the papers report, stands in the details: it is biased upward by the choice.
     """
     level = sidak(confidence, len(comparators))
     found = {setting: compare(level) for setting, compare in comparators.items()}
-    risks = {setting: item.risk for setting, item in found.items() if item.risk is not None}
-    best = strongest(risks or {setting: _gain(item) for setting, item in found.items()})
-    leading = found[best]
-    largest = max(risks, key=lambda setting: risks[setting].value) if risks else None
-    informative = _gains(leading) or any(_gains(item, surely=True) for item in found.values())
+    telling = {setting: item for setting, item in found.items() if item.beats_baseline}
+    counted = telling or found
+    gains = {setting: item.gain for setting, item in counted.items() if item.gain is not None}
+    best = strongest(gains or {setting: _ahead(item) for setting, item in counted.items()})
+    risks = {setting: item.risk.value for setting, item in found.items() if item.risk is not None}
+    largest = max(risks, key=lambda setting: risks[setting]) if risks else None
     return Headline(
         setting=best,
-        leading=leading,
+        leading=found[best],
+        gain=_of_all(gains, [comparators[setting](confidence).gain for setting in gains]),
+        p_value=_smallest([item.p_value for item in counted.values()], len(found)),
         configurations=tuple(item.of(setting) for setting, item in found.items()),
-        informative=informative,
+        informative=bool(telling),
         details={
             "confidence_of_each": level,
-            "largest_point_estimate": largest
-            and {"configuration": largest.name, "risk": risks[largest].value},
+            "largest_point_estimate": largest and {"configuration": largest.name, "risk": risks[largest]},
         },
-        notes=_notes(leading, informative=informative),
+        notes=_notes(found[best], informative=bool(telling)),
     )
 
 
-def _gain(item: Comparison) -> Estimate:
+def _of_all(together: Mapping[Setting, Estimate], alone: Sequence[Estimate | None]) -> Estimate | None:
+    """Bound the largest gain: from below by intervals that hold together, from above by each one alone."""
+    if not together:
+        return None
+    leading = together[strongest(together)]
+    return replace(leading, high=max(item.high for item in alone if item is not None))
+
+
+def _smallest(p_values: Iterable[float | None], n_tried: int) -> float | None:
+    """Return the chance that the smallest of so many p-values would be so small by itself (Šidák)."""
+    known = [p_value for p_value in p_values if p_value is not None]
+    return -math.expm1(n_tried * math.log1p(-min(*known, 0.5))) if known else None
+
+
+def _ahead(item: Comparison) -> Estimate:
     return (excess(item.attack, item.baseline) if item.baseline else None) or item.attack
-
-
-def _gains(item: Comparison, *, surely: bool = False) -> bool:
-    """Tell whether an attack does better than its naive baseline; ``surely``: beyond what chance explains.
-
-    Where control is the naive guesser's rate (membership), the risk itself is that comparison.
-    """
-    if item.baseline is None or item.baseline == item.control:
-        return True
-    return (item.attack.low if surely else item.attack.value) > item.baseline.value
 
 
 def _notes(leading: Comparison, *, informative: bool) -> tuple[str, ...]:
@@ -164,13 +190,16 @@ def _notes(leading: Comparison, *, informative: bool) -> tuple[str, ...]:
 
 def compare_counts(tally: Tally, confidence: float) -> Comparison:
     """Compare counts of right guesses."""
-    attack = wilson(tally.train, tally.n_train, confidence)
-    control = wilson(tally.control, tally.n_control, confidence) if tally.n_control else None
+    control = rate(tally.control, tally.n_control, confidence) if tally.n_control else None
+    counts = tally.train, tally.n_train, tally.control, tally.n_control
     return Comparison(
-        attack=attack,
+        attack=rate(tally.train, tally.n_train, confidence),
         control=control,
-        baseline=wilson(tally.naive, tally.n_naive, confidence) if tally.n_naive else None,
-        risk=risk_between(attack, control) if control else None,
+        baseline=rate(tally.naive, tally.n_naive, confidence) if tally.n_naive else None,
+        risk=risk_between(*counts, confidence) if control else None,
+        gain=difference(*tally.people, confidence) if control else None,
+        p_value=chance_of_difference(*tally.people) if control else None,
+        beats_baseline=beats(tally),
         facts={
             "successes_train": tally.train,
             "n_train": tally.n_train,
@@ -179,3 +208,10 @@ def compare_counts(tally: Tally, confidence: float) -> Comparison:
             "naive": tally.naive / tally.n_naive if tally.n_naive else None,
         },
     )
+
+
+def beats(tally: Tally) -> bool:
+    """Tell whether the attack succeeds more often than a naive guesser would, beyond what chance explains."""
+    if not tally.n_naive:
+        return True
+    return rate(tally.train, tally.n_train).low > tally.naive / tally.n_naive

@@ -7,8 +7,8 @@ attack; at low levels the control rate, and with it the noise, shrinks while a l
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -42,13 +42,20 @@ class Guesses:
     naive: Bools | Floats  # (n,) the same for a naive guesser: was it right, or the chance that it is
     confidence: Floats  # (n,) higher is surer
     rarity: Floats | None = None  # (n,) breaks ties of confidence: how far from held-back real rows
+    missing: Bools | None = None  # (n,) whether the guess is that there is no value
+
+    def take(self, rows: Bools) -> Self:
+        """Return the guesses about some of the rows."""
+        chosen = {item.name: getattr(self, item.name) for item in fields(self)}
+        return replace(self, **{name: value[rows] for name, value in chosen.items() if value is not None})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
     """How often an attack in one configuration succeeded, on train, on control, and naively on train.
 
-    Without control rows ``n_control`` is 0.
+    Without control rows ``n_control`` is 0. Where some people cannot be attacked, having no value to infer,
+    ``without_train`` and ``without_control`` count them: they are people all the same, and not exposed.
     """
 
     train: float
@@ -57,6 +64,18 @@ class Tally:
     n_control: int
     naive: float = 0.0
     n_naive: int = 0
+    without_train: int = 0
+    without_control: int = 0
+
+    @property
+    def people(self) -> tuple[float, int, float, int]:
+        """The people exposed: of train, of how many, of control, of how many."""
+        return (
+            self.train,
+            self.n_train + self.without_train,
+            self.control,
+            self.n_control + self.without_control,
+        )
 
 
 def usable_levels(n_control: int, levels: Sequence[float] = LEVELS) -> tuple[float, ...]:

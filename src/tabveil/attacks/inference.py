@@ -1,7 +1,7 @@
 """Attribute inference: does the release betray what somebody who knows the rest does not know?"""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from tabveil import check
 from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.configurations import headline
 from tabveil.attacks.guessing import (
+    Bools,
     Guesses,
     Tally,
     draw_attacked,
@@ -21,7 +22,7 @@ from tabveil.attacks.guessing import (
     tie_break,
 )
 from tabveil.attacks.phrases import guessed, secret_threat
-from tabveil.attacks.tolerance import Truth
+from tabveil.attacks.tolerance import TOLERANCE, ZERO_TOLERANCE, Truth
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate, strongest
 from tabveil.neighbors import Neighbors
@@ -38,8 +39,9 @@ class Inference(NearestRowAttack):
 
     The attacker knows a person's values in some columns, looks up the nearest synthetic row (Gower's
     distance; equally near rows by lot) and guesses that the secret value is that row's. A category must be
-    met exactly, a number within a tolerance; missing guessed as missing is right. By default every column is
-    the secret once and all others are known: the worst case.
+    met exactly, a number within a tolerance. People whose secret is missing have none to infer and are not
+    attacked; how often missing is guessed as missing stands in the details. By default every column is the
+    secret once and all others are known: the worst case.
 
     A careful attacker acts only on sure guesses: at the level of 10 %, say, a guess succeeds if it is right
     and as sure as the surest 10 % of those about control rows. A guess is surer the nearer the row is, and
@@ -84,8 +86,8 @@ class Inference(NearestRowAttack):
 
     secrets: tuple[str, ...] | None = None
     known: tuple[str, ...] | None = None
-    tolerance: float = 0.05
-    zero_tolerance: float = 0.001
+    tolerance: float = TOLERANCE
+    zero_tolerance: float = ZERO_TOLERANCE
     n_attacks: int | None = None
 
     name: ClassVar[str] = "inference"
@@ -113,18 +115,26 @@ class Inference(NearestRowAttack):
                 f"{self.name}: every secret column is constant, so there is nothing to infer."
             )
         found: dict[Setting, Tally] = {}
+        missing: dict[str, dict[str, int]] = {}
         sums = tuple(np.zeros(len(side)) for side in attacked)
         view = self.representation.view(targets, rng=rng)
         for turn, secret in enumerate(secrets):
             with part(turn / len(secrets), (turn + 1) / len(secrets)):
                 guesses = self._guess(targets, view, secret, known[secret], rng=rng)
-            found |= tallies(Setting(label=secret, target=secret), *guesses)
+            present = [~np.isnan(side.table.column(secret)) for side in attacked]
+            asked = tuple(made.take(rows) for made, rows in zip(guesses, present, strict=True))
+            without = [int(np.sum(~rows)) for rows in present]
+            for setting, tally in tallies(Setting(label=secret, target=secret), asked[0], asked[1]).items():
+                found[setting] = replace(tally, without_train=without[0], without_control=without[1])
+            if not (present[0].all() and present[1].all()):
+                missing[secret] = _missing(guesses, present)
             for total, made in zip(sums, guesses, strict=True):
                 np.add(total, nearness(made), out=total)
         best = headline(found, self.confidence)
         return best.answer(
             self,
             columns=by_column(best.configurations),
+            details={"missing": missing} if missing else {},
             notes=_skipping_note(set(known) - set(secrets)),
             scores=scores(attacked, (sums[0] / len(secrets), sums[1] / len(secrets))),
         )
@@ -169,36 +179,60 @@ class Inference(NearestRowAttack):
                 tolerance=self.tolerance,
                 zero_tolerance=self.zero_tolerance,
             )
+            guess = pool[found[side].index[:, 0]]
             return Guesses(
-                correct=truth.met_by(pool[found[side].index[:, 0]]),
+                correct=truth.met_by(guess),
                 naive=truth.chance(pool),
                 confidence=confidence[side],
                 rarity=rare[side],
+                missing=np.isnan(guess),
             )
 
         return guesses(0, targets.train.column(secret)), guesses(1, targets.control.column(secret))
 
 
+def _missing(guesses: tuple[Guesses, Guesses], present: Sequence[Bools]) -> dict[str, int]:
+    """Count the people whose secret is missing, and for how many of them missing was guessed."""
+    counts = {}
+    for role, made, there in zip(("train", "control"), guesses, present, strict=True):
+        counts[f"n_{role}"] = int(np.sum(~there))
+        if made.missing is not None:
+            counts[f"guessed_{role}"] = int(np.sum(made.missing & ~there))
+    return counts
+
+
 def _is_constant(targets: Split, secret: str) -> bool:
-    """Tell whether all real or all synthetic rows have one value, so that nothing is or can be inferred."""
-    real = np.concatenate([targets.train.column(secret), targets.control.column(secret)])
-    return min(len(np.unique(real)), len(np.unique(targets.synthetic.column(secret)))) == 1
+    """Tell whether nothing is or can be inferred.
+
+    All real rows or all synthetic ones have one value; or no train row, or no control row, has any.
+    """
+    train, control, synthetic = (
+        cells[~np.isnan(cells)]
+        for cells in (table.column(secret) for table in (targets.train, targets.control, targets.synthetic))
+    )
+    if len(train) == 0 or len(control) == 0 < len(targets.control):
+        return True
+    return min(len(np.unique(np.concatenate([train, control]))), len(np.unique(synthetic))) <= 1
 
 
 def by_column(configurations: Iterable[Configuration]) -> tuple[ColumnRisk, ...]:
     """Return each target's configuration with the largest lower bound."""
     found: dict[str, dict[Configuration, Estimate]] = {}
     for item in configurations:
-        gain = item.risk or item.attack
+        gain = item.gain or item.attack
         if item.setting.target and gain:
             found.setdefault(item.setting.target, {})[item] = gain
     best = {column: strongest(gains) for column, gains in found.items()}
     return tuple(
-        ColumnRisk(column=column, configuration=item.name, risk=item.risk, attack=item.attack)
+        ColumnRisk(column=column, configuration=item.name, risk=item.risk, gain=item.gain, attack=item.attack)
         for column, item in best.items()
     )
 
 
 def _skipping_note(secrets: Iterable[str]) -> tuple[str, ...]:
     names = ", ".join(sorted(secrets))
-    return (f"Not attacked, being constant in the real or the synthetic rows: {names}.",) if names else ()
+    return (
+        (f"Not attacked, being constant or empty in the real or the synthetic rows: {names}.",)
+        if names
+        else ()
+    )

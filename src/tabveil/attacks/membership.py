@@ -126,6 +126,7 @@ def attack_outliers(
         n_control=len(control),
         configuration=found.setting.name,
         risk=found.leading.risk,
+        gain=found.gain,
         attack=found.leading.attack,
         control=found.leading.control,
     )

@@ -16,7 +16,15 @@ import numpy as np
 
 from tabveil.attacks.configurations import Comparator, Comparison, Headline, choose, compare_counts
 from tabveil.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, tallies
-from tabveil.estimate import CONFIDENCE, Estimate, area_under_curve, excess, known, rate_beyond
+from tabveil.estimate import (
+    CONFIDENCE,
+    Estimate,
+    area_under_curve,
+    known,
+    level_of,
+    rate_beyond,
+    tail_beyond_zero,
+)
 from tabveil.result import Curve, Setting
 from tabveil.table import Floats, Indices
 
@@ -138,13 +146,27 @@ def judge(
 
 
 def _compare_area(ranked: Ranking, confidence: float) -> Comparison:
-    area, coin = ranked.area(confidence), known(COIN, len(ranked.control))
-    return Comparison(attack=area, control=coin, baseline=coin, risk=excess(area, coin))
+    """Compare the area with a coin's; its gain is the risk, as there is nobody to count."""
+
+    def risk(level: float) -> Estimate:
+        area = ranked.area(level)
+        return Estimate(value=2 * area.value - 1, low=2 * area.low - 1, high=2 * area.high - 1, n=area.n)
+
+    coin, found = known(COIN, len(ranked.control)), risk(confidence)
+    return Comparison(
+        attack=ranked.area(confidence),
+        control=coin,
+        baseline=coin,
+        risk=found,
+        gain=found,
+        p_value=tail_beyond_zero(lambda errors: risk(level_of(errors)).low),
+        beats_baseline=True,
+    )
 
 
 def _compare_rates(tally: Tally, confidence: float) -> Comparison:
     compared = compare_counts(tally, confidence)
-    return replace(compared, baseline=compared.control)
+    return replace(compared, baseline=compared.control, beats_baseline=True)
 
 
 def _confident(name: str, ranked: Ranking) -> dict[Setting, Tally]:

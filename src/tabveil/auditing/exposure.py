@@ -14,13 +14,13 @@ MOST = 10
 def exposed(results: Iterable[Result], loaded: LoadedTables) -> ExposedRows | None:
     """Return the rows that the attack with the clearest leak scores highest; None where none sees one."""
     leaking = [
-        (result.risk.low, result.key, scores)
+        (result.gain.low, result.key, scores)
         for result in results
         for scores in result.scores
         if result.labels.pillar == "attack"
         and scores.table == "train"
-        and result.risk
-        and result.risk.low > 0
+        and result.gain
+        and result.gain.low > 0
     ]
     if not leaking:
         return None

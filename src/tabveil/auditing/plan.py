@@ -10,6 +10,7 @@ from tabveil.auditing.choice import by_attackers, choose
 from tabveil.auditing.exposure import exposed
 from tabveil.auditing.extras import extra_steps
 from tabveil.auditing.steps import Step, answer
+from tabveil.copies import Copies, copies
 from tabveil.detection import Power
 from tabveil.explain import Explanation, explain
 from tabveil.frame import LoadedTables
@@ -19,6 +20,7 @@ from tabveil.protocols import Metric
 from tabveil.report import Report
 from tabveil.request import AuditRequest
 from tabveil.result import Result, Skipped
+from tabveil.rng import stream
 from tabveil.utility import Utility
 from tabveil.version import __version__
 
@@ -46,7 +48,15 @@ class Plan:
         """Return what to do, in order: the metrics, each attacker's turn at them, and what else was asked."""
         anybody: list[tuple[str | None, Metric]] = [(None, metric) for metric in self.metrics]
         runs = [*anybody, *by_attackers(self.request.attackers, self.metrics)]
+        request = self.request
+        count = partial(
+            copies,
+            loaded.split,
+            confidence=request.judged_by.confidence,
+            rng=stream(request.seed, "copies"),
+        )
         return [
+            Step(title="copies", work=count),
             *(
                 Step(
                     title=metric.name,
@@ -73,6 +83,7 @@ class Plan:
             request=config.written(self.request),
             attackers=self.request.attackers,
             policy=self.request.judged_by,
+            copies=_first(found, Copies),
             utility=_first(found, Utility),
             power=_first(found, Power),
             portrait=_first(found, Portrait),

@@ -179,12 +179,12 @@ class _Watcher:
         """Ask the metric about one release; to have no answer is to see nothing."""
         try:
             with workers.working(listener=_unheard):
-                risk = self.metric(split, rng=rng).risk
+                measure = self.metric(split, rng=rng).measure
         except NotApplicable as refusal:
             self.refusal = str(refusal)
             return False
-        self.answered = self.answered or risk is not None
-        return risk is not None and bool(risk.low > 0)
+        self.answered = self.answered or measure is not None
+        return measure is not None and bool(measure.low > 0)
 
     def detection(self) -> Detection:
         """Say what was found out; a metric that never answered has no trials to show."""

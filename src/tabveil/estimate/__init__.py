@@ -3,6 +3,7 @@
 Nothing here is clipped or rounded: a negative risk is noise around zero and is shown as such.
 """
 
+from tabveil.estimate.difference import chance_of_difference, difference, tail_beyond_zero
 from tabveil.estimate.joint import sidak, strongest
 from tabveil.estimate.means import (
     around,
@@ -14,7 +15,17 @@ from tabveil.estimate.means import (
     resamples_for,
 )
 from tabveil.estimate.ranking import area_under_curve, rate_beyond
-from tabveil.estimate.rates import CONFIDENCE, Estimate, known, mean_share, share, wilson
+from tabveil.estimate.rates import (
+    CONFIDENCE,
+    Estimate,
+    known,
+    level_of,
+    mean_share,
+    probit,
+    rate,
+    share,
+    wilson,
+)
 from tabveil.estimate.risk import excess, part_of_room, risk_between, risk_toward
 from tabveil.estimate.squared_errors import error_score, risk_of_errors, root_score
 
@@ -24,14 +35,19 @@ __all__ = [
     "area_under_curve",
     "around",
     "bounded_distance",
+    "chance_of_difference",
+    "difference",
     "error_score",
     "excess",
     "grouped_error",
     "known",
+    "level_of",
     "mean_of",
     "mean_share",
     "part_of_room",
     "percentile_interval",
+    "probit",
+    "rate",
     "rate_beyond",
     "ratio_of_means",
     "resamples_for",
@@ -42,5 +58,6 @@ __all__ = [
     "share",
     "sidak",
     "strongest",
+    "tail_beyond_zero",
     "wilson",
 ]

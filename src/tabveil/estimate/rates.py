@@ -7,7 +7,7 @@ where a normal interval has no width at all.
 import math
 from dataclasses import dataclass
 
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from tabveil import check
 from tabveil.plain import Number
@@ -41,6 +41,15 @@ def probit(confidence: float) -> float:
     return float(ndtri((1 + confidence) / 2))
 
 
+def level_of(errors: float) -> float:
+    """Return the confidence of a normal interval that reaches so many standard errors to either side.
+
+    >>> round(level_of(1.96), 3)
+    0.95
+    """
+    return float(2 * ndtr(errors) - 1)
+
+
 def wilson(successes: float, trials: float, confidence: float = CONFIDENCE) -> Estimate:
     """Estimate a success rate by Wilson's score: its center and half-width, which hold at 0 and at n too.
 
@@ -70,6 +79,18 @@ def tossed(value: float, tosses: float, n: int, confidence: float = CONFIDENCE) 
     """
     bounds = wilson(min(max(value, 0.0), 1.0) * tosses, tosses, confidence)
     return Estimate(value=value, low=min(bounds.low, value), high=max(bounds.high, value), n=n)
+
+
+def rate(successes: float, trials: int, confidence: float = CONFIDENCE) -> Estimate:
+    """Estimate a success rate by the observed one, between Wilson's bounds.
+
+    Wilson's center is pulled toward one half by as much as trials are few: the difference of two centers is
+    biased where the numbers of trials differ.
+
+    >>> rate(0, 500).value, round(rate(0, 500).high, 4)
+    (0.0, 0.0076)
+    """
+    return tossed(successes / trials, trials, trials, confidence)
 
 
 def share(

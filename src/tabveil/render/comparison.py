@@ -47,7 +47,7 @@ class Row:
     @property
     def largest(self) -> Estimate | None:
         """Return the risk with the largest upper bound among those that lead."""
-        leading = [risk.leading.risk for risk in self.risks if risk.leading and risk.leading.risk]
+        leading = [risk.leading.gain for risk in self.risks if risk.leading and risk.leading.gain]
         return max(leading, key=lambda risk: risk.high, default=None)
 
 
@@ -67,9 +67,9 @@ def _row(label: str, report: Report) -> Row:
     gaps = [target.gap.value for target in utility.targets if target.gap] if utility else []
     state = state_key(verdict.state)
     shares = [
-        risk.leading.risk.high / risk.threshold
+        risk.leading.gain.high / risk.threshold
         for risk in verdict.risks
-        if risk.leading and risk.leading.risk
+        if risk.leading and risk.leading.gain
     ]
     return Row(
         name=name(label),

@@ -4,12 +4,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tabveil.estimate import Estimate
 from tabveil.explain import Explanation
 from tabveil.render.svg import RiskBar
 from tabveil.report import Report
 from tabveil.result import Configuration, Result
 from tabveil.verdict import Judgment, RiskVerdict
-from tabveil.wording import NOT_COMPUTED, UNSEEN, interval, level, name, number, setting
+from tabveil.wording import (
+    NOT_COMPUTED,
+    UNSEEN,
+    interval,
+    least_people,
+    level,
+    most_people,
+    name,
+    number,
+    people,
+    setting,
+)
 
 StateKey = Literal["within", "above", "inconclusive", "diagnostic"]
 MOST_CONFIGURATIONS = 8
@@ -52,14 +64,14 @@ class Evidence:
     @property
     def leak_accepted(self) -> bool:
         """Tell whether a leak was seen that the policy accepts."""
-        return self.state == "within" and self.result.risk is not None and self.result.risk.low > 0
+        return self.state == "within" and self.result.measure is not None and self.result.measure.low > 0
 
     @property
     def bar(self) -> RiskBar:
         """Return the metric's row in the chart of risks."""
         return RiskBar(
             label=self.title,
-            risk=self.result.risk,
+            risk=self.result.measure,
             control=self.result.control,
             attack=self.result.attack,
             threshold=self.threshold,
@@ -88,10 +100,20 @@ def question_of(report: Report, metric: str) -> str:
 
 def risk_sentence(result: Result, confidence: float) -> str:
     """Say the risk with its interval and its scale."""
-    if result.risk is None:
-        return f"Risk: {NOT_COMPUTED}; {why_no_risk(result)}."
+    told = f"Risk: {NOT_COMPUTED}; {why_no_risk(result)}."
+    if result.risk is not None:
+        bounds = f"{level(confidence)} interval {interval(result.risk)}"
+        told = f"Risk {number(result.risk.value)} ({SCALE}; {bounds})."
+    if result.gain is None:
+        return told
+    return f"{gain_sentence(result.gain, confidence)} {told}"
+
+
+def gain_sentence(gain: Estimate, confidence: float) -> str:
+    """Say how many more people are exposed, of a hundred."""
     return (
-        f"Risk {number(result.risk.value)} ({SCALE}; {level(confidence)} interval {interval(result.risk)})."
+        f"Of 100 people {people(gain.value)} more are exposed because their data were trained on (at "
+        f"{level(confidence)} between {least_people(gain.low)} and {most_people(gain.high)})."
     )
 
 
@@ -142,6 +164,6 @@ def _evidence(
 
 def _strongest(tried: Iterable[Configuration]) -> Sequence[Configuration]:
     """Return the configurations with the largest lower bounds, which is how the headline is chosen."""
-    return sorted(tried, key=lambda item: item.risk.low if item.risk else float("-inf"), reverse=True)[
+    return sorted(tried, key=lambda item: item.gain.low if item.gain else float("-inf"), reverse=True)[
         :MOST_CONFIGURATIONS
     ]

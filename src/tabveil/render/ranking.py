@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tabveil.render import comparison
-from tabveil.render.text import STYLES, number, plain_table
+from tabveil.render.text import STYLES, number, plain_table, upper
 from tabveil.report import Report
 from tabveil.verdict import RISKS, RiskVerdict
 
@@ -38,5 +38,5 @@ def ranking(reports: Mapping[str, Report]) -> RenderableType:
 
 def _upper(risk: RiskVerdict) -> Text:
     leading = risk.leading
-    text = number(leading.risk.high) if leading and leading.risk else "-"
+    text = upper(leading.gain.high) if leading and leading.gain else "-"
     return Text(text, style=STYLES[risk.state] if risk.state == "above threshold" else "")

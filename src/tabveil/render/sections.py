@@ -35,7 +35,7 @@ class Outliers:
     share: float
     n_train: int
     n_control: int
-    risk: Estimate | None
+    gain: Estimate | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def outliers(report: Report) -> list[Outliers]:
             share=result.outliers.share,
             n_train=result.outliers.n_train,
             n_control=result.outliers.n_control,
-            risk=result.outliers.risk,
+            gain=result.outliers.gain,
         )
         for result in report.results
         if result.outliers is not None
@@ -103,12 +103,12 @@ def secrets(report: Report) -> list[Secrets]:
 
 def _secrets(result: Result, threshold: float) -> Secrets:
     rows = sorted(
-        result.columns, key=lambda item: (-(item.risk.low if item.risk else float("-inf")), item.column)
+        result.columns, key=lambda item: (-(item.gain.low if item.gain else float("-inf")), item.column)
     )
     shown = rows[:MOST_SECRETS]
     return Secrets(
         bars=tuple(
-            ColumnBar(label=item.column, risk=item.risk, threshold=_judgeable(item.risk, threshold))
+            ColumnBar(label=item.column, risk=item.gain, threshold=_judgeable(item.gain, threshold))
             for item in shown
         ),
         configurations=tuple(item.configuration for item in shown),

@@ -3,7 +3,7 @@
 Everything that comes from outside (column names in notes, reasons) is set as plain text, never as markup.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from rich import box
@@ -18,6 +18,7 @@ from tabveil.report import Report
 from tabveil.result import Result
 from tabveil.utility import MEANINGS
 from tabveil.verdict import State
+from tabveil.wording import plural
 
 LEAK = "leak seen"
 NONE_SEEN = "none seen"
@@ -37,10 +38,12 @@ STYLES: Mapping[State, str] = {
 _WIDEST_METRIC = 23
 
 number = partial(wording.number, minus="-")
+lower, upper = partial(wording.lower, minus="-"), partial(wording.upper, minus="-")
 """The terminal's minus is the plain one: an old terminal shows "?" for any other."""
 
 _READING = (
-    "Risk: 0 = like fresh data, 1 = worst. Train: the metric's own score, measured with the training rows; "
+    "Gain: the share of people exposed because their data were trained on. Risk: 0 = like fresh data, 1 = "
+    "worst. Train: the metric's own score, measured with the training rows; "
     "control: the same with real rows the generator never saw. "
     f"“{LEAK}”: the whole interval lies above zero, which at 95% happens by chance about once in 40. "
     f"“{NONE_SEEN}” covers these metrics only: other ways to find out about people were not tried. "
@@ -85,9 +88,18 @@ def _verdict(report: Report) -> list[RenderableType]:
         table.add_row(
             item.risk,
             leading.metric if leading else "-",
-            number(leading.risk.high) if leading and leading.risk else "",
+            upper(leading.gain.high) if leading and leading.gain else "",
             f"{item.threshold:g}",
             Text(item.state, style=STYLES[item.state]),
+        )
+    if verdict.copies is not None:
+        found = verdict.copies.found
+        table.add_row(
+            "copies",
+            f"{plural(found.equal_train, 'row')} of {found.n_synthetic:,}",
+            upper(found.share.high) if found.share else "",
+            f"{verdict.copies.threshold:g}",
+            Text(verdict.copies.state, style=STYLES[verdict.copies.state]),
         )
     return [Text.assemble((state.upper(), STYLES[verdict.state]), f": {rest}"), Text(), table]
 
@@ -162,10 +174,10 @@ def _find(report: Report, metric: str) -> Result | None:
 
 
 def _cell(result: Result | None) -> Text:
-    if result is None or result.risk is None:
+    if result is None or result.measure is None:
         return Text("not computed", style="dim")
     style = "bold red" if leaks(result) else ""
-    return Text(f"{number(result.risk.value):>6}  {_interval(result.risk, '…')}", style=style)
+    return Text(f"{number(result.measure.value):>6}  {_interval(result.measure, '…')}", style=style)
 
 
 def _inputs(report: Report) -> RenderableType:
@@ -177,16 +189,17 @@ def _inputs(report: Report) -> RenderableType:
     return Group(Text(f"tabveil {report.version}, seed {report.seed}", style="dim"), grid)
 
 
-def _results(results: Iterable[Result], report: Report) -> Table:
+def _results(results: Sequence[Result], report: Report) -> Table:
     table = plain_table("metric")
-    for heading in ("risk", f"{report.policy.confidence * 100:.4g}% interval", "train", "control"):
+    first = "gain" if any(result.labels.pillar == "attack" for result in results) else "risk"
+    for heading in (first, f"{report.policy.confidence * 100:.4g}% interval", "train", "control"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("reading", no_wrap=True)
     for result in results:
         table.add_row(
             result.key,
-            Text(_value(result.risk), style="bold red" if leaks(result) else ""),
-            _interval(result.risk) if result.risk else "",
+            Text(_value(result.measure), style="bold red" if leaks(result) else ""),
+            _interval(result.measure) if result.measure else "",
             _value(result.attack),
             _value(result.control),
             _reading(result, compared=report.has_control),
@@ -207,7 +220,7 @@ def _reading(result: Result, *, compared: bool) -> Text:
     """Put a risk into a word; without a control or a working attack, that nothing was seen means nothing."""
     if leaks(result):
         return Text(LEAK, style="bold red")
-    if result.risk is None:
+    if result.measure is None:
         return Text("no answer", style="dim")
     if not result.informative:
         return Text(NO_BETTER, style="dim")
@@ -215,8 +228,8 @@ def _reading(result: Result, *, compared: bool) -> Text:
 
 
 def leaks(result: Result) -> bool:
-    """Tell whether the whole interval of the risk lies above zero."""
-    return result.risk is not None and result.risk.low > 0
+    """Tell whether the whole interval lies above zero."""
+    return result.measure is not None and result.measure.low > 0
 
 
 def _value(estimate: Estimate | None) -> str:
@@ -224,7 +237,7 @@ def _value(estimate: Estimate | None) -> str:
 
 
 def _interval(estimate: Estimate, to: str = " to ") -> str:
-    return f"{number(estimate.low)}{to}{number(estimate.high)}"
+    return f"{lower(estimate.low)}{to}{upper(estimate.high)}"
 
 
 def _item(text: str) -> RenderableType:

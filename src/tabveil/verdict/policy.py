@@ -21,11 +21,14 @@ RISKS: tuple[Risk, ...] = ("singling out", "linkability", "inference", "membersh
 """The three risks of WP29 and membership, in the order of a report."""
 
 DEFAULT_THRESHOLD = 0.05
+DEFAULT_COPIES = 0.001
+"""The share of the release that may be copies of training rows, beyond those that chance explains."""
+
 WHY_THE_DEFAULT = (
     "No law names a number. The nearest in use is 0.09, one in eleven: the largest chance of recognizing a "
     "person that the European Medicines Agency (Policy 0070) and Health Canada accept in published clinical "
-    "data. tabveil's risk is the share of people for whom an attack succeeds because their data were "
-    "trained on, so the default is stricter: 0.05, one in twenty. Set what fits your data and recipient."
+    "data. tabveil judges the share of people for whom an attack succeeds because their data were trained "
+    "on, so the default is stricter: 0.05, five people of a hundred. Set what fits your data and recipient."
 )
 REQUIRED = ("singling_out", "linkability", "inference", "membership_distance")
 """One attack for each risk: what must have run and answered before a release is called within threshold."""
@@ -35,7 +38,7 @@ Words = Annotated[str, Field(max_length=500), AfterValidator(lambda text: " ".jo
 
 
 class Thresholds(Strict):
-    """The largest risk that is accepted: no upper bound of an attack's interval may lie above it."""
+    """The largest gain that is accepted, as a share of people: no attack's upper bound may lie above it."""
 
     singling_out: Threshold = DEFAULT_THRESHOLD
     linkability: Threshold = DEFAULT_THRESHOLD
@@ -54,6 +57,7 @@ class Policy(Strict):
     context: Words = ""
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = CONFIDENCE
     thresholds: Thresholds = Thresholds()
+    copies: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = DEFAULT_COPIES
     required: tuple[str, ...] = REQUIRED
 
     def with_threshold(self, threshold: float) -> Self:

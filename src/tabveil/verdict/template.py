@@ -28,10 +28,17 @@ def template() -> str:
             f"confidence: {policy.confidence:g}",
             "",
             _remark(
-                f"The largest risk accepted, from 0 (like fresh data) to 1 (everyone). {WHY_THE_DEFAULT}"
+                "The largest share of people that may be exposed because their data were trained on, from 0 "
+                f"(nobody) to 1 (everyone). {WHY_THE_DEFAULT}"
             ),
             "thresholds:",
             thresholds,
+            "",
+            _remark(
+                "The largest share of the release that may be copies of training rows, or nearly so, beyond "
+                "what chance explains."
+            ),
+            f"copies: {policy.copies:g}",
             "",
             _remark(
                 "Attacks that must have run and answered before a release is called within threshold "

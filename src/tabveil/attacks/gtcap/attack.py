@@ -154,6 +154,7 @@ class Attribution(Attack):
         for kernel in (kernels.find_pure, kernels.attribute, kernels.weigh_rows):
             workers.announce_compilation(kernel)
         arranged = arrange(split, keys, target)
+        claimed = claimed[~np.isnan(split.synthetic.column(target)[claimed])]  # missing is no fact to claim
         n_claims = np.bincount(arranged.synthetic.of_row[claimed], minlength=len(arranged.synthetic))
         asked = np.flatnonzero(n_claims)
         found = {}

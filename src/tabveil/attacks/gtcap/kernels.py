@@ -95,14 +95,15 @@ def attribute(claims, claim_targets, claim_groups, real, reach, target_reach, na
 def weigh_rows(keys, targets, groups, claims, found, chance, reach, target_reach, soft, begin, end, out):
     """Tell what each real row does to the score, seen from the real row.
 
-    ``out`` (rows, 2): by how much the sum of all attributions would fall without this row (the jackknife),
-    and how many right attributions rest on it (a claim met by b rows rests on each of them by 1/b).
-    ``chance`` (n,) is the chance that a sample still holds one of so many rows.
+    ``out`` (rows, 4): by how much the sum of all attributions would fall without this row (the jackknife),
+    how many right attributions rest on it (a claim met by b rows rests on each of them by 1/b), the weight of
+    the claims about it, and of the right ones. ``chance`` (n,) is the chance that a sample still holds one of
+    so many rows.
     """
     claim_keys, claim_targets, claim_counts, starts = claims
     for row in range(begin, end):
         low, high = _window(keys, starts, claim_keys, reach, groups[row], row)
-        influence, credit = 0.0, 0.0
+        influence, credit, about, true = 0.0, 0.0, 0.0, 0.0
         for claim in range(low, high):
             weight = _weight(keys[row], claim_keys[claim], reach, soft)
             if weight <= 0:
@@ -115,5 +116,9 @@ def weigh_rows(keys, targets, groups, claims, found, chance, reach, target_reach
                 without = max(right - mine, 0.0) / (near - weight) * chance[int(rows) - 1]
             influence += claim_counts[claim] * (score - without)
             credit += claim_counts[claim] * mine / near
+            about += claim_counts[claim] * weight
+            true += claim_counts[claim] * mine
         out[row, 0] = influence
         out[row, 1] = credit
+        out[row, 2] = about
+        out[row, 3] = true

@@ -1,6 +1,9 @@
 """Claims that a release makes about people with some keys, and what real rows say to them (SPEC 3, GTCAP)."""
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
@@ -9,7 +12,16 @@ from tabveil.attacks.configurations import Comparison
 from tabveil.attacks.gtcap import kernels
 from tabveil.attacks.gtcap.key_classes import KeyIndex, Kinds
 from tabveil.attacks.guessing import Bools
-from tabveil.estimate import Estimate, known, mean_share, risk_toward
+from tabveil.estimate import (
+    CONFIDENCE,
+    Estimate,
+    chance_of_difference,
+    difference,
+    known,
+    mean_share,
+    probit,
+    risk_toward,
+)
 from tabveil.result import Role, Scores
 from tabveil.table import Floats, Indices
 
@@ -84,9 +96,12 @@ class Answer:
         return float((self.claims.counts * chance[met]).sum()) / self.claims.total
 
     def weigh(self, chance: Floats) -> Floats:
-        """Return (kinds, 2): how the sum of scores falls without one such row, and the claims it bears."""
+        """Return (kinds, 4), for one row of each kind.
+
+        How the sum of scores falls without it, the claims it bears, those about it, and those true of it.
+        """
         claims, real = self.claims, self.real
-        out = np.empty((len(real), 2))
+        out = np.empty((len(real), 4))
         starts = np.searchsorted(claims.groups, np.arange(claims.arranged.n_groups + 1))
         made = (claims.keys, claims.targets, claims.counts, starts)
 
@@ -98,6 +113,33 @@ class Answer:
 
         workers.each_chunk(len(out), CLAIMS_AT_ONCE, weigh, doing="weighing rows")
         return out
+
+    @cached_property
+    def exposure(self) -> tuple[Floats, Floats]:
+        """Return for every kind of row (kinds,) the share of the claims about it that are true.
+
+        And for a guesser who names the most usual value of everybody about whom there is a claim.
+        """
+        about, true = self.weigh(chance_of_any(self.n_rows, self.n_rows))[:, 2:].T
+        covered, target_reach = about > 0, self._reach[1]
+        usual = np.abs(self.real.targets - self.claims.arranged.naive) <= target_reach
+        return np.divide(true, about, out=np.zeros(len(true)), where=covered), (usual & covered).astype(
+            np.float64
+        )
+
+    def exposed(self) -> float:
+        """Return the number of people, each by the share of the claims about them that are true."""
+        return float((self.exposure[0] * self.real.counts).sum())
+
+    def beats_the_usual(self) -> bool:
+        """Tell whether claims are truer than the most usual value, of the people they are about.
+
+        Both guess about the same people, so the difference is taken person by person.
+        """
+        ahead, counts = self.exposure[0] - self.exposure[1], self.real.counts
+        mean = float((counts * ahead).sum()) / self.n_rows
+        spread = float((counts * (ahead - mean) ** 2).sum()) / self.n_rows
+        return mean > probit(CONFIDENCE) * math.sqrt(spread / self.n_rows)
 
     def variance(self, chance: Floats) -> float:
         """Return the variance of the score over draws of the real rows (jackknife)."""
@@ -136,27 +178,60 @@ class CheckedClaims:
 
     def compare(self, confidence: float) -> Comparison:
         """Compare train with control."""
-        size = min(self.train.n_rows, self.control.n_rows) or self.train.n_rows
-        chance = chance_of_any(self.train.n_rows, size)
-        attack = _estimate(self.train, chance, confidence)
-        naive = self.train.score(chance, column=3)
+        attack = self._scored[0].at(confidence)
         facts = {
             "claims": self.n_claims,
             "claims_kept": int(self.train.claims.total),
             **self.train.facts("train"),
         }
-        baseline = known(naive, attack.n)
-        if self.control.n_rows == 0:
-            return Comparison(attack=attack, control=None, baseline=baseline, risk=None, facts=facts)
-        control = _estimate(self.control, chance_of_any(self.control.n_rows, size), confidence)
-        worst = self.train.worst(chance)
+        shared: dict[str, Any] = {
+            "attack": attack,
+            "baseline": known(self._naive, attack.n),
+            "beats_baseline": self.train.beats_the_usual(),
+        }
+        if self._scored[1] is None:
+            return Comparison(**shared, control=None, risk=None, gain=None, p_value=None, facts=facts)
+        control = self._scored[1].at(confidence)
+        people = self.train.exposed(), self.train.n_rows, self.control.exposed(), self.control.n_rows
         return Comparison(
-            attack=attack,
+            **shared,
             control=control,
-            baseline=baseline,
-            risk=risk_toward(attack, control, worst),
-            facts={**facts, **self.control.facts("control"), "worst": worst},
+            risk=risk_toward(attack, control, self._worst),
+            gain=difference(*people, confidence),
+            p_value=chance_of_difference(*people),
+            facts={
+                **facts,
+                **self.control.facts("control"),
+                "worst": self._worst,
+                **dict(
+                    zip(("exposed_train", "n_train", "exposed_control", "n_control"), people, strict=True)
+                ),
+            },
         )
+
+    @property
+    def _chance(self) -> Floats:
+        return chance_of_any(self.train.n_rows, self._size)
+
+    @property
+    def _size(self) -> int:
+        """The number of rows at which both sides are compared."""
+        return min(self.train.n_rows, self.control.n_rows) or self.train.n_rows
+
+    @cached_property
+    def _worst(self) -> float:
+        return self.train.worst(self._chance)
+
+    @cached_property
+    def _naive(self) -> float:
+        return self.train.score(self._chance, column=3)
+
+    @cached_property
+    def _scored(self) -> tuple["_Score", "_Score | None"]:
+        """The scores of train and control."""
+        others = self.control.n_rows
+        against = _Score.of(self.control, chance_of_any(others, self._size)) if others else None
+        return _Score.of(self.train, self._chance), against
 
     def scores(self) -> list[Scores]:
         """Return how many right claims rest on each real row."""
@@ -170,11 +245,25 @@ class CheckedClaims:
         return found
 
 
-def _estimate(answer: Answer, chance: Floats, confidence: float) -> Estimate:
-    return mean_share(
-        answer.score(chance),
-        answer.variance(chance),
-        int(answer.claims.total),
-        confidence,
-        independent=min(answer.claims.total, answer.n_rows),
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Score:
+    """A mean over claims and its variance."""
+
+    value: float
+    variance: float
+    n_claims: int
+    independent: float
+
+    @classmethod
+    def of(cls, answer: Answer, chance: Floats) -> Self:
+        total = answer.claims.total
+        return cls(
+            value=answer.score(chance),
+            variance=answer.variance(chance),
+            n_claims=int(total),
+            independent=min(total, answer.n_rows),
+        )
+
+    def at(self, confidence: float) -> Estimate:
+        """Return the score with its interval."""
+        return mean_share(self.value, self.variance, self.n_claims, confidence, independent=self.independent)

@@ -1,6 +1,6 @@
 """Attribute inference by a learned model: gradient boosted trees fitted to the release."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -11,9 +11,10 @@ from tabveil import check, workers
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.column_choice import choose_secrets, given_secrets, known_columns
 from tabveil.attacks.configurations import Comparator, Comparison, choose, compare_counts
-from tabveil.attacks.guessing import Guesses, draw_attacked, scores, tallies
+from tabveil.attacks.guessing import Guesses, Tally, draw_attacked, scores, tallies
 from tabveil.attacks.ml_inference.models import LabelModel, NumberModel
 from tabveil.attacks.phrases import guessed, secret_threat, targets
+from tabveil.attacks.tolerance import TOLERANCE, ZERO_TOLERANCE, Truth
 from tabveil.errors import NotApplicable
 from tabveil.estimate import error_score, risk_of_errors
 from tabveil.result import Cost, Labels, Result, Setting, Threat
@@ -185,7 +186,8 @@ def _learn(
     if len(train) == 0 or not present.any() or (isinstance(column, Numeric) and column.width == 0):
         return None
     learn = partial(_numbers, column=column) if isinstance(column, Numeric) else _labels
-    comparators, at_risk = learn(split, secret, known, (train, control))
+    without = len(attacked[0]) - len(train), len(attacked[1]) - len(control)
+    comparators, at_risk = learn(split, secret, known, (train, control), without)
     n_missing = sum(len(side) for side in attacked) - len(train) - len(control) + int((~present).sum())
     return _SecretModel(
         secret=secret,
@@ -202,7 +204,11 @@ def _having(drawn: Sample, secret: str) -> Sample:
 
 
 def _labels(
-    split: Split, secret: str, known: tuple[str, ...], attacked: tuple[Sample, Sample]
+    split: Split,
+    secret: str,
+    known: tuple[str, ...],
+    attacked: tuple[Sample, Sample],
+    without: tuple[int, int],
 ) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
     """Guess labels: every guess is right or wrong, and more or less memorized."""
     model = LabelModel.fit(split.synthetic, secret, known)
@@ -222,35 +228,78 @@ def _labels(
         at_risk.append(guessed.of_truth)
     counted = tallies(Setting(label=secret, target=secret), guesses[0], guesses[1], LEVELS)
     return (
-        {setting: partial(compare_counts, tally) for setting, tally in counted.items()},
+        {
+            setting: partial(
+                compare_counts, replace(tally, without_train=without[0], without_control=without[1])
+            )
+            for setting, tally in counted.items()
+        },
         (at_risk[0], at_risk[1]),
     )
 
 
 def _numbers(
-    split: Split, secret: str, known: tuple[str, ...], attacked: tuple[Sample, Sample], *, column: Numeric
+    split: Split,
+    secret: str,
+    known: tuple[str, ...],
+    attacked: tuple[Sample, Sample],
+    without: tuple[int, int],
+    *,
+    column: Numeric,
 ) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
     """Guess numbers: every guess has an error."""
     model = NumberModel.fit(split.synthetic, column, known)
     cells = np.sort(split.synthetic.column(secret))  # missing last
     mean = float(np.nanmean(cells))
-    train, control = (
-        (model.guess(side.table.select(known)) - side.table.column(secret)) / column.width
-        for side in attacked
+    guesses = [model.guess(side.table.select(known)) for side in attacked]
+    cells_of = [side.table.column(secret) for side in attacked]
+    train, control = ((guess - truth) / column.width for guess, truth in zip(guesses, cells_of, strict=True))
+    near = [Truth.of(truth, column, tolerance=TOLERANCE, zero_tolerance=ZERO_TOLERANCE) for truth in cells_of]
+    errors = NumberErrors(
+        train=train**2,
+        control=control**2,
+        naive=((mean - cells_of[0]) / column.width) ** 2,
+        near=Tally(
+            train=int(near[0].met_by(guesses[0]).sum()),
+            n_train=len(train),
+            control=int(near[1].met_by(guesses[1]).sum()),
+            n_control=len(control),
+            without_train=without[0],
+            without_control=without[1],
+        ),
     )
-    naive = (mean - attacked[0].table.column(secret)) / column.width
-    compare = partial(compare_errors, train**2, control**2, naive**2)
-    return {Setting(label=secret, target=secret): compare}, (-np.abs(train), -np.abs(control))
+    return {Setting(label=secret, target=secret): errors.compare}, (-np.abs(train), -np.abs(control))
 
 
-def compare_errors(train: Floats, control: Floats, naive: Floats, confidence: float) -> Comparison:
-    """Compare squared errors (as shares of the range, squared): the score is 1 minus their root mean."""
-    attack = error_score(train, confidence)
-    against = error_score(control, confidence) if len(control) else None
-    return Comparison(
-        attack=attack,
-        control=against,
-        baseline=error_score(naive, confidence),
-        risk=risk_of_errors(train, control, confidence) if against else None,
-        facts={"n_train": len(train), "n_control": len(control)},
-    )
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NumberErrors:
+    """How far guesses of numbers are off, and how many are as near as ``inference`` asks for.
+
+    The squared errors, as shares of the range squared, make the score: 1 minus their root mean. The people
+    whose number is guessed nearly make the gain.
+    """
+
+    train: Floats  # (n,)
+    control: Floats  # (m,)
+    naive: Floats  # (n,)
+    near: Tally
+
+    def compare(self, confidence: float) -> Comparison:
+        """Compare train with control."""
+        near = compare_counts(self.near, confidence)
+        against = len(self.control) > 0
+        naive = error_score(self.naive, confidence)
+        return replace(
+            near,
+            attack=error_score(self.train, confidence),
+            control=error_score(self.control, confidence) if against else None,
+            baseline=naive,
+            risk=risk_of_errors(self.train, self.control, confidence) if against else None,
+            beats_baseline=error_score(self.train).low > naive.value,
+            facts={
+                "n_train": self.near.n_train,
+                "n_control": self.near.n_control,
+                "near_train": self.near.train,
+                "near_control": self.near.control,
+            },
+        )

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import ClassVar
 
@@ -14,9 +13,9 @@ from tabveil import check
 from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.configurations import Comparator, choose
 from tabveil.attacks.guessing import draw_attacked, scores, usable_levels
-from tabveil.attacks.neighbor_vote.votes import Votes, by_column, compare_votes, entropies, typical, vote
+from tabveil.attacks.neighbor_vote.votes import Votes, VoteScores, by_column, entropies, typical, vote
 from tabveil.attacks.phrases import surely
-from tabveil.attacks.tolerance import Truth
+from tabveil.attacks.tolerance import TOLERANCE, ZERO_TOLERANCE, Truth
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.neighbors import NearestRows, Neighbors
 from tabveil.protocols import View
@@ -36,7 +35,8 @@ class NeighborVote(NearestRowAttack):
     Every attacked person is looked up among the synthetic rows by a random set of known columns
     (quasi-identifiers). The nearest rows (Gower's distance; equally near ones by lot) vote on the other
     columns: the most frequent label, or the nearest row's among equally frequent ones; the mean number, in
-    the column's decimal places; missing where most are missing. Right is what ``inference`` calls right.
+    the column's decimal places; missing where most are missing. Right is what ``inference`` calls right; what
+    is missing in truth is not asked for.
 
     A careful attacker acts only on people with a near neighbor; of those with equally near ones, first on
     people whose second nearest is far.
@@ -85,8 +85,8 @@ class NeighborVote(NearestRowAttack):
     n_neighbors: tuple[int, ...] = (1, 5)
     n_known: int | None = None
     n_sets: int = 20
-    tolerance: float = 0.05
-    zero_tolerance: float = 0.001
+    tolerance: float = TOLERANCE
+    zero_tolerance: float = ZERO_TOLERANCE
     n_attacks: int | None = None
 
     name: ClassVar[str] = "neighbor_vote"
@@ -125,7 +125,7 @@ class NeighborVote(NearestRowAttack):
         for k, (train, control) in votes.items():
             for level in usable_levels(len(control), LEVELS):
                 setting = Setting(label=plural(k, "neighbor"), n_neighbors=k, level=level)
-                comparators[setting] = partial(compare_votes, train, control, weights, level)
+                comparators[setting] = VoteScores.of(train, control, weights, level).compare
                 owner[setting] = train, control
         choice = choose(comparators, self.confidence)
         train, control = owner[choice.setting]
@@ -217,7 +217,7 @@ class NeighborVote(NearestRowAttack):
                 zero_tolerance=self.zero_tolerance,
             )
             guess = vote(column, looked_up.candidates.values[looked_up.found.index[:, :k], position])
-            votes.guessed[rows, position] = True
+            votes.guessed[rows, position] = truth.present
             votes.right[rows, position] = truth.met_by(guess)
             votes.naive[rows, position] = truth.met_by(naive[position])
 

@@ -7,7 +7,15 @@ import numpy as np
 
 from tabveil.attacks.configurations import Comparison
 from tabveil.attacks.guessing import Bools
-from tabveil.estimate import Estimate, mean_share, risk_toward
+from tabveil.estimate import (
+    CONFIDENCE,
+    Estimate,
+    level_of,
+    mean_share,
+    part_of_room,
+    risk_toward,
+    tail_beyond_zero,
+)
 from tabveil.table import Categorical, Column, Floats, Numeric, Split
 
 BINS = 20  # of a number's range, for its entropy
@@ -67,7 +75,7 @@ def entropies(split: Split) -> Floats:
 class Votes:
     """The votes about the attacked rows of one table, filled in set by set."""
 
-    guessed: Bools  # (n, d) whether the column was to be guessed: not known of this row
+    guessed: Bools  # (n, d) whether the column was to be guessed: not known of this row, and not missing
     right: Bools  # (n, d) guessed, and right
     naive: Bools  # (n, d) guessed, and right by the naive guess
     distance: Floats  # (n,) to the nearest neighbor
@@ -113,9 +121,7 @@ class Votes:
             np.divide(hits.sum(axis=0), asked, out=np.full(len(asked), np.nan), where=asked > 0)
         )
 
-    def score(
-        self, weights: Floats, confidence: float, *, naive: bool = False, sure: Bools | None = None
-    ) -> Estimate:
+    def score(self, weights: Floats, *, naive: bool = False, sure: Bools | None = None) -> "Score":
         """Average the accuracies; the rows, each with all guesses about it, are the observations."""
         asked = np.maximum(self.guessed.sum(axis=0), 1)
         accuracies = np.nan_to_num(self.accuracies(naive=naive, sure=sure))
@@ -124,28 +130,70 @@ class Votes:
         influence = ((hits - self.guessed * accuracies) * (parts / asked)).sum(axis=1)  # (n,)
         n = len(self)
         variance = float((influence**2).sum()) * n / max(n - 1, 1)
-        return mean_share(float((parts * accuracies).sum()), variance, n, confidence, independent=n)
+        return Score(value=float((parts * accuracies).sum()), variance=variance, n=n)
 
 
-def compare_votes(
-    train: Votes, control: Votes, weights: Floats, level: float, confidence: float
-) -> Comparison:
-    """Compare the scores of train and control at one level of the careful attacker."""
-    sure_train, sure_control = None, None
-    if level < 1:
-        rank_train, rank_control = train.ranks(control)
-        n_sure = int(np.ceil(level * len(control)))
-        bar = np.partition(rank_control, -n_sure)[-n_sure]
-        sure_train, sure_control = rank_train >= bar, rank_control >= bar
-    attack = train.score(weights, confidence, sure=sure_train)
-    against = control.score(weights, confidence, sure=sure_control) if len(control) else None
-    return Comparison(
-        attack=attack,
-        control=against,
-        baseline=train.score(weights, confidence, naive=True, sure=sure_train),
-        risk=risk_toward(attack, against) if against else None,
-        facts={"n_train": len(train), "n_control": len(control)},
-    )
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """An average of accuracies with its variance."""
+
+    value: float
+    variance: float
+    n: int
+
+    def at(self, confidence: float) -> Estimate:
+        """Return the score with its interval."""
+        return mean_share(self.value, self.variance, self.n, confidence, independent=self.n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VoteScores:
+    """The scores of train, of control if there is one, and of the naive guesses about train."""
+
+    train: Score
+    control: Score | None
+    naive: Score
+
+    @classmethod
+    def of(cls, train: Votes, control: Votes, weights: Floats, level: float) -> Self:
+        """Score the votes at one level of the careful attacker."""
+        sure_train, sure_control = None, None
+        if level < 1:
+            rank_train, rank_control = train.ranks(control)
+            n_sure = int(np.ceil(level * len(control)))
+            bar = np.partition(rank_control, -n_sure)[-n_sure]
+            sure_train, sure_control = rank_train >= bar, rank_control >= bar
+        return cls(
+            train=train.score(weights, sure=sure_train),
+            control=control.score(weights, sure=sure_control) if len(control) else None,
+            naive=train.score(weights, naive=True, sure=sure_train),
+        )
+
+    def compare(self, confidence: float) -> Comparison:
+        """Compare train with control."""
+        attack = self.train.at(confidence)
+        against = None if self.control is None else self.control.at(confidence)
+        return Comparison(
+            attack=attack,
+            control=against,
+            baseline=self.naive.at(confidence),
+            risk=risk_toward(attack, against) if against else None,
+            gain=self._gain(confidence),
+            p_value=tail_beyond_zero(self._low) if against else None,
+            beats_baseline=self.train.at(CONFIDENCE).low > self.naive.value,
+            facts={"n_train": self.train.n, "n_control": self.control.n if self.control else 0},
+        )
+
+    def _gain(self, confidence: float) -> Estimate | None:
+        """Return by how much larger the share of facts filled in right is."""
+        if self.control is None:
+            return None
+        attack, control = self.train.at(confidence), self.control.at(confidence)
+        return part_of_room(attack.value - control.value, attack, control, 1.0)
+
+    def _low(self, errors: float) -> float:
+        gain = self._gain(level_of(errors))
+        return gain.low if gain else 0.0
 
 
 def by_column(names: tuple[str, ...], train: Votes, control: Votes, weights: Floats) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.attack import Attack
-from tabveil.attacks.configurations import Headline, headline
-from tabveil.attacks.guessing import scores
+from tabveil.attacks.configurations import Comparison, Headline, choose, compare_counts
+from tabveil.attacks.guessing import Tally, scores
 from tabveil.attacks.singling_out.isolation import Isolation, singled_out
 from tabveil.attacks.singling_out.predicates import (
     Form,
@@ -25,6 +26,7 @@ from tabveil.attacks.singling_out.predicates import (
 )
 from tabveil.encode.ranked_tables import RankedTable, ValueRanks
 from tabveil.errors import NotApplicable
+from tabveil.estimate import chance_of_difference, difference
 from tabveil.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
 from tabveil.sampling import Sample, group_equal_rows, in_order
 from tabveil.table import Floats, Split, Table
@@ -112,7 +114,10 @@ class SinglingOut(Attack):
         usable = {setting: tally for setting, tally in tallies.items() if tally is not None}
         if not usable:
             raise NotApplicable(_no_guess(self.name, made))
-        best = headline(usable, self.confidence)
+        best = choose(
+            {setting: partial(_compare, tally, made[setting].people()) for setting, tally in usable.items()},
+            self.confidence,
+        )
         return best.answer(
             self,
             configurations=tuple(_configurations(best, found)),
@@ -211,6 +216,16 @@ class SinglingOut(Attack):
         return tuple(notes)
 
 
+def _compare(tally: Tally, people: tuple[float, int, float, int], confidence: float) -> Comparison:
+    """Compare rates of descriptions, and judge by the people they describe: many can be about one."""
+    by_description = compare_counts(tally, confidence)
+    if by_description.control is None:
+        return by_description
+    return replace(
+        by_description, gain=difference(*people, confidence), p_value=chance_of_difference(*people)
+    )
+
+
 def _possible(n_columns: tuple[int, ...], d: int) -> tuple[int, ...]:
     """Keep the numbers of columns there are; where even the smallest is too many, take all columns."""
     return tuple(n for n in n_columns if n <= d) or ((d,) if n_columns and d > 1 else ())
@@ -238,6 +253,10 @@ def _configurations(best: Headline, found: Mapping[Setting, Isolation]) -> Itera
             "independent_guesses": entry.facts.get("n_train", 0),
             "successes_train": len(singled_out(item.train)),
             "successes_control": len(singled_out(item.control)) if item.n_control else None,
+            "people_train": len(np.unique(singled_out(item.train))),
+            "people_control": len(np.unique(singled_out(item.control))) if item.n_control else None,
+            "n_train": item.n_train,
+            "n_control": item.n_control,
         }
         yield replace(entry, facts=facts)
 

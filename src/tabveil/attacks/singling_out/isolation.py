@@ -84,6 +84,23 @@ class Isolation:
             n_naive=worth,
         )
 
+    def people(self) -> tuple[float, int, float, int]:
+        """Return how many people are singled out: of train, of how many, of control, of how many.
+
+        A person counts once, by however many descriptions they are found. Where sizes differ, the
+        descriptions expected to hold for exactly one row of the smaller size are counted on both sides, and
+        as many of them taken for the same person as in train.
+        """
+        found = len(np.unique(singled_out(self.train)))
+        if self.n_control in {0, self.n_train}:
+            return found, self.n_train, len(np.unique(singled_out(self.control))), self.n_control
+        a_person = found / max(len(singled_out(self.train)), 1)
+        train, control = (
+            min(_expected(side, n_rows, self.size) * self.n_guesses * a_person / self.size, 1.0) * n_rows
+            for side, n_rows in ((self.train, self.n_train), (self.control, self.n_control))
+        )
+        return train, self.n_train, control, self.n_control
+
     def independent(self, *, rng: Generator) -> float:
         """Return how many independent guesses these are worth."""
         seed = int(rng.integers(2**62))

@@ -23,7 +23,8 @@ from tabveil.render.svg.words import (
 
 _INSET = 12.0  # between the end of a track and the end of its axis: room for marks and arrows
 _SMALLEST_REACH = 0.01  # an axis shorter than this would blow up noise
-_AXIS_TITLE = "risk (0 = like fresh data, 1 = worst)"
+_OF_PEOPLE = "share of people exposed because their data were trained on"
+_OF_SIMILARITY = "risk (0 = like fresh data, 1 = worst)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +63,14 @@ def risk_bars(rows: Sequence[RiskBar], *, title: str, confidence: float = CONFID
     scale = risk_scale([(row.risk, row.threshold) for row in rows], start=_INSET, end=WIDTH - _INSET)
     tops = list(accumulate(map(_height, rows), initial=34.0))
     limited = any(row.threshold is not None for row in rows)
-    parts = [_legend(f"risk and its {100 * confidence:g}% interval", "threshold" if limited else "")]
+    of_people = any(row.state != "diagnostic" for row in rows)
+    title_of_axis = _OF_PEOPLE if of_people else _OF_SIMILARITY
+    measured = f"{'gain' if of_people else 'risk'} and its {100 * confidence:g}% interval"
+    parts = [_legend(measured, "threshold" if limited else "")]
     parts += [_row(row, top, scale) for row, top in zip(rows, tops, strict=False)]
     parts += [
         axis_labels(scale, tops[-1] + 4),
-        label(WIDTH / 2, tops[-1] + 22, _AXIS_TITLE, kind="mute", anchor="middle"),
+        label(WIDTH / 2, tops[-1] + 22, title_of_axis, kind="mute", anchor="middle"),
     ]
     said = sentences(map(_spoken_row, rows))
     return chart(parts, title=title, description=said, height=tops[-1] + 30)
@@ -176,7 +180,8 @@ def _legend(measured: str, limit: str) -> Markup:
 
 
 def _spoken_row(row: RiskBar | ColumnBar) -> str:
-    parts = [f"risk {shown_estimate(row.risk)}"]
+    named = "risk" if row.state == "diagnostic" and row.threshold is None else "gain"
+    parts = [f"{named} {shown_estimate(row.risk)}"]
     if row.threshold is not None:
         parts.append(f"threshold {shown(row.threshold)}")
     if isinstance(row, RiskBar) and (rates := _rates(row)):
@@ -198,7 +203,7 @@ def column_bars(
     scale = risk_scale([(row.risk, row.threshold) for row in rows], start=140 + _INSET, end=378 - _INSET)
     limits = {row.threshold for row in rows if row.threshold is not None}
     limit = f"threshold {_limit(next(iter(limits)))}" if len(limits) == 1 else "threshold" if limits else ""
-    legend = f"risk, {100 * confidence:g}% interval"
+    legend = f"gain, {100 * confidence:g}% interval"
     parts = [_legend(legend, limit), axis_labels(scale, top - 6, about=4)]
     for position, row in enumerate(rows):
         y = top + position * step
@@ -211,7 +216,7 @@ def column_bars(
     bottom = top + len(rows) * step
     parts += [
         axis_labels(scale, bottom + 14, about=4),
-        label(WIDTH, bottom + 32, _AXIS_TITLE, kind="mute", anchor="end"),
+        label(WIDTH, bottom + 32, _OF_PEOPLE, kind="mute", anchor="end"),
     ]
     said = sentences(map(_spoken_row, rows))
     return chart(parts, title=title, description=said, height=bottom + 40)

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from tabveil.estimate import Estimate
-from tabveil.wording import NOT_COMPUTED, number, visible
+from tabveil.wording import NOT_COMPUTED, lower, number, upper, visible
 
 TEXT = 14.5  # height of the letters on a phone, in units of the drawing; wider screens get smaller letters
 LARGEST = 1e12  # no share, risk or distance is near it; past it coordinates would overflow
@@ -42,7 +42,7 @@ def shown_estimate(estimate: Estimate | None) -> str:
         return NOT_COMPUTED
     if not drawable(estimate.low, estimate.high):
         return f"{shown(estimate.value)} (interval {NOT_COMPUTED})"
-    return f"{shown(estimate.value)} ({shown(estimate.low)} to {shown(estimate.high)})"
+    return f"{shown(estimate.value)} ({lower(estimate.low)} to {upper(estimate.high)})"
 
 
 def tick(value: float) -> str:

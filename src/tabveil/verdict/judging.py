@@ -1,0 +1,176 @@
+"""Three states and a sentence: is what was measured within the user's thresholds (SPEC 11)?
+
+Judged on each attack's gain: of all people, how many are exposed because their data were trained on. *Within*
+needs an upper bound below the threshold: what the gain could be, not what it happened to be. *Above* needs a
+leak, too, that is seen at a level corrected for the number of attacks: intervals of few rows reach far by
+themselves. Only attacks and copies count; similarity of tables is evidence of nothing. "Within" is never more
+than the absence of an objection: it covers the attacks that ran, and it is not given where they could not
+have objected.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tabveil.copies import Copies
+from tabveil.estimate import sidak
+from tabveil.result import Result, Skipped
+from tabveil.verdict.judgment import (
+    ABOVE,
+    BAD_CONTROL,
+    INCONCLUSIVE,
+    NO_CONTROL,
+    NO_RISK,
+    NOT_INFORMATIVE,
+    NOT_RUN,
+    NOT_TESTED,
+    TOO_FEW,
+    WITHIN,
+    CopiesVerdict,
+    Judgment,
+    RiskVerdict,
+    State,
+    Verdict,
+)
+from tabveil.verdict.policy import RISKS, Policy, Risk, risk_of
+from tabveil.verdict.sentence import sentence
+
+MANY_BY_CHANCE = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grounds:
+    """What a verdict is given on: the metrics' answers, and what is known of the tables themselves."""
+
+    results: Sequence[Result]
+    skipped: Sequence[Skipped] = ()
+    n_train: int
+    n_control: int
+    copies: Copies | None = None
+    control_faults: tuple[str, ...] = ()
+
+
+def judge(grounds: Grounds, policy: Policy) -> Verdict:
+    """Judge every risk by the attacks on it, and the release by its risks and the copies in it."""
+    level = _level(grounds, policy)
+    copied = _judge_copies(grounds, policy, level)
+    risks = tuple(_judge_risk(risk, grounds, policy, level) for risk in RISKS)
+    missing = _missing(grounds, policy)
+    states = [*(item.state for item in risks), *(INCONCLUSIVE for _ in missing)]
+    state = _worst([*states, *([copied.state] if copied else [])])
+    found = Verdict(state=state, sentence="", risks=risks, copies=copied, control=grounds.control_faults)
+    return replace(found, sentence=sentence(found, missing, policy, has_control=grounds.n_control > 0))
+
+
+def _level(grounds: Grounds, policy: Policy) -> float:
+    """Return how unlikely a gain must be by chance to count as seen.
+
+    Of releases that leak nothing, no more than the policy's confidence leaves may show one in any attack.
+    """
+    judged = [item for item in grounds.results if item.p_value is not None and risk_of(item.labels)]
+    return 1 - sidak(policy.confidence, len(judged) + (2 if grounds.copies else 0) or 1)
+
+
+def _missing(grounds: Grounds, policy: Policy) -> dict[str, str]:
+    """Return the required metrics that gave no answer, and why."""
+    why = {item.key: item.why.rstrip(".") for item in grounds.skipped}
+    answered = {result.key for result in grounds.results}
+    return {name: why.get(name, NOT_RUN) for name in policy.required if name not in answered}
+
+
+def _judge_risk(risk: Risk, grounds: Grounds, policy: Policy, level: float) -> RiskVerdict:
+    threshold = policy.thresholds.of(risk)
+    judged = tuple(
+        _judge(result, grounds, threshold, level, required=result.key in policy.required)
+        for result in grounds.results
+        if risk_of(result.labels) == risk
+    )
+    state, reason = _together(judged)
+    return RiskVerdict(risk=risk, threshold=threshold, state=state, metrics=judged, reason=reason)
+
+
+def _judge(result: Result, grounds: Grounds, threshold: float, level: float, *, required: bool) -> Judgment:
+    """Judge one attack by the bounds of its gain."""
+    bounds = result.measure
+    gain = bounds if bounds and math.isfinite(bounds.high - bounds.low) else None
+    seen = gain is not None and gain.low > 0 and (result.p_value is None or result.p_value <= level)
+    state, reason, rows = INCONCLUSIVE, "", None
+    if grounds.n_control == 0:
+        reason = NO_CONTROL
+    elif grounds.control_faults:
+        reason = BAD_CONTROL
+    elif gain is None:
+        reason = NO_RISK
+    elif not result.informative:
+        reason = NOT_INFORMATIVE
+    elif gain.high <= threshold:
+        state = WITHIN
+    elif seen:
+        state = ABOVE
+    else:
+        reason, rows = TOO_FEW, rows_needed(gain.high, threshold, grounds.n_train, grounds.n_control)
+    return Judgment(
+        metric=result.key,
+        title=result.title,
+        state=state,
+        required=required,
+        reason=reason,
+        gain=gain,
+        leak_seen=seen,
+        rows_needed=rows,
+    )
+
+
+def rows_needed(high: float, threshold: float, n_train: int, n_control: int) -> int:
+    """Return about how many control rows would bring an upper bound down to the threshold, if nothing leaks.
+
+    All of the bound is then chance, and shrinks with the root of the rows of both tables. Where control rows
+    alone cannot do it, both tables need so many.
+
+    >>> rows_needed(0.1, 0.05, 10_000, 500)
+    2353
+    """
+    wanted = (threshold / high) ** 2 * (1 / n_train + 1 / n_control)
+    alone = wanted - 1 / n_train
+    return math.ceil(1 / alone if alone > wanted / 2 else 2 / wanted)
+
+
+def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdict | None:
+    """Judge the rows of the release that equal, or nearly equal, those of training people.
+
+    Where the release equals many people it never saw, too, rows repeat by themselves, and a few copies more
+    are hidden from everybody: then only more of them than chance explains speak against it.
+    """
+    found = grounds.copies
+    if found is None:
+        return None
+    parts = [item for item in (found, found.near) if item is not None and item.share is not None]
+    seen = any(item.seen(level) for item in parts)
+    high = max((item.share.high for item in parts if item.share), default=None)
+    repeats = found.equal_control >= MANY_BY_CHANCE
+    if high is None or grounds.control_faults:
+        state = INCONCLUSIVE
+    elif high <= policy.copies or (repeats and not seen):
+        state = WITHIN
+    else:
+        state = ABOVE if seen else INCONCLUSIVE
+    return CopiesVerdict(threshold=policy.copies, state=state, found=found, leak_seen=seen)
+
+
+def _together(judged: Sequence[Judgment]) -> tuple[State, str]:
+    """Judge a risk: above if any attack is; within if all that can tell are, the required ones among them."""
+    if any(item.state == ABOVE for item in judged):
+        return ABOVE, ""
+    deciding = [item for item in judged if item.required]
+    undecided = [item for item in judged if item.reason == TOO_FEW]
+    undecided += [item for item in deciding if item.state == INCONCLUSIVE]
+    if undecided:
+        return INCONCLUSIVE, undecided[0].reason
+    if any(item.state == WITHIN for item in deciding or judged):
+        return WITHIN, ""
+    return INCONCLUSIVE, judged[0].reason if judged else NOT_TESTED
+
+
+def _worst(states: Iterable[State]) -> State:
+    order: tuple[State, ...] = (WITHIN, INCONCLUSIVE, ABOVE)
+    return max(states, key=order.index)
