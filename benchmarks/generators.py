@@ -87,12 +87,16 @@ class Source:
     identifiers: tuple[str, ...] = ()
     one_a: str | None = None  # rows that repeat this are the same person
 
-    def rows(self, folder, seed):
-        """Return rows to learn from and rows held out: 5,000 each, or as many as there are."""
+    def people(self, folder):
+        """Return all rows, one a person, without what no generator should learn."""
         people = pd.read_parquet(folder / self.file)
         if self.one_a is not None:
             people = people.drop_duplicates(self.one_a)
-        people = people.drop(columns=list(self.identifiers))
+        return people.drop(columns=list(self.identifiers))
+
+    def rows(self, folder, seed):
+        """Return rows to learn from and rows held out: 5,000 each, or as many as there are."""
+        people = self.people(folder)
         order = np.random.default_rng(seed).permutation(len(people))
         parts = order[:N_ROWS], order[N_ROWS : 2 * N_ROWS]
         return tuple(people.iloc[part].reset_index(drop=True) for part in parts)
