@@ -291,7 +291,7 @@ def test_many_labels_and_many_columns():
         ({"batch_size": 505}, "ctgan: batch_size must be a multiple of pac, got 505 and 10."),
         ({"batch_size": 10}, "ctgan: batch_size must be >= 20, got 10."),
         ({"layers": (16, 0)}, "ctgan: every width in layers must be >= 1, got 0."),
-        ({"averaging": 1.0}, "ctgan: 1 - averaging must be >= 1e-06, got 0.0."),
+        ({"averaging": 1.0}, "ctgan: averaging must be at least 0 and below 1, got 1.0."),
         ({"device": "tpu"}, "ctgan: device must be one of 'cpu', 'cuda'; got 'tpu'."),
     ],
 )

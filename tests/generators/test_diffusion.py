@@ -291,8 +291,8 @@ def test_too_few_rows_to_hold_any_out_is_said():
     [
         ({"steps": 0}, "steps must be >= 1, got 0"),
         ({"timesteps": 1}, "timesteps must be >= 2, got 1"),
-        ({"dropout": 1.0}, "1 - dropout"),
-        ({"averaging": -0.1}, "averaging must be >= 0"),
+        ({"averaging": -0.1}, "averaging must be at least 0 and below 1, got -0.1"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"learning_rate": 0.0}, "learning_rate"),
         ({"device": "tpu"}, "device must be one of"),
     ],

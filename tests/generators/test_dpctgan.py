@@ -1,6 +1,7 @@
 """DP-CTGAN keeps its promise: accounting, clipping, noise by hand, and an attack that tries to break it."""
 
 import math
+from itertools import combinations
 
 import dp_accounting
 import numpy as np
@@ -23,6 +24,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
 from tabveil.generators.ctgan.network import Critic, Layout, Rows  # noqa: E402 - needs torch
+from tabveil.generators.dpctgan import network as dpctgan_network  # noqa: E402 - needs torch
 from tabveil.generators.dpctgan.network import PrivateCritic, Steepest  # noqa: E402 - needs torch
 
 QUICK = {
@@ -120,18 +122,22 @@ def rows_by_hand(n=4):
 def test_each_gradient_is_clipped_by_itself():
     # Without layers the gradient of a row's score is the row itself and 1 for the bias: its length is √2.
     critic = PrivateCritic(
-        DpCtgan(critic_layers=(), max_grad_norm=1.0), rows_by_hand(), 2, noise=0.0, n_rows=4
+        DpCtgan(critic_layers=(), max_grad_norm=1.0), rows_by_hand(), 2, noise=0.0, n_rows=4, rng=rng()
     )
     weight, bias = critic._clipped_sum(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]))
     np.testing.assert_allclose(weight, np.array([[1, 2]]) / math.sqrt(2), rtol=1e-5)
     np.testing.assert_allclose(bias, [3 / math.sqrt(2)], rtol=1e-5)
-    wide = PrivateCritic(DpCtgan(critic_layers=(), max_grad_norm=5.0), rows_by_hand(), 2, noise=0.0, n_rows=4)
+    wide = PrivateCritic(
+        DpCtgan(critic_layers=(), max_grad_norm=5.0), rows_by_hand(), 2, noise=0.0, n_rows=4, rng=rng()
+    )
     np.testing.assert_allclose(wide._clipped_sum(torch.tensor([[1.0, 0.0]]))[0], [[1.0, 0.0]], rtol=1e-5)
 
 
 def test_a_large_row_counts_no_more_than_any_other():
     with torch.random.fork_rng():
-        critic = PrivateCritic(DpCtgan(critic_layers=(8, 8)), rows_by_hand(), 2, noise=0.0, n_rows=4)
+        critic = PrivateCritic(
+            DpCtgan(critic_layers=(8, 8)), rows_by_hand(), 2, noise=0.0, n_rows=4, rng=rng()
+        )
     for row in ([[1.0, 0.0]], [[1e6, -1e6]]):
         total = math.sqrt(sum(float((part**2).sum()) for part in critic._clipped_sum(torch.tensor(row))))
         assert total <= 1 + 1e-4
@@ -141,7 +147,7 @@ def test_no_row_drawn_is_noise_alone():
     empty = rows_by_hand(0)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        critic = PrivateCritic(DpCtgan(critic_layers=(64,)), empty, 2, noise=3.0, n_rows=20.0)
+        critic = PrivateCritic(DpCtgan(critic_layers=(64,)), empty, 2, noise=3.0, n_rows=20.0, rng=rng())
         before = [weight.clone() for weight in critic.critic.parameters()]
         critic.learn(torch.zeros(2, 2))
     assert any(not torch.equal(a, b) for a, b in zip(before, critic.critic.parameters(), strict=True))
@@ -150,9 +156,9 @@ def test_no_row_drawn_is_noise_alone():
 def test_every_step_has_noise_of_the_size_that_was_asked_for(monkeypatch):
     seen = []
     settings_ = DpCtgan(critic_layers=(1000,), sampled=0.5, max_grad_norm=2.0)
-    critic = PrivateCritic(settings_, rows_by_hand(0), 2, noise=3.0, n_rows=40.0)
+    critic = PrivateCritic(settings_, rows_by_hand(0), 2, noise=3.0, n_rows=40.0, rng=rng())
     monkeypatch.setattr(
-        critic.optimizer.original_optimizer,
+        critic.optimizer,
         "step",
         lambda: seen.append([weight.grad.clone() for weight in critic.critic.parameters()]),
     )
@@ -169,14 +175,49 @@ def test_every_step_has_noise_of_the_size_that_was_asked_for(monkeypatch):
     assert not torch.equal(seen[0][0], seen[1][0])
 
 
+ALIKE = (5, 5 + 2**32, 5 + 2**63)
+"""Seeds that a generator with a seed of 32 or 63 bits cannot tell apart."""
+
+
+def first_slopes(seed, monkeypatch, **budget):
+    """What the critic's first step learns, all else being equal: exact counts, one seed for torch."""
+    seen = []
+    step, manual_seed = torch.optim.Adam.step, torch.manual_seed
+
+    def overheard(self, *args):
+        seen.append([weight.grad.clone() for group in self.param_groups for weight in group["params"]])
+        return step(self, *args)
+
+    with monkeypatch.context() as patched:
+        for name, value in {"count_noise": 0.0, **budget}.items():
+            patched.setattr(Budget, name, value)
+        patched.setattr(torch, "manual_seed", lambda _: manual_seed(0))
+        patched.setattr(torch.optim.Adam, "step", overheard)
+        sampled = 1.0 if budget["step_noise"] else 0.5
+        table = people().select(("ward",))
+        DpCtgan(**{**QUICK, "epochs": 1, "sampled": sampled}).fit(table, rng=rng(seed))
+    return torch.cat([slope.flatten() for slope in seen[0]])
+
+
+@pytest.mark.parametrize("step_noise", [1.0, 0.0], ids=["noise", "rows drawn"])
+def test_secrets_have_more_bits_than_a_seed_of_torch(step_noise, monkeypatch):
+    with torch.random.fork_rng():  # what torch keeps of a seed on a CPU
+        drawn = [torch.manual_seed(seed) and torch.randn(9) for seed in ALIKE[:2]]
+    assert torch.equal(*drawn)
+    slopes = [first_slopes(seed, monkeypatch, step_noise=step_noise) for seed in ALIKE]
+    assert torch.equal(slopes[0], first_slopes(ALIKE[0], monkeypatch, step_noise=step_noise))
+    for one, other in combinations(slopes, 2):
+        assert not torch.equal(one, other)
+
+
 def test_real_rows_pull_up_and_generated_rows_pull_down(monkeypatch):
     # One slot is real and the other generated; all gradients are (1, 0, 1) or (0, 1, 1), cut from √2 to 1.
     seen = []
     layout = Layout(sizes=(2,), scalar=(), single=(), conditional=(0,))
     rows = Rows(layout, np.zeros((4, 1), dtype=np.int64), np.zeros((4, 1)), "cpu")
-    critic = PrivateCritic(DpCtgan(critic_layers=(), sampled=1.0), rows, 2, noise=0.0, n_rows=4.0)
+    critic = PrivateCritic(DpCtgan(critic_layers=(), sampled=1.0), rows, 2, noise=0.0, n_rows=4.0, rng=rng())
     monkeypatch.setattr(
-        critic.optimizer.original_optimizer,
+        critic.optimizer,
         "step",
         lambda: seen.extend(weight.grad.clone() for weight in critic.critic.parameters()),
     )
@@ -302,6 +343,7 @@ def test_hostile_tables(data):
         ({"epsilon": 0.0}, "dpctgan: epsilon must lie between 0 and inf, got 0.0."),
         ({"delta": 1.0}, "dpctgan: delta must lie between 0 and 1, got 1.0."),
         ({"counting": 1.0}, "dpctgan: counting must lie between 0 and 1, got 1.0."),
+        ({"averaging": 1.0}, "dpctgan: averaging must be at least 0 and below 1, got 1.0."),
         ({"batch_size": 1}, "dpctgan: batch_size must be >= 2, got 1."),
         ({"critic_layers": (0,)}, "dpctgan: every width in critic_layers must be >= 1, got 0."),
     ],
@@ -338,24 +380,18 @@ def canary_scores(seed, monkeypatch):
     is the noisy sum of clipped gradients of each step, in the direction that only the row points to.
     """
     heard = []
-    made = PrivateCritic.__init__
+    add_noise = dpctgan_network.add_noise
 
-    def listen(self, *args, **kwargs):
-        made(self, *args, **kwargs)
-        finish = self.optimizer.pre_step
-
-        def overheard():
-            finish()
-            slope = self.critic.score[0].weight.grad[0, 1 + 1]  # one scalar, then the slots: low, high, ...
-            heard.append(-slope.item() * self.optimizer.expected_batch_size)
-
-        self.optimizer.pre_step = overheard
+    def overheard(sums, spread, *, rng):
+        noisy = add_noise(sums, spread, rng=rng)
+        heard.append(noisy[0][0, 1 + 1].item())  # one scalar, then the slots: low, high, ...
+        return noisy
 
     schema = Schema((Numeric(name="x", low=0.0, high=10.0),))
     others = np.full((6, 1), 3.0)
     scores = []
     with monkeypatch.context() as patched:
-        patched.setattr(PrivateCritic, "__init__", listen)
+        patched.setattr(dpctgan_network, "add_noise", overheard)
         for values in (np.vstack([others, [[10.0]]]), others):
             heard.clear()
             for repetition in range(REPETITIONS):

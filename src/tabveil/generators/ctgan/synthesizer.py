@@ -246,8 +246,7 @@ class Ctgan(Maker):
             check.at_least(self.name, "every width in layers", width, 1)
         check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
         check.at_least(self.name, "critic_learning_rate", self.critic_learning_rate, 1e-9)
-        check.at_least(self.name, "averaging", self.averaging, 0)
-        check.at_least(self.name, "1 - averaging", 1 - self.averaging, 1e-6)
+        check.below_one(self.name, "averaging", self.averaging)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
 
     def fit(self, table: Table, *, rng: Generator) -> GanModel:

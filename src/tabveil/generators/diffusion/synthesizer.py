@@ -158,8 +158,7 @@ class Diffusion(Maker):
         check.at_least(self.name, "timesteps", self.timesteps, 2)
         check.at_most(self.name, "timesteps", self.timesteps, MOST_TIMESTEPS)
         for name in ("dropout", "averaging"):
-            check.at_least(self.name, name, getattr(self, name), 0)
-            check.at_least(self.name, f"1 - {name}", 1 - getattr(self, name), 1e-6)
+            check.below_one(self.name, name, getattr(self, name))
         check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
         check.at_least(self.name, "weight_decay", self.weight_decay, 0)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))

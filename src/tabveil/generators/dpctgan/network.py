@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from numpy.random import Generator as Randomness
 from opacus.grad_sample import GradSampleModuleFastGradientClipping  # type: ignore[import-untyped]
-from opacus.optimizers import DPOptimizerFastGradientClipping  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
 from tabveil.generators.ctgan.network import (
@@ -32,35 +33,35 @@ class PrivateCritic:
     Rows are drawn independently of each other (Poisson sampling), each row's gradient is clipped, and noise
     is added to the sum. Generated rows depend on real ones only through earlier noisy gradients, so their
     gradients need no noise; they are clipped all the same, or they would outweigh the real ones.
+
+    Noise and rows are drawn from ``rng``. On a CPU torch keeps 32 bits of a seed, and who tries them all
+    could take the noise away.
     """
 
-    def __init__(self, settings: "DpCtgan", rows: Rows, width: int, *, noise: float, n_rows: float) -> None:
-        self.rows, self.sampled = rows, settings.sampled
+    def __init__(
+        self, settings: "DpCtgan", rows: Rows, width: int, *, noise: float, n_rows: float, rng: Randomness
+    ) -> None:
+        self.rows, self.sampled, self.rng = rows, settings.sampled, rng
+        self.spread = noise * settings.max_grad_norm  # of the noise on a sum of clipped gradients
+        self.expected_rows = settings.sampled * n_rows
         self.critic = Critic(width, layers=settings.critic_layers, pac=1, dropout=0.0).to(settings.device)
         self.private = GradSampleModuleFastGradientClipping(
             self.critic, loss_reduction="sum", max_grad_norm=settings.max_grad_norm, use_ghost_clipping=True
         )
-        self.optimizer = DPOptimizerFastGradientClipping(
-            torch.optim.Adam(self.critic.parameters(), lr=settings.critic_learning_rate, betas=BETAS),
-            noise_multiplier=noise,
-            max_grad_norm=settings.max_grad_norm,
-            expected_batch_size=settings.sampled * n_rows,
+        self.optimizer = torch.optim.Adam(
+            self.critic.parameters(), lr=settings.critic_learning_rate, betas=BETAS
         )
         self.steepest = Steepest(self.critic)
 
     def learn(self, fake: Tensor) -> None:
         """Take one step, which looks once at each real row with the chance of the sampling rate."""
-        drawn = torch.rand(len(self.rows), device=fake.device) < self.sampled
+        drawn = np.flatnonzero(self.rng.random(len(self.rows)) < self.sampled)
         against = self._clipped_sum(fake)
-        real = self._clipped_sum(self.rows.vectors(drawn.nonzero()[:, 0]))
-        for weight, slope in zip(self.critic.parameters(), real, strict=True):
-            weight.grad = -slope
-        self.optimizer.pre_step()  # adds the noise, divides by the expected number of rows
-        for weight, slope in zip(self.critic.parameters(), against, strict=True):
-            assert weight.grad is not None, "just set"
-            weight.grad += slope / len(fake)
-        self.optimizer.original_optimizer.step()
-        self.optimizer.zero_grad()
+        toward = self._clipped_sum(self.rows.vectors(torch.from_numpy(drawn).to(fake.device)))
+        noisy = add_noise(toward, self.spread, rng=self.rng)
+        for weight, down, up in zip(self.critic.parameters(), against, noisy, strict=True):
+            weight.grad = down / len(fake) - up / self.expected_rows
+        self.optimizer.step()
         self.steepest.limit()
 
     def _clipped_sum(self, rows: Tensor) -> Sequence[Tensor]:
@@ -79,6 +80,13 @@ class PrivateCritic:
         """Judge generated rows."""
         scores: Tensor = self.critic(rows)
         return scores
+
+
+def add_noise(sums: Sequence[Tensor], spread: float, *, rng: Randomness) -> Sequence[Tensor]:
+    """Add normal noise to sums of clipped gradients."""
+    sizes = [part.numel() for part in sums]
+    drawn = torch.from_numpy(spread * rng.standard_normal(sum(sizes))).to(sums[0])  # all at once is quicker
+    return [part + noise.view_as(part) for part, noise in zip(sums, torch.split(drawn, sizes), strict=True)]
 
 
 class Steepest:

@@ -135,8 +135,7 @@ class DpCtgan(Maker):
                 check.at_least(self.name, f"every width in {name}", width, 1)
         for name in ("learning_rate", "critic_learning_rate"):
             check.at_least(self.name, name, getattr(self, name), 1e-9)
-        check.at_least(self.name, "averaging", self.averaging, 0)
-        check.at_least(self.name, "1 - averaging", 1 - self.averaging, 1e-6)
+        check.below_one(self.name, "averaging", self.averaging)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
 
     @property
@@ -169,7 +168,7 @@ class DpCtgan(Maker):
             trained = TrainingRecord(history=(), best=0)
             if generator is not None:
                 generator.start_at(counted.frequencies, gain=EVEN)
-                learner = self._learner(generator.to(self.device), chosen, scalars, counted)
+                learner = self._learner(generator.to(self.device), chosen, scalars, counted, rng=rng)
                 trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs)
                 generator = learner.finish()
         privacy = self.promise(table.schema)
@@ -186,7 +185,13 @@ class DpCtgan(Maker):
         )
 
     def _learner(
-        self, generator: "gan_network.Generator", chosen: Indices, scalars: Floats, counted: "Counts"
+        self,
+        generator: "gan_network.Generator",
+        chosen: Indices,
+        scalars: Floats,
+        counted: "Counts",
+        *,
+        rng: Generator,
     ) -> "dpctgan_network.PrivateLearner":
         """Bring generator and private critic together."""
         from tabveil.generators.ctgan.network import Conditions, Rows  # noqa: PLC0415 - need torch
@@ -195,7 +200,7 @@ class DpCtgan(Maker):
         layout = generator.layout
         rows = Rows(layout, chosen, scalars, self.device)
         noise = self.budget.step_noise
-        critic = PrivateCritic(self, rows, layout.width, noise=noise, n_rows=counted.n_rows)
+        critic = PrivateCritic(self, rows, layout.width, noise=noise, n_rows=counted.n_rows, rng=rng)
         return PrivateLearner(self, generator, critic, Conditions(layout, counted.frequencies, self.device))
 
     def _slots(self, table: Table) -> Iterator[Slots]:

@@ -154,9 +154,7 @@ class Transformer(Maker):
                 f"{self.name}: width must be a multiple of heads, got {self.width} and {self.heads}."
             )
         for name in ("dropout", "masked", "masked_targets", "averaging"):
-            if not 0 <= getattr(self, name) < 1:
-                value = getattr(self, name)
-                raise ParameterError(f"{self.name}: {name} must be at least 0 and below 1, got {value!r}.")
+            check.below_one(self.name, name, getattr(self, name))
         check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
         check.at_least(self.name, "weight_decay", self.weight_decay, 0)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
