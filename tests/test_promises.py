@@ -26,23 +26,23 @@ QUICK = {
     "aim": {"rounds": 8, "iterations": 2},
     "dpctgan": {"epochs": 1, "sampled": 0.5, "layers": (4,), "embedding": 4},
     "pategan": {"iterations": 1, "batch_size": 2},
+    "pategan by networks": {"teachers": "networks", "n_teachers": 3, "iterations": 1, "batch_size": 2},
     "copy": {},
     "trees": {},
 }
-PRIVATE = ("aim", "dpctgan", "pategan")
+PRIVATE = ("aim", "dpctgan", "pategan", "pategan by networks")
 
 
 def needs(generator):
-    if generator in ("dpctgan", "pategan"):
+    if generator.split()[0] in ("dpctgan", "pategan"):
         pytest.importorskip("opacus", reason="the extra 'deep' is not installed")
 
 
 def learned(generator, n_rows=30, schema=SCHEMA, **settings):
     needs(generator)
     people = pd.DataFrame({"age": range(n_rows), "sex": ["f", "m"] * (n_rows // 2)})
-    return learn(
-        people, generator=generator, settings={**QUICK[generator], **settings}, seed=1, schema=schema
-    )
+    name, settings = generator.split()[0], {**QUICK[generator], **settings}
+    return learn(people, generator=name, settings=settings, seed=1, schema=schema)
 
 
 def sampled(folder):
@@ -111,15 +111,16 @@ def test_a_promise_that_a_generator_never_makes_is_refused(generator, folder):
 )
 def test_a_promise_must_follow_from_the_settings(path, value, generator, folder):
     learned(generator, schema={"columns": {"sex": SCHEMA["columns"]["sex"]}}).save("model")
-    assert load_model("model").privacy == GENERATORS[generator].load("model").privacy
+    name = generator.split()[0]
+    assert load_model("model").privacy == GENERATORS[name].load("model").privacy
     change(Path("model/model.json"), *path, to=value)
     result = sampled("model")
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert "promise" in line
-    assert generator in line
+    assert name in line
     with pytest.raises(ParameterError, match="promise"):
-        GENERATORS[generator].load("model")
+        GENERATORS[name].load("model")
 
 
 @pytest.mark.parametrize("value", [7, "all", {"epsilon": 1}, {**FORGED, "epsilon": "much"}, [FORGED]])
@@ -138,6 +139,11 @@ def test_a_promise_of_another_shape_is_refused(value, folder):
         ("aim", {"epsilon": 1e-320, "delta": 5e-324}),
         ("pategan", {"epsilon": 1e308, "noise": 1e308}),
         ("pategan", {"epsilon": 1e-320, "delta": 5e-324}),
+        ("pategan by networks", {"epsilon": 1e308, "noise": 1e308}),
+        ("pategan by networks", {"epsilon": 1e-320, "delta": 5e-324}),
+        ("pategan by networks", {"noise": 1e-320}),
+        ("pategan by networks", {"n_teachers": 10**15}),
+        ("pategan", {"teachers": 5000}),
         ("dpctgan", {"epsilon": 1e308, "sampled": 1e-300}),
     ],
 )

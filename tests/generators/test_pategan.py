@@ -13,16 +13,17 @@ from strategies import schemas, tables
 from tabveil import workers
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.generators import GENERATORS, load_model
-from tabveil.generators.pategan import votes as pate_votes
+from tabveil.generators.pategan import agreement
+from tabveil.generators.pategan.accounting import GaussianSums, Plan, delta_of, epsilon_of, mu_of
+from tabveil.generators.pategan.agreement import AgreementTeachers, ballot
 from tabveil.generators.pategan.synthesizer import PateGan
-from tabveil.generators.pategan.votes import Plan, Teachers, ballot, delta_of, epsilon_of, mu_of
 from tabveil.networks import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 torch = pytest.importorskip("torch")
 
 QUICK = {"iterations": 5, "batch_size": 16, "width": 16, "latent": 4}
-OUTSPOKEN = {"epsilon": 500.0, "teachers": 500, "iterations": 100, "width": 32, "latent": 8}
+OUTSPOKEN = {"epsilon": 500.0, "n_teachers": 500, "iterations": 100, "width": 32, "latent": 8}
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +79,7 @@ def test_the_noise_is_that_of_a_privacy_loss_distribution(epsilon, delta, iterat
     dp_accounting = pytest.importorskip("dp_accounting")
     from dp_accounting import pld  # noqa: PLC0415 - slow to load, and an extra
 
-    plan = Plan.within(epsilon, delta, iterations=iterations, batch_size=batch_size, noise=None)
+    plan = Plan.within(GaussianSums(), epsilon, delta, iterations=iterations, votes=batch_size, noise=None)
     accountant = pld.PLDAccountant(
         dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,  # one row moves a sum by 1
         value_discretization_interval=1e-3 * epsilon,
@@ -105,22 +106,22 @@ def test_cost_and_promise_are_inverse(epsilon, delta):
 @given(st.floats(0.05, 20), st.floats(1, 3000), st.integers(2, 300), st.integers(1, 2000))
 @settings(max_examples=100, deadline=None)
 def test_training_stops_before_the_budget_would_be_passed(epsilon, noise, batch_size, iterations):
-    plan = Plan.within(epsilon, 1e-5, iterations=iterations, batch_size=batch_size, noise=noise)
+    plan = Plan.within(GaussianSums(), epsilon, 1e-5, iterations=iterations, votes=batch_size, noise=noise)
     assert 0 <= plan.iterations <= iterations
-    assert delta_of(plan.mu, epsilon) <= 1e-5
+    assert delta_of(math.sqrt(plan.n_votes) / noise, epsilon) <= 1e-5
     if plan.iterations < iterations:  # one batch more would be too much
         assert delta_of(math.sqrt((plan.iterations + 1) * batch_size) / noise, epsilon) > 1e-5
 
 
 def test_as_many_votes_are_held_as_were_planned(monkeypatch):
     seen = []
-    held = Teachers.vote
+    held = AgreementTeachers.vote
 
     def counting(self, asked, usual):
         seen.append((len(asked), self.noise))
         return held(self, asked, usual)
 
-    monkeypatch.setattr(Teachers, "vote", counting)
+    monkeypatch.setattr(AgreementTeachers, "vote", counting)
     model = PateGan(**{**QUICK, "noise": 40.0, "iterations": 1000}).fit(people(), rng=rng())
     # mu for ε = 1, δ = 1e-5 is 0.26805; (40 × 0.26805)² = 114.96 votes are 7 batches of 16
     assert seen == [(16, 40.0)] * 7
@@ -129,9 +130,9 @@ def test_as_many_votes_are_held_as_were_planned(monkeypatch):
     assert model.privacy.epsilon < 1
 
 
-def test_a_noise_too_small_for_one_batch_is_refused():
+def test_a_noise_too_small_for_one_iteration_is_refused():
     with pytest.raises(
-        ParameterError, match=r"pategan: noise 5 is too little for a single batch of 16 votes"
+        ParameterError, match=r"pategan: noise 5 is too little for a single iteration of 16 votes"
     ):
         PateGan(**QUICK, noise=5.0).fit(people(), rng=rng())
 
@@ -144,7 +145,9 @@ def only(votes, noise, *, rng):
 
 
 def teachers_of(rows, n_levels, n_teachers, seed=0):
-    return Teachers.of(np.asarray(rows), n_levels, n_teachers, noise=1.0, rng=rng(seed))
+    random = rng(seed)
+    teacher = random.integers(n_teachers, size=len(rows))
+    return AgreementTeachers.of(np.asarray(rows), teacher, n_levels, n_teachers, noise=1.0, rng=random)
 
 
 def marks(*rows):
@@ -162,7 +165,7 @@ def test_every_row_belongs_to_one_teacher():
 
 
 def test_votes_by_hand(monkeypatch):
-    monkeypatch.setattr(pate_votes, "add_noise", only)
+    monkeypatch.setattr(agreement, "add_noise", only)
     teachers = teachers_of([[0, 2], [0, 3]], 4, 1)  # one teacher; levels 0 or 1, and 2 or 3
     asked = marks([1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1])
     # columns that agree with its rows: 2 and 1, 1 and 2, 1 and 0, 0 and 1; mean squares 2.5, 2.5, 0.5, 0.5
@@ -172,7 +175,7 @@ def test_votes_by_hand(monkeypatch):
 
 
 def test_teachers_vote_by_their_own_rows_alone(monkeypatch):
-    monkeypatch.setattr(pate_votes, "add_noise", only)
+    monkeypatch.setattr(agreement, "add_noise", only)
     teachers = teachers_of([[0], [0], [0], [1]], 2, 1000)  # a teacher for each row
     assert len(teachers.first) == 4
     np.testing.assert_allclose(1000 * teachers.vote(marks([1, 0], [0, 1]), marks(0.5, 0.5)), [1, -1])  # 3:1
@@ -185,7 +188,7 @@ def test_each_teacher_calls_half_of_a_batch_real():
 
 
 def test_a_teacher_without_rows_abstains(monkeypatch):
-    monkeypatch.setattr(pate_votes, "add_noise", only)
+    monkeypatch.setattr(agreement, "add_noise", only)
     teachers = teachers_of([[0]], 2, 1000)
     sums = 1000 * teachers.vote(marks([1, 0], [0, 1]), marks(0.5, 0.5))
     np.testing.assert_allclose(sums, [0.5, -0.5])
@@ -202,7 +205,7 @@ def test_one_row_moves_no_sum_by_more_than_one(change, seed, n_teachers):
     other = {"replaced": other, "added": np.vstack([rows, other[-1:]]), "removed": rows[:-1]}[change]
     asked, usual = random.integers(0, 2, (30, 15)).astype(np.float32), random.random(30, dtype=np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pate_votes, "add_noise", only)
+        patch.setattr(agreement, "add_noise", only)
         first, second = (
             teachers_of(table, 15, n_teachers, seed).vote(asked, usual) for table in (rows, other)
         )
@@ -210,10 +213,31 @@ def test_one_row_moves_no_sum_by_more_than_one(change, seed, n_teachers):
 
 
 def test_noise_has_the_stated_size_and_halves_only():
-    noisy = pate_votes.add_noise(np.full(20_000, 3.5), 25.0, rng=rng())
+    noisy = agreement.add_noise(np.full(20_000, 3.5), 25.0, rng=rng())
     assert noisy.mean() == pytest.approx(3.5, abs=0.7)
     assert noisy.std() == pytest.approx(25.0, rel=0.02)
     np.testing.assert_array_equal(2 * noisy, np.round(2 * noisy))
+
+
+def test_secrets_have_more_bits_than_a_seed_of_torch(monkeypatch):
+    manual_seed, given_to, heard = torch.manual_seed, [], []
+    of, add_noise = AgreementTeachers.of, agreement.add_noise
+
+    def watched(levels, teacher, *args, **kwargs):
+        given_to.append(teacher)
+        return of(levels, teacher, *args, **kwargs)
+
+    def overheard(votes, noise, *, rng):
+        heard.append(add_noise(np.zeros_like(votes), noise, rng=rng))
+        return votes + heard[-1]
+
+    monkeypatch.setattr(torch, "manual_seed", lambda _: manual_seed(0))
+    monkeypatch.setattr(AgreementTeachers, "of", watched)
+    monkeypatch.setattr(agreement, "add_noise", overheard)
+    for seed in (5, 5 + 2**32, 5 + 2**63):  # alike for a generator with a seed of 32 or 63 bits
+        PateGan(**{**QUICK, "iterations": 1}).fit(people(), rng=rng(seed))
+    for found in (heard, given_to):
+        assert len({item.tobytes() for item in found}) == 3
 
 
 # What an attacker finds
@@ -232,7 +256,9 @@ def proven_by_votes(noise, n_votes, cut, *, delta, n=20_000):
     sides = np.where(asked[:, 0] == 1, 1.0, -1.0)
     found = []
     for seed, level in enumerate((0, 1)):
-        teachers = Teachers.of(np.array([[level]]), 2, 1, noise=noise, rng=rng(10 + seed))
+        teachers = AgreementTeachers.of(
+            np.array([[level]]), np.array([0]), 2, 1, noise=noise, rng=rng(10 + seed)
+        )
         votes = teachers.vote(asked, np.full(len(asked), 0.5, dtype=np.float32))
         found.append((votes * sides).reshape(n, n_votes).sum(axis=1) / (noise * math.sqrt(n_votes)))
     return least_epsilon(int((found[0] > cut).sum()), int((found[1] > cut).sum()), n, delta)
@@ -240,7 +266,7 @@ def proven_by_votes(noise, n_votes, cut, *, delta, n=20_000):
 
 @pytest.mark.parametrize(("epsilon", "near"), [(1.0, 0.1), (10.0, 4.0)])
 def test_votes_betray_less_than_stated_but_not_much_less(epsilon, near):
-    plan = Plan.within(epsilon, 1e-5, iterations=1, batch_size=8, noise=None)
+    plan = Plan.within(GaussianSums(), epsilon, 1e-5, iterations=1, votes=8, noise=None)
     proven = [proven_by_votes(plan.noise, 8, cut, delta=1e-5) for cut in (1.5, 2.5)]
     assert near < max(proven) < epsilon
 
@@ -258,7 +284,7 @@ def canary_found(seed, level, **changed):
     quick = {"iterations": 2, "batch_size": 64, "width": 32, "latent": 2}
     quick |= {"student_steps": 6, "student_learning_rate": 0.1}  # a student who believes what it hears
     table = Table(schema=Schema((labels("a", 2),)), values=np.array([[float(level)]]))
-    model = PateGan(teachers=1, public=("a",), generator_steps=1, **quick, **changed).fit(
+    model = PateGan(n_teachers=1, public=("a",), generator_steps=1, **quick, **changed).fit(
         table, rng=rng(seed)
     )
     usual, canary, _ = model.network.layers[-1].bias.tolist()
@@ -276,7 +302,7 @@ def test_a_canary_is_found_no_more_often_than_stated():
 
 
 def test_without_noise_the_canary_is_found(monkeypatch):
-    monkeypatch.setattr(pate_votes, "add_noise", only)
+    monkeypatch.setattr(agreement, "add_noise", only)
     assert proven_by_models(60, epsilon=1.0) > 1
 
 
@@ -302,7 +328,7 @@ def test_columns_are_reproduced_where_the_budget_is_large(side):
 def test_what_goes_with_what_is_learned_by_teachers_with_some_rows():
     first = rng().choice(4, 2000, p=[0.4, 0.3, 0.2, 0.1])
     table = Table(schema=Schema((labels("a", 4), labels("b", 4))), values=np.column_stack([first, 3 - first]))
-    model = PateGan(epsilon=10.0, teachers=500).fit(table, rng=rng())
+    model = PateGan(epsilon=10.0, n_teachers=500).fit(table, rng=rng())
     a, b = model.sample(4000, rng=rng(1)).values.T
     assert np.mean(b == 3 - a) > 0.45  # 0.3 if columns were independent
 
@@ -384,7 +410,15 @@ def test_progress_rises_to_the_end():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"epsilon": 0}, {"delta": 1}, {"teachers": 0}, {"batch_size": 1}, {"noise": 0}, {"labels": "both"}],
+    [
+        {"epsilon": 0},
+        {"delta": 1},
+        {"n_teachers": 0},
+        {"teachers": "both"},
+        {"batch_size": 1},
+        {"noise": 0},
+        {"labels": "both"},
+    ],
 )
 def test_settings_are_checked(wrong):
     with pytest.raises(ParameterError, match=f"^pategan: {next(iter(wrong))} must"):

@@ -57,9 +57,8 @@ def seeded(rng: Generator, *, owner: str, device: str = "cpu", width: int = 0) -
     """Run a block with torch's random numbers drawn from ``rng``, its global state put back afterwards.
 
     Yields torch. The only place where its global state is touched. ``device`` must be there; ``width`` is
-    that of the network. Of a seed torch keeps 32 bits on a CPU and 64 on a GPU, few enough to try them all:
-    what must stay secret (the noise of a private fit, and which rows it is added to) is to be drawn from
-    ``rng`` itself.
+    that of the network. On a CPU torch keeps 32 bits of a seed, few enough to try them all: what must stay
+    secret (the noise of a private fit, and which rows it looks at) is to be drawn from ``rng`` itself.
     """
     torch = load_torch(owner)
     require_device(owner, device)
