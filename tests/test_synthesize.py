@@ -402,7 +402,7 @@ def test_help_does_not_wait_for_pandas():
         (["--set", "noise=1", "--set", "noise=0"], "--set: noise is given twice"),
         (["--set", "noise=much"], "copy: noise must be a number, got 'much'."),
         (["--set", "noise=nan"], "copy: noise must be a number"),
-        (["--set", "noise=2"], "copy:"),
+        (["--set", "noise=2"], "copy: noise must lie from 0 to 1, got 2.0."),
         (["--set", "nois=1"], "copy: no setting 'nois'. Did you mean 'noise'?"),
         (["--set", "size=1"], "copy: no setting 'size'. Known: noise."),
         (["--generator", "marginals", "--set", "size=1"], "marginals: there are no settings, got 'size'."),

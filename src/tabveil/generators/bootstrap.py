@@ -61,8 +61,7 @@ class Bootstrap(Maker):
     model: ClassVar[type[FittedModel]] = BootstrapModel
 
     def __post_init__(self) -> None:
-        check.at_least("copy", "noise", self.noise, 0)
-        check.at_least("copy", "1 - noise", 1 - self.noise, 0)
+        check.share("copy", "noise", self.noise)
 
     def fit(self, table: Table, *, rng: Generator) -> BootstrapModel:
         """Keep the rows."""
