@@ -49,6 +49,12 @@ def below_one(owner: str, name: str, value: float) -> None:
         raise ParameterError(f"{owner}: {name} must be at least 0 and below 1, got {value!r}.")
 
 
+def positive_share(owner: str, name: str, value: float) -> None:
+    """Require ``0 < value <= 1``: a share that may be all, but not nothing."""
+    if not 0 < value <= 1:
+        raise ParameterError(f"{owner}: {name} must be above 0 and at most 1, got {value!r}.")
+
+
 def one_of(owner: str, name: str, value: object, allowed: Collection[object]) -> None:
     """Require a member of ``allowed``."""
     if value not in allowed:

@@ -309,7 +309,7 @@ def test_parameters_are_checked(params):
 
 
 def test_a_radius_is_told_in_its_own_numbers():
-    complaint = "Attribution: every radius must be at least 0 and below 1, got 1.0."
+    complaint = "Attribution: every radius in radii must be at least 0 and below 1, got 1.0."
     with pytest.raises(ParameterError, match=re.escape(complaint)):
         Attribution(radii=(1.0,))
 

@@ -343,6 +343,8 @@ def test_hostile_tables(data):
         ({"epsilon": 0.0}, "dpctgan: epsilon must lie between 0 and inf, got 0.0."),
         ({"delta": 1.0}, "dpctgan: delta must lie between 0 and 1, got 1.0."),
         ({"counting": 1.0}, "dpctgan: counting must lie between 0 and 1, got 1.0."),
+        ({"sampled": 1.5}, "dpctgan: sampled must be above 0 and at most 1, got 1.5."),
+        ({"sampled": 0.0}, "dpctgan: sampled must be above 0 and at most 1, got 0.0."),
         ({"averaging": 1.0}, "dpctgan: averaging must be at least 0 and below 1, got 1.0."),
         ({"batch_size": 1}, "dpctgan: batch_size must be >= 2, got 1."),
         ({"critic_layers": (0,)}, "dpctgan: every width in critic_layers must be >= 1, got 0."),

@@ -417,6 +417,7 @@ def test_progress_rises_to_the_end():
         {"teachers": "both"},
         {"batch_size": 1},
         {"noise": 0},
+        {"averaging": 1.0},
         {"labels": "both"},
     ],
 )

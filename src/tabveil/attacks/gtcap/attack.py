@@ -96,7 +96,7 @@ class Attribution(Attack):
         check.at_least("Attribution", "n_secrets", self.n_secrets, 1)
         check.at_least("Attribution", "the number of radii", len(self.radii), 1)
         for radius in self.radii:
-            check.below_one("Attribution", "every radius", radius)
+            check.below_one("Attribution", "every radius in radii", radius)
         check.one_of("Attribution", "weighting", self.weighting, ("hard", "soft"))
         if self.secrets is not None:
             check.at_least("Attribution", "the number of targets", len(self.secrets), 1)

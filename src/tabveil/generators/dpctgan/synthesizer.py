@@ -125,7 +125,7 @@ class DpCtgan(Maker):
         check.between(self.name, "epsilon", self.epsilon, 0, math.inf)
         check.between(self.name, "delta", self.delta, 0, 1)
         check.between(self.name, "counting", self.counting, 0, 1)
-        check.between(self.name, "sampled", self.sampled, 0, math.nextafter(1, 2))
+        check.positive_share(self.name, "sampled", self.sampled)
         check.between(self.name, "max_grad_norm", self.max_grad_norm, 0, math.inf)
         for name in ("epochs", "critic_steps", "embedding", "modes"):
             check.at_least(self.name, name, getattr(self, name), 1)
