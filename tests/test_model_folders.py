@@ -21,7 +21,7 @@ from tabveil.table import Schema
 SMALL = {
     "ctgan": {"epochs": 1, "batch_size": 20, "embedding": 8, "layers": (8,), "modes": 3},
     "diffusion": {"steps": 2, "batch_size": 8, "timesteps": 4, "width": 8, "layers": 1},
-    "transformer": {"width": 8, "layers": 1, "heads": 2, "epochs": 1},
+    "transformer": {"width": 8, "layers": 1, "heads": 2, "epochs": 1, "smoothing": False},
     "pategan": {"iterations": 2, "batch_size": 8, "width": 8, "latent": 4},
     "aim": {"iterations": 5},
 }

@@ -15,6 +15,7 @@ from tabveil.encode.modes import (
     seen_labels,
     slots_from_json,
 )
+from tabveil.reading import Unreadable
 from tabveil.table import Categorical, Numeric
 
 NAN = float("nan")
@@ -53,6 +54,8 @@ def test_without_missing_values_there_is_no_slot_for_them():
 def test_a_place_within_a_mode_by_hand():
     slots = ModeSlots(
         column=COST,
+        low=COST.low,
+        high=COST.high,
         points=(0.0,),
         centers=(100.0, 500.0),
         reaches=(40.0, 200.0),
@@ -70,6 +73,8 @@ def test_a_mode_is_drawn_by_how_well_it_explains_a_number():
     # Both modes have the same spread and 150 lies in the middle: the weights alone decide, 3 to 1.
     slots = ModeSlots(
         column=COST,
+        low=COST.low,
+        high=COST.high,
         points=(),
         centers=(100.0, 200.0),
         reaches=(400.0, 400.0),
@@ -86,6 +91,8 @@ def test_a_mode_is_drawn_by_how_well_it_explains_a_number():
 def test_a_mode_that_does_not_reach_a_number_is_not_drawn():
     slots = ModeSlots(
         column=COST,
+        low=COST.low,
+        high=COST.high,
         points=(),
         centers=(100.0, 900.0),
         reaches=(50.0, 900.0),
@@ -95,6 +102,21 @@ def test_a_mode_that_does_not_reach_a_number_is_not_drawn():
     chosen, scalars = slots.encode(np.full(100, 160.0), rng=rng())
     assert (chosen == 1).all()
     assert (np.abs(scalars) <= 1).all()
+
+
+def test_no_number_beyond_those_that_were_seen_is_drawn():
+    cells = np.concatenate([rng().normal(300, 10, 500), [250.0, 370.0]])
+    slots = fitted_modes(COST, cells, rng=rng())
+    drawn = [slots.decode(np.full(2, slot), np.array([-1.0, 1.0])) for slot in range(len(slots))]
+    assert (np.min(drawn), np.max(drawn)) == (250.0, 370.0)
+    assert (COST.low, COST.high) != (250.0, 370.0)
+
+
+@pytest.mark.parametrize("ends", [(5.0, 4.0), (-1.0, 4.0), (0.0, 1e9), (NAN, 4.0)])
+def test_ends_that_are_none_are_refused(ends):
+    data = {**fitted_modes(COST, two_peaks(), rng=rng()).to_json(), "low": ends[0], "high": ends[1]}
+    with pytest.raises(Unreadable, match="must be those of its values"):
+        slots_from_json(COST, data)
 
 
 def test_two_peaks_are_found():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabveil.encode.unshared import Intervals
+from tabveil.encode.unshared import Intervals, shared_range, stand_ins
 from tabveil.table import Numeric
 
 
@@ -68,3 +68,75 @@ def test_numbers_are_drawn_within_their_own_group():
     after = around.draw(column, rng().integers(0, 40, 5000), rng=rng(1))
     assert not ((after > 25) & (after < 995)).any()
     assert not np.isin(after, values).any()
+
+
+# What a network may learn
+
+
+def ends_of(cells, *, decimals=None, **rest):
+    cells = np.asarray(cells, dtype=float)
+    column = Numeric(name="a", low=cells.min(), high=cells.max(), decimals=decimals, **rest)
+    return shared_range(column, *np.unique(cells, return_counts=True)).tolist()
+
+
+def learned(cells, *, seed=0, **column):
+    cells = np.asarray(cells, dtype=float)
+    known = {"low": np.nanmin(cells), "high": np.nanmax(cells), "decimals": 0, **column}
+    return stand_ins(Numeric(name="a", **known), cells, rng=rng(seed))
+
+
+def test_ten_rows_lie_at_or_beyond_either_end():
+    cells = np.arange(100.0)
+    assert ends_of(cells) == [9.5, 89.5]  # 0 … 9 and 90 … 99 beyond
+    assert ends_of(np.concatenate([[0.0] * 10, cells[1:91], [500.0] * 9])) == [0.0, 89.5]
+    assert ends_of([3.0] * 50 + [4.0] * 9) == [3.0, 3.0]
+    assert ends_of([3.0] * 50 + [4.0] * 10) == [3.0, 4.0]
+
+
+def test_too_few_rows_for_two_ends_have_their_mean():
+    assert ends_of([7.0]) == [7.0, 7.0]
+    assert ends_of([1.0, 2.0, 6.0]) == [3.0, 3.0]
+    assert ends_of(np.arange(19.0)) == [9.0, 9.0]
+    assert ends_of(np.arange(20.0)) == [9.5, 9.5]
+    # Twenty rows, two of which share the middle: halfway from 20 to 41 and from 20 to 8, and between these.
+    assert ends_of([*range(9), 20, 20, *range(41, 50)]) == [22.25, 22.25]
+    assert ends_of([-1e100, 1e100] * 9, decimals=None) == [0.0, 0.0]
+
+
+def test_ends_are_as_round_as_all_numbers():
+    assert ends_of(25 * np.arange(100), decimals=0) == [250, 2250]
+    days = 86_400 * np.arange(100)
+    assert np.mod(ends_of(days, decimals=0, arbitrary_zero=True), 86_400).tolist() == [0, 0]
+    assert np.mod(learned(days, arbitrary_zero=True), 86_400).max() == 0
+
+
+def test_stand_ins_are_near_and_none_beyond_the_ends():
+    cells = np.concatenate([rng().normal(0, 1, 1000), [40.0, -70.0]])
+    after = learned(cells, decimals=None)
+    assert not np.isin(after, cells).any()
+    assert [after.min(), after.max()] == ends_of(cells)
+    assert np.abs(np.sort(after) - np.sort(cells))[20:-20].max() < 0.2
+    assert np.corrcoef(cells[:1000], after[:1000])[0, 1] > 0.99
+
+
+def test_what_ten_rows_share_stays_and_what_one_has_goes():
+    children = np.repeat([0, 1, 2, 3, 7, 11], [300, 200, 90, 10, 1, 1])
+    after = learned(children)
+    np.testing.assert_array_equal(after[:600], children[:600])
+    assert set(after) == {0, 1, 2, 3}
+
+
+def test_missing_stays_missing_and_a_few_numbers_among_many_missing_go():
+    cells = np.where(np.arange(200) % 4 == 0, np.nan, np.arange(200))
+    np.testing.assert_array_equal(np.isnan(learned(cells)), np.isnan(cells))
+    assert np.isnan(learned([np.nan] * 90 + [3.0] * 9)).all()
+    assert np.sum(learned([np.nan] * 90 + [3.0] * 10) == 3) == 10
+    assert np.isnan(stand_ins(Numeric(name="a", low=0, high=1), np.full(3, np.nan), rng=rng())).all()
+    assert len(stand_ins(Numeric(name="a", low=0, high=1), np.empty(0), rng=rng())) == 0
+
+
+def test_cells_are_left_as_they_were():
+    cells = rng().random(50)
+    before = cells.copy()
+    learned(cells, decimals=None)
+    np.testing.assert_array_equal(cells, before)

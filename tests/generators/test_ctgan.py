@@ -231,7 +231,7 @@ def test_an_interruption_keeps_the_last_weights():
 
     with workers.working(listener=interrupt):
         model = Ctgan(**{**QUICK, "epochs": 4}).fit(people(60), rng=rng())
-    assert model.notes == (INTERRUPTED,)
+    assert INTERRUPTED in model.notes
     assert len(model.history) == 3
     assert len(model.sample(7, rng=rng())) == 7
 

@@ -256,7 +256,7 @@ def test_rows_that_are_all_the_same_need_no_network(tmp_path):
 
 def test_chunks_of_rows_are_only_a_matter_of_memory(monkeypatch):
     monkeypatch.setattr("tabveil.generators.diffusion.synthesizer.MOST_NUMBERS", 1000)
-    drawn = Diffusion(**QUICK).fit(people(60), rng=rng()).sample(300, rng=rng(5))
+    drawn = Diffusion(**QUICK, smoothing=False).fit(people(60), rng=rng()).sample(300, rng=rng(5))
     assert len(drawn) == 300
     assert len(np.unique(drawn.column("dose"))) > 270  # no chunk is drawn twice
 
@@ -282,8 +282,8 @@ def test_progress_rises_through_all_steps():
 
 
 def test_too_few_rows_to_hold_any_out_is_said():
-    assert Diffusion(**QUICK).fit(people(9), rng=rng()).notes == (WITHOUT_HELD_OUT,)
-    assert Diffusion(**QUICK).fit(people(10), rng=rng()).notes == ()
+    assert WITHOUT_HELD_OUT in Diffusion(**QUICK).fit(people(9), rng=rng()).notes
+    assert WITHOUT_HELD_OUT not in Diffusion(**QUICK).fit(people(10), rng=rng()).notes
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,8 @@ class ModeSlots:
     __pydantic_config__ = FORBID_OTHERS
 
     column: Numeric
+    low: float  # numbers are cut to what lies between
+    high: float
     points: tuple[float, ...]  # ascending
     centers: tuple[float, ...]
     reaches: tuple[float, ...]
@@ -142,12 +144,15 @@ class ModeSlots:
 
     def decode(self, slots: Indices, scalars: Floats) -> Floats:
         """Return the number at each place."""
-        return within(self.column, self.slot_centers[slots] + self.slot_reaches[slots] * scalars)
+        numbers = self.slot_centers[slots] + self.slot_reaches[slots] * scalars
+        return np.clip(within(self.column, numbers), self.low, self.high)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {
             "kind": self.kind,
+            "low": self.low,
+            "high": self.high,
             "points": list(self.points),
             "centers": list(self.centers),
             "reaches": list(self.reaches),
@@ -182,7 +187,9 @@ def _are_values(column: Column, values: tuple[float, ...]) -> bool:
 
 
 def _are_modes(slots: ModeSlots) -> bool:
-    """Whether each mode has a reach above zero, and a weight where there are weights."""
+    """Whether numbers end within the column's range, each mode has a reach, and a weight if any has."""
+    if not (slots.low <= slots.high and holds(slots.column, np.array([slots.low, slots.high]))):
+        return False
     weights = (1.0,) * len(slots.centers) if slots.weights is None else slots.weights
     same = len(slots.centers) == len(slots.reaches) == len(weights)
     largest = np.max(np.abs([0.0, *slots.centers])) + np.max([0.0, *slots.reaches])
@@ -195,17 +202,31 @@ def seen_labels(column: Categorical, cells: Floats) -> LabelSlots:
     return LabelSlots(column=column, codes=tuple(codes.tolist()), has_missing=bool(np.isnan(cells).any()))
 
 
+def _without_modes(column: Numeric, *, has_missing: bool) -> ModeSlots:
+    return ModeSlots(
+        column=column,
+        low=column.low,
+        high=column.high,
+        points=(),
+        centers=(),
+        reaches=(),
+        weights=None,
+        has_missing=has_missing,
+    )
+
+
 def fitted_modes(column: Numeric, cells: Floats, *, most: int = MOST_MODES, rng: Generator) -> ModeSlots:
-    """Find at most so many modes in the values of a column.
+    """Find at most so many modes in the values of a column; no number beyond these values is ever drawn.
 
     Values that are frequent are modes by themselves, at most half of all; so is every value where there are
     no more values than modes. The rest is described by a mixture of Gaussians.
     """
     missing = np.isnan(cells)
-    slots = ModeSlots(
-        column=column, points=(), centers=(), reaches=(), weights=None, has_missing=bool(missing.any())
-    )
+    slots = _without_modes(column, has_missing=bool(missing.any()))
     values, counts = np.unique(cells[~missing], return_counts=True)
+    if len(values) == 0:
+        return slots
+    slots = replace(slots, low=float(values[0]), high=float(values[-1]))
     if len(values) <= most:
         return replace(slots, points=tuple(values.tolist()))
     by_count = np.argsort(-counts, kind="stable")[: most // 2]
@@ -262,7 +283,7 @@ def equal_modes(
     The two bounds are modes by themselves: zero and the top of a scale are often frequent. So is every number
     where no more numbers are possible than modes.
     """
-    slots = ModeSlots(column=column, points=(), centers=(), reaches=(), weights=None, has_missing=has_missing)
+    slots = _without_modes(column, has_missing=has_missing)
     if not has_values:
         return slots
     if column.width == 0:

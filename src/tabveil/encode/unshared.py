@@ -3,6 +3,9 @@
 A number that enough rows share says nothing about any of them and is kept, zeros and other spikes among them.
 Any other is drawn evenly between the midpoints to the numbers beside it, so that groups of numbers keep
 their shape, gaps and tails. A number that was a multiple of 500 is one afterwards, too.
+
+A network pushes many rows to the end of the range that it knows. So what it learns from ends where enough
+rows lie at or beyond (:func:`stand_ins`): the largest number of all is somebody's.
 """
 
 from dataclasses import dataclass
@@ -14,7 +17,7 @@ from numpy.random import Generator
 from tabveil.disclosure import LEAST_SHARED
 from tabveil.encode.numbering import EXACT, LEAST_FOR_STEP, common_step
 from tabveil.encode.scale import in_last_places, places_a_unit
-from tabveil.table import Floats, Indices, Numeric
+from tabveil.table import Floats, Indices, Numeric, within
 
 FEWEST_NEIGHBORS = 5
 """A group with fewer different numbers that few rows share says too little about what lies between them."""
@@ -74,9 +77,60 @@ class Intervals:
         """Draw a stand-in for some of the numbers."""
         low, high, step = self.low[which], self.high[which], self.step[which]
         drawn = low + (high - low) * rng.random(len(which))
-        unit, size = places_a_unit(column.decimals), np.maximum(step, 1.0)
-        rounded = (np.rint((drawn * unit - self.origin) / size) * size + self.origin) / unit
-        return np.where(step > 0, rounded, drawn)
+        return _rounded(column, drawn, step, self.origin)
+
+
+def _rounded(column: Numeric, numbers: Floats, step: Floats, origin: float) -> Floats:
+    """Return the nearest numbers that fit steps, given in last decimal places; 0 fits any number."""
+    unit, size = places_a_unit(column.decimals), np.maximum(step, 1.0)
+    rounded = (np.rint((numbers * unit - origin) / size) * size + origin) / unit
+    return np.where(step > 0, rounded, numbers)
+
+
+def shared_range(column: Numeric, values: Floats, counts: Indices) -> Floats:
+    """Return the two ends that numbers may have, so that enough rows lie at or beyond either.
+
+    ``values`` are those of the column, ascending, and ``counts`` how many rows have each. An end is a number
+    that enough rows share, or else lies halfway from the last that is needed to the next, as round as all
+    are. With fewer rows than two ends take, both are the mean.
+
+    >>> children = Numeric(name="children", low=0, high=11, decimals=0)
+    >>> shared_range(children, np.array([0.0, 1.0, 2.0, 5.0, 11.0]), np.array([50, 30, 15, 8, 1])).tolist()
+    [0.0, 2.0]
+    """
+    if counts.sum() < 2 * LEAST_SHARED:
+        low = high = float(np.average(values, weights=counts))
+    else:
+        low, high = _end(values, counts), _end(values[::-1], counts[::-1])
+    if low > high:  # few rows on either side of a number that few share
+        low = high = (low + high) / 2
+    ends = np.array([low, high])
+    return _rounded(column, ends, *steps_of(column, values, ends, np.zeros(2)))
+
+
+def _end(values: Floats, counts: Indices) -> float:
+    """Return the end on the side where the values begin."""
+    place = int(np.searchsorted(np.cumsum(counts), LEAST_SHARED))
+    if counts[place] >= LEAST_SHARED:
+        return float(values[place])
+    return float(values[place] + values[place + 1]) / 2
+
+
+def stand_ins(column: Numeric, cells: Floats, *, rng: Generator) -> Floats:
+    """Return the cells of a column with a stand-in for each number that few rows share.
+
+    None lies beyond where enough rows lie. Where few rows have a number at all, while others have none, all
+    are missing.
+    """
+    known = ~np.isnan(cells)
+    drawn = np.array(cells)
+    if known.sum() < LEAST_SHARED and not known.all():
+        drawn[:] = np.nan
+    elif len(cells):
+        values, places, counts = np.unique(cells[known], return_inverse=True, return_counts=True)
+        around = Intervals.of(column, values, counts).draw(column, places, rng=rng)
+        drawn[known] = within(column, np.clip(around, *shared_range(column, values, counts)))
+    return drawn
 
 
 def places_around(places: Indices, groups: Indices, counts: Indices) -> tuple[Indices, Indices]:

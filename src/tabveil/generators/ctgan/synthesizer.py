@@ -11,6 +11,7 @@ from tabveil import check
 from tabveil.encode.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 from tabveil.errors import ParameterError
 from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.generators.rare_numbers import Redrawn, redraw_rare_numbers
 from tabveil.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of
 from tabveil.plain import FORBID_OTHERS, require_plain
 from tabveil.stored_arrays import Arrays, Expected, require, require_arrays
@@ -195,6 +196,9 @@ class Ctgan(Maker):
     averaging
         The weights that are kept are a running average: this share of it stays at each step. 0 keeps the
         last weights, as in the paper.
+    smoothing
+        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
+        without, rows may repeat somebody's number, the largest above all.
     device
         ``"cuda"`` trains and draws on a GPU.
 
@@ -229,6 +233,7 @@ class Ctgan(Maker):
     pac: int = 10
     modes: int = MOST_MODES
     averaging: float = 0.99
+    smoothing: bool = True
     device: Literal["cpu", "cuda"] = "cpu"
 
     name: ClassVar[str] = "ctgan"
@@ -252,6 +257,8 @@ class Ctgan(Maker):
     def fit(self, table: Table, *, rng: Generator) -> GanModel:
         """Learn a table."""
         require_rows(self.name, table)
+        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else Redrawn(table=table)
+        table = redrawn.table
         slots = tuple(self._slots(table, rng=rng))
         chosen, scalars = encode(table, slots, rng=rng)
         frequencies = tuple(
@@ -279,7 +286,7 @@ class Ctgan(Maker):
             conditional=conditional,
             generator=generator,
             history=trained.history,
-            notes=trained.notes,
+            notes=(*redrawn.notes, *trained.notes),
         )
 
     def _learner(

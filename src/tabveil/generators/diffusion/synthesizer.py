@@ -10,6 +10,7 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.encode.curves import CurveScheme
 from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.generators.rare_numbers import Redrawn, redraw_rare_numbers
 from tabveil.networks import rebuild, seeded, train, weights_of
 from tabveil.stored_arrays import Arrays, require, require_arrays
 from tabveil.table import Table
@@ -106,6 +107,9 @@ class Diffusion(Maker):
         The size of a correction, and how strongly weights are drawn to zero.
     averaging
         The weights that are kept are a running average: this share of it stays at each step.
+    smoothing
+        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
+        without, rows may repeat somebody's number, the largest above all.
     device
         ``"cuda"`` trains and draws on a GPU.
 
@@ -116,7 +120,7 @@ class Diffusion(Maker):
     weights where it is least are kept.
 
     Each column's numbers are first laid on a normal curve by their ranks; new numbers are read off the same
-    curve, so they lie between the smallest and the largest that was seen. A number that at least 10 rows
+    curve, so they lie between the smallest and the largest that was learned. A number that at least 10 rows
     share comes back exactly, others lie anywhere between two that were seen. Numbers with at most 32
     different values, ten rows each on average, are treated like labels; so is whether a number is missing, or
     one that at least one row in twenty has. Labels that no row has are never drawn.
@@ -147,6 +151,7 @@ class Diffusion(Maker):
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     averaging: float = 0.99
+    smoothing: bool = True
     device: Literal["cpu", "cuda"] = "cpu"
 
     name: ClassVar[str] = "diffusion"
@@ -166,9 +171,13 @@ class Diffusion(Maker):
     def fit(self, table: Table, *, rng: Generator) -> DiffusionModel:
         """Learn a table."""
         require_rows(self.name, table)
+        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else Redrawn(table=table)
+        table = redrawn.table
         encoding = CurveScheme.of(table)
         if not encoding.sizes and not encoding.n_numbers:
-            return DiffusionModel(made_by=self, schema=table.schema, encoding=encoding, network=None)
+            return DiffusionModel(
+                made_by=self, schema=table.schema, encoding=encoding, network=None, notes=redrawn.notes
+            )
         rounds = min(ROUNDS, self.steps)
         n_held_out = min(len(table) // HELD_OUT, MOST_HELD_OUT)
         with seeded(rng, owner=self.name, device=self.device, width=self.width):
@@ -188,7 +197,7 @@ class Diffusion(Maker):
             encoding=encoding,
             network=learner.kept.eval(),
             history=trained.history,
-            notes=trained.notes if n_held_out else (*trained.notes, WITHOUT_HELD_OUT),
+            notes=(*redrawn.notes, *trained.notes, *((WITHOUT_HELD_OUT,) if not n_held_out else ())),
         )
 
     def build(self, encoding: CurveScheme) -> "Network":

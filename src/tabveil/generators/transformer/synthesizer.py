@@ -11,6 +11,7 @@ from tabveil import check
 from tabveil.encode.tokens import Drawing, TokenScheme, draw_tokens
 from tabveil.errors import ParameterError
 from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.generators.rare_numbers import Redrawn, redraw_rare_numbers
 from tabveil.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.stored_arrays import Arrays, require, require_arrays
 from tabveil.table import Table
@@ -107,20 +108,24 @@ class Transformer(Maker):
     patience
         Training ends after so many epochs without a smaller loss on the tenth of the rows held out; the
         weights with the smallest are kept.
+    smoothing
+        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
+        without, rows may repeat somebody's number.
     overfit
-        Memorize on purpose: train with none of what prevents it (dropout, masking, averaging, weight decay)
-        until the held-out loss is this many times its minimum, and keep those weights. 1.0 keeps those of the
-        minimum. The ratio reached is in the model's notes, the losses in its history. None trains normally.
+        Memorize on purpose: train with none of what prevents it (dropout, masking, averaging, weight decay,
+        smoothing) until the held-out loss is this many times its minimum, and keep those weights. 1.0 keeps
+        those of the minimum. The ratio reached is in the model's notes, the losses in its history. None
+        trains normally.
     device
         ``"cuda"`` trains and draws on a GPU, in 16-bit precision.
 
     Notes
     -----
     The loss in the history is the negative log-likelihood of a row, in nats. Numbers with decimals, dates
-    among them, come back exactly; numbers without are cut into at most 1,000 intervals with equally many rows
-    and drawn within them. A network up to 512 wide runs on one thread, and the same seed gives the same rows
-    for any number of cores. For a wider one, or on a GPU, sums are added up in another order where the number
-    of threads or the device differs, and small differences grow.
+    among them, are learned digit by digit; numbers without are cut into at most 1,000 intervals with equally
+    many rows and drawn within them. A network up to 512 wide runs on one thread, and the same seed gives the
+    same rows for any number of cores. For a wider one, or on a GPU, sums are added up in another order where
+    the number of threads or the device differs, and small differences grow.
 
     References
     ----------
@@ -140,6 +145,7 @@ class Transformer(Maker):
     weight_decay: float = 0.01
     averaging: float = 0.99
     patience: int = 2
+    smoothing: bool = True
     overfit: float | None = None
     device: Literal["cpu", "cuda"] = "cpu"
 
@@ -164,9 +170,14 @@ class Transformer(Maker):
     def fit(self, table: Table, *, rng: Generator) -> TransformerModel:
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
+        smoothed = self._unhindered().smoothing
+        redrawn = redraw_rare_numbers(table, rng=rng) if smoothed else Redrawn(table=table)
+        table, notes = redrawn.table, redrawn.notes
         scheme = TokenScheme.of(table)
         if not scheme.places:
-            return TransformerModel(made_by=self, schema=table.schema, scheme=scheme, network=None)
+            return TransformerModel(
+                made_by=self, schema=table.schema, scheme=scheme, network=None, notes=notes
+            )
         with seeded(rng, owner=self.name, device=self.device, width=self.width) as torch:
             from tabveil.generators.transformer.network import Learner  # noqa: PLC0415 - needs torch
 
@@ -187,7 +198,7 @@ class Transformer(Maker):
             scheme=scheme,
             network=learner.kept.eval(),
             history=trained.history,
-            notes=(*trained.notes, *self._notes(trained)),
+            notes=(*notes, *trained.notes, *self._notes(trained)),
         )
 
     def build(self, scheme: TokenScheme) -> "Network":
@@ -201,7 +212,8 @@ class Transformer(Maker):
         """Return the settings in force: to overfit, nothing stands in the way."""
         if self.overfit is None:
             return self
-        return replace(self, dropout=0.0, masked=0.0, masked_targets=0.0, averaging=0.0, weight_decay=0.0)
+        without_chance = replace(self, dropout=0.0, masked=0.0, masked_targets=0.0, smoothing=False)
+        return replace(without_chance, averaging=0.0, weight_decay=0.0)
 
     def _overfitted(self, loss: float, least: float) -> bool:
         assert self.overfit is not None, "asked only where it is set"
