@@ -23,5 +23,10 @@ def need(found, what):
 
 def need_adult():
     """Return the path of a table that is kept beside the project."""
-    need(ADULT.exists(), f"{ADULT.name} in ../shared/data beside the project")
-    return ADULT
+    return need_table(ADULT)
+
+
+def need_table(path):
+    """Return the path if the table is there."""
+    need(path.exists(), f"{path.name} in ../shared/data beside the project")
+    return path

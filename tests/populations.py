@@ -55,6 +55,13 @@ def split(schema, train, control, synthetic):
     )
 
 
+def split_keeping_equal_rows(values, share, rng):
+    """Hold back a share of the different rows, with all that equal them."""
+    _, group = np.unique(values, axis=0, return_inverse=True)
+    held_back = (rng.random(len(values)) < share)[group.ravel()]
+    return values[~held_back], values[held_back]
+
+
 def risks(metric, kind, sizes, *, leak=0.0, seeds, of="risk"):
     """Return (n_seeds, 3): value, low and high of the risk, or the gain, in independent draws."""
     found = []

@@ -6,11 +6,11 @@ from math import comb, log
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from populations import SCHEMAS, adult_thirds, population, rows, split
+from populations import SCHEMAS, adult_thirds, population, rows, split, split_keeping_equal_rows
 from scipy.stats import binom
 from strategies import splits
 
-from tabveil.copies import RARE, Copies, copies, equal_rows_kept_together
+from tabveil.copies import RARE, Copies, copies
 from tabveil.errors import ParameterError
 from tabveil.plain import from_plain, to_plain
 from tabveil.sampling import held_chance
@@ -173,19 +173,12 @@ def test_copies_among_chance_matches_are_counted_without_bias(sizes):
     assert np.mean(covered) >= 0.9
 
 
-def parted(values, share, generator):
-    """Split rows so that equal ones stay together, as ``tabveil split`` does."""
-    _, group = np.unique(values, axis=0, return_inverse=True)
-    held_back = (generator.random(len(values)) < share)[group.ravel()]
-    return values[~held_back], values[held_back]
-
-
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_equal_rows_that_were_kept_together_raise_no_alarm(share):
     alarms, together = 0, 0
     for seed in range(60):
         generator = np.random.default_rng([13, seed])
-        train, control = parted(rows("levels", 2500, generator), share, generator)
+        train, control = split_keeping_equal_rows(rows("levels", 2500, generator), share, generator)
         tables = split(SCHEMAS["levels"], train, control, rows("levels", 600, generator))
         found = copies(tables, rng=generator)
         alarms += found.seen(0.025)
@@ -197,7 +190,7 @@ def test_equal_rows_that_were_kept_together_raise_no_alarm(share):
 def test_a_twin_kept_on_one_side_explains_nothing():
     generator = rng()
     people = np.repeat(rows("normal", 800, generator), 2, axis=0)  # every row occurs twice
-    train, control = parted(people, 0.3, generator)
+    train, control = split_keeping_equal_rows(people, 0.3, generator)
     release = rows("normal", 500, generator)
     release[:15] = train[::2][:15]
     found = copies(split(SCHEMAS["normal"], train, control, release), rng=generator)
@@ -205,17 +198,6 @@ def test_a_twin_kept_on_one_side_explains_nothing():
     assert found.share.value == pytest.approx(0.03)
     assert found.people == 30
     assert found.seen(0.01)
-
-
-def test_kept_together_is_told_from_a_random_split():
-    both = np.array([2, 1, 1, 0]), np.array([1, 0, 1, 3])
-    assert not equal_rows_kept_together(*both)  # too few rows to tell
-    train, control = np.array([2, 0] * 20), np.array([0, 2] * 20)
-    assert equal_rows_kept_together(train, control)
-    assert not equal_rows_kept_together(np.ones(40, int), np.ones(40, int))
-    # 20 of 40 pairs or so are expected on both sides; fewer than half of that is needed, and unlikely.
-    some = np.arange(40) < 12
-    assert not equal_rows_kept_together(np.where(some, 1, train), np.where(some, 1, control))
 
 
 def test_near_copies_by_hand():

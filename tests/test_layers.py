@@ -45,6 +45,7 @@ LAYERS = (
         "protocols",
         "explain",
         "copies",
+        "control",
     },
     {
         "representation",

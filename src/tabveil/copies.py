@@ -29,6 +29,7 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaincc
 
 from tabveil import check
+from tabveil.control.shared_rows import equal_rows_kept_together
 from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.neighbors import NearestRows, Neighbors, Space
 from tabveil.plain import Number, from_plain, to_plain
@@ -39,7 +40,6 @@ RARE = 1e-4
 """A row is a near copy where fewer fresh rows than these come as near to a training row."""
 
 _FRESH_ROWS = 20_000  # two of them come nearer than RARE: more would say the same
-_BY_CHANCE = 0.001  # how surely equal rows were kept together when each different row counts once
 _ROUNDING = 1e-9  # of a row: what is left of a chance of zero
 _MOST_EVENTS = 1e12
 
@@ -164,25 +164,6 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
         kept_together=together,
         near=_near(split, exchange, unequal, confidence, rng=rng),
     )
-
-
-def equal_rows_kept_together(train: Indices, control: Indices) -> bool:
-    """Tell whether equal rows were kept on one side: far fewer stand on both than at a random split.
-
-    ``train`` and ``control`` count each different row. The number of rows on both sides is a sum of events
-    that hinder each other, so Chernoff's bound holds for it.
-    """
-    rows = train + control
-    n_train, n_control = int(train.sum()), int(control.sum())
-    on_both = held_chance(rows, n_train + n_control, n_train) + held_chance(
-        rows, n_train + n_control, n_control
-    )
-    expected = float(np.maximum(on_both - 1, 0.0)[rows > 0].sum())
-    found = int(np.sum((train > 0) & (control > 0)))
-    if 2 * found >= expected:
-        return False
-    log_chance = found - expected - (found * np.log(found / expected) if found else 0.0)
-    return bool(log_chance < np.log(_BY_CHANCE))
 
 
 def _different(table: Table, group: Indices) -> Table:
