@@ -163,8 +163,8 @@ def test_progress_counts_metrics_and_never_goes_back(tables):
     shares = [share for _, share in heard]
     assert shares == sorted(shares)
     assert heard[-1] == ("done", 1.0)
-    assert ("picky", 0.4) in heard  # the copies are counted first
-    assert ("draw: drawing 50%", 0.6) in heard
+    assert ("picky", 0.5) in heard  # the control is checked and copies are counted first
+    assert ("draw: drawing 50%", 4 / 6) in heard
 
 
 def test_whoever_listens_hears_the_same_as_one_who_was_given(tables):

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from tabveil import check, config
 from tabveil.attackers import Attacker
+from tabveil.control import ControlCheck
 from tabveil.copies import Copies
 from tabveil.detection import Power
 from tabveil.errors import ParameterError
@@ -58,6 +59,7 @@ class Report:
     request: Mapping[str, Any] = field(default_factory=dict)  # all that was asked for, to ask it again
     attackers: tuple[Attacker, ...] = ()
     policy: Policy = field(default_factory=Policy)
+    control: ControlCheck | None = None
     copies: Copies | None = None
     utility: Utility | None = None
     power: Power | None = None
@@ -91,6 +93,7 @@ class Report:
             n_train=rows.get("train", 0),
             n_control=rows.get("control", 0),
             copies=self.copies,
+            control_faults=() if self.control is None else self.control.fails,
         )
 
     def to_json(self) -> str:
@@ -241,6 +244,7 @@ def records_file(path: str | Path) -> Path:
 
 
 _PARTS: Mapping[str, Any] = {
+    "control": ControlCheck,
     "copies": Copies,
     "utility": Utility,
     "power": Power,

@@ -10,6 +10,7 @@ from tabveil.auditing.choice import by_attackers, choose
 from tabveil.auditing.exposure import exposed
 from tabveil.auditing.extras import extra_steps
 from tabveil.auditing.steps import Step, answer
+from tabveil.control import ControlCheck, check_control
 from tabveil.copies import Copies, copies
 from tabveil.detection import Power
 from tabveil.explain import Explanation, explain
@@ -55,7 +56,9 @@ class Plan:
             confidence=request.judged_by.confidence,
             rng=stream(request.seed, "copies"),
         )
+        check = partial(check_control, loaded.split, rng=stream(request.seed, "control"))
         return [
+            Step(title="control", work=check),
             Step(title="copies", work=count),
             *(
                 Step(
@@ -71,18 +74,24 @@ class Plan:
     def report(self, loaded: LoadedTables, found: Sequence[Any], seconds: float) -> Report:
         """Put together what the steps found."""
         results = tuple(item for item in found if isinstance(item, Result))
+        checked = _first(found, ControlCheck)
         return Report(
             version=__version__,
             seed=self.request.seed,
             inputs=loaded.inputs,
             results=results,
             skipped=tuple(item for item in found if isinstance(item, Skipped)),
-            notes=(*(() if len(loaded.split.control) else (NO_CONTROL,)), *loaded.notes),
+            notes=(
+                *(() if len(loaded.split.control) else (NO_CONTROL,)),
+                *(() if checked is None or checked.caution is None else (checked.caution,)),
+                *loaded.notes,
+            ),
             explanations=self._explanations(),
             settings=self._settings(),
             request=config.written(self.request),
             attackers=self.request.attackers,
             policy=self.request.judged_by,
+            control=checked,
             copies=_first(found, Copies),
             utility=_first(found, Utility),
             power=_first(found, Power),

@@ -11,7 +11,9 @@ release that is as fresh as can be would seem nearer to train than it. Rows that
 are one person's are rightly kept together; these no release meets by chance.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -23,7 +25,7 @@ from tabveil.control.shared_rows import (
     same_chance,
     shared_chance,
 )
-from tabveil.plain import Number
+from tabveil.plain import Number, from_plain, to_plain
 from tabveil.sampling import group_equal_rows
 from tabveil.table import Split
 from tabveil.wording import listed, plural
@@ -69,17 +71,32 @@ class ControlCheck:
             found.append("The control holds the same rows as train: nobody in it is new to the generator.")
         elif self.shared_chance <= SHARED_LEVEL:
             found.append(f"{self._shared()}: part of the control was trained on.")
-        if self.kept_together:
-            found.append(
-                f"{self._shared()}: equal rows were kept on one side, and fresh people would be nearer to "
-                "train than this control is."
-            )
         if self.columns:
             found.append(
                 "Train and control differ by more than chance, most in "
                 f"{listed(self.columns, _NAMES)}: the control holds other people than train."
             )
         return tuple(found)
+
+    @property
+    def caution(self) -> str | None:
+        """What makes risks look larger than they are, but no smaller: no reason to refuse the control."""
+        if not self.kept_together:
+            return None
+        return (
+            f"{self._shared()}: equal rows were kept on one side. Fresh people would be nearer to train than "
+            "this control is, so risks may read too high."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        found: dict[str, Any] = to_plain(self)
+        return found
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        return from_plain(cls, data)
 
     def _shared(self) -> str:
         equal = "equals" if self.shared == 1 else "equal"
