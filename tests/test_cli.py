@@ -70,7 +70,7 @@ def test_json_file_is_the_report(folder):
     )
     data = json.loads(Path("report.json").read_text())
     assert list(data) == [
-        *("tabveil", "seed", "inputs", "verdict", "policy", "results", "skipped", "notes"),
+        *("tabveil", "title", "seed", "inputs", "verdict", "policy", "results", "skipped", "notes"),
         *("metrics", "settings", "request", "attackers", "control", "copies", "seconds"),
     ]
     assert data["seed"] == 7

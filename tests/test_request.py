@@ -39,6 +39,7 @@ ASKED = {
     "target": ["outcome"],
     "power": True,
     "show_values": True,
+    "title": "Visits 2024, release 2 (Example Hospital)",
     "seed": 5,
     "threads": 2,
 }
@@ -48,7 +49,7 @@ OPTIONS = (
     *("--metric", "inference", "--metric", "mmd", "--quick", "--secret", "ward", "--known", "age"),
     *("--known", "sex", "--auxiliary", "age|ward,cost", "--attackers", "attackers.yaml"),
     *("--policy", "policy.yaml", "--utility", "--target", "outcome", "--power", "--show-values"),
-    *("--seed", "5", "--threads", "2"),
+    *("--title", "Visits 2024, release 2 (Example Hospital)", "--seed", "5", "--threads", "2"),
 )
 
 
@@ -223,6 +224,28 @@ def test_no_file_of_a_config_is_written_over(folder, name):
 
 
 # A page
+
+
+@pytest.mark.parametrize(
+    ("released", "title", "heading"),
+    [
+        ("out/adult_ctgan.v2.parquet", "", "adult_ctgan.v2"),
+        ("out.csv.gz", "", "out"),
+        ("out.csv", "  Visits\n2024 ", "Visits 2024"),
+        ("\udcff\u202eout.csv", "", "out"),
+        (pd.DataFrame(), "", ""),
+        (pd.DataFrame(), "Visits", "Visits"),
+    ],
+)
+def test_a_report_is_called_as_asked_or_like_the_released_file(released, title, heading):
+    assert AuditRequest.read(train="t.csv", synthetic=released, title=title).heading == heading
+
+
+def test_a_title_is_a_text_of_one_line():
+    with pytest.raises(ParameterError, match="title"):
+        AuditRequest.read(**TABLES, title="x" * 201)
+    with pytest.raises(ParameterError, match="title"):
+        AuditRequest.read(**TABLES, title=3)
 
 
 def test_a_page_brings_what_it_shows_unless_something_was_decided():

@@ -60,6 +60,11 @@ def test_tables_and_notes(folder):
     assert r"\u202erow[/]" in text.replace("\n", "")
 
 
+def test_titles(folder):
+    assert shown(*ATTACKED).stdout.startswith("synthetic\n")  # the file's name
+    assert shown(*ATTACKED, "--title", HOSTILE).stdout.startswith(r"\x1b]0;owned")
+
+
 def test_names_of_attackers_are_no_markup(folder):
     assert "row[/]" in shown(*AUDIT, "--attackers", "attackers.json", "--metric", "inference").stdout
 

@@ -52,6 +52,7 @@ class Report:
     seed: int
     inputs: Mapping[str, Input]
     results: tuple[Result, ...]
+    title: str = ""  # of the release, its data and who answers for it
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     explanations: Mapping[str, Explanation] = field(default_factory=dict)  # of every metric, by name
@@ -102,6 +103,7 @@ class Report:
         return json.dumps(
             {
                 "tabveil": self.version,
+                "title": self.title,
                 "seed": self.seed,
                 "inputs": {name: vars(item) for name, item in self.inputs.items()},
                 "verdict": self.verdict.to_json(),
@@ -127,6 +129,7 @@ class Report:
         data = json.loads(text)
         return cls(
             version=from_plain(str, data["tabveil"]),
+            title=from_plain(str, data["title"]),
             seed=from_plain(int, data["seed"]),
             inputs={name: from_plain(Input, item) for name, item in data["inputs"].items()},
             given_verdict=Verdict.from_json(data["verdict"]),

@@ -8,9 +8,9 @@
 import operator
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from tabveil import attackers, check, settings, values, verdict
 from tabveil.attackers import Attacker
@@ -22,9 +22,12 @@ from tabveil.metrics import METRICS, Knowledge, MetricChoice
 from tabveil.protocols import Metric
 from tabveil.settings import Strict
 from tabveil.verdict import Policy
+from tabveil.wording import LONGEST_TITLE, clean
 
 Columns = tuple[str, ...]
 Source = str | Path | Mapping[str, Any] | None
+
+Title = Annotated[str, Field(max_length=LONGEST_TITLE), AfterValidator(lambda text: " ".join(text.split()))]
 
 TABLES = ("train", "synthetic", "control")
 ON_A_PAGE: Mapping[str, Any] = {"utility": True, "power": "affordable", "portrait": True}
@@ -46,6 +49,7 @@ class AuditRequest(Strict):
     train: Any = Field(repr=False)
     synthetic: Any = Field(repr=False)
     control: Any = Field(default=None, repr=False)
+    title: Title = ""
     column_types: Path | SchemaFile | None = Field(default=None, alias="schema")
     missing: Columns = ()
     drop_identifiers: bool = False
@@ -182,6 +186,14 @@ class AuditRequest(Strict):
         """Return every column that somebody named."""
         profiled = [name for attacker in self.attackers for name in attacker.columns()]
         return (*self.knowledge.columns(), *profiled, *self.target)
+
+    @property
+    def heading(self) -> str:
+        """What the report is called: the title, else the name of the released file; in memory it has none."""
+        if self.title or not isinstance(self.synthetic, Path):
+            return self.title
+        name = self.synthetic.with_suffix("") if self.synthetic.suffix.lower() == ".gz" else self.synthetic
+        return clean(name.stem, LONGEST_TITLE)
 
     def with_threshold(self, threshold: float) -> Self:
         """Return the same, judged by one threshold for all risks."""

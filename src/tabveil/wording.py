@@ -18,6 +18,7 @@ _OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, marks that turn text aroun
 NOT_COMPUTED = "not computed"
 UNSEEN = "people the generator never saw"
 LONGEST_NAME = 60
+LONGEST_TITLE = 200
 LONGEST_TEXT = 1200
 FEW_NAMES = 8
 ROUNDING = 1e-9  # what floating point adds to a number that has no more decimals

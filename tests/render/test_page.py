@@ -370,6 +370,17 @@ def test_an_empty_title_does_not_leave_the_page_without_one():
     assert shown(made.report(), title=" \u202e ").all("h1")[0][1] == html.TITLE
 
 
+def test_the_title_of_the_report_leads_the_page_and_what_it_is_stands_beside():
+    report = made.report(title="Visits 2024 <v2> (Example Hospital)")
+    document = shown(report)
+    assert [text for _, text in document.all("h1")] == ["Visits 2024 <v2> (Example Hospital)"]
+    assert document.all("title")[0][1] == f"Visits 2024 <v2> (Example Hospital) · {html.TITLE}"
+    assert html.TITLE in document.text
+    assert [text for _, text in shown(report, title="Another").all("h1")] == ["Another"]
+    assert Report.from_json(report.to_json()).title == report.title
+    assert shown(made.report()).text.count(html.TITLE) == 2  # in the head, and once on the page
+
+
 PAIRS = (
     *((color, "paper") for color in ("ink", "mute", "link", "above", "within", "unclear")),
     *((color, "panel") for color in ("ink", "link")),

@@ -22,6 +22,7 @@ def audit(
     synthetic: Any,  # noqa: ANN401 - likewise
     control: Any = None,  # noqa: ANN401 - likewise
     *,
+    title: str = "",
     metrics: str | Metric | Iterable[str | Metric | type[Metric]] | None = None,
     quick: bool = False,
     secrets: Iterable[str] | None = None,
@@ -52,6 +53,9 @@ def audit(
         The rows to be released.
     control
         Real rows the generator never saw. Without them little can be concluded, and the report says so.
+    title
+        What the report is called: the release, its data, the organization that answers for it. The name of
+        the released file if left out.
     metrics
         Names or metric objects; None runs all that need no extra.
     quick
@@ -100,6 +104,7 @@ def audit(
         train=train,
         synthetic=synthetic,
         control=control,
+        title=title,
         schema=schema,
         missing=missing,
         drop_identifiers=drop_identifiers,

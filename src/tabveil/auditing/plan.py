@@ -77,6 +77,7 @@ class Plan:
         checked = _first(found, ControlCheck)
         return Report(
             version=__version__,
+            title=self.request.heading,
             seed=self.request.seed,
             inputs=loaded.inputs,
             results=results,

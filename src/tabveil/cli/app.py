@@ -92,6 +92,12 @@ ShowValues = Annotated[
         help="Show values of people at risk, and rare labels. Sensitive.",
     ),
 ]
+Title = Annotated[
+    str | None,
+    typer.Option(
+        metavar=TEXT, help="Name of release, dataset and organization, for the report; else the file's name."
+    ),
+]
 Html = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Write the report as a page to read, print and sign.")
 ]
@@ -143,7 +149,8 @@ def _root(
     epilog="Examples:\n\n"
     "[cyan]tabveil audit --train train.csv --control control.csv --synthetic out.csv[/]\n\n"
     "[cyan]tabveil audit --train t.csv --synthetic s.csv --missing '?' --json report.json[/]\n\n"
-    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --html report.html[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --html report.html "
+    "--title 'Visits 2024, synthetic v2 (Example Hospital)'[/]\n\n"
     "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --policy policy.yaml -q[/]\n\n"
     "[cyan]tabveil audit --train t.csv --synthetic s.csv --metric mmd --json - --quiet[/]\n\n"
     "[cyan]tabveil audit --config audit.yaml --seed 1 --html report.html[/]\n\n"
@@ -174,6 +181,7 @@ def audit(
         int | None, typer.Option(metavar=N, min=0, help="Same seed, same numbers; 0 if left out.")
     ] = None,
     threads: Threads = None,
+    title: Title = None,
     html: Html = None,
     json: Json = None,
     records: Records = None,
@@ -190,6 +198,7 @@ def audit(
             "train": train,
             "synthetic": synthetic,
             "control": control,
+            "title": title,
             "schema": schema,
             "metrics": metric or None,
             "quick": quick,

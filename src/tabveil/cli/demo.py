@@ -44,7 +44,7 @@ def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
     reports = {name: _audit(folder, name, seed) for name in ("clean", "leaky")}
     for name, report in reports.items():
         write_text(folder / f"{name}.json", report.to_json() + "\n")
-        write_text(folder / f"{name}.html", page(report, title=f"The {name} release of a simulated hospital"))
+        write_text(folder / f"{name}.html", page(report))
     console.print(comparison(reports))
     console.print()
     console.print(Text(_explanation(reports)))
@@ -86,6 +86,7 @@ def _audit(folder: Path, name: str, seed: int) -> Report:
             folder / "train.csv",
             folder / f"{name}.csv",
             folder / "control.csv",
+            title=f"The {name} release of a simulated hospital",
             policy=POLICY,
             utility=True,
             power=True,

@@ -35,16 +35,21 @@ WORDS = {
 }
 
 
-def page(report: Report, *, title: str = TITLE, made: dt.date | None = None) -> str:
-    """Lay out one report as a page to read, print and sign; ``made`` is its date, today if left out."""
+def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str:
+    """Lay out one report as a page to read, print and sign.
+
+    ``title`` stands in the place of the report's own; ``made`` is the page's date, today if left out.
+    """
+    heading = _heading(title) or _heading(report.title) or TITLE
     risks = [(risk, attacks(report, risk)) for risk in report.verdict.risks]
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
-            title=wording.clean(title, 200) or TITLE,
+            title=heading,
+            kind=TITLE,
             made=_date(made),
-            style=_style(title, made),
+            style=_style(heading, made),
             report=report,
             verdict=report.verdict,
             state=state_key(report.verdict.state),
@@ -80,7 +85,8 @@ def comparison_page(
         _environment()
         .get_template("comparison.html.j2")
         .render(
-            title=wording.clean(title, 200),
+            title=_heading(title),
+            kind="Privacy audits of synthetic tables",
             made=_date(made),
             style=_style(title, made),
             compared=compared,
@@ -88,6 +94,10 @@ def comparison_page(
             warnings=comparison.warnings(reports),
         )
     )
+
+
+def _heading(title: str) -> str:
+    return wording.clean(title, wording.LONGEST_TITLE)
 
 
 def _date(made: dt.date | None) -> str:

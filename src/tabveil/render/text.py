@@ -186,7 +186,8 @@ def _inputs(report: Report) -> RenderableType:
         grid.add_row(Text(role), Text(f"{item.rows:,} rows, {item.columns} columns"))
     if not report.has_control:
         grid.add_row(Text("control"), Text("none: little can be concluded", style="bold yellow"))
-    return Group(Text(f"tabveil {report.version}, seed {report.seed}", style="dim"), grid)
+    heading = [Text(report.title, style="bold")] if report.title else []
+    return Group(*heading, Text(f"tabveil {report.version}, seed {report.seed}", style="dim"), grid)
 
 
 def _results(results: Sequence[Result], report: Report) -> Table:
