@@ -56,9 +56,11 @@ def test_audit_prints_a_table_of_80_columns(folder):
     result = run(*AUDIT)
     assert result.exit_code == 0, result.output
     assert "diagnostics, not evidence of anonymity" in result.stdout
+    said = " ".join(result.stdout.split())
     for name in defaults():
-        assert name in result.stdout
-    line = next(line for line in result.stdout.splitlines() if line.startswith("identical_match_share"))
+        assert METRICS[name].title.split()[0] in said
+        assert "_" not in name or name not in said, "titles, no code names"
+    line = next(line for line in result.stdout.splitlines() if line.startswith("Identical rows"))
     assert line.rstrip().endswith("leak seen")
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert result.stderr == ""
@@ -161,7 +163,7 @@ def test_split_keeps_people_together_and_refuses_to_replace(folder):
 def test_metrics_lists_questions_and_labels(folder):
     text = run("metrics").stdout
     for name, metric in METRICS.items():
-        assert name in text
+        assert f"{name}: {metric.title}" in text
         assert metric.labels.mechanism in text
     assert text.count("?") >= len(METRICS)
 
@@ -193,7 +195,7 @@ def test_demo_sets_the_leaky_release_beside_the_clean_one(folder, small_demo, mo
     result = run("demo", "--out", "show", "--svg", "show.svg")
     assert result.exit_code == 0, result.output
     assert max(map(len, result.stdout.splitlines())) <= 80
-    line = next(line for line in result.stdout.splitlines() if line.startswith("identical_match_share"))
+    line = next(line for line in result.stdout.splitlines() if line.startswith("Identical rows"))
     assert line.split()[-1] == "leaky"
     assert "tabveil split --data" in result.stdout
     reports = {name: Report.from_json(Path(f"show/{name}.json").read_text()) for name in ("clean", "leaky")}
@@ -203,7 +205,7 @@ def test_demo_sets_the_leaky_release_beside_the_clean_one(folder, small_demo, mo
         < reports["leaky"]["identical_match_share"].risk.low
     )
     picture = Path("show.svg").read_text()
-    assert "identical_match_share" in picture
+    assert "Identical" in picture
     assert picture.replace("http://www.w3.org/2000/svg", "").count("://") == 0
     assert run("demo", "--out", "show").exit_code == 0  # again, over its own files
 

@@ -145,7 +145,7 @@ def on_terminal(*args):
 def test_a_real_terminal(folder, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     asked = ("audit", "--attackers", "attackers.json", *AUDIT[1:], "--metric", "inference")
-    for args, word in ((asked, "inference"), (("schema", "train.parquet"), r"\u202e")):
+    for args, word in ((asked, "Inference"), (("schema", "train.parquet"), r"\u202e")):
         text = on_terminal(*args)
         assert OBEYED.findall(text) == []
         assert word in text

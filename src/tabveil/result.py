@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tabveil.estimate import Estimate
 from tabveil.naming import describe, is_named
 from tabveil.plain import from_plain, to_plain
+from tabveil.wording import name
 
 Role = Literal["train", "control", "synthetic"]
 Cost = Literal["quick", "slow", "training"]
@@ -213,6 +214,12 @@ class Result:
     def key(self) -> str:
         """The name by which a report finds the result: the metric's, and the attacker's if there is one."""
         return key_of(self.metric, self.attacker)
+
+    @property
+    def full_title(self) -> str:
+        """The metric in words, with its attacker if there is one: what sentences and tables call it."""
+        words = name(self.title or self.metric)
+        return words if self.attacker is None else f"{words} (attacker “{name(self.attacker)}”)"
 
     @property
     def lead(self) -> Configuration | None:

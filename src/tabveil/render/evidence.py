@@ -8,7 +8,7 @@ from tabveil.estimate import Estimate
 from tabveil.explain import Explanation
 from tabveil.render.svg import RiskBar
 from tabveil.report import Report
-from tabveil.result import Configuration, Result
+from tabveil.result import Configuration, Result, Skipped
 from tabveil.verdict import Judgment, RiskVerdict
 from tabveil.wording import (
     NOT_COMPUTED,
@@ -80,16 +80,16 @@ class Evidence:
         )
 
 
-def titled(result: Result) -> str:
-    """Name a result in words, with its attacker."""
-    words = name(result.title or result.metric)
-    return words if result.attacker is None else f"{words} (attacker “{name(result.attacker)}”)"
-
-
 def title_of(report: Report, metric: str) -> str:
     """Name a metric, or another part of an audit, in words."""
     explained = report.explanations.get(metric)
     return PARTS.get(metric, name(metric)) if explained is None else explained.title
+
+
+def skipped_title(report: Report, item: Skipped) -> str:
+    """Name in words what gave no answer, with its attacker if there is one."""
+    words = title_of(report, item.metric)
+    return words if item.attacker is None else f"{words} (attacker “{name(item.attacker)}”)"
 
 
 def question_of(report: Report, metric: str) -> str:
@@ -144,7 +144,7 @@ def _evidence(
 ) -> Evidence:
     return Evidence(
         metric=result.key,
-        title=titled(result),
+        title=result.full_title,
         base_title=title_of(report, result.metric),
         question=question_of(report, result.metric),
         sentence=result.sentence,

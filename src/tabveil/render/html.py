@@ -17,7 +17,7 @@ from tabveil import wording
 from tabveil.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.explain import inline
 from tabveil.render import comparison, sections, svg
-from tabveil.render.evidence import attacks, diagnostics, state_key, title_of, titled
+from tabveil.render.evidence import attacks, diagnostics, state_key, title_of
 from tabveil.render.threats import NEVER_TESTED, outliers_attacked, threats, untested
 from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
 from tabveil.report import Report
@@ -156,7 +156,6 @@ def _environment() -> Environment:
         "WHY_THE_DEFAULT": WHY_THE_DEFAULT,
         "plural": wording.plural,
         "state_key": state_key,
-        "titled": titled,
         "bars": lambda items: [item.bar for item in items],
         "power_rows": lambda items: [item.row for item in items],
         "RISKS": RISKS,

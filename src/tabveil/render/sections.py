@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tabveil.detection import Detection
 from tabveil.estimate import Estimate
-from tabveil.render.evidence import title_of, titled
+from tabveil.render.evidence import title_of
 from tabveil.render.svg import ColumnBar, PowerRow
 from tabveil.report import Report
 from tabveil.result import Result
@@ -67,14 +67,14 @@ class Note:
 
 def curves(report: Report) -> dict[str, Points]:
     """Return the ROC curves of the attacks on membership."""
-    found = {titled(result): result.curve.points for result in report.results if result.curve is not None}
+    found = {result.full_title: result.curve.points for result in report.results if result.curve is not None}
     return dict(list(found.items())[:MOST_CURVES])
 
 
 def rates(report: Report) -> list[Rates]:
     """Return the readings of every ROC curve at low rates of false alarms."""
     return [
-        Rates(title=titled(result), area=result.curve.area, found=result.curve.readings)
+        Rates(title=result.full_title, area=result.curve.area, found=result.curve.readings)
         for result in report.results
         if result.curve is not None
     ]
@@ -84,7 +84,7 @@ def outliers(report: Report) -> list[Outliers]:
     """Return the attacks that were repeated on outlying people alone."""
     return [
         Outliers(
-            title=titled(result),
+            title=result.full_title,
             share=result.outliers.share,
             n_train=result.outliers.n_train,
             n_control=result.outliers.n_control,
@@ -114,7 +114,7 @@ def _secrets(result: Result, threshold: float) -> Secrets:
         configurations=tuple(item.configuration for item in shown),
         n_columns=len(rows),
         threshold=threshold,
-        title=titled(result),
+        title=result.full_title,
     )
 
 
@@ -159,7 +159,7 @@ def notes(report: Report) -> list[Note]:
     """Collect all notes, each once, with the metrics it is about."""
     about: dict[str, list[str]] = {}
     parts = [(note, "") for note in report.notes]
-    parts += [(note, titled(result)) for result in report.results for note in result.notes]
+    parts += [(note, result.full_title) for result in report.results for note in result.notes]
     for heading, part in (
         ("Utility", report.utility),
         ("Detection power", report.power),

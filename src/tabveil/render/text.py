@@ -14,6 +14,7 @@ from rich.text import Text
 
 from tabveil import wording
 from tabveil.estimate import Estimate
+from tabveil.render.evidence import skipped_title, title_of
 from tabveil.report import Report
 from tabveil.result import Result
 from tabveil.utility import MEANINGS
@@ -68,7 +69,7 @@ def report_page(report: Report) -> RenderableType:
     parts += [*_utility(report), *_power(report)]
     if report.skipped:
         parts += [Text(), Text("Not computed", style="bold")]
-        parts += [_item(f"{item.key}: {item.why}") for item in report.skipped]
+        parts += [_item(f"{skipped_title(report, item)}: {item.why}") for item in report.skipped]
     notes = [*report.notes, *_notes(report.results)]
     if notes:
         parts += [Text(), Text("Notes", style="bold"), *map(_item, notes)]
@@ -80,14 +81,16 @@ def _verdict(report: Report) -> list[RenderableType]:
     verdict = report.verdict
     state, _, rest = verdict.sentence.partition(": ")
     table = plain_table("risk judged")
-    for heading in ("highest attack", "up to", "threshold"):
-        table.add_column(heading, justify="left" if "attack" in heading else "right", no_wrap=True)
+    table.columns[0].no_wrap = True
+    table.add_column("highest attack", overflow="fold")
+    for heading in ("up to", "threshold"):
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
     for item in verdict.risks:
         leading = item.leading
         table.add_row(
             item.risk,
-            leading.metric if leading else "-",
+            report[leading.metric].full_title if leading else "-",
             upper(leading.gain.high) if leading and leading.gain else "",
             f"{item.threshold:g}",
             Text(item.state, style=STYLES[item.state]),
@@ -130,7 +133,7 @@ def _power(report: Report) -> list[RenderableType]:
     table.add_column("smallest leak noticed", justify="right", no_wrap=True)
     for item in report.power.detections:
         found = f"{item.smallest:.0%} of rows" if item.smallest else item.reason or "none up to 20%"
-        table.add_row(item.metric, found)
+        table.add_row(title_of(report, item.metric), found)
     heading = f"Detection power: planted leaks noticed in at least 95% of {report.power.repetitions} trials"
     return [Text(), Text(heading, style="bold"), Text(), table]
 
@@ -140,7 +143,7 @@ def _notes(results: Iterable[Result]) -> list[str]:
     who: dict[str, list[str]] = {}
     for result in results:
         for note in result.notes:
-            who.setdefault(note, []).append(result.key)
+            who.setdefault(note, []).append(result.full_title)
     return [f"{', '.join(metrics)}: {note}" for note, metrics in who.items()]
 
 
@@ -149,23 +152,23 @@ def comparison(reports: Mapping[str, Report]) -> RenderableType:
     results = [result for report in reports.values() for result in report.results]
     parts: list[RenderableType] = []
     for pillar, heading in _HEADINGS.items():
-        metrics = dict.fromkeys(result.key for result in results if result.labels.pillar == pillar)
+        metrics = {item.key: item.full_title for item in results if item.labels.pillar == pillar}
         if metrics:
             parts += [Text(heading, style="bold"), Text(), _compared(metrics, reports), Text()]
     return Group(*parts[:-1])
 
 
-def _compared(metrics: Iterable[str], reports: Mapping[str, Report]) -> Table:
+def _compared(metrics: Mapping[str, str], reports: Mapping[str, Report]) -> Table:
     table = plain_table("metric")
     table.columns[0].min_width = _WIDEST_METRIC  # so that tables stand under each other
     for name in reports:
         table.add_column(f"{name}: risk, 95%", no_wrap=True)
     table.add_column(LEAK, overflow="fold", min_width=len(LEAK))
-    for metric in metrics:
+    for metric, title in metrics.items():
         found = {name: _find(report, metric) for name, report in reports.items()}
         leaking = [name for name, result in found.items() if result and leaks(result)]
         cells = [_cell(result) for result in found.values()]
-        table.add_row(metric, *cells, Text(", ".join(leaking) or "-", style="bold red" if leaking else "dim"))
+        table.add_row(title, *cells, Text(", ".join(leaking) or "-", style="bold red" if leaking else "dim"))
     return table
 
 
@@ -198,7 +201,7 @@ def _results(results: Sequence[Result], report: Report) -> Table:
     table.add_column("reading", no_wrap=True)
     for result in results:
         table.add_row(
-            result.key,
+            result.full_title,
             Text(_value(result.measure), style="bold red" if leaks(result) else ""),
             _interval(result.measure) if result.measure else "",
             _value(result.attack),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tabveil.render.evidence import question_of, title_of
+from tabveil.render.evidence import question_of, skipped_title
 from tabveil.report import Report
 from tabveil.result import Result, Threat
 from tabveil.wording import name
@@ -64,7 +64,7 @@ def untested(report: Report) -> list[Untested]:
     """List the metrics that were skipped, with their reasons, and those nobody asked for."""
     skipped = [
         Untested(
-            title=title_of(report, item.metric),
+            title=skipped_title(report, item),
             question=question_of(report, item.metric),
             reason=item.why,
         )
