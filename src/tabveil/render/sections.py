@@ -1,12 +1,11 @@
 """What sections of the page need beyond the results themselves: curves, columns, detection power, notes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tabveil.detection import Detection
 from tabveil.estimate import Estimate
 from tabveil.render.evidence import title_of
-from tabveil.render.svg import ColumnBar, PowerRow
+from tabveil.render.svg import ColumnBar, PowerRow, RocCurve
 from tabveil.report import Report
 from tabveil.result import Result
 from tabveil.utility import DOWNSTREAM, MEANINGS
@@ -14,9 +13,6 @@ from tabveil.wording import level, name
 
 MOST_CURVES = 3
 MOST_SECRETS = 30
-
-Points = Sequence[tuple[float, float]]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
@@ -65,10 +61,13 @@ class Note:
     text: str
 
 
-def curves(report: Report) -> dict[str, Points]:
-    """Return the ROC curves of the attacks on membership."""
-    found = {result.full_title: result.curve.points for result in report.results if result.curve is not None}
-    return dict(list(found.items())[:MOST_CURVES])
+def curves(report: Report) -> list[RocCurve]:
+    """Return the ROC curves of the attacks on membership, as many as can be told apart."""
+    return [
+        RocCurve(label=result.full_title, points=result.curve.points, readings=result.curve.readings)
+        for result in report.results
+        if result.curve is not None
+    ][:MOST_CURVES]
 
 
 def rates(report: Report) -> list[Rates]:

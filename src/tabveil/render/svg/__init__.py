@@ -4,7 +4,7 @@ Shapes carry classes, never colors; a page embeds :data:`STYLE` once. Every char
 description for those who do not see it, and says in shape, pattern or word what it says in color.
 """
 
-from tabveil.render.svg.curves import distributions, roc
+from tabveil.render.svg.curves import RocCurve, distributions, roc
 from tabveil.render.svg.heat import Cell, heat_map
 from tabveil.render.svg.marginals import marginals
 from tabveil.render.svg.marks import State
@@ -21,6 +21,7 @@ __all__ = [
     "Point",
     "PowerRow",
     "RiskBar",
+    "RocCurve",
     "State",
     "column_bars",
     "distributions",

@@ -1,10 +1,12 @@
 """Curves: how near synthetic rows come to training people, and how well members are told from others."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from tabveil.estimate import Estimate
 from tabveil.render.svg.canvas import (
     WIDTH,
     chart,
@@ -27,8 +29,8 @@ Points = Sequence[tuple[float, float]]
 _LEFT, _RIGHT = 50.0, WIDTH - 8.0
 _HALF = 0.5
 _LOWEST_RATE = 0.0005
-_FALSE_ALARMS = (0.001, 0.01)  # where the field reads a membership attack
-_STYLES = ("line-real", "line-synthetic dashed", "line-third dotted")
+_COLORS = ("line-real", "line-synthetic", "line-third")
+_STROKES = ("", " dashed", " dotted")
 
 
 def distributions(
@@ -98,22 +100,42 @@ def _spoken_distances(name: str, points: Points) -> str:
     return f"{who}: {copies}{median} of a training person."
 
 
-def roc(curves: Mapping[str, Points], *, title: str = "Telling training people from others") -> Markup:
+@dataclass(frozen=True, kw_only=True)
+class RocCurve:
+    """One attack's (false positive rate, true positive rate) pairs, and the rates that are read off it."""
+
+    label: str
+    points: Points
+    readings: Sequence[tuple[float, Estimate | None]] = ()
+
+    @property
+    def read(self) -> list[tuple[float, float]]:
+        """The readings that can be drawn."""
+        return _rates([(rate, found.value) for rate, found in self.readings if found is not None])
+
+    @property
+    def drawn(self) -> list[tuple[float, float]]:
+        """The curve and what was read off it: of long curves only some points are stored."""
+        points = _rates(self.points)
+        return sorted({*points, *self.read}) if points else []
+
+
+def roc(curves: Sequence[RocCurve], *, title: str = "Telling training people from others") -> Markup:
     """How many training people does an attack find, for how many others it wrongly takes for one?
 
-    Each curve is a sequence of (false positive rate, true positive rate); up to three can be told apart. Both
-    axes are logarithmic: a leak of a few people shows only where hardly anybody is named wrongly, and there a
-    linear axis shows nothing.
+    Up to three curves can be told apart; a dot marks each rate that was read off one. Both axes are
+    logarithmic: a leak of a few people shows only where hardly anybody is named wrongly, and there a linear
+    axis shows nothing.
     """
-    drawn = {name: points for name, given in curves.items() if (points := _rates(given))}
-    if not drawn:
+    known = [(curve, points) for curve in curves if (points := curve.drawn)]
+    if not known:
         return nothing(title, "No membership attack has a curve.")
-    top = 20.0 * len(drawn) + 66.0
+    top = 20.0 * len(known) + 46.0
     side = _RIGHT - _LEFT - 30
     across = Scale(low=_LOWEST_RATE, high=1, start=_LEFT, end=_LEFT + side, bend="log")
     upward = Scale(low=_LOWEST_RATE, high=1, start=top + side, end=top, bend="log")
     parts = [
-        _found(drawn),
+        *(_named(curve, place) for place, (curve, _) in enumerate(known)),
         label(0, top - 16, "training people found", kind="mute"),
         upright_axis(upward, _LEFT, across.end, write=percent_tick),
         joined(line(across.at(v), top, across.at(v), top + side, "rule") for v in across.ticks()),
@@ -128,12 +150,15 @@ def roc(curves: Mapping[str, Points], *, title: str = "Telling training people f
         axis_labels(across, top + side + 20, write=percent_tick),
         label(across.end, top + side + 40, "others wrongly taken for one", kind="mute", anchor="end"),
     ]
-    parts += [
-        _curve(points, _STYLES[i % len(_STYLES)], across, upward) for i, points in enumerate(drawn.values())
-    ]
-    said = sentences(_spoken_curve(name, points) for name, points in drawn.items())
+    parts += [_curve(points, _style(place), across, upward) for place, (_, points) in enumerate(known)]
+    parts += [_dots(curve, _COLORS[place % len(_COLORS)], across, upward) for place, (curve, _) in enumerate(known)]
+    said = sentences(_spoken_curve(curve) for curve, _ in known)
     scale_note = "Both axes are logarithmic, so that low rates are visible; the diagonal is guessing."
     return chart(parts, title=title, description=f"{said} {scale_note}", height=top + side + 48)
+
+
+def _style(place: int) -> str:
+    return f"{_COLORS[place % len(_COLORS)]}{_STROKES[place % len(_STROKES)]}"
 
 
 def _rates(points: Points) -> list[tuple[float, float]]:
@@ -155,26 +180,26 @@ def read_rate(points: Points, rate: float) -> float:
 
 def _curve(points: Points, kind: str, across: Scale, upward: Scale) -> Markup:
     """Draw what lies between the points, too: straight lines between rates are bent on these axes."""
-    places = range(round(across.start), round(across.end) + 1, 2)
-    drawn = [(place, upward.at(read_rate(points, across.back(place)))) for place in places]
+    even = [across.back(place) for place in range(round(across.start), round(across.end) + 1, 2)]
+    corners = [x for x, _ in points if across.low < x < across.high]
+    rates = sorted({*even, *corners})
+    drawn = [(across.at(rate), upward.at(read_rate(points, rate))) for rate in rates]
     return path(polyline(drawn), f"curve {kind}")
 
 
-def _found(drawn: Mapping[str, Points]) -> Markup:
-    """Set the rates that count as a small table, which is the legend, too."""
-    right, step = WIDTH - 4, 66.0
-    parts = [label(right - step - 44, 14, "found, at false alarms of", kind="mute", anchor="end")]
-    for column, rate in enumerate(reversed(_FALSE_ALARMS)):
-        parts.append(label(right - column * step, 14, percent_tick(rate), kind="mute", anchor="end"))
-    for row, (name, points) in enumerate(drawn.items()):
-        y = 20.0 * row + 34.0
-        parts.append(line(0, y - 5, 30, y - 5, f"curve {_STYLES[row % len(_STYLES)]}"))
-        parts.append(label(38, y, name, width=260))
-        for column, rate in enumerate(reversed(_FALSE_ALARMS)):
-            parts.append(label(right - column * step, y, percent(read_rate(points, rate)), anchor="end"))
-    return joined(parts)
+def _dots(curve: RocCurve, kind: str, across: Scale, upward: Scale) -> Markup:
+    return joined(
+        tag("circle", cx=across.at(rate), cy=upward.at(found), r=3.5, class_=f"reading {kind}")
+        for rate, found in curve.read
+    )
 
 
-def _spoken_curve(name: str, points: Points) -> str:
-    found = ", ".join(f"{percent(read_rate(points, rate))} at {percent_tick(rate)}" for rate in _FALSE_ALARMS)
-    return f"{spoken(name)}: share of training people found, by share of others wrongly named: {found}."
+def _named(curve: RocCurve, place: int) -> Markup:
+    y = 20.0 * place + 14.0
+    return line(0, y - 5, 30, y - 5, f"curve {_style(place)}") + label(38, y, curve.label, width=WIDTH - 38)
+
+
+def _spoken_curve(curve: RocCurve) -> str:
+    found = ", ".join(f"{percent(found)} at {percent_tick(rate)}" for rate, found in curve.read)
+    said = f"share of training people found, by share of others wrongly named: {found or 'not read off'}"
+    return f"{spoken(curve.label)}: {said}."

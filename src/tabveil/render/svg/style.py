@@ -91,6 +91,7 @@ print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .chart .fill-synthetic{fill:var(--chart-synthetic)}
 .chart .pale{opacity:.45}
 .chart .dot{stroke:var(--chart-paper);stroke-width:.8px}
+.chart .reading{fill:var(--chart-paper);stroke-width:1.8px}
 .chart .span{fill:none;stroke-width:4px}
 .chart .whisker{fill:none;stroke-width:1.2px;opacity:.6}
 .chart .hollow{stroke-width:2px}
