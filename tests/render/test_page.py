@@ -317,6 +317,17 @@ def test_detection_power_in_says():
     assert "No answer: no guess was made" in text
 
 
+def test_the_page_says_how_often_leaks_were_really_planted():
+    text = shown(made.report()).text
+    assert "up to 20 times for each size; a size was given up, at the earliest after 3 trials," in text
+    power = made.power()
+    seen = replace(power.detections[0], trials=power.detections[0].trials[1:])
+    whole = replace(power, detections=(seen, replace(seen, metric="ml_inference", people=100)))
+    text = shown(made.report(power=whole)).text
+    assert "500 control people (100 for Inference by a trained model) played the training people" in text
+    assert "mixed into 400 synthetic rows, 20 times for each size." in text
+
+
 def test_a_metric_that_is_not_known_is_shown_all_the_same():
     text = shown(all_states()["unknown metric"]).text
     assert (

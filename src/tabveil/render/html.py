@@ -64,6 +64,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
             rates=sections.rates(report),
             secrets=sections.secrets(report),
             detections=sections.detections(report),
+            planted=sections.planted(report),
             notes=sections.notes(report),
             required=", ".join(title_of(report, metric) for metric in report.policy.required),
             useful=None if report.utility is None else usefulness(report.utility),

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from tabveil.detection import Detection
+from tabveil.detection import Detection, Power
 from tabveil.estimate import Estimate
 from tabveil.render.evidence import title_of
 from tabveil.render.svg import ColumnBar, PowerRow, RocCurve
 from tabveil.report import Report
 from tabveil.result import Result
 from tabveil.utility import DOWNSTREAM, MEANINGS
-from tabveil.wording import level, name
+from tabveil.wording import level, name, plural
 
 MOST_CURVES = 3
 MOST_SECRETS = 30
@@ -139,6 +139,35 @@ def detections(report: Report) -> list[DetectionRow]:
         )
         for item in report.power.detections
     ]
+
+
+def planted(report: Report) -> str:
+    """Say how leaks were planted: with how many people, and how often really."""
+    power = report.power
+    if power is None:
+        return ""
+    people: dict[int, list[str]] = {}
+    for item in power.detections:
+        if item.people != power.people and item.trials:
+            people.setdefault(item.people, []).append(title_of(report, item.metric))
+    fewer = "; ".join(f"{n:,} for {', '.join(titles)}" for n, titles in people.items())
+    played = plural(power.people, "control person", "control people") + (f" ({fewer})" if fewer else "")
+    return (
+        f"{played} played the training people, as many others played control, and copies of the first were "
+        f"mixed into {plural(power.release_rows, 'synthetic row')}, {_times(power)}."
+    )
+
+
+def _times(power: Power) -> str:
+    """Say how often each leak was planted: less often where the first trials had settled it."""
+    counts = {trial.of for item in power.detections for trial in item.trials} or {power.repetitions}
+    most, fewest = max(counts), min(counts)
+    if most == fewest:
+        return f"{plural(most, 'time')} for each size"
+    return (
+        f"up to {most} times for each size; a size was given up, at the earliest after "
+        f"{plural(fewest, 'trial')}, once the misses left no way to see it in 95% of {power.repetitions}"
+    )
 
 
 def _seen(item: Detection) -> str:

@@ -151,14 +151,18 @@ def roc(curves: Sequence[RocCurve], *, title: str = "Telling training people fro
         label(across.end, top + side + 40, "others wrongly taken for one", kind="mute", anchor="end"),
     ]
     parts += [_curve(points, _style(place), across, upward) for place, (_, points) in enumerate(known)]
-    parts += [_dots(curve, _COLORS[place % len(_COLORS)], across, upward) for place, (curve, _) in enumerate(known)]
+    parts += [_dots(curve, _color(place), across, upward) for place, (curve, _) in enumerate(known)]
     said = sentences(_spoken_curve(curve) for curve, _ in known)
     scale_note = "Both axes are logarithmic, so that low rates are visible; the diagonal is guessing."
     return chart(parts, title=title, description=f"{said} {scale_note}", height=top + side + 48)
 
 
+def _color(place: int) -> str:
+    return _COLORS[place % len(_COLORS)]
+
+
 def _style(place: int) -> str:
-    return f"{_COLORS[place % len(_COLORS)]}{_STROKES[place % len(_STROKES)]}"
+    return f"{_color(place)}{_STROKES[place % len(_STROKES)]}"
 
 
 def _rates(points: Points) -> list[tuple[float, float]]:
