@@ -394,6 +394,23 @@ def test_columns_are_judged_by_the_upper_bound():
     assert len(of_class(drawn, "limit")) == 3  # the legend and two rows
 
 
+def test_columns_stand_under_their_configuration_and_long_names_above_their_track():
+    long = "months_since_last_credit_inquiry"
+    rows = [
+        ColumnBar(label=name, risk=estimate(0.04), threshold=0.05, configuration=words)
+        for name, words in (("age", "for everybody"), ("sex", "for everybody"), (long, "on the surest 1%"))
+    ]
+    drawn = svg.column_bars(rows)
+    written = [
+        text for text in texts(drawn) if text in {"age", "sex", long, "for everybody", "on the surest 1%"}
+    ]
+    assert written == ["for everybody", "age", "sex", "on the surest 1%", long]
+    tracks = [float(box.get("y")) for box in of_class(drawn, "track")]
+    places = {text.text: float(text.get("y")) for text in tree(drawn).iter("text")}
+    assert [tracks[i] < places[name] for i, name in enumerate(("age", "sex", long))] == [True, True, False]
+    assert "on the surest 1%" in description(drawn)
+
+
 # Curves
 
 

@@ -6,7 +6,7 @@ No script, nothing loaded from anywhere, every text from outside escaped and cle
 import datetime as dt
 import math
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -18,6 +18,7 @@ from tabveil.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.explain import inline
 from tabveil.render import comparison, sections, svg
 from tabveil.render.evidence import attacks, diagnostics, state_key, title_of
+from tabveil.render.secrets import secrets
 from tabveil.render.threats import NEVER_TESTED, outliers_attacked, threats, untested
 from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
 from tabveil.report import Report
@@ -26,6 +27,7 @@ from tabveil.verdict import RISKS, Policy
 from tabveil.verdict.policy import WHY_THE_DEFAULT
 
 TITLE = "Privacy audit of a synthetic table"
+MANY_NAMES = 40
 SYMBOLS = {"within": "●", "above": "▲", "inconclusive": "◇", "diagnostic": "○"}
 WORDS = {
     "within": "within threshold",
@@ -62,7 +64,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
             outliers_attacked=outliers_attacked(report),
             curves=sections.curves(report),
             rates=sections.rates(report),
-            secrets=sections.secrets(report),
+            secrets=secrets(report),
             detections=sections.detections(report),
             planted=sections.planted(report),
             notes=sections.notes(report),
@@ -142,6 +144,7 @@ def _environment() -> Environment:
         "name": wording.name,
         "cell": wording.cell,
         "listed": wording.listed,
+        "all_listed": partial(wording.listed, most=MANY_NAMES),
         "said": wording.setting,
         "duration": wording.duration,
     }

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from tabveil.detection import Detection, Power
 from tabveil.estimate import Estimate
 from tabveil.render.evidence import title_of
-from tabveil.render.svg import ColumnBar, PowerRow, RocCurve
+from tabveil.render.svg import PowerRow, RocCurve
 from tabveil.report import Report
-from tabveil.result import Result
 from tabveil.utility import DOWNSTREAM, MEANINGS
 from tabveil.wording import level, name, plural
 
 MOST_CURVES = 3
-MOST_SECRETS = 30
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
@@ -32,17 +31,6 @@ class Outliers:
     n_train: int
     n_control: int
     gain: Estimate | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Secrets:
-    """The risk of every column, worst first, as far as the page shows them."""
-
-    bars: tuple[ColumnBar, ...]
-    configurations: tuple[str, ...]
-    n_columns: int
-    threshold: float
-    title: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,35 +80,6 @@ def outliers(report: Report) -> list[Outliers]:
         for result in report.results
         if result.outliers is not None
     ]
-
-
-def secrets(report: Report) -> list[Secrets]:
-    """Return the risk by column of every attack that went through the columns one by one."""
-    threshold = report.policy.thresholds.inference
-    return [_secrets(result, threshold) for result in report.results if result.columns]
-
-
-def _secrets(result: Result, threshold: float) -> Secrets:
-    rows = sorted(
-        result.columns, key=lambda item: (-(item.gain.low if item.gain else float("-inf")), item.column)
-    )
-    shown = rows[:MOST_SECRETS]
-    return Secrets(
-        bars=tuple(
-            ColumnBar(label=item.column, risk=item.gain, threshold=_judgeable(item.gain, threshold))
-            for item in shown
-        ),
-        configurations=tuple(item.configuration for item in shown),
-        n_columns=len(rows),
-        threshold=threshold,
-        title=result.full_title,
-    )
-
-
-def _judgeable(risk: Estimate | None, threshold: float) -> float | None:
-    """Return the threshold, unless the interval reaches from below zero to above it: that shows nothing."""
-    wide = risk is not None and risk.low <= 0 and risk.high > threshold
-    return None if wide else threshold
 
 
 def detections(report: Report) -> list[DetectionRow]:

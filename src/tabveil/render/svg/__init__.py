@@ -4,13 +4,14 @@ Shapes carry classes, never colors; a page embeds :data:`STYLE` once. Every char
 description for those who do not see it, and says in shape, pattern or word what it says in color.
 """
 
+from tabveil.render.svg.columns import ColumnBar, column_bars
 from tabveil.render.svg.curves import RocCurve, distributions, roc
 from tabveil.render.svg.heat import Cell, heat_map
 from tabveil.render.svg.marginals import marginals
 from tabveil.render.svg.marks import State
 from tabveil.render.svg.matrix import matrix
 from tabveil.render.svg.power import PowerRow, power
-from tabveil.render.svg.risks import ColumnBar, RiskBar, column_bars, risk_bars
+from tabveil.render.svg.risks import RiskBar, risk_bars
 from tabveil.render.svg.scatter import Point, scatter
 from tabveil.render.svg.style import STYLE
 

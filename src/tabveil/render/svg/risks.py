@@ -1,4 +1,4 @@
-"""Risks with their intervals against thresholds: one row for each metric or column."""
+"""Risks with their intervals against thresholds: one row for each metric."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from tabveil.render.svg.words import (
     wrap,
 )
 
-_INSET = 12.0  # between the end of a track and the end of its axis: room for marks and arrows
+INSET = 12.0  # between the end of a track and the end of its axis: room for marks and arrows
 _SMALLEST_REACH = 0.01  # an axis shorter than this would blow up noise
-_OF_PEOPLE = "share of people exposed because their data were trained on"
+OF_PEOPLE = "share of people exposed because their data were trained on"
 _OF_SIMILARITY = "risk (0 = like fresh data, 1 = worst)"
 
 
@@ -40,33 +40,17 @@ class RiskBar:
     note: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ColumnBar:
-    """One column: how much better it can be guessed for training people."""
-
-    label: str
-    risk: Estimate | None
-    threshold: float | None
-
-    @property
-    def state(self) -> State:
-        """Judge by the upper bound, as everywhere."""
-        if self.threshold is None or self.risk is None or not drawable(self.risk.high, self.threshold):
-            return "diagnostic"
-        return "above" if self.risk.high > self.threshold else "within"
-
-
 def risk_bars(rows: Sequence[RiskBar], *, title: str, confidence: float = CONFIDENCE) -> Markup:
     """How high are the risks, how sure is that, and how far are they from the thresholds?"""
     if not rows:
         return nothing(title, "No risk was measured.")
-    scale = risk_scale([(row.risk, row.threshold) for row in rows], start=_INSET, end=WIDTH - _INSET)
+    scale = risk_scale([(row.risk, row.threshold) for row in rows], start=INSET, end=WIDTH - INSET)
     tops = list(accumulate(map(_height, rows), initial=34.0))
     limited = any(row.threshold is not None for row in rows)
     of_people = any(row.state != "diagnostic" for row in rows)
-    title_of_axis = _OF_PEOPLE if of_people else _OF_SIMILARITY
+    title_of_axis = OF_PEOPLE if of_people else _OF_SIMILARITY
     measured = f"{'gain' if of_people else 'risk'} and its {100 * confidence:g}% interval"
-    parts = [_legend(measured, "threshold" if limited else "")]
+    parts = [legend(measured, "threshold" if limited else "")]
     parts += [_row(row, top, scale) for row, top in zip(rows, tops, strict=False)]
     parts += [
         axis_labels(scale, tops[-1] + 4),
@@ -114,16 +98,16 @@ def _row(row: RiskBar, top: float, scale: Scale) -> Markup:
     """Draw one metric: name and state, numbers, the track with its marks, the threshold's label, the note."""
     name = _name(row)
     numbers = top + 13 + LINE * len(name)
-    track = numbers + 8.0
-    end = track + 16.0
+    middle = numbers + 16.0
+    end = middle + 8.0
     parts = [
         paragraph(0, top + 12, name, kind="strong"),
         label(WIDTH - 16, top + 12, WORDS[row.state], kind=f"words-{row.state} strong", anchor="end"),
         symbol(row.state, WIDTH - 6, top + 7.5),
         label(0, numbers, shown_estimate(row.risk), width=WIDTH - 206),
         label(WIDTH, numbers, _rates(row), kind="mute", anchor="end"),
-        _track(scale, track, 16.0, row.threshold),
-        interval(row.risk, row.state, scale, track + 8),
+        track(scale, middle - 8, 16.0, row.threshold),
+        interval(row.risk, row.state, scale, middle),
     ]
     if row.threshold is not None:
         end += 16.0
@@ -138,9 +122,9 @@ def _rates(row: RiskBar) -> str:
     return ", ".join(f"{name} {shown(rate.value)}" for name, rate in rates.items() if rate is not None)
 
 
-def _track(scale: Scale, top: float, height: float, threshold: float | None, *, about: int = 5) -> Markup:
+def track(scale: Scale, top: float, height: float, threshold: float | None, *, about: int = 5) -> Markup:
     """Draw the ground of one row: ticks, zero, the threshold and what lies beyond it."""
-    left, right = scale.start - _INSET, scale.end + _INSET
+    left, right = scale.start - INSET, scale.end + INSET
     parts = [box(left, top, right - left, height, "track")]
     if threshold is not None and drawable(threshold):
         place = scale.at(threshold)
@@ -156,7 +140,7 @@ def _track(scale: Scale, top: float, height: float, threshold: float | None, *, 
 
 def _threshold_label(threshold: float, scale: Scale, y: float) -> Markup:
     """Write the threshold under its line, moved aside where it would leave the drawing."""
-    text = f"threshold {_limit(threshold)}"
+    text = f"threshold {limit_text(threshold)}"
     if not drawable(threshold):
         return label(0, y, text, kind="mute")
     half = width_of(text) / 2
@@ -164,11 +148,13 @@ def _threshold_label(threshold: float, scale: Scale, y: float) -> Markup:
     return label(place, y, text, kind="words-above", anchor="middle")
 
 
-def _limit(threshold: float) -> str:
+def limit_text(threshold: float) -> str:
+    """Write a threshold, or that it is none."""
     return tick(threshold) if drawable(threshold) else shown(threshold)
 
 
-def _legend(measured: str, limit: str) -> Markup:
+def legend(measured: str, limit: str) -> Markup:
+    """Explain the marks; without a threshold that is only the interval."""
     mark = line(0, 9, 26, 9, "span mark-diagnostic") + symbol("diagnostic", 13, 9)
     parts = [mark, label(34, 14, measured, kind="mute")]
     if limit:
@@ -179,60 +165,12 @@ def _legend(measured: str, limit: str) -> Markup:
     return joined(parts)
 
 
-def _spoken_row(row: RiskBar | ColumnBar) -> str:
+def _spoken_row(row: RiskBar) -> str:
     named = "risk" if row.state == "diagnostic" and row.threshold is None else "gain"
     parts = [f"{named} {shown_estimate(row.risk)}"]
     if row.threshold is not None:
         parts.append(f"threshold {shown(row.threshold)}")
-    if isinstance(row, RiskBar) and (rates := _rates(row)):
+    if rates := _rates(row):
         parts.append(rates)
-    note = f" {spoken(row.note).rstrip('.')}." if isinstance(row, RiskBar) and row.note else ""
+    note = f" {spoken(row.note).rstrip('.')}." if row.note else ""
     return f"{spoken(row.label)}: {WORDS[row.state]}, {', '.join(parts)}.{note}"
-
-
-def column_bars(
-    rows: Sequence[ColumnBar],
-    *,
-    title: str = "Risk of inference, column by column",
-    confidence: float = CONFIDENCE,
-) -> Markup:
-    """Which columns can be guessed better for training people than for others? In the caller's order."""
-    if not rows:
-        return nothing(title, "No column was attacked.")
-    step, top = 22.0, 46.0
-    scale = risk_scale([(row.risk, row.threshold) for row in rows], start=140 + _INSET, end=378 - _INSET)
-    limits = {row.threshold for row in rows if row.threshold is not None}
-    limit = f"threshold {_limit(next(iter(limits)))}" if len(limits) == 1 else "threshold" if limits else ""
-    legend = f"gain, {100 * confidence:g}% interval"
-    parts = [_legend(legend, limit), axis_labels(scale, top - 6, about=4)]
-    for position, row in enumerate(rows):
-        y = top + position * step
-        parts += [
-            label(0, y + 15.5, row.label, width=134),
-            _track(scale, y, step - 2, row.threshold if _measured(row) else None, about=4),
-            interval(row.risk, row.state, scale, y + step / 2 - 1),
-            _value(row, y + 15.5),
-        ]
-    bottom = top + len(rows) * step
-    parts += [
-        axis_labels(scale, bottom + 14, about=4),
-        label(WIDTH, bottom + 32, _OF_PEOPLE, kind="mute", anchor="end"),
-    ]
-    said = sentences(map(_spoken_row, rows))
-    return chart(parts, title=title, description=said, height=bottom + 40)
-
-
-def _measured(row: ColumnBar) -> bool:
-    return row.risk is not None and drawable(row.risk.value)
-
-
-def _value(row: ColumnBar, y: float) -> Markup:
-    if row.risk is None or not _measured(row):
-        return label(259, y, "not computed", kind="slanted", anchor="middle")
-    return label(
-        WIDTH,
-        y,
-        shown(row.risk.value),
-        kind=f"words-{row.state}" if row.state == "above" else None,
-        anchor="end",
-    )
