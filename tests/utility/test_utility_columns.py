@@ -104,14 +104,27 @@ def of(real, synthetic, column):
 
 def test_bars_of_labels_by_hand():
     town = Categorical(name="town", labels=("a", "b", "rare", "invented"))
-    found = of([0] * 10 + [1] * 20 + [2] * 9 + [NAN], [0, 3, NAN, NAN], town)
+    found = of([0] * 10 + [1] * 20 + [2] * 9 + [3] + [NAN] * 2, [0, 3, NAN, NAN], town)
     shown = [(bar.kind, bar.label, bar.real, bar.synthetic) for bar in found]
     assert shown == [
-        ("label", "b", 0.5, 0.0),
-        ("label", "a", 0.25, 0.25),
-        ("other", None, 9 / 40, 0.25),
-        ("missing", None, 1 / 40, 0.5),
+        ("label", "b", 20 / 42, 0.0),
+        ("label", "a", 10 / 42, 0.25),
+        ("other", None, 10 / 42, 0.25),
+        ("missing", None, 2 / 42, 0.5),
     ]
+
+
+@pytest.mark.parametrize(("rare", "kinds"), [(0, ["label", "other"]), (1, ["label"]), (9, ["label"])])
+def test_a_pool_of_few_people_is_not_drawn(rare, kinds):
+    town = Categorical(name="town", labels=("a", "rare", "invented"))
+    assert [bar.kind for bar in of([0] * 10 + [1] * rare, [0, 2], town)] == kinds
+
+
+def test_whoever_may_see_rare_labels_sees_every_pool():
+    town = Categorical(name="town", labels=tuple(f"town {place:02}" for place in range(MOST_LABELS + 1)))
+    everyone = np.arange(MOST_LABELS + 1.0)[:, None]
+    tables = split(Schema((town,)), everyone, np.empty((0, 1)), everyone)
+    assert [bar.kind for bar in bars(tables, "town", rare=True)] == ["label"] * MOST_LABELS + ["other"]
 
 
 def test_bars_of_numbers_by_hand():
@@ -127,8 +140,14 @@ def test_bars_betray_nobody(tables):
     for column in tables.schema.columns:
         real = np.concatenate([tables.train.column(column.name), tables.control.column(column.name)])
         found = bars(tables, column.name)
-        assert sum(bar.real for bar in found) == pytest.approx(1)
-        assert sum(bar.synthetic for bar in found) == pytest.approx(1)
+        left_out = round((1 - sum(bar.real for bar in found)) * len(real))
+        assert left_out == 0 or (isinstance(column, Categorical) and left_out < LEAST_SHARED)
+        assert left_out or sum(bar.synthetic for bar in found) == pytest.approx(1)
+        assert all(
+            bar.real == 0 or round(bar.real * len(real)) >= LEAST_SHARED
+            for bar in found
+            if bar.kind == "other"
+        )
         named = [bar for bar in found if bar.kind in {"label", "range"}]
         assert len(named) <= (MOST_LABELS if isinstance(column, Categorical) else MOST_RANGES)
         for bar in named:

@@ -1,6 +1,7 @@
 """Bars for a page: the shares of labels or ranges, drawn so that nobody can be read off them.
 
-A label is named only where enough real rows share it (:mod:`tabveil.disclosure`); the others are pooled.
+A label is named only where enough real rows share it (:mod:`tabveil.disclosure`); the others are pooled,
+and a pool of too few real rows is left out.
 Ranges end at round numbers, never at someone's value, are open at both ends, and hold as many real rows each.
 """
 
@@ -51,7 +52,7 @@ def _of_labels(labels: tuple[str, ...], real: Floats, synthetic: Floats, *, leas
         for code in named
     ]
     rest = [int(count.sum() - count[named].sum()) for count in counts]
-    if any(rest):
+    if any(rest) and not 0 < rest[0] < least:  # labels that only the release has are nobody's
         found.append(Bar(kind="other", real=rest[0] / len(real), synthetic=rest[1] / len(synthetic)))
     return found
 
