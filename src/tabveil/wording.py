@@ -5,9 +5,11 @@ characters that turn or hide the text around them are dropped, and no name is lo
 terminals, which obey such characters, they are written as escapes.
 """
 
+import datetime as dt
 import math
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the command line says its one line of error without waiting for SciPy
@@ -22,6 +24,9 @@ LONGEST_TITLE = 200
 LONGEST_TEXT = 1200
 FEW_NAMES = 8
 ROUNDING = 1e-9  # what floating point adds to a number that has no more decimals
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_JULY, _HALF_A_MONTH = 7, 15
+_YEAR, _MONTH, _DAY, _MINUTE = (dt.timedelta(days=n) for n in (366, 31, 1, 1 / 1440))
 
 
 def visible(text: str) -> str:
@@ -223,6 +228,30 @@ def plural(count: int, word: str, several: str = "") -> str:
     ('1 row', '1,200 people')
     """
     return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
+def dates(moments: Sequence[dt.datetime]) -> list[str]:
+    """Write ascending moments for an axis, each to the nearest year, month, day or minute that parts them.
+
+    >>> days = [dt.datetime(2023, 12, 20), dt.datetime(2024, 2, 8), dt.datetime(2024, 3, 29)]
+    >>> dates(days), dates([day.replace(year=10 * i + 1960) for i, day in enumerate(days)])
+    (['Jan 2024', 'Feb 2024', 'Apr 2024'], ['1961', '1970', '1980'])
+    """
+    apart = min((after - before for before, after in pairwise(moments)), default=_YEAR)
+    if apart >= _YEAR:  # no year is longer, so no two moments get the same one
+        return [f"{item.year + (item.month >= _JULY)}" for item in moments]
+    if apart >= _MONTH:
+        return [_nearest_month(item) for item in moments]
+    days = [f"{item.day} {_MONTHS[item.month - 1]} {item.year}" for item in moments]
+    if apart >= _DAY:
+        return days
+    times = [f"{item:%H:%M}" if apart >= _MINUTE else f"{item:%H:%M:%S}" for item in moments]
+    return times if len(set(days)) == 1 else [f"{day}, {time}" for day, time in zip(days, times, strict=True)]
+
+
+def _nearest_month(moment: dt.datetime) -> str:
+    year, month = divmod(12 * moment.year + moment.month - 1 + (moment.day > _HALF_A_MONTH), 12)
+    return f"{_MONTHS[month]} {year}"
 
 
 def duration(seconds: float) -> str:

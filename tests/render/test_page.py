@@ -279,6 +279,13 @@ def test_the_columns_that_differ_most_are_drawn():
     assert "column 059" in captions[0]
 
 
+def test_columns_that_are_numbered_in_a_chart_are_named_below_it():
+    few, many = (tuple(f"column {place:03}" for place in range(n)) for n in (20, 25))
+    assert "The numbered columns" not in shown(made.report(columns=few)).text
+    named = [text for _, text in shown(made.report(columns=many)).all("li") if text.startswith("column 0")]
+    assert named == list(many)
+
+
 def test_every_number_of_utility_has_its_reference_beside_it():
     text = shown(made.report()).text
     for meaning in MEANINGS.values():

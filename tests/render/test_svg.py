@@ -15,7 +15,7 @@ from tabveil.render import svg
 from tabveil.render.svg import ColumnBar, Point, PowerRow, RiskBar, RocCurve
 from tabveil.render.svg.scale import Scale
 from tabveil.render.svg.style import _DARK, _LIGHT
-from tabveil.render.svg.words import shorten, width_of, wrap
+from tabveil.render.svg.words import shorten, width_of, wrap, wrap_name
 from tabveil.utility import Bar
 from tabveil.wording import visible
 
@@ -80,7 +80,8 @@ def charts(text="Linkability", value=0.25):
             ],
             title=text,
         ),
-        "matrix": svg.matrix([text, "b", "c"], square, square, title=text),
+        "associations": svg.associations([text, "b", "c"], square, square),
+        "differences": svg.differences([text, "b", "c"], square, square),
         "power": svg.power(
             [
                 PowerRow(label=text, smallest=value, trials=[(0.01, 3, 20), (0.25, 20, 20)]),
@@ -107,8 +108,8 @@ def empty_charts():
         "heat_map": svg.heat_map([], columns=4, rows=4),
         "hidden": svg.heat_map([Field(x=0, y=0, real=None, synthetic=None)], columns=4, rows=4),
         "marginals": svg.marginals([], title="age"),
-        "matrix": svg.matrix([], [], []),
-        "one column": svg.matrix(["a"], [[1.0]], [[1.0]]),
+        "associations": svg.associations([], [], []),
+        "one column": svg.differences(["a"], [[1.0]], [[1.0]]),
         "power": svg.power([]),
         "scatter": svg.scatter([]),
     }
@@ -241,6 +242,21 @@ def test_wrapped_lines_fit_and_lose_nothing_that_has_room(text, width):
     assert all(width_of(line) <= width for line in lines)
     if not any(line.endswith("…") for line in lines):
         assert " ".join(lines) == visible(text)
+
+
+@given(st.text(max_size=200), st.floats(60, 400))
+def test_wrapped_names_fit_and_lose_nothing_that_has_room(text, width):
+    lines = wrap_name(text, width)
+    assert len(lines) <= 2
+    assert all(width_of(line) <= width for line in lines)
+    if not lines[-1].endswith("…"):
+        assert "".join(lines).replace(" ", "") == visible(text).replace(" ", "")
+
+
+def test_names_are_broken_where_their_parts_end():
+    assert wrap_name("months_since_last_credit_inquiry", 200) == ["months_since_last_", "credit_inquiry"]
+    assert wrap_name("age", 200) == ["age"]
+    assert [len(line) for line in wrap_name("x" * 60, 200)] == [22, 21]
 
 
 @given(st.text())
@@ -507,6 +523,10 @@ def test_a_full_map_stays_small():
 # Columns
 
 
+def height_of(drawn):
+    return float(tree(drawn).get("viewBox").split()[-1])
+
+
 def widths(drawn, kind):
     return [float(bar.get("width")) for bar in of_class(drawn, kind)][1:]  # without the legend
 
@@ -521,6 +541,18 @@ def test_pairs_of_bars_are_as_long_as_their_shares():
     assert widths(drawn, "fill-real") == pytest.approx([full * 6 / 7, full * 4 / 7], abs=0.06)
     assert widths(drawn, "fill-synthetic") == pytest.approx([full * 3 / 7, full], abs=0.06)
     assert description(drawn) == "f: real 60.0%, synthetic 30.0%. missing: real 40.0%, synthetic 70.0%."
+
+
+def test_long_names_of_columns_and_labels_get_the_room_there_is():
+    name = "verification status of the joint income of both applicants"
+    bars = [Bar(kind="label", label="Married-civ-spouse", real=0.5, synthetic=0.5)]
+    drawn = svg.marginals(bars, title=name)
+    assert "Married-civ-spouse" in texts(drawn)
+    assert " ".join(texts(drawn)).startswith(name)
+    ranges = [Bar(kind="range", low=None, high=None, real=1.0, synthetic=1.0)]
+    short, long = (svg.marginals(ranges, title=title) for title in ("age", name))
+    assert height_of(long) - height_of(short) == 17
+    assert " ".join(texts(long)).startswith(name)
 
 
 def test_a_label_called_missing_is_not_taken_for_missing_values():
@@ -582,27 +614,38 @@ def square(n, value):
 
 @pytest.mark.parametrize("n", [2, 12, 13, 20, 21, 40])
 def test_every_pair_has_its_cells_and_every_column_its_name(n):
-    drawn = svg.matrix([f"c{i}" for i in range(n)], square(n, 0.6), square(n, -0.25))
-    assert cell_count(drawn) == n * (n - 1) * 3 // 2
-    assert {f"c{i}" for i in range(n)} <= set(texts(drawn))
-    written = [text for text in texts(drawn) if text in {"60", "-25", "-85"}]
-    assert len(written) == (n * (n - 1) * 3 // 2 if n <= 12 else 0)
-    assert len(of_class(drawn, "minus")) == (0 if n <= 12 else 2)  # negative without a number: a stroke
-    assert len(drawn) < 90_000
-    assert "Mean absolute difference between synthetic and real associations: 0.850" in description(drawn)
+    names, real, synthetic = [f"c{i}" for i in range(n)], square(n, 0.6), square(n, -0.25)
+    both, differ = svg.associations(names, real, synthetic), svg.differences(names, real, synthetic)
+    assert (cell_count(both), cell_count(differ)) == (n * (n - 1), n * (n - 1) // 2)
+    for drawn, numbers in ((both, {"60", "-25"}), (differ, {"-85"})):
+        assert set(names) & set(texts(drawn)) == (set(names) if n <= 20 else set())
+        written = [text for text in texts(drawn) if text in numbers]
+        assert len(written) == (cell_count(drawn) if n <= 12 else 0)
+        assert len(of_class(drawn, "minus")) == (n > 12)  # negative without a number: a stroke
+        assert len(drawn) < 60_000
+        assert "Mean absolute difference between synthetic and real associations: 0.850" in description(drawn)
+
+
+def test_long_names_beside_cells_get_the_room_there_is():
+    names = ["verification_income_joint", *(f"c{i}" for i in range(9))]
+    drawn = svg.associations(names, square(10, 0.6), square(10, 0.6))
+    assert "verification_income_joint" in texts(drawn)
+    narrow = svg.associations(["verification_income_joint"] * 20, square(20, 0.6), square(20, 0.6))
+    assert all(text.endswith("…") for text in texts(narrow) if text.startswith("verif"))
 
 
 def test_real_stands_above_the_diagonal_and_synthetic_below():
-    drawn = svg.matrix(["a", "b"], square(2, 0.6), square(2, -0.25))
+    drawn = svg.associations(["a", "b"], square(2, 0.6), square(2, -0.25))
     places = {text.text: (float(text.get("x")), float(text.get("y"))) for text in tree(drawn).iter("text")}
     assert places["60"][0] > places["-25"][0]
-    assert places["60"][1] < places["-25"][1] < places["-85"][1]
+    assert places["60"][1] < places["-25"][1]
 
 
 def test_an_association_that_was_not_computed_is_hatched():
-    drawn = svg.matrix(["a", "b", "c"], square(3, 0.5), [[1, NAN, 0.5], [NAN, 1, None], [0.5, None, 1]])
-    assert cell_count(drawn) == 9 - 4
-    assert sum(part.get("d").count("M") for part in of_class(drawn, "hatch")) == 4
+    tables = square(3, 0.5), [[1, NAN, 0.5], [NAN, 1, None], [0.5, None, 1]]
+    for drawn, cells in ((svg.associations("abc", *tables), 6), (svg.differences("abc", *tables), 3)):
+        assert cell_count(drawn) == cells - 2
+        assert sum(part.get("d").count("M") for part in of_class(drawn, "hatch")) == 2
 
 
 # Power

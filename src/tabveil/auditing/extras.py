@@ -11,11 +11,11 @@ from tabveil.auditing import power
 from tabveil.auditing.steps import Step
 from tabveil.detection import Power
 from tabveil.errors import NotApplicable
-from tabveil.frame import LoadedTables, as_written
+from tabveil.frame import LoadedTables, edges_in_words
 from tabveil.protocols import Metric
 from tabveil.request import AuditRequest
 from tabveil.rng import stream
-from tabveil.table import Numeric, Split
+from tabveil.table import Split
 from tabveil.utility import ColumnUtility, Utility
 
 MOST_COLUMNS = 100  # with more, planting leaks takes minutes
@@ -59,12 +59,12 @@ def _useful(loaded: LoadedTables, request: AuditRequest) -> Utility:
 
 
 def _dated(column: ColumnUtility, loaded: LoadedTables) -> ColumnUtility:
-    """Write the ends of ranges as dates, where the column holds dates."""
-    typed = loaded.split.schema[column.name]
-    if not (isinstance(typed, Numeric) and typed.arbitrary_zero):
-        return column
+    """Write the ends of ranges as dates or times, where the column holds such."""
     ends = sorted({end for bar in column.bars for end in (bar.low, bar.high) if end is not None})
-    texts = dict(zip(ends, as_written(np.array(ends), typed, loaded.layout), strict=True))
+    words = edges_in_words(np.array(ends), loaded.split.schema[column.name], loaded.layout) if ends else None
+    if words is None:
+        return column
+    texts = dict(zip(ends, words, strict=True))
     bars = tuple(
         replace(
             bar,

@@ -6,7 +6,7 @@ from tabveil.frame import files
 from tabveil.frame.arrow_types import take_rows
 from tabveil.frame.describe import describe
 from tabveil.frame.files import read_raw, write_raw
-from tabveil.frame.layout import Layout, as_written, cells_as_text, to_arrow, to_native, to_text
+from tabveil.frame.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
 from tabveil.frame.load import LoadedTable, LoadedTables, load_split, load_table
 from tabveil.table import Table
 
@@ -14,9 +14,9 @@ __all__ = [
     "Layout",
     "LoadedTable",
     "LoadedTables",
-    "as_written",
     "cells_as_text",
     "describe",
+    "edges_in_words",
     "load_split",
     "load_table",
     "read_raw",

@@ -1,5 +1,6 @@
 """The way back: from cells to the kind of table that came in, with its names, types and text forms."""
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -20,6 +21,7 @@ from tabveil.frame.text import Floats
 from tabveil.frame.text_format import TextFormat, render
 from tabveil.frame.wording import quoted
 from tabveil.table import Categorical, Column, Schema, Table
+from tabveil.wording import dates
 
 _MOST_IN_NS = 2**63 // 1000
 """Microseconds."""
@@ -85,6 +87,23 @@ def as_written(values: Floats, column: Column, layout: Layout) -> list[str]:
     place = layout.columns[column.name]
     written: list[str] = render(plain_values(table, column, place), place.form).to_pylist()
     return written
+
+
+def edges_in_words(values: Floats, column: Column, layout: Layout) -> list[str] | None:
+    """Write the edges of ranges for an axis, ascending: dates no finer than the ranges; None for numbers."""
+    place = layout.columns[column.name]
+    match place.kind:
+        case Kind.MOMENT:
+            table = Table(schema=Schema((column,)), values=values[:, None])
+            return dates([_at_midnight(item) for item in plain_values(table, column, place).to_pylist()])
+        case Kind.TIME | Kind.DURATION:
+            return as_written(values, column, layout)
+        case _:
+            return None
+
+
+def _at_midnight(moment: dt.date) -> dt.datetime:
+    return moment if isinstance(moment, dt.datetime) else dt.datetime.combine(moment, dt.time())
 
 
 def to_native(table: Table, layout: Layout) -> Any:  # noqa: ANN401 - whichever library the user works with

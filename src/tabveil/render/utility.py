@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tabveil.render import svg
+from tabveil.render.svg.matrix import MOST_NAMED
 from tabveil.utility import MEANINGS, Associations, ColumnUtility, Figure, Meaning, TargetUtility, Utility
 from tabveil.wording import interval, name, number
 
@@ -36,6 +37,16 @@ class ColumnRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Related:
+    """How columns go together: the charts, and the names of the columns where they are numbered there."""
+
+    charts: tuple[Markup, ...]
+    key: tuple[str, ...]
+    n_drawn: int
+    n_columns: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Usefulness:
     """The whole section."""
 
@@ -43,14 +54,11 @@ class Usefulness:
     targets: tuple[TargetUtility, ...]
     columns: tuple[ColumnRow, ...]
     n_columns: int
-    matrix: Markup | None
-    n_related: int
-    n_drawn: int
+    related: Related | None
 
 
 def usefulness(utility: Utility) -> Usefulness:
     """Choose what is shown: all figures and targets, but only the columns that differ most."""
-    matrix, n_drawn = _matrix(utility.associations)
     return Usefulness(
         figures=tuple(
             FigureRow(meaning=MEANINGS[key], figure=figure)
@@ -60,9 +68,7 @@ def usefulness(utility: Utility) -> Usefulness:
         targets=utility.targets,
         columns=tuple(map(_column, _most_different(utility.columns))),
         n_columns=len(utility.columns),
-        matrix=matrix,
-        n_related=0 if utility.associations is None else len(utility.associations.names),
-        n_drawn=n_drawn,
+        related=_related(utility.associations),
     )
 
 
@@ -91,19 +97,22 @@ def _variation(figure: Figure) -> str:
     return f"Total variation {number(figure.value.value)} ({interval(figure.value)}){reference}"
 
 
-def _matrix(related: Associations | None) -> tuple[Markup | None, int]:
+def _related(found: Associations | None) -> Related | None:
     """Draw how columns go together, for those whose associations changed most where there are many."""
-    if related is None or len(related.names) < 2:  # noqa: PLR2004 - a pair
-        return None, 0
+    if found is None or len(found.names) < 2:  # noqa: PLR2004 - a pair
+        return None
     changes = [
         sum(abs((made or 0.0) - (real or 0.0)) for real, made in zip(reals, mades, strict=True))
-        for reals, mades in zip(related.real, related.synthetic, strict=True)
+        for reals, mades in zip(found.real, found.synthetic, strict=True)
     ]
     most = sorted(range(len(changes)), key=lambda place: (-changes[place], place))[:MOST_RELATED]
     kept = sorted(most)
-    drawn = svg.matrix(
-        [related.names[i] for i in kept],
-        [[related.real[i][j] for j in kept] for i in kept],
-        [[related.synthetic[i][j] for j in kept] for i in kept],
+    names = [found.names[i] for i in kept]
+    real = [[found.real[i][j] for j in kept] for i in kept]
+    synthetic = [[found.synthetic[i][j] for j in kept] for i in kept]
+    return Related(
+        charts=(svg.associations(names, real, synthetic), svg.differences(names, real, synthetic)),
+        key=tuple(map(name, names)) if len(names) > MOST_NAMED else (),
+        n_drawn=len(kept),
+        n_columns=len(found.names),
     )
-    return drawn, len(kept)

@@ -9,7 +9,7 @@ from tabveil.render.svg.curves import RocCurve, distributions, roc
 from tabveil.render.svg.heat import Cell, heat_map
 from tabveil.render.svg.marginals import marginals
 from tabveil.render.svg.marks import State
-from tabveil.render.svg.matrix import matrix
+from tabveil.render.svg.matrix import associations, differences
 from tabveil.render.svg.power import PowerRow, power
 from tabveil.render.svg.risks import RiskBar, risk_bars
 from tabveil.render.svg.scatter import Point, scatter
@@ -24,11 +24,12 @@ __all__ = [
     "RiskBar",
     "RocCurve",
     "State",
+    "associations",
     "column_bars",
+    "differences",
     "distributions",
     "heat_map",
     "marginals",
-    "matrix",
     "power",
     "risk_bars",
     "roc",

@@ -7,10 +7,10 @@ from itertools import groupby
 from markupsafe import Markup
 
 from tabveil.estimate import CONFIDENCE, Estimate
-from tabveil.render.svg.canvas import LINE, WIDTH, chart, label, nothing
+from tabveil.render.svg.canvas import LINE, WIDTH, chart, label, nothing, paragraph
 from tabveil.render.svg.marks import WORDS, State, axis_labels, interval
 from tabveil.render.svg.risks import INSET, OF_PEOPLE, legend, limit_text, risk_scale, track
-from tabveil.render.svg.words import drawable, sentences, shown, shown_estimate, spoken, width_of
+from tabveil.render.svg.words import drawable, sentences, shown, shown_estimate, spoken, width_of, wrap_name
 
 _STEP = 22.0
 _NAME = 134.0  # room for a name beside its track; a longer one stands above it
@@ -42,9 +42,14 @@ class ColumnBar:
         return self.risk is not None and drawable(self.risk.value)
 
     @property
-    def long(self) -> bool:
-        """Whether the name needs a line of its own."""
-        return width_of(self.label) > _NAME
+    def name(self) -> list[str]:
+        """The name in lines: one beside the track, or up to two above it."""
+        return [self.label] if width_of(self.label) <= _NAME else wrap_name(self.label, WIDTH)
+
+    @property
+    def above(self) -> float:
+        """The room that the name takes above the track."""
+        return LINE * len(self.name) if width_of(self.label) > _NAME else 0.0
 
 
 def column_bars(
@@ -74,9 +79,9 @@ def column_bars(
             parts.append(label(0, place + 14, drawn, width=WIDTH, kind="mute"))
             bottom = place + LINE + 3
             continue
-        y = place + (LINE if drawn.long else 0.0)
+        y = place + drawn.above
         parts += [
-            label(0, place + 15.5, drawn.label, width=WIDTH if drawn.long else _NAME),
+            paragraph(0, place + 15.5, drawn.name),
             track(scale, y, _STEP - 2, drawn.threshold if drawn.measured else None, about=4),
             interval(drawn.risk, drawn.state, scale, y + _STEP / 2 - 1),
             _value(drawn, y + 15.5),
@@ -99,7 +104,7 @@ def _placed(rows: Sequence[ColumnBar], top: float) -> Iterator[tuple[float, Colu
             y += LINE + 3
         for row in group:
             yield y, row
-            y += _STEP + (LINE if row.long else 0.0)
+            y += _STEP + row.above
 
 
 def _value(row: ColumnBar, y: float) -> Markup:

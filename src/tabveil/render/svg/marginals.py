@@ -4,7 +4,19 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tabveil.render.svg.canvas import SMALL_WIDTH, box, chart, coordinate, joined, label, line, nothing, path
+from tabveil.render.svg.canvas import (
+    LINE,
+    SMALL_WIDTH,
+    box,
+    chart,
+    coordinate,
+    joined,
+    label,
+    line,
+    nothing,
+    paragraph,
+    path,
+)
 from tabveil.render.svg.marks import axis_labels, upright_axis
 from tabveil.render.svg.scale import Scale
 from tabveil.render.svg.words import (
@@ -15,6 +27,7 @@ from tabveil.render.svg.words import (
     spoken,
     tick,
     width_of,
+    wrap_name,
 )
 from tabveil.utility import Bar
 from tabveil.wording import percent
@@ -23,7 +36,7 @@ _MOST_LABELS = 8
 _ROW = 20.0
 _APART = 44.0  # the place of missing values beside a histogram
 _SMALLER = 1.1  # letters are smaller here, so more of them fit
-_TOP = 50.0
+_NAMES = 122.0, 176.0  # least and most room for the names of labels
 _POOLED = {"other": "other labels", "missing": "missing"}
 
 
@@ -38,13 +51,18 @@ def marginals(bars: Sequence[Bar], *, title: str) -> Markup:
     highest = max(max(bar.real, bar.synthetic) for bar in known)
     highest = highest if highest > SMALLEST else 1.0
     ranges = any(bar.kind == "range" for bar in known)
-    drawn = _histogram(known, highest) if ranges else _pairs(_pool(known), highest)
+    name = wrap_name(title, SMALL_WIDTH * _SMALLER)
+    under = LINE * (len(name) - 1) + 14  # the last line of the name
+    top = under + 36
+    drawn = _histogram(known, highest, top) if ranges else _pairs(_pool(known), highest, top)
     head = [
-        label(0, 14, title, width=SMALL_WIDTH, kind="strong"),
-        box(0, 24, 12, 10, "fill-real pale" if ranges else "fill-real"),
-        label(18, 34, "real", kind="mute"),
-        line(64, 29, 78, 29, "curve line-synthetic") if ranges else box(64, 26, 14, 6, "fill-synthetic"),
-        label(84, 34, "synthetic", kind="mute"),
+        paragraph(0, 14, name, kind="strong"),
+        box(0, under + 10, 12, 10, "fill-real pale" if ranges else "fill-real"),
+        label(18, under + 20, "real", kind="mute"),
+        line(64, under + 15, 78, under + 15, "curve line-synthetic")
+        if ranges
+        else box(64, under + 12, 14, 6, "fill-synthetic"),
+        label(84, under + 20, "synthetic", kind="mute"),
     ]
     said = sentences(_spoken(bar) for bar in known)
     return chart([*head, drawn[0]], title=title, description=said, height=drawn[1], width=SMALL_WIDTH)
@@ -61,15 +79,16 @@ def _pool(bars: Sequence[Bar]) -> list[Bar]:
     return shown + [bar for bar in bars if bar.kind == "missing"]
 
 
-def _pairs(bars: Sequence[Bar], highest: float) -> tuple[Markup, float]:
+def _pairs(bars: Sequence[Bar], highest: float, top: float) -> tuple[Markup, float]:
     """Draw a pair of lying bars for each label; return them and the height of the chart."""
-    left = 122.0
+    longest = max(width_of(_name(bar)) for bar in bars) / _SMALLER
+    left = min(max(longest + 7, _NAMES[0]), _NAMES[1])
     highest = max(highest, *(max(bar.real, bar.synthetic) for bar in bars))
     scale = Scale(low=0, high=highest, start=left, end=SMALL_WIDTH - 18)
-    bottom = _TOP + _ROW * len(bars)
-    parts = [line(scale.at(v), _TOP - 2, scale.at(v), bottom, "rule") for v in scale.ticks(3)]
+    bottom = top + _ROW * len(bars)
+    parts = [line(scale.at(v), top - 2, scale.at(v), bottom, "rule") for v in scale.ticks(3)]
     for position, bar in enumerate(bars):
-        y = _TOP + _ROW * position
+        y = top + _ROW * position
         named = bar.kind == "label"
         parts += [
             label(0, y + 13, _name(bar), width=(left - 6) * _SMALLER, kind=None if named else "slanted"),
@@ -77,19 +96,19 @@ def _pairs(bars: Sequence[Bar], highest: float) -> tuple[Markup, float]:
             box(left, y + 10.5, scale.at(bar.synthetic) - left, 5.5, "fill-synthetic"),
         ]
     parts += [
-        line(left, _TOP - 2, left, bottom, "zero"),
+        line(left, top - 2, left, bottom, "zero"),
         axis_labels(scale, bottom + 14, write=percent_tick, about=3),
     ]
     return joined(parts), bottom + 20
 
 
-def _histogram(bars: Sequence[Bar], highest: float) -> tuple[Markup, float]:
+def _histogram(bars: Sequence[Bar], highest: float, top: float) -> tuple[Markup, float]:
     """Draw a column for each range, missing values apart; return them and the height of the chart."""
-    left, right, bottom = 40.0, SMALL_WIDTH - 4, 160.0
+    left, right, bottom = 40.0, SMALL_WIDTH - 4, top + 110
     ranges = [bar for bar in bars if bar.kind == "range"]
     others = [bar for bar in bars if bar.kind != "range"]
     slot = (right - left - _APART * len(others)) / len(ranges)
-    upward = Scale(low=0, high=highest, start=bottom, end=_TOP)
+    upward = Scale(low=0, high=highest, start=bottom, end=top)
     after = left + slot * len(ranges)
     columns = [(left + slot * i, slot, bar) for i, bar in enumerate(ranges)]
     apart = [(after + _APART * i + 14, _APART - 14, bar) for i, bar in enumerate(others)]

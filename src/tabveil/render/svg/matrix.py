@@ -9,7 +9,8 @@ from itertools import combinations
 from markupsafe import Markup
 
 from tabveil.render.svg.canvas import WIDTH, box, chart, coordinate, joined, label, nothing, path
-from tabveil.render.svg.words import drawable, shown, spoken, tick
+from tabveil.render.svg.words import drawable, shown, spoken, tick, width_of
+from tabveil.wording import visible
 
 Square = Sequence[Sequence[float | None]]
 Cells = dict[tuple[int, int], float | None]  # by row and column
@@ -17,52 +18,94 @@ Cells = dict[tuple[int, int], float | None]  # by row and column
 _STEPS = (0.1, 0.3, 0.5, 0.7)
 _DIFFERENCE_STEPS = (0.05, 0.1, 0.2, 0.3)
 _MOST_VALUES = 12  # columns whose cells have room for a number
-_MOST_NAMED = 20  # rows that have room for a name
+MOST_NAMED = 20  # rows that have room for a name
+_LEAST_NAME, _MOST_NAME = 128.0, 230.0  # room for a name and its number
+_NUMBERS = 26.0  # room for numbers alone
+_SMALLEST_CELL = 15.0  # of those beside a name
 _MOST_SPOKEN = 3
 _NUMBER = 24.0  # room for the number of a column
 _ROOMY = 24.0  # cells of 12 columns or fewer are larger
 
 
-def matrix(
-    names: Sequence[str],
-    real: Square,
-    synthetic: Square,
-    *,
-    title: str = "How strongly columns go together",
-) -> Markup:
+def associations(names: Sequence[str], real: Square, synthetic: Square) -> Markup:
     """Do columns go together in the release as they do among real people?
 
-    One square holds both: a faithful release is its own mirror image. A second one holds the differences. Up
-    to 12 columns the numbers are written out; up to 40 the cells are still large enough to be told apart.
+    One square holds both: a faithful release is its own mirror image. Up to 12 columns the numbers are
+    written out; up to 40 the cells are still large enough to be told apart. More than 20 are numbered, and
+    the page says which number is which column.
     """
+    cells: Cells = {(column, row): real[row][column] for row, column in _pairs(names)}
+    cells |= {(row, column): synthetic[row][column] for row, column in _pairs(names)}
+    return _square(
+        names,
+        cells,
+        _STEPS,
+        title="How strongly columns go together",
+        heading="Associations",
+        explained="above the diagonal: real rows; below: synthetic",
+        said=_spoken(names, _differences(names, real, synthetic)),
+    )
+
+
+def differences(names: Sequence[str], real: Square, synthetic: Square) -> Markup:
+    """Which columns go together otherwise than among real people? Drawn as :func:`associations` are."""
+    cells = _differences(names, real, synthetic)
+    return _square(
+        names,
+        cells,
+        _DIFFERENCE_STEPS,
+        title="What differs in how columns go together",
+        heading="Difference: synthetic minus real",
+        explained="below the diagonal; the darker, the more it differs",
+        said=_spoken(names, cells),
+    )
+
+
+def _pairs(names: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the cells below the diagonal, by row and column."""
+    return [(row, column) for column, row in combinations(range(len(names)), 2)]
+
+
+def _differences(names: Sequence[str], real: Square, synthetic: Square) -> Cells:
+    return {(row, column): _minus(synthetic[row][column], real[row][column]) for row, column in _pairs(names)}
+
+
+def _square(
+    names: Sequence[str],
+    cells: Cells,
+    steps: Sequence[float],
+    *,
+    title: str,
+    heading: str,
+    explained: str,
+    said: str,
+) -> Markup:
     n = len(names)
     if n < 2:  # noqa: PLR2004 - a pair
         return nothing(title, "There are not two columns to compare.")
-    pairs = [(row, column) for column, row in combinations(range(n), 2)]  # below the diagonal
-    both: Cells = {(column, row): real[row][column] for row, column in pairs}
-    both |= {(row, column): synthetic[row][column] for row, column in pairs}
-    differ: Cells = {cell: _minus(synthetic[cell[0]][cell[1]], real[cell[0]][cell[1]]) for cell in pairs}
-    left = 128.0 if n <= _MOST_NAMED else 26.0
+    left = _room_for(names)
     size = (WIDTH - 6 - left) / n  # the last number may be wider than its cell
     size = size if n <= _MOST_VALUES else float(int(size))  # whole numbers keep hundreds of cells short
-    second = 88.0 + size * n + 22
+    bottom = 62.0 + size * n
     parts = [
-        label(0, 14, "Associations", kind="strong"),
-        label(0, 32, "above the diagonal: real rows; below: synthetic", kind="mute"),
-        _panel(names, both, _STEPS, _Grid(left=left, top=62.0, size=size)),
-        _legend(_STEPS, 62.0 + size * n + 8),
-        label(0, second + 32, "Difference: synthetic minus real", kind="strong"),
-        _panel(names, differ, _DIFFERENCE_STEPS, _Grid(left=left, top=second + 62.0, size=size)),
-        _legend(_DIFFERENCE_STEPS, second + 62.0 + size * n + 8),
+        label(0, 14, heading, kind="strong"),
+        label(0, 32, explained, kind="mute"),
+        _panel(names, cells, steps, _Grid(left=left, top=62.0, size=size)),
+        _legend(steps, bottom + 8),
     ]
-    bottom = second + 62.0 + size * n + 46
+    bottom += 40
     if n <= _MOST_VALUES:
         parts.append(label(0, bottom + 10, "Numbers in the cells are hundredths: 85 is 0.85.", kind="mute"))
         bottom += 20
-    if n > _MOST_NAMED:
-        parts.append(_key(names, bottom + 10))
-        bottom += 20.0 * -(-n // 2) + 4
-    return chart(parts, title=title, description=_spoken(names, differ), height=bottom)
+    return chart(parts, title=title, description=said, height=bottom)
+
+
+def _room_for(names: Sequence[str]) -> float:
+    """Return the room beside the cells: what the longest name needs, as far as cells stay large enough."""
+    if len(names) > MOST_NAMED:
+        return _NUMBERS
+    most = min(max(WIDTH - 6 - _SMALLEST_CELL * len(names), _LEAST_NAME), _MOST_NAME)
+    return min(max(max(map(width_of, map(visible, names))) + _NUMBERS + 4, _LEAST_NAME), most)
 
 
 def _minus(a: float | None, b: float | None) -> float | None:
@@ -99,12 +142,12 @@ def _panel(names: Sequence[str], cells: Cells, steps: Sequence[float], grid: _Gr
     every = next(step for step in (1, 2, 5, n) if step * grid.size >= _NUMBER or step == n)
     for i, name in enumerate(names):
         middle = grid.size * (i + 0.5)
-        if n <= _MOST_NAMED:
+        if n <= MOST_NAMED:
             parts.append(
                 label(grid.left - 28, grid.top + middle + 5, name, width=grid.left - 28, anchor="end")
             )
         counted = (i + 1) % every == 0 or i == 0
-        if counted or n <= _MOST_NAMED:
+        if counted or n <= MOST_NAMED:
             parts.append(label(grid.left - 5, grid.top + middle + 5, f"{i + 1}", kind="mute", anchor="end"))
         if counted:
             parts.append(label(grid.left + middle, grid.top - 5, f"{i + 1}", kind="mute", anchor="middle"))
@@ -150,19 +193,6 @@ def _legend(steps: Sequence[float], top: float) -> Markup:
         label(left + width * (i + 1) - 0.5, top + 25, tick(end), kind="mute", anchor="middle")
         for i, end in enumerate(ends)
     ]
-    return joined(parts)
-
-
-def _key(names: Sequence[str], top: float) -> Markup:
-    """Name the numbered columns below, in two lists read downward."""
-    per_list = -(-len(names) // 2)
-    parts = []
-    for i, name in enumerate(names):
-        x, y = (WIDTH / 2 if i >= per_list else 0.0), top + 20.0 * (i % per_list)
-        parts += [
-            label(x + 20, y, f"{i + 1}", kind="mute", anchor="end"),
-            label(x + 26, y, name, width=WIDTH / 2 - 34),
-        ]
     return joined(parts)
 
 

@@ -3,6 +3,7 @@
 import math
 import unicodedata
 from collections.abc import Iterable
+from itertools import accumulate
 
 from tabveil.estimate import Estimate
 from tabveil.wording import NOT_COMPUTED, lower, number, upper, visible
@@ -112,6 +113,24 @@ def wrap(text: str, width: float, most: int = 2) -> list[str]:
         else:
             lines.append(word)
     return [shorten(line, width) for line in lines]
+
+
+def wrap_name(text: str, width: float, most: int = 2) -> list[str]:
+    """Break a name into lines that fit, where words or parts of words end, else anywhere.
+
+    >>> wrap_name("months_since_last_credit_inquiry", 200)
+    ['months_since_last_', 'credit_inquiry']
+    """
+    rest = visible(text)
+    lines: list[str] = []
+    while len(lines) < most - 1 and width_of(rest) > width:
+        used = accumulate(_letter_width(letter) * TEXT for letter in rest)
+        fits = max(sum(end <= width for end in used), 1)
+        ends = [place + 1 for place in range(fits) if not rest[place].isalnum()]
+        end = ends[-1] if ends and ends[-1] > fits / 2 else fits
+        lines.append(rest[:end].rstrip())
+        rest = rest[end:].lstrip()
+    return [*lines, shorten(rest, width)]
 
 
 def spoken(text: str) -> str:
