@@ -75,6 +75,19 @@ def name(text: str) -> str:
     return clean(text, LONGEST_NAME)
 
 
+def both_ends(text: str, longest: int = 2 * LONGEST_NAME) -> str:
+    """Shorten a name in its middle: what tells files apart often stands at their end.
+
+    >>> both_ends("runs of 2024, trees, seed 1", 20)
+    'runs of 20…s, seed 1'
+    """
+    kept = visible(text)
+    if len(kept) <= longest:
+        return kept
+    tail = (longest - 1) // 2
+    return f"{kept[: longest - 1 - tail]}…{kept[-tail:]}"
+
+
 def cell(text: str) -> str:
     """Write a value of a table; what dataframes call a missing value is called that.
 

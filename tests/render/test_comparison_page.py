@@ -56,6 +56,32 @@ def test_reports_that_cannot_be_compared_bring_warnings():
     assert "different control tables" not in text
 
 
+def test_numbers_in_the_chart_are_those_of_the_order_and_names_keep_what_differs():
+    start = "a release of the hospital's visits with all that a name can hold, by trees, " * 3
+    reports = {f"{start}seed {seed}": made.report(risk) for seed, risk in ((1, made.CLEAN), (2, made.LEAKY))}
+    document = Document(comparison_page(reports, made=DAY))
+    ranked = [text for attrs, text in document.all("th") if re.match(r"\d+\. ", text)]
+    assert [name[-6:] for name in ranked] == ["seed 2", "seed 1"]
+    assert all("…" in name for name in ranked)
+    (chart,) = [text for _, text in document.all("svg")]
+    assert re.search(r"1\. a release.*: above threshold.* 2\. a release.*: within threshold", chart)
+    assert "seed 1" in chart
+    assert "seed 2" in chart
+
+
+def test_each_verdict_stands_with_its_recipient():
+    reports = {"a": made.report(policy=made.policy()), "b": made.report()}
+    said = {
+        name.split()[0]: text for name, text in zip(*pairs(Document(comparison_page(reports))), strict=True)
+    }
+    assert said["a"].endswith("Recipient: a research group.")
+    assert said["b"].endswith("Recipient: not stated.")
+
+
+def pairs(document):
+    return [text for _, text in document.all("dt")], [text for _, text in document.all("dd")]
+
+
 def test_a_comparison_needs_no_utility():
     text = Document(
         comparison_page({"a": made.report(full=False), "b": made.report(full=False)}, made=DAY)

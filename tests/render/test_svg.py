@@ -90,8 +90,8 @@ def charts(text="Linkability", value=0.25):
         ),
         "scatter": svg.scatter(
             [
-                Point(label=text, x=odd, y=odd, state="above"),
-                Point(label="b", x=estimate(1), y=estimate(2), state="within"),
+                Point(number=1, label=text, x=odd, y=odd, state="above"),
+                Point(number=2, label="b", x=estimate(1), y=estimate(2), state="within"),
             ],
             title=text,
         ),
@@ -379,7 +379,7 @@ def test_any_numbers_give_a_picture(value, low, high, threshold):
     odd = Estimate(value=value, low=low, high=high, n=1)
     row = RiskBar(label="a", risk=odd, control=odd, attack=odd, threshold=threshold, state="above")
     column = ColumnBar(label="a", risk=odd, threshold=threshold)
-    point = Point(label="a", x=odd, y=replace(odd, value=threshold), state="above")
+    point = Point(number=1, label="a", x=odd, y=replace(odd, value=threshold), state="above")
     for drawn in (svg.risk_bars([row], title="t"), svg.column_bars([column]), svg.scatter([point, point])):
         assert all(re.fullmatch(r"-?\d+(\.\d)?", written) for written in numbers(drawn))
 
@@ -683,8 +683,8 @@ def test_power_without_an_answer_says_why():
 
 def test_releases_stand_where_they_belong():
     points = [
-        Point(label="a", x=estimate(0.0), y=estimate(0.0), state="within"),
-        Point(label="b", x=estimate(1.0), y=estimate(0.5), state="within"),
+        Point(number=1, label="a", x=estimate(0.0), y=estimate(0.0), state="within"),
+        Point(number=2, label="b", x=estimate(1.0), y=estimate(0.5), state="within"),
     ]
     drawn = svg.scatter(points)
     marks = [
@@ -693,20 +693,20 @@ def test_releases_stand_where_they_belong():
         if mark.tag == "circle"
     ]
     margin = 0.06 / 1.12
-    assert marks[1:] == [
+    assert marks[1:3] == [  # between the legend and the list of names
         pytest.approx((50 + 380 * margin, 364 - 300 * margin), abs=0.06),
         pytest.approx((430 - 380 * margin, 64 + 300 * margin), abs=0.06),
     ]
 
 
-def test_names_of_twenty_releases_do_not_overlap():
+def test_numbers_of_twenty_releases_do_not_overlap():
     points = [
-        Point(label=f"release {i}", x=estimate(i % 5 / 10), y=estimate(i % 7 / 50), state="within")
+        Point(number=i, label=f"release {i}", x=estimate(i % 5 / 10), y=estimate(i % 7 / 50), state="within")
         for i in range(20)
     ]
     boxes = []
     for text in tree(svg.scatter(points)).iter("text"):
-        if text.text.startswith("release"):
+        if text.get("class") == "halo":
             wide = width_of(text.text)
             left = float(text.get("x")) - {None: 0, "middle": wide / 2, "end": wide}[text.get("text-anchor")]
             boxes.append((left, float(text.get("y")), left + wide))
@@ -718,14 +718,25 @@ def test_names_of_twenty_releases_do_not_overlap():
             assert abs(y - other[1]) > 14 or right <= other[0] or other[2] <= left
 
 
+def test_long_names_that_differ_at_their_ends_are_all_readable():
+    names = [f"hospital_release_of_2024_with_a_long_name_made_by_trees_seed_{seed}" for seed in (1, 2)]
+    points = [
+        Point(number=place, label=name, x=estimate(0.1), y=estimate(0.2), state="within")
+        for place, name in enumerate(names, start=1)
+    ]
+    written = texts(svg.scatter(points))
+    assert all(name in "".join(written) for name in names)
+    assert not any(text.endswith("…") for text in written)
+
+
 def test_a_release_without_numbers_is_named_below():
     points = [
-        Point(label="a", x=estimate(0.1), y=estimate(0.2), state="within"),
-        Point(label="b", x=estimate(NAN), y=estimate(0.2), state="inconclusive"),
+        Point(number=1, label="a", x=estimate(0.1), y=estimate(0.2), state="within"),
+        Point(number=2, label="b", x=estimate(NAN), y=estimate(0.2), state="inconclusive"),
     ]
     drawn = svg.scatter(points)
-    assert "Not computed: b" in texts(drawn)
-    assert "b: risk 0.200, loss of utility not computed." in description(drawn)
+    assert "Not computed: 2. b" in texts(drawn)
+    assert "2. b: risk 0.200, loss of utility not computed." in description(drawn)
 
 
 # Style

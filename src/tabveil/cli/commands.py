@@ -1,6 +1,7 @@
 """Doing what was asked on the command line (audits: ``audit``)."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from rich.padding import Padding
@@ -75,10 +76,13 @@ def compare(*, reports: Sequence[Path], html: Path | None, force: bool, quiet: b
 
 
 def _distinct_names(paths: Sequence[Path]) -> list[str]:
-    """Name reports by their file, and by folder too where files in several folders are called alike."""
+    """Name reports by their file, and where files are called alike by the folders that tell them apart."""
     names = [path.stem for path in paths]
     if len(set(names)) < len(names):
-        names = [str(path.with_suffix("")) for path in paths]
+        places = [path.with_suffix("").parts for path in paths]
+        steps = zip(*(place[:-1] for place in places), strict=False)
+        shared = sum(1 for _ in takewhile(lambda step: len(set(step)) == 1, steps))
+        names = [str(Path(*place[shared:])) for place in places]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ParameterError(f"compare: {twice} is named twice.")

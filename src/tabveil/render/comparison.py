@@ -10,7 +10,7 @@ from tabveil.render.svg import Point
 from tabveil.report import Report
 from tabveil.utility import Figure
 from tabveil.verdict import RISKS, RiskVerdict
-from tabveil.wording import name
+from tabveil.wording import both_ends
 
 ORDER: tuple[StateKey, ...] = ("above", "inconclusive", "within")
 FIGURES = ("discriminator", "total_variation", "correlation")
@@ -33,8 +33,7 @@ class Row:
     gap: float | None
     n_targets: int
 
-    @property
-    def point(self) -> Point | None:
+    def point(self, number: int) -> Point | None:
         """Return the release's place in the chart of risk against lost utility."""
         told_apart, risk = self.figures[0], self.largest
         if told_apart is None or risk is None:
@@ -42,7 +41,7 @@ class Row:
         value = told_apart.value
         low, middle, high = ((end - COIN) / COIN for end in (value.low, value.value, value.high))
         loss = Estimate(value=middle, low=low, high=high, n=value.n)
-        return Point(label=self.name, x=loss, y=risk, state=self.state)
+        return Point(number=number, label=self.name, x=loss, y=risk, state=self.state)
 
     @property
     def largest(self) -> Estimate | None:
@@ -58,8 +57,9 @@ def compare(reports: Mapping[str, Report]) -> list[Row]:
 
 
 def points(rows: list[Row]) -> list[Point]:
-    """Return what the chart can show."""
-    return [point for row in rows if (point := row.point) is not None][:MOST_POINTS]
+    """Return what the chart can show, by its number in the order of concern."""
+    found = [row.point(number) for number, row in enumerate(rows, start=1)]
+    return [point for point in found if point is not None][:MOST_POINTS]
 
 
 def _row(label: str, report: Report) -> Row:
@@ -72,7 +72,7 @@ def _row(label: str, report: Report) -> Row:
         if risk.leading and risk.leading.gain
     ]
     return Row(
-        name=name(label),
+        name=both_ends(label),
         report=report,
         state="inconclusive" if state == "diagnostic" else state,
         risks=tuple(risk for wanted in RISKS for risk in verdict.risks if risk.risk == wanted),
@@ -113,7 +113,7 @@ def warnings(reports: Mapping[str, Report]) -> list[str]:
     found = [
         text for text, part in _MUST_AGREE.items() if len({part(report) for report in reports.values()}) > 1
     ]
-    without = [name(label) for label, report in reports.items() if report.utility is None]
+    without = [both_ends(label) for label, report in reports.items() if report.utility is None]
     if without and len(without) < len(reports):
         found.append(f"Utility was not measured for: {', '.join(without)}.")
     return found

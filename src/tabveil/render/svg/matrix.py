@@ -146,7 +146,7 @@ def _panel(names: Sequence[str], cells: Cells, steps: Sequence[float], grid: _Gr
             parts.append(
                 label(grid.left - 28, grid.top + middle + 5, name, width=grid.left - 28, anchor="end")
             )
-        counted = (i + 1) % every == 0 or i == 0
+        counted = (i + 1) % every == 0
         if counted or n <= MOST_NAMED:
             parts.append(label(grid.left - 5, grid.top + middle + 5, f"{i + 1}", kind="mute", anchor="end"))
         if counted:

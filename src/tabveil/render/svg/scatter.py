@@ -7,32 +7,37 @@ from math import hypot
 from markupsafe import Markup
 
 from tabveil.estimate import Estimate
-from tabveil.render.svg.canvas import WIDTH, chart, joined, label, line, nothing
+from tabveil.render.svg.canvas import LINE, WIDTH, chart, joined, label, line, nothing, paragraph
 from tabveil.render.svg.marks import WORDS, State, axis_labels, symbol, upright_axis
 from tabveil.render.svg.scale import Scale
 from tabveil.render.svg.words import (
     SMALLEST,
     drawable,
     sentences,
-    shorten,
     shown,
     shown_estimate,
     spoken,
     tick,
     width_of,
+    wrap,
+    wrap_name,
 )
 
 _LEFT, _RIGHT = 50.0, WIDTH - 10.0
 _HEIGHT = 300.0
-_WIDEST = 130.0
+_KEY = 44.0  # where names begin in the list below
 _CLEAR = 7.0  # around a mark
-_BESIDE = 26.0  # a name farther from its mark needs a line to it
+_BESIDE = 26.0  # a number farther from its mark needs a line to it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One release: its loss of utility (``x``) and its largest risk (``y``)."""
+    """One release: its loss of utility (``x``) and its largest risk (``y``).
 
+    Beside its mark stands its number; the name has all the room it needs below.
+    """
+
+    number: int
     label: str
     x: Estimate
     y: Estimate
@@ -79,11 +84,18 @@ def scatter(
         *_labels(known, across, upward),
         *(symbol(point.state, across.at(point.x.value), upward.at(point.y.value)) for point in known),
     ]
-    height = top + _HEIGHT + 50
+    height = top + _HEIGHT + 62
+    for point in known:
+        name = wrap_name(point.label, WIDTH - _KEY, most=3)
+        parts.append(symbol(point.state, 6, height - 4.5))
+        parts.append(label(_KEY - 8, height, f"{point.number}", anchor="end"))
+        parts.append(paragraph(_KEY, height, name))
+        height += LINE * len(name) + 3
     if left_out:
-        names = ", ".join(spoken(point.label) for point in left_out)
-        parts.append(label(0, height + 12, f"Not computed: {names}", width=WIDTH, kind="mute"))
-        height += 22
+        names = ", ".join(f"{point.number}. {spoken(point.label)}" for point in left_out)
+        lines = wrap(f"Not computed: {names}", WIDTH, most=5)
+        parts.append(paragraph(0, height + 4, lines, kind="mute"))
+        height += LINE * len(lines) + 5
     return chart(parts, title=title, description=sentences(map(_spoken, points)), height=height)
 
 
@@ -111,11 +123,11 @@ def _whiskers(point: Point, across: Scale, upward: Scale) -> Markup:
 
 
 def _labels(points: Sequence[Point], across: Scale, upward: Scale) -> Iterator[Markup]:
-    """Write each name beside its mark, where nothing else stands yet; farther away with a line to it."""
+    """Write each number beside its mark, where nothing else stands yet; farther away with a line to it."""
     marks = [(across.at(point.x.value), upward.at(point.y.value)) for point in points]
     taken = [_Area(left=x - _CLEAR, top=y - _CLEAR, right=x + _CLEAR, bottom=y + _CLEAR) for x, y in marks]
     for point, (x, y) in zip(points, marks, strict=True):
-        text = shorten(point.label, _WIDEST)
+        text = f"{point.number}"
         places = list(_places(x, y, width_of(text)))
         free = (place for place in places if _inside(place) and not any(place.meets(area) for area in taken))
         chosen = next(free, next(filter(_inside, places), places[0]))
@@ -124,7 +136,7 @@ def _labels(points: Sequence[Point], across: Scale, upward: Scale) -> Iterator[M
 
 
 def _named(text: str, area: _Area, x: float, y: float) -> Markup:
-    """Write a name into its place, on the side of its mark; a line leads there where it is not beside it."""
+    """Write a number into its place, on the side of its mark; a line leads there if that is farther away."""
     middle = (area.top + area.bottom) / 2
     anchor, place = None, area.left
     if area.right <= x:
@@ -165,6 +177,7 @@ def _legend() -> Markup:
 
 def _spoken(point: Point) -> str:
     risk, loss = shown_estimate(point.y), shown_estimate(point.x)
+    name = f"{point.number}. {spoken(point.label)}"
     if not drawable(point.x.value, point.y.value):
-        return f"{spoken(point.label)}: risk {shown(point.y.value)}, loss of utility {shown(point.x.value)}."
-    return f"{spoken(point.label)}: {WORDS[point.state]}, largest risk {risk}, loss of utility {loss}."
+        return f"{name}: risk {shown(point.y.value)}, loss of utility {shown(point.x.value)}."
+    return f"{name}: {WORDS[point.state]}, largest risk {risk}, loss of utility {loss}."
