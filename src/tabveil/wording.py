@@ -21,6 +21,7 @@ NOT_COMPUTED = "not computed"
 UNSEEN = "people the generator never saw"
 LONGEST_NAME = 60
 LONGEST_TITLE = 200
+LONGEST_BRIEF = 160
 LONGEST_TEXT = 1200
 FEW_NAMES = 8
 ROUNDING = 1e-9  # what floating point adds to a number that has no more decimals

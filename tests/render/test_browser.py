@@ -111,6 +111,21 @@ def test_a_phone_never_scrolls_sideways(pages):
         assert float(letters) >= 11
 
 
+def n_sheets(path):
+    return len(re.findall(rb"/MediaBox\s*\[", path.read_bytes()))
+
+
+@pytest.mark.parametrize("name", ["within", "above", "inconclusive"])
+def test_two_sheets_hold_all_that_is_signed_and_the_annex_begins_on_a_new_one(pages, tmp_path, name):
+    """Printed without its annex the page is two sheets; with half a line of annex it is three."""
+    text = pages[name].read_text(encoding="utf-8")
+    start, end = text.index('<div class="annex">'), text.index('<section id="signature"')
+    front, next_sheet = tmp_path / "front.pdf", tmp_path / "next.pdf"
+    for target, annex in ((front, ""), (next_sheet, '<div class="annex"><p>Annex</p></div>')):
+        assert print_pdf(write(tmp_path, target.stem, text[:start] + annex + text[end:]), target) == []
+    assert (n_sheets(front), n_sheets(next_sheet)) == (2, 3)
+
+
 def test_paper_is_a4_and_opens_what_is_folded_on_the_screen(pages, tmp_path):
     """Printed without the folded parts, the same page must be shorter."""
     whole, cut = tmp_path / "whole.pdf", tmp_path / "cut.pdf"

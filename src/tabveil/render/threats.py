@@ -57,7 +57,12 @@ class Untested:
 
 def threats(report: Report) -> list[ThreatRow]:
     """Describe the attacker behind every attack of the report."""
-    return [_row(result, result.threat) for result in report.results if result.threat is not None]
+    return [threat for result in report.results if (threat := threat_of(result)) is not None]
+
+
+def threat_of(result: Result) -> ThreatRow | None:
+    """Describe the attacker behind one attack."""
+    return None if result.threat is None else _row(result, result.threat)
 
 
 def untested(report: Report) -> list[Untested]:
