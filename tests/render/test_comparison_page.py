@@ -3,10 +3,14 @@
 import datetime as dt
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import made_reports as made
+import pytest
 from documents import FORBIDDEN, Document, says
 
+from tabveil.cli import commands
+from tabveil.errors import ParameterError
 from tabveil.render.html import comparison_page
 from tabveil.verdict import Policy, Thresholds
 
@@ -80,6 +84,20 @@ def test_each_verdict_stands_with_its_recipient():
 
 def pairs(document):
     return [text for _, text in document.all("dt")], [text for _, text in document.all("dd")]
+
+
+def test_reports_are_named_by_what_tells_their_files_apart():
+    def named(*paths):
+        return commands._distinct_names([Path(path) for path in paths])
+
+    assert named("runs/ctgan.json", "trees.json") == ["ctgan", "trees"]
+    assert named("/all/runs/ctgan/report.json", "/all/runs/trees/report.json") == [
+        "ctgan/report",
+        "trees/report",
+    ]
+    assert named("report.json", "trees/report.json") == ["report", "trees/report"]
+    with pytest.raises(ParameterError, match="named twice"):
+        named("a/report.json", "a/report.json")
 
 
 def test_a_comparison_needs_no_utility():

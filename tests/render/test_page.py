@@ -425,6 +425,13 @@ def test_attackers_in_plenty_do_not_push_the_sheets_apart():
     assert "attacker 8”" not in text
 
 
+def test_words_of_our_own_are_explained_once_on_screen_and_once_on_paper():
+    words = [text for _, text in shown(made.report()).all("dfn")]
+    assert words == ["Release", "Configuration", "headline", "Careful attacker", "Leak seen"] * 2
+    compared = Document(comparison_page({"a": made.report(), "b": made.report()}))
+    assert [text for _, text in compared.all("dfn")] == ["Release", "Told apart"]
+
+
 def test_an_empty_title_does_not_leave_the_page_without_one():
     assert shown(made.report(), title=" \u202e ").all("h1")[0][1] == html.TITLE
 

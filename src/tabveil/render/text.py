@@ -198,7 +198,7 @@ def _results(results: Sequence[Result], report: Report) -> Table:
     first = "gain" if any(result.labels.pillar == "attack" for result in results) else "risk"
     for heading in (first, f"{report.policy.confidence * 100:.4g}% interval", "train", "control"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("reading", no_wrap=True)
+    table.add_column("finding", no_wrap=True)
     for result in results:
         table.add_row(
             result.full_title,
@@ -206,7 +206,7 @@ def _results(results: Sequence[Result], report: Report) -> Table:
             _interval(result.measure) if result.measure else "",
             _value(result.attack),
             _value(result.control),
-            _reading(result, compared=report.has_control),
+            _finding(result, compared=report.has_control),
         )
     return table
 
@@ -220,7 +220,7 @@ def plain_table(first: str) -> Table:
     return table
 
 
-def _reading(result: Result, *, compared: bool) -> Text:
+def _finding(result: Result, *, compared: bool) -> Text:
     """Put a risk into a word; without a control or a working attack, that nothing was seen means nothing."""
     if leaks(result):
         return Text(LEAK, style="bold red")
