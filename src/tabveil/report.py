@@ -20,6 +20,7 @@ from tabveil.portrait import Portrait
 from tabveil.result import ESTIMATES, Input, Result, Skipped, plain
 from tabveil.utility import Utility
 from tabveil.verdict import Grounds, Policy, Verdict, judge
+from tabveil.wording import name
 from tabveil.writing import replacing
 
 RECORD_KINDS = (".csv", ".parquet")
@@ -74,6 +75,10 @@ class Report:
             if result.key == key:
                 return result
         raise KeyError(key)
+
+    def titled(self, key: str) -> str:
+        """Name a result in words; a file that somebody changed may lack it, and then its key is its name."""
+        return next((result.full_title for result in self.results if result.key == key), name(key))
 
     @property
     def has_control(self) -> bool:

@@ -425,6 +425,13 @@ def test_attackers_in_plenty_do_not_push_the_sheets_apart():
     assert "attacker 8”" not in text
 
 
+def test_a_verdict_about_a_result_that_is_not_there_is_shown_all_the_same():
+    report = made.report(made.LEAKY)
+    changed = replace(report, given_verdict=report.verdict, results=report.results[1:])
+    assert "singling_out" in shown(changed).text
+    assert "singling_out" in comparison_page({"a": changed, "b": report})
+
+
 def test_words_of_our_own_are_explained_once_on_screen_and_once_on_paper():
     words = [text for _, text in shown(made.report()).all("dfn")]
     assert words == ["Release", "Configuration", "headline", "Careful attacker", "Leak seen"] * 2

@@ -90,7 +90,7 @@ def _verdict(report: Report) -> list[RenderableType]:
         leading = item.leading
         table.add_row(
             item.risk,
-            report[leading.metric].full_title if leading else "-",
+            report.titled(leading.metric) if leading else "-",
             upper(leading.gain.high) if leading and leading.gain else "",
             f"{item.threshold:g}",
             Text(item.state, style=STYLES[item.state]),
