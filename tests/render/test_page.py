@@ -397,7 +397,7 @@ def test_the_sheets_to_sign_hold_what_the_signer_must_know():
         "Sign-off Signed is the release of 1,500 rows",
         "☐ do not release",
         "Recipient: a research group . Context: a secure room .",
-        "0.250 0.246 to 0.254 ▲ above threshold",
+        "25 24.6 to 25.4 ▲ above threshold",
         "Inference from the nearest row",
         "Membership and outliers",
         "too few control rows",

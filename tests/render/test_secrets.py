@@ -55,7 +55,7 @@ def test_columns_with_more_or_less_than_the_common_effect_stand_apart():
 
 
 def test_columns_are_alike_by_their_risks_and_drawn_and_judged_by_their_gains():
-    """Of copied people half are guessed anyway in one column, so its gain is half as large: one leak still."""
+    """Where half of the copied people are guessed anyway, the gain is half as large: one leak still."""
     (attack,) = audited(*COPIES).results
     columns = tuple(
         replace(item, gain=Estimate(value=gain, low=gain / 2, high=2 * gain, n=100))

@@ -22,7 +22,7 @@ class AttackRow:
     title: str
     knows: str
     wants: str
-    risk: Estimate | None
+    exposed: Estimate | None
     state: StateKey
 
 
@@ -57,7 +57,7 @@ def _row(item: Evidence) -> AttackRow:
         title=item.title,
         knows="not stated" if threat is None else clean(threat.knows, LONGEST_BRIEF),
         wants="not stated" if threat is None else clean(threat.wants, LONGEST_BRIEF),
-        risk=item.result.risk,
+        exposed=item.result.measure,
         state=item.state,
     )
 
