@@ -10,7 +10,7 @@ import yaml
 from tabveil import frame
 from tabveil.errors import SchemaError
 from tabveil.frame.layout import to_arrow
-from tabveil.frame.text_format import iso_of, template_of
+from tabveil.frame.moment_form import of_template, template_of
 
 AGE = {"type": "integer", "low": 0, "high": 120}
 KG = {"type": "real", "low": 0, "high": 300, "decimals": 2}
@@ -118,7 +118,7 @@ def test_a_time_zone_that_the_form_does_not_say_is_refused(tmp_path, entry, cell
         ({"type": "datetime", "form": "YYYY-MM-DD HH:MM+99:00"}, "must look like"),
         ({"type": "datetime", "unit": "milliseconds", "form": "YYYY-MM-DD HH:MM:SS"}, "show the unit"),
         ({"type": "datetime", "form": dt.datetime(2024, 3, 1)}, "put it in quotes"),  # noqa: DTZ001
-        ({"type": "integer", "form": "0"}, "a form belongs to a boolean or a datetime"),
+        ({"type": "category", "form": "0"}, "a form belongs to a number, a boolean, a date"),
     ],
 )
 def test_a_form_that_makes_no_sense(entry, problem):
@@ -152,7 +152,7 @@ def test_a_form_of_text_files_that_makes_no_sense(csv, problem):
     ],
 )
 def test_templates_there_and_back(template):
-    assert template_of(iso_of(template)) == template
+    assert template_of(of_template(template)) == template
 
 
 def test_the_schema_that_is_written_says_how_values_are_written(tmp_path):

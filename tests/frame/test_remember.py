@@ -88,14 +88,15 @@ def test_what_is_kept_holds_no_value_of_the_data(tmp_path):
     assert not any(secret in kept for secret in ("Anne", "Bob", "123456", "99"))
 
 
-GOOD = {"tabveil_layout": 1, "csv": None, "columns": []}
+GOOD = {"tabveil_layout": 2, "csv": None, "columns": []}
 
 
 def damaged():
     place = ColumnLayout(label="a", kind=Kind.MOMENT, type=pa.date32(), plain=pa.date32())
     whole = remember.to_json(Layout(library=Library.FILE, columns={"a": place}))
-    whole["columns"][0]["form"]["iso"] = {"separator": "T", "seconds": True, "digits": 0, "zone": "Z"}
-    assert remember.from_json(whole).columns["a"].form.iso.zone == "Z"
+    moment = {"date": "DD.MM.YYYY", "separator": "T", "short_hour": False}
+    whole["columns"][0]["form"]["moment"] = {**moment, "seconds": True, "digits": 0, "zone": "Z"}
+    assert remember.from_json(whole).columns["a"].form.moment.zone == "Z"
     changes = {
         ("kind",): "feelings",
         ("type",): "imaginary",
@@ -104,10 +105,15 @@ def damaged():
         ("form",): None,
         ("form", "digits"): "many",
         ("form", "words"): ["one"],
-        ("form", "iso"): {"separator": "T"},
-        ("form", "iso", "zone"): "+xx:yy",
+        ("form", "moment"): {"separator": "T"},
+        ("form", "moment", "zone"): "+xx:yy",
+        ("form", "moment", "date"): "DD.MM.YYYZ",
+        ("form", "number", "mark"): ";",
+        ("form", "number", "group"): ".",
+        ("form", "number", "before"): "5 ",
+        ("form", "number", "after"): "\n",
     }
-    for path, value in changes.items():
+    for path, value in (*changes.items(), (("form", "moment", "date"), "")):
         broken = copy.deepcopy(whole)
         spot = broken["columns"][0]
         for key in path[:-1]:
@@ -128,4 +134,4 @@ def test_a_damaged_layout_is_refused(broken):
 
 def test_a_layout_of_another_version_is_refused():
     with pytest.raises(ParameterError, match="another version"):
-        remember.from_json({**GOOD, "tabveil_layout": 2})
+        remember.from_json({**GOOD, "tabveil_layout": 1})

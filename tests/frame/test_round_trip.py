@@ -107,12 +107,27 @@ def test_parquet(table):
 ISO = st.sampled_from(
     ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%MZ"]
 )
+DATED = st.sampled_from(
+    [
+        *(
+            "%d.%m.%Y",
+            "%d/%m/%Y %H:%M",
+            "%m/%d/%Y",
+            "%m/%d/%Y %H:%M:%S",
+            "%d-%b-%Y",
+            "%d%b%Y",
+            "%Y%m%d",
+            "%Y/%m/%d",
+        ),
+        *("%-d.%-m.%Y", "%-m/%-d/%Y %-H:%M", "%-d %b %Y", "%H:%M", "%-H:%M:%S", "%H:%M:%S.%f"),
+    ]
+)
 WORDS = st.sampled_from(["Ann", "NA", 'say "no"', "a,b", "two\nlines", "00123", " left", "ü", "?"])
 
 
 @st.composite
 def csv_columns(draw, n):
-    kind = draw(st.sampled_from(["integer", "real", "fixed", "flag", "iso", "word"]))
+    kind = draw(st.sampled_from(["integer", "real", "fixed", "formed", "flag", "iso", "dated", "word"]))
     match kind:
         case "integer":
             written = draw(st.lists(st.integers(-(10**20), 10**20).map(str), min_size=n, max_size=n))
@@ -122,11 +137,23 @@ def csv_columns(draw, n):
         case "fixed":
             numbers = st.integers(0, 10**6).map(lambda x: f"{x / 100:.2f}")
             written = draw(st.lists(numbers, min_size=n, max_size=n))
+        case "formed":
+            form = draw(
+                st.sampled_from(["{:,.2f}", "{:,.0f}", "$ {:,.1f}", "{:.3f} %", "{:,.2f} EUR", "{:.2f}€"])
+            )
+            marks = draw(st.sampled_from([{}, {",": ".", ".": ","}, {",": " "}, {",": "'"}]))
+            numbers = st.integers(0, 10**8).map(
+                lambda x: form.format(x / 1000).translate(str.maketrans(marks))
+            )
+            written = draw(st.lists(numbers, min_size=n, max_size=n))
         case "flag":
             pair = draw(st.sampled_from([("true", "false"), ("TRUE", "FALSE"), ("True", "False")]))
             written = draw(st.lists(st.sampled_from(pair), min_size=n, max_size=n))
         case "iso":
             pattern = draw(ISO)
+            written = [moment.strftime(pattern) for moment in draw(st.lists(MOMENTS, min_size=n, max_size=n))]
+        case "dated":
+            pattern = draw(DATED)
             written = [moment.strftime(pattern) for moment in draw(st.lists(MOMENTS, min_size=n, max_size=n))]
         case _:
             written = draw(st.lists(WORDS, min_size=n, max_size=n))

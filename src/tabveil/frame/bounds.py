@@ -7,8 +7,9 @@ import numpy as np
 
 from tabveil.frame import parsing
 from tabveil.frame.infer import Declaration
+from tabveil.frame.moments import STEPS
 from tabveil.frame.raw_column import RawColumn
-from tabveil.frame.text import STEPS, Floats
+from tabveil.frame.text import Floats
 
 DOMAIN_HINT = "Correct them, or what the schema declares."
 

@@ -17,8 +17,11 @@ from tabveil import settings
 from tabveil.errors import SchemaError
 from tabveil.frame.csvfile import CsvForm
 from tabveil.frame.infer import Declaration, TypeName
-from tabveil.frame.text import STEPS, Iso
-from tabveil.frame.text_format import TRUTH, TextFormat, iso_of
+from tabveil.frame.moment_form import MomentForm, of_template
+from tabveil.frame.moments import STEPS
+from tabveil.frame.number_form import NumberForm, of_example
+from tabveil.frame.raw_column import Form
+from tabveil.frame.text_format import TRUTH, TextFormat
 from tabveil.frame.wording import nearest, quoted
 from tabveil.settings import Strict
 
@@ -26,6 +29,13 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 _FRACTION = {"days": 0, "seconds": 0, "milliseconds": 3, "microseconds": 6}
 """The digits after the second that a unit needs."""
+
+_MOMENT_FORMS = {"date": "DD.MM.YYYY", "datetime": "YYYY-MM-DD HH:MM:SS", "time": "HH:MM"}
+_NUMBER_FORM = (
+    'the form of a real number must be an example that can be read in one way only, such as "1,234.50", '
+    '"1234,5" or "12.50 %"'
+)
+_WHOLE_FORM = 'the form of an integer must be an example without decimals, such as "1,234" or "12 %"'
 
 
 def _as_label(value: Any) -> str:  # noqa: ANN401 - YAML
@@ -158,14 +168,18 @@ class ColumnEntry(Strict):
             case "boolean", form:
                 if form not in TRUTH:
                     raise ValueError(f"the form of true must be one of {', '.join(TRUTH)}")
-            case "datetime", form:
-                iso = iso_of(form)
-                if iso is None or not iso.separator:
-                    raise ValueError("the form of a datetime must look like YYYY-MM-DD HH:MM:SS")
-                if iso.digits < _FRACTION[self.unit or "seconds"]:
+            case (("integer" | "real"), form):
+                if of_example(form, whole=self.type == "integer") is None:
+                    raise ValueError(_NUMBER_FORM if self.type == "real" else _WHOLE_FORM)
+            case (("date" | "datetime" | "time"), form):
+                moment, example = of_template(form), _MOMENT_FORMS[self.type]
+                wanted = of_template(example)
+                if moment is None or wanted is None or _parts(moment) != _parts(wanted):
+                    raise ValueError(f"the form of a {self.type} must look like {example}")
+                if self.type == "datetime" and moment.digits < _FRACTION[self.unit or "seconds"]:
                     raise ValueError("the form must show the unit, such as milliseconds as SS.fff")
             case _:
-                raise ValueError("a form belongs to a boolean or a datetime")
+                raise ValueError("a form belongs to a number, a boolean, a date, a datetime or a time")
         return self
 
     def declared(self, csv: CsvEntry) -> Declaration:
@@ -178,19 +192,36 @@ class ColumnEntry(Strict):
             decimals=self.decimals,
             step=None if self.unit is None else STEPS[self.unit],
             form=self._written(csv),
+            written=self._form(csv),
         )
+
+    def _form(self, csv: CsvEntry) -> Form | None:
+        """Return the way of writing that the entry shows, if it is one of numbers or moments."""
+        if self.form is None or self.type == "boolean":
+            return None
+        if self.type in ("integer", "real"):
+            return of_example(self.form, whole=self.type == "integer", mark=csv.decimal)
+        return of_template(self.form)
 
     def _written(self, csv: CsvEntry) -> TextFormat:
         """Return how values are written: as declared, or in a way that no row has a part in."""
-        digits = _FRACTION[self.unit or "seconds"]
-        iso = Iso(separator="T", seconds=True, digits=digits) if self.form is None else iso_of(self.form)
+        form, moment = self._form(csv), None
+        if isinstance(form, MomentForm):
+            moment = form
+        elif self.type == "datetime":
+            moment = MomentForm(separator="T", seconds=True, digits=_FRACTION[self.unit or "seconds"])
         return TextFormat(
             missing=csv.missing,
             digits=self.decimals,
-            comma=csv.decimal == ",",
+            number=form if isinstance(form, NumberForm) else NumberForm(mark=csv.decimal),
             words=TRUTH[self.form or "True"] if self.type == "boolean" else TRUTH["True"],
-            iso=iso if self.type == "datetime" else None,
+            moment=moment,
         )
+
+
+def _parts(form: MomentForm) -> tuple[bool, bool]:
+    """Return whether a date and a time of day are written."""
+    return bool(form.date), form.has_time
 
 
 def _position(bound: float | dt.datetime) -> float:

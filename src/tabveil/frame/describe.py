@@ -1,5 +1,6 @@
 """The schema file that ``tabveil schema`` writes: what each column was taken for, ready to be edited."""
 
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,9 +13,10 @@ from tabveil.frame.csvfile import CsvForm
 from tabveil.frame.infer import TypeName
 from tabveil.frame.layout import ColumnLayout, Layout
 from tabveil.frame.load import load_table
+from tabveil.frame.moment_form import ISO, MomentForm, template_of
+from tabveil.frame.moments import STEPS
+from tabveil.frame.number_form import NumberForm, example_of
 from tabveil.frame.raw_column import Kind
-from tabveil.frame.text import STEPS, Iso
-from tabveil.frame.text_format import template_of
 from tabveil.table import Categorical, Column
 
 _HEAD = """\
@@ -34,12 +36,17 @@ _HEAD = """\
 # Nor do they look how values are written. If nothing is said, that is True and 2024-03-01T12:30:00:
 #   smoker: {type: boolean, form: "TRUE"}
 #   seen: {type: datetime, low: 2020-01-01, high: 2029-12-31, unit: seconds, form: "YYYY-MM-DD HH:MM:SS"}
+# A form also says how values are read that may be meant in several ways: an example of a number, or the order
+# of a date's parts (DD.MM.YYYY, MM/DD/YYYY, DD-Mon-YYYY, YYYYMMDD):
+#   cost: {type: real, low: 0, high: 1000000, decimals: 2, form: "1.234,50 EUR"}
+#   discharged: {type: date, low: 2020-01-01, high: 2029-12-31, form: DD/MM/YYYY}
 # What stands here is taken as known to everybody: look it through.
 
 # Texts that mean missing, in every text column.
 """
 _DROP = "\n# Columns to leave out, such as identifiers.\n"
 _CSV = "\n# How private generators write text files, and missing cells in them.\n"
+_SHOWN_DIGITS = 2
 _COLUMNS = "\n# Labels are written here only where each of them occurs at least 10 times.\n"
 
 
@@ -47,18 +54,26 @@ def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN40
     """Return a schema file for a table, with comments that teach. No rare value stands in it."""
     missing = (missing,) if isinstance(missing, str) else tuple(missing)
     loaded = load_table(source, missing=missing)
+    csv = _csv(loaded.layout)
     lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": []})]
-    lines += [_CSV, _dump({"csv": _csv(loaded.layout)}), _COLUMNS, "columns:\n"]
+    lines += [_CSV, _dump({"csv": csv}), _COLUMNS, *_noticed(loaded.notes), "columns:\n"]
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
-        entry = _entry(column, place, cells[~np.isnan(cells)])
+        entry = _entry(column, place, cells[~np.isnan(cells)], mark=csv["decimal"])
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
 
 
+def _noticed(notes: Iterable[str]) -> list[str]:
+    """Return what to look at before the file is used, as comments."""
+    wrapped = (textwrap.fill(note, 100, initial_indent="# - ", subsequent_indent="#  ") for note in notes)
+    lines = [f"{lines}\n" for lines in wrapped]
+    return ["#\n# Look at these first:\n", *lines] if lines else []
+
+
 def _csv(layout: Layout) -> dict[str, str]:
     form = layout.csv or CsvForm()
-    comma = any(place.form.comma for place in layout.columns.values())
+    comma = form.delimiter != "," and any(place.form.number.mark == "," for place in layout.columns.values())
     return {
         "delimiter": form.delimiter,
         "encoding": form.encoding,
@@ -73,9 +88,11 @@ def _dump(data: dict[str, Any]) -> str:
     return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, default_flow_style=flow, width=10_000)
 
 
-def _entry(column: Column, place: ColumnLayout, held: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Any:  # noqa: ANN401
+def _entry(
+    column: Column, place: ColumnLayout, held: np.ndarray[tuple[int], np.dtype[np.float64]], *, mark: str
+) -> Any:  # noqa: ANN401 - YAML
     name = type_name(column, place)
-    if (form := _form(place)) is not None:
+    if (form := _form(place, mark)) is not None:
         return {"type": name, "form": form}
     if name != "ordered category" or not isinstance(column, Categorical):
         return name
@@ -85,17 +102,21 @@ def _entry(column: Column, place: ColumnLayout, held: np.ndarray[tuple[int], np.
     return {"type": name, "labels": list(column.labels)}
 
 
-def _form(place: ColumnLayout) -> str | None:
-    """Return how truth values and datetimes are written, if it is not the way that is usual."""
+def _form(place: ColumnLayout, mark: str) -> str | None:
+    """Return how values are written, if it is not the way that is usual; ``mark`` stands before decimals."""
+    number, moment = place.form.number, place.form.moment
     match place.kind:
         case Kind.BOOLEAN:
             true = place.form.words[1]
             return None if true == "True" else true
-        case Kind.MOMENT if place.form.iso is not None and place.form.iso.separator:
-            return template_of(place.form.iso)
+        case Kind.NUMBER if number not in (NumberForm(), NumberForm(mark=mark)):
+            digits = place.form.digits if place.form.digits is not None else _SHOWN_DIGITS
+            return example_of(number, 0 if pt.is_integer(place.plain) else digits)
+        case Kind.TIME | Kind.MOMENT if moment is not None and (moment.has_time or moment.date != ISO):
+            return template_of(moment)
         case Kind.MOMENT if pt.is_timestamp(place.plain) and place.plain.tz is not None:
             digits = {STEPS["milliseconds"]: 3, STEPS["microseconds"]: 6}.get(place.step, 0)
-            return template_of(Iso(separator="T", seconds=True, digits=digits, zone="Z"))
+            return template_of(MomentForm(separator="T", seconds=True, digits=digits, zone="Z"))
         case _:
             return None
 

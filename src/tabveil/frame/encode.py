@@ -12,6 +12,7 @@ from tabveil.errors import SchemaError
 from tabveil.frame import bounds, parsing, text
 from tabveil.frame.infer import Declaration, decide
 from tabveil.frame.layout import ColumnLayout
+from tabveil.frame.moments import MINUTE, STEPS
 from tabveil.frame.raw_column import EXACT, Kind, RawColumn, Texts, has_values
 from tabveil.frame.text import Bools, Floats
 from tabveil.frame.text_format import form_of, moment_type, plain_type
@@ -74,8 +75,8 @@ def encode(
     ``form_by_schema`` is for columns whose whole domain is declared: how their values are typed and written
     is then the declaration's to say as well, and no row is asked.
     """
-    decision = decide(name, pieces, declared)
-    kind = decision.kind
+    decision = decide(name, pieces, declared, form_by_schema=form_by_schema)
+    kind, pieces = decision.kind, decision.pieces
     held = list(pieces.values())
     match kind:
         case Kind.NUMBER:
@@ -131,8 +132,8 @@ def _declared_place(name: str, kind: Kind, step: int, declared: Declaration) -> 
         case "date":
             plain = pa.date32()
         case "datetime":
-            assert declared.form.iso is not None, "every declared datetime has a form"
-            plain = moment_type(declared.form.iso)
+            assert declared.form.moment is not None, "every declared datetime has a form"
+            plain = moment_type(declared.form.moment)
         case _:
             plain = pa.string()
     return ColumnLayout(label=name, kind=kind, type=plain, plain=plain, step=step, form=declared.form)
@@ -143,7 +144,7 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
     for piece in pieces:
         each, bad = parsing.numbers(piece)
         if bad.any():
-            raise parsing.offending(name, piece, bad, "numbers")
+            raise parsing.offending(name, piece, bad, parsing.expected(piece, Kind.NUMBER))
         huge = np.abs(each) > LARGEST
         if huge.any():
             endless = np.isinf(each)
@@ -247,10 +248,10 @@ def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declarati
     for piece in pieces:
         each = parsing.ticks(piece, kind)
         if each.bad.any():
-            raise parsing.offending(name, piece, each.bad, parsing.EXPECTED[kind])
+            raise parsing.offending(name, piece, each.bad, parsing.expected(piece, kind))
         read.append(each)
     _require_one_clock(name, pieces, [each.zoned for each in read])
-    step = _step(name, pieces, read, declared)
+    step = _step(name, pieces, read, kind, declared)
     cells = [np.where(each.missing, np.nan, each.ticks // step) for each in read]
     low, high = bounds.declared_or_found(name, pieces, cells, declared, step=step)
     coarse = any(each.rounded for each in read) or max(abs(low), abs(high)) > EXACT
@@ -264,10 +265,16 @@ def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declarati
     )
 
 
-def _step(name: str, pieces: list[RawColumn], read: list[parsing.Ticks], declared: Declaration | None) -> int:
+def _step(
+    name: str,
+    pieces: list[RawColumn],
+    read: list[parsing.Ticks],
+    kind: Kind,
+    declared: Declaration | None,
+) -> int:
     """Return the coarsest unit that all moments fit in, or the declared one, which they must fit in."""
     if declared is not None and (declared.type == "date" or declared.step is not None):
-        step = declared.step or text.STEPS["days"]
+        step = declared.step or STEPS["days"]
         expected = "a date without a time" if declared.type == "date" else "moments in the schema's unit"
         for piece, each in zip(pieces, read, strict=True):
             if (each.ticks % step).any():
@@ -275,7 +282,8 @@ def _step(name: str, pieces: list[RawColumn], read: list[parsing.Ticks], declare
         return step
     limits = np.array(() if declared is None else declared.bounds, np.int64)
     ticks = [*(each.ticks for each in read), limits]
-    return next(step for step in text.STEPS.values() if not any((each % step).any() for each in ticks))
+    steps = (MINUTE, *STEPS.values()) if kind is Kind.TIME else tuple(STEPS.values())
+    return next(step for step in steps if not any((each % step).any() for each in ticks))
 
 
 def _require_one_clock(name: str, pieces: list[RawColumn], zoned: list[bool]) -> None:
@@ -292,7 +300,7 @@ def _require_one_clock(name: str, pieces: list[RawColumn], zoned: list[bool]) ->
 
 def _require_said_zone(name: str, pieces: list[RawColumn], declared: Declaration) -> None:
     """Refuse datetimes with a time zone where the schema's form has none, and the other way round."""
-    said = declared.form.iso is not None and declared.form.iso.zone is not None
+    said = declared.form.moment is not None and declared.form.moment.zone is not None
     for piece in pieces:
         each = parsing.ticks(piece, Kind.MOMENT)
         if not each.missing.all() and each.zoned != said:
@@ -306,7 +314,7 @@ def _require_said_zone(name: str, pieces: list[RawColumn], declared: Declaration
 def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
     listed = () if declared is None or declared.labels is None else declared.labels
     read = [parsing.labels(piece, listed) for piece in pieces]
-    numeric = all(piece.kind in (Kind.NUMBER, Kind.NOTHING) for piece in pieces)
+    numeric = all(parsing.is_plain_number(piece) or piece.kind is Kind.NOTHING for piece in pieces)
     ordered = any(pt.is_dictionary(each.type) and each.type.ordered for each in read)
     notes: tuple[str, ...] = ()
     if declared is not None and declared.labels is not None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from tabveil.disclosure import LEAST_SHARED
 from tabveil.errors import SchemaError
-from tabveil.frame import parsing, text
-from tabveil.frame.raw_column import Kind, RawColumn, Texts, has_values
+from tabveil.frame import parsing, text, ways
+from tabveil.frame.raw_column import Form, Kind, RawColumn, Texts, has_values
 from tabveil.frame.text_format import TextFormat
 from tabveil.frame.wording import quoted, shown
 
@@ -44,6 +44,7 @@ class Declaration:
     decimals: int | None = None  # of a real number
     step: int | None = None  # microseconds in a unit, of datetimes
     form: TextFormat = field(default_factory=TextFormat)  # for those who may not look how rows are written
+    written: Form | None = None  # how numbers, dates and times are written, if the schema says so
 
     @property
     def bounds(self) -> tuple[float, ...]:
@@ -74,18 +75,27 @@ class Decision:
     """What a column holds in all tables, and what the user may want to know about it."""
 
     kind: Kind
+    pieces: Mapping[str, RawColumn]  # by role, each with the way that its strings are read by
     notes: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()  # labels that may mean missing
 
 
-def decide(name: str, pieces: Mapping[str, RawColumn], declared: Declaration | None) -> Decision:
+def decide(
+    name: str,
+    pieces: Mapping[str, RawColumn],
+    declared: Declaration | None,
+    *,
+    form_by_schema: bool = False,
+) -> Decision:
     """Decide what a column holds in all tables.
 
     The schema's word comes first, then what the tables agree on. Where one has text and another numbers,
     dates or truth values, the text must read as such, or the offending rows are named.
     """
     if declared is not None:
-        return Decision(kind=KINDS[declared.type])
+        return _as_declared(name, pieces, declared, form_by_schema=form_by_schema)
+    agreed = ways.agree(name, pieces)
+    pieces = agreed.pieces
     holding = [piece for piece in pieces.values() if has_values(piece)]
     kinds = {piece.kind for piece in holding} or {piece.kind for piece in pieces.values()}
     kinds = kinds - {Kind.NOTHING} or {Kind.NOTHING}
@@ -95,11 +105,27 @@ def decide(name: str, pieces: Mapping[str, RawColumn], declared: Declaration | N
             f"Column {quoted(name)}: its numbers have more digits than a 64-bit float holds; "
             "they are treated as categories, not rounded."
         )
-        return Decision(kind=Kind.LABELS, notes=(note,))
+        return Decision(kind=Kind.LABELS, pieces=pieces, notes=(note,))
     if kind in (Kind.TEXT, Kind.NOTHING):
         found = {marker: None for piece in holding for marker in _markers(piece)}
-        return Decision(kind=Kind.LABELS, markers=tuple(found))
-    return Decision(kind=kind)
+        notes = () if found else ways.unread(name, holding)
+        return Decision(kind=Kind.LABELS, pieces=pieces, notes=notes, markers=tuple(found))
+    return Decision(kind=kind, pieces=pieces, notes=agreed.notes if kind is not Kind.LABELS else ())
+
+
+def _as_declared(
+    name: str, pieces: Mapping[str, RawColumn], declared: Declaration, *, form_by_schema: bool
+) -> Decision:
+    """Read a column as the schema says; where no row may be asked how it is written, in one way for all."""
+    kind = KINDS[declared.type]
+    if kind in (Kind.LABELS, Kind.BOOLEAN, Kind.DURATION):
+        return Decision(kind=kind, pieces=pieces)
+    if declared.written is not None:
+        return Decision(kind=kind, pieces=ways.given(pieces, declared.written))
+    if form_by_schema:
+        return Decision(kind=kind, pieces=ways.fixed(pieces, kind))
+    agreed = ways.agree(name, pieces, kind)
+    return Decision(kind=kind, pieces=agreed.pieces, notes=agreed.notes)
 
 
 def _reconcile(name: str, holding: list[RawColumn], kinds: set[Kind]) -> Kind:
@@ -116,12 +142,13 @@ def _reconcile(name: str, holding: list[RawColumn], kinds: set[Kind]) -> Kind:
             if bad.any():
                 raise parsing.offending(name, piece, bad, "true or false (or 1 or 0)")
         return Kind.BOOLEAN
-    if kinds == {Kind.TEXT, Kind.MOMENT}:
+    if kinds in ({Kind.TEXT, Kind.MOMENT}, {Kind.TEXT, Kind.TIME}):
+        kind = (kinds - {Kind.TEXT}).pop()
         for piece in holding:
-            bad = parsing.ticks(piece, Kind.MOMENT).bad
+            bad = parsing.ticks(piece, kind).bad
             if bad.any():
-                raise parsing.offending(name, piece, bad, parsing.EXPECTED[Kind.MOMENT])
-        return Kind.MOMENT
+                raise parsing.offending(name, piece, bad, parsing.expected(piece, kind))
+        return kind
     held = "; ".join(f"{piece.role} holds {piece.kind.value}" for piece in holding)
     raise SchemaError(
         f"Column {quoted(name)}: {held}. Give it one type in all tables, or a type in a schema."
@@ -138,7 +165,8 @@ def _text_or_number(name: str, holding: list[RawColumn]) -> Kind:
         bad = parsing.numbers(piece)[1]
         strays = len(np.unique(piece.codes[bad]))
         if strays and not (readable and piece is holding[0] and strays > _STRAY):
-            raise parsing.offending(name, piece, bad, "numbers, as in another table,")
+            expected = parsing.expected(piece, Kind.NUMBER)
+            raise parsing.offending(name, piece, bad, f"{expected}, as in another table,")
         if strays:
             return Kind.TEXT
     return Kind.NUMBER
@@ -155,6 +183,6 @@ def _markers(piece: RawColumn) -> list[str]:
 def _suspects(piece: Texts) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Flag words known to mean missing, and the few words that keep a column from being numbers."""
     known = text.is_missing_word(piece.words) | text.matches(piece.words, r"^(\?|-|\.)$")
-    bad = text.numbers(piece.words, comma=piece.has_comma)[1]
+    bad = piece.numbers[1]
     few = bad.sum() <= _STRAY and piece.counts[~bad].sum() > piece.counts[bad].sum()
     return known | bad if piece.verbatim and few and not text.has_leading_zero(piece.words) else known

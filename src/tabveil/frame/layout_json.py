@@ -13,13 +13,15 @@ import pyarrow.types as pt
 from tabveil.errors import ParameterError
 from tabveil.frame.csvfile import DELIMITERS, ENCODINGS, CsvForm
 from tabveil.frame.layout import ColumnLayout, Layout, Library
+from tabveil.frame.moment_form import DATES, is_zone
+from tabveil.frame.moments import MINUTE, STEPS
+from tabveil.frame.number_form import GROUPS, MARKS, NumberForm, is_unit
 from tabveil.frame.raw_column import Kind, is_number, is_text
-from tabveil.frame.text import STEPS, is_zone
 from tabveil.frame.text_format import MOST_DIGITS, TextFormat
 from tabveil.plain import require_plain
 from tabveil.stored_arrays import require
 
-FORMAT = 1
+FORMAT = 2
 _NANOSECONDS = 9  # digits
 
 _UNITS = ("s", "ms", "us", "ns")
@@ -111,7 +113,7 @@ def _column(item: _Column) -> ColumnLayout:
     kind, plain, came = Kind[item.kind.upper()], _type_from_json(item.plain), _type_from_json(item.type)
     require(kind in _HELD_AS and _HELD_AS[kind](plain), "a column of values that it cannot hold")
     require(came == plain or is_text(came) or pt.is_dictionary(came), "a column of two types")
-    require(item.step in (STEPS.values() if kind in _IN_STEPS else (1,)), "a column in units of no clock")
+    require(item.step in _STEPS.get(kind, (1,)), "a column in units of no clock")
     _require_form(item.form)
     return ColumnLayout(label=item.label, kind=kind, type=came, plain=plain, step=item.step, form=item.form)
 
@@ -130,16 +132,30 @@ _HELD_AS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
     Kind.LABELS: lambda _: True,
 }
 """Which types the values of each kind can have; other kinds are decided before a layout is made."""
-_IN_STEPS = (Kind.MOMENT, Kind.TIME, Kind.DURATION)
+_STEPS: Mapping[Kind, tuple[int, ...]] = {
+    Kind.MOMENT: tuple(STEPS.values()),
+    Kind.TIME: (MINUTE, *STEPS.values()),
+    Kind.DURATION: tuple(STEPS.values()),
+}
 
 
 def _require_form(form: TextFormat) -> None:
     require(form.digits is None or 0 <= form.digits <= MOST_DIGITS, "numbers with digits that nobody writes")
     require(form.words[0] != form.words[1], "true and false are one word")
-    if form.iso is not None:
-        require(form.iso.separator in ("", "T", " "), "dates with a separator that nobody writes")
-        require(0 <= form.iso.digits <= _NANOSECONDS, "times with digits that nobody writes")
-        require(form.iso.zone is None or is_zone(form.iso.zone), "times in a zone that is none")
+    _require_number_form(form.number)
+    if form.moment is not None:
+        moment = form.moment
+        require(moment.date in ("", *DATES), "dates in an order that nobody writes")
+        require(moment.separator in ("", "T", " "), "dates with a separator that nobody writes")
+        require(bool(moment.date) or not moment.separator, "times with a separator but no date")
+        require(0 <= moment.digits <= _NANOSECONDS, "times with digits that nobody writes")
+        require(moment.zone is None or is_zone(moment.zone), "times in a zone that is none")
+
+
+def _require_number_form(form: NumberForm) -> None:
+    require(form.mark in MARKS and form.group in GROUPS, "numbers with marks that nobody writes")
+    require(form.mark != form.group, "decimals and thousands have one mark")
+    require(is_unit(form.before) and is_unit(form.after), "numbers with a unit that is none")
 
 
 def _csv(form: CsvForm) -> CsvForm:

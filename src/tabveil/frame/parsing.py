@@ -9,7 +9,9 @@ import pyarrow.types as pt
 
 from tabveil.disclosure import LEAST_SHARED
 from tabveil.errors import SchemaError
-from tabveil.frame import text
+from tabveil.frame import moments, text
+from tabveil.frame.moment_form import ISO, MomentForm, template_of
+from tabveil.frame.number_form import NumberForm, example_of
 from tabveil.frame.raw_column import EXACT, Kind, RawColumn, Texts, Values, codes_of, is_number, label_texts
 from tabveil.frame.text import Bools, Floats, Ints
 from tabveil.frame.wording import quoted, rows, shown
@@ -26,27 +28,38 @@ class Ticks(NamedTuple):
 
 
 _LIMITS = {
-    Kind.MOMENT: text.MOMENTS,
-    Kind.TIME: (0, text.STEPS["days"] - 1),
+    Kind.MOMENT: moments.RANGE,
+    Kind.TIME: (0, moments.STEPS["days"] - 1),
     Kind.DURATION: (-(2**62), 2**62),
 }
 """The least and the most microseconds of each kind."""
 
-_LAST_MOMENT = int(np.nextafter(float(text.MOMENTS[1]), 0))
+_LAST_MOMENT = int(np.nextafter(float(moments.RANGE[1]), 0))
 """Later ones, such as 9999-12-31T23:59:59.999999, would be rounded into a year that no calendar has."""
 
-EXPECTED = {
-    Kind.MOMENT: "a date of the years 1 to 9999 such as 2024-03-01",
-    Kind.TIME: "times of day",
-    Kind.DURATION: "durations of less than 146,000 years",
-}
+
+def expected(piece: RawColumn, kind: Kind) -> str:
+    """Say what the rows of a piece should hold, and how it should be written."""
+    match kind, piece.way if isinstance(piece, Texts) else None:
+        case Kind.NUMBER, NumberForm() as way if not way.is_plain:
+            return f"numbers such as {example_of(way, 2)}"
+        case Kind.NUMBER, _:
+            return "numbers"
+        case Kind.MOMENT, MomentForm() as way if way.date != ISO:
+            return f"a date of the years 1 to 9999 such as {template_of(way)}"
+        case Kind.MOMENT, _:
+            return "a date of the years 1 to 9999 such as 2024-03-01"
+        case Kind.TIME, _:
+            return "times of day"
+        case _:
+            return "durations of less than 146,000 years"
 
 
 def numbers(piece: RawColumn) -> tuple[Floats, Bools]:
     """Read every row as a number."""
     match piece:
         case Texts():
-            values, bad = text.numbers(piece.words, comma=piece.has_comma)
+            values, bad = piece.numbers
             return piece.spread(values), piece.flag(bad & ~piece.missing_words)
         case Values(array=array) if is_number(array.type) or pt.is_boolean(array.type):
             return as_floats(array), np.zeros(len(piece), np.bool_)
@@ -87,7 +100,7 @@ def booleans(piece: RawColumn) -> tuple[Floats, Bools]:
 def labels(piece: RawColumn, listed: tuple[str, ...] = ()) -> Texts:
     """Read every row as a label; one that is ``listed`` is never missing, whatever else the column holds."""
     match piece:
-        case Texts(kind=Kind.NUMBER | Kind.MOMENT | Kind.BOOLEAN) if piece.missing_words.any():
+        case Texts(kind=Kind.NUMBER | Kind.MOMENT | Kind.TIME | Kind.BOOLEAN) if piece.missing_words.any():
             # A column of codes and "NA" declared a category: NA is still missing there.
             kept = ~piece.missing_words | text.as_bools(
                 pc.is_in(piece.texts, pa.array(listed, piece.texts.type))
@@ -116,26 +129,26 @@ def labels(piece: RawColumn, listed: tuple[str, ...] = ()) -> Texts:
 def ticks(piece: RawColumn, kind: Kind) -> Ticks:
     """Read every row as microseconds: since 1970, since midnight, or long."""
     match piece:
-        case Texts():
+        case Texts() if kind is not Kind.DURATION:
             read = piece.moments
             ticks_of, bad_of = np.zeros(len(piece.texts), np.int64), np.ones(len(piece.texts), np.bool_)
             ticks_of[~piece.missing_words], bad_of[~piece.missing_words] = read.ticks, read.bad
             missing = (piece.codes < 0) | piece.flag(piece.missing_words)
             each = np.append(np.where(bad_of, 0, np.minimum(ticks_of, _LAST_MOMENT)), 0)[piece.codes]
-            return Ticks(each, missing, piece.flag(bad_of) & ~missing, read.iso.zone is not None, False)
+            return Ticks(each, missing, piece.flag(bad_of) & ~missing, read.form.zone is not None, False)
         case Values(array=array) if piece.kind is kind:
             each, bad, rounded = _typed_ticks(array, kind)
             zoned = pt.is_timestamp(array.type) and array.type.tz is not None
             return Ticks(each, ~present(array), bad, zoned, rounded)
-        case Values(array=array):
-            held = present(array)
+        case _:
+            held = present(piece.array) if isinstance(piece, Values) else piece.codes >= 0
             return Ticks(np.zeros(len(piece), np.int64), ~held, held, False, False)
 
 
 def _typed_ticks(array: pa.Array, kind: Kind) -> tuple[Ints, Bools, bool]:
     """Return microseconds, which rows lie outside of what can be told in them, and whether any was finer."""
     elsewhere = getattr(array.type, "tz", None) not in (None, "UTC")
-    margin = text.STEPS["days"] if elsewhere else 0  # a local clock may be in another year
+    margin = moments.STEPS["days"] if elsewhere else 0  # a local clock may be in another year
     if pt.is_date32(array.type) or pt.is_time32(array.type):
         array, unit = array.cast(pa.int32()), getattr(array.type, "unit", "day")
     else:
@@ -143,7 +156,7 @@ def _typed_ticks(array: pa.Array, kind: Kind) -> tuple[Ints, Bools, bool]:
     raw = np.asarray(pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False), np.int64)
     rounded = unit == "ns" and bool((raw % 1000).any())
     raw = raw // 1000 if unit == "ns" else raw
-    long = {"day": text.STEPS["days"], "s": 1_000_000, "ms": 1_000, "us": 1, "ns": 1}[unit]
+    long = {"day": moments.STEPS["days"], "s": 1_000_000, "ms": 1_000, "us": 1, "ns": 1}[unit]
     low, high = _LIMITS[kind]
     low, high = low + margin, high - margin
     bad = (raw < -(-low // long)) | (raw > high // long)
@@ -160,8 +173,8 @@ def too_large(piece: RawColumn) -> bool:
     """Whether a 64-bit float would round these numbers: long identifiers, exact decimals."""
     match piece:
         case Texts():
-            whole = text.matches(piece.words, r"^[+-]?\d{16,}$")
-            return bool(whole.any() and (np.abs(text.numbers(piece.words)[0][whole]) >= EXACT).any())
+            whole = text.matches(piece.numerals, r"^[+-]?\d{16,}$")
+            return bool(whole.any() and (np.abs(piece.numbers[0][whole]) >= EXACT).any())
         case Values(array=array) if pt.is_int64(array.type) or pt.is_uint64(array.type):
             bounds = pc.min_max(array).as_py()
             low, high = (0 if bounds[end] is None else bounds[end] for end in ("min", "max"))
@@ -174,6 +187,11 @@ def too_large(piece: RawColumn) -> bool:
             return not back.equals(array)
         case _:
             return False
+
+
+def is_plain_number(piece: RawColumn) -> bool:
+    """Whether a piece holds numbers that programs write, so that labels made of them can be sorted."""
+    return piece.kind is Kind.NUMBER and (isinstance(piece, Values) or piece.way == NumberForm())
 
 
 TYPE_HINT = "Correct them, name a missing marker with --missing, or give the column's type in a schema."

@@ -1,7 +1,7 @@
 """One column of one table as it came: distinct strings with codes, or typed values; and what it holds.
 
 Text files are read as text, so any kind of value may hide in their strings ("verbatim"); a string column of
-a typed source was meant as text, unless it holds ISO dates.
+a typed source was meant as text, unless it holds dates, times or numbers that no library reads by itself.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,15 @@ import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from tabveil.errors import SchemaError
-from tabveil.frame import text
+from tabveil.frame import moments, number_form, text
+from tabveil.frame.moment_form import MomentForm
+from tabveil.frame.moments import Moments
+from tabveil.frame.number_form import NumberForm
 from tabveil.frame.text import Bools, Floats, Ints
 from tabveil.frame.wording import quoted
 
 Codes = NDArray[np.int32]
+Form = NumberForm | MomentForm
 
 LONGEST_TEXT = 1 << 20
 """Bytes of a cell; longer ones are no labels, and every copy of them counts."""
@@ -53,6 +57,7 @@ class Texts:
     comma: bool = False  # the file may write 3,14
     levels: bool = False  # a categorical column: its author listed the labels
     blanks: tuple[str, ...] = ()  # the strings that meant missing
+    form: Form | None = None  # how they are written, where more is known than they themselves say
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -73,14 +78,54 @@ class Texts:
         return text.is_missing_word(self.words) if self.verbatim else np.zeros(len(self.texts), np.bool_)
 
     @cached_property
-    def has_comma(self) -> bool:
-        """Whether this column writes its numbers with a decimal comma."""
-        return self.comma and text.uses_comma(self.words)
+    def held(self) -> pa.Array:
+        """The distinct strings that do not mean missing, without the spaces around them."""
+        return self.words.filter(pa.array(~self.missing_words)) if self.missing_words.any() else self.words
 
     @cached_property
-    def moments(self) -> text.Moments:
+    def _moments(self) -> tuple[Moments, ...]:
+        """The ways in which all strings are moments."""
+        return moments.ways(self.held)
+
+    @cached_property
+    def ways(self) -> tuple[Form, ...]:
+        """The ways of writing numbers or moments that fit all strings, the likeliest first."""
+        words = self.held
+        if self.levels or len(words) == 0 or not text.matches(words.slice(0, 3), r"\d").all():
+            return ()  # most columns of text are told from numbers and dates at once
+        if self.verbatim and not (self._plain_numbers[1] & ~self.missing_words).any():
+            if text.has_leading_zero(words):
+                return ()
+            dates = tuple(found.form for found in moments.ways_of_digits(words))
+            return (*dates, *number_form.ways_of_plain(words))
+        found = tuple(found.form for found in self._moments)
+        return found or number_form.ways(words, comma=self.comma)
+
+    @cached_property
+    def way(self) -> Form | None:
+        """The way of writing that the strings are read by, if they are numbers or moments."""
+        return self.form or next(iter(self.ways), None)
+
+    @cached_property
+    def _plain_numbers(self) -> tuple[Floats, Bools]:
+        return text.numbers(self.words)
+
+    @cached_property
+    def numerals(self) -> pa.Array:
+        """The distinct strings as programs write numbers; null for those that are none."""
+        return number_form.to_plain(self.words, self.way) if isinstance(self.way, NumberForm) else self.words
+
+    @cached_property
+    def numbers(self) -> tuple[Floats, Bools]:
+        """The numbers that the strings say, and which of them say none."""
+        return self._plain_numbers if self.numerals is self.words else text.numbers(self.numerals)
+
+    @cached_property
+    def moments(self) -> Moments:
         """The moments that the strings say, but for those that mean missing."""
-        return text.moments(self.words.filter(pa.array(~self.missing_words)))
+        form = self.way if isinstance(self.way, MomentForm) else MomentForm()
+        known = (found for found in self._moments if found.form == form)
+        return next(known, None) or moments.read(self.held, form.date)
 
     @cached_property
     def kind(self) -> Kind:
@@ -89,14 +134,14 @@ class Texts:
             return Kind.LABELS
         if len(self.texts) == 0:
             return Kind.NOTHING
-        words = self.words.filter(pa.array(~self.missing_words))
-        if len(words) == 0:
-            return Kind.TEXT
-        if self.verbatim and not text.numbers(words, comma=self.has_comma)[1].any():
-            return Kind.TEXT if text.has_leading_zero(words) else Kind.NUMBER
-        if text.may_be_moments(words) and not self.moments.bad.any():
-            return Kind.MOMENT
-        if self.verbatim and not text.booleans(words)[1].any():
+        match self.way if self.way in self.ways else next(iter(self.ways), None):
+            case NumberForm():
+                return Kind.NUMBER
+            case MomentForm(date=""):
+                return Kind.TIME
+            case MomentForm():
+                return Kind.MOMENT
+        if self.verbatim and len(self.held) and not text.booleans(self.held)[1].any():
             return Kind.BOOLEAN
         return Kind.TEXT
 

@@ -1,8 +1,7 @@
 """How values are written as text, read from the rows or declared: 1.50, TRUE, 2024-03-01T12:30."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +9,11 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from tabveil.frame import text
-from tabveil.frame.raw_column import EXACT, Kind, Texts, is_text
-from tabveil.frame.text import Iso
+from tabveil.frame.moment_form import MomentForm, from_iso
+from tabveil.frame.number_form import NumberForm, from_plain
+from tabveil.frame.raw_column import EXACT, Kind, Texts, is_number, is_text
 
-MOST_DIGITS = 6
+MOST_DIGITS = 12
 """Longer fractions are written as short as they read back exactly."""
 
 TRUTH: Mapping[str, tuple[str, str]] = {
@@ -24,11 +24,6 @@ TRUTH: Mapping[str, tuple[str, str]] = {
 }
 """The ways to write truth values, by the word for true."""
 
-_TEMPLATE = re.compile(
-    r"YYYY-MM-DD(?:(?P<separator>[T ])HH:MM(?P<seconds>:SS(?:\.(?P<fraction>f{1,9}))?)?"
-    r"(?P<zone>Z|[+-](?:0\d|1[0-5]):?[0-5]\d)?)?"
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TextFormat:
@@ -37,35 +32,9 @@ class TextFormat:
     missing: str = ""
     digits: int | None = None  # after the point, in every number
     point: bool = False  # every number has a point or an exponent
-    comma: bool = False
+    number: NumberForm = field(default_factory=NumberForm)
     words: tuple[str, str] = ("False", "True")
-    iso: Iso | None = None
-
-
-def iso_of(template: str) -> Iso | None:
-    """Return the way of writing moments that a template shows, or None if it shows none.
-
-    >>> iso_of("YYYY-MM-DD HH:MM:SS.fff")
-    Iso(separator=' ', seconds=True, digits=3, zone=None)
-    """
-    found = _TEMPLATE.fullmatch(template)
-    if found is None:
-        return None
-    return Iso(
-        separator=found["separator"] or "",
-        seconds=found["seconds"] is not None,
-        digits=len(found["fraction"] or ""),
-        zone=found["zone"],
-    )
-
-
-def template_of(iso: Iso) -> str:
-    """Show a way of writing moments as a template: the inverse of :func:`iso_of`."""
-    if not iso.separator:
-        return "YYYY-MM-DD"
-    seconds = ":SS" if iso.seconds else ""
-    fraction = f".{'f' * iso.digits}" if iso.digits else ""
-    return f"YYYY-MM-DD{iso.separator}HH:MM{seconds}{fraction}{iso.zone or ''}"
+    moment: MomentForm | None = None
 
 
 def form_of(piece: Texts, kind: Kind) -> TextFormat:
@@ -76,13 +45,14 @@ def form_of(piece: Texts, kind: Kind) -> TextFormat:
     missing = blanks.pop() if piece.verbatim and len(blanks) == 1 else ""
     match kind:
         case Kind.NUMBER:
-            digits = _common_digits(words, "," if piece.has_comma else ".")
+            words = piece.numerals.filter(pa.array(kept))
             point = bool(text.matches(words, r"[.eE]").all()) and len(words) > 0
-            return TextFormat(missing=missing, digits=digits, point=point, comma=piece.has_comma)
+            number = piece.way if isinstance(piece.way, NumberForm) else NumberForm()
+            return TextFormat(missing=missing, digits=_common_digits(words), point=point, number=number)
         case Kind.BOOLEAN:
             return TextFormat(missing=missing, words=_truth_words(words))
-        case Kind.MOMENT:
-            return TextFormat(missing=missing, iso=piece.moments.iso)
+        case Kind.MOMENT | Kind.TIME:
+            return TextFormat(missing=missing, moment=piece.moments.form)
         case _:
             return TextFormat(missing=missing)
 
@@ -91,30 +61,30 @@ def plain_type(piece: Texts, kind: Kind, form: TextFormat) -> pa.DataType:
     """Return the Arrow type of the values that text of this form stands for."""
     match kind:
         case Kind.NUMBER:
-            words = piece.words.filter(pa.array(~piece.missing_words))
+            words = piece.numerals.filter(pa.array(~piece.missing_words))
             return pa.int64() if text.matches(words, r"^[+-]?\d+$").all() else pa.float64()
         case Kind.BOOLEAN:
             return pa.bool_()
-        case Kind.MOMENT:
-            assert form.iso is not None
-            return moment_type(form.iso)
+        case Kind.MOMENT | Kind.TIME:
+            assert form.moment is not None
+            return moment_type(form.moment)
         case _:
             return pa.string()
 
 
-def moment_type(iso: Iso) -> pa.DataType:
+def moment_type(form: MomentForm) -> pa.DataType:
     """Return the Arrow type of moments that are written this way."""
-    if not iso.separator:
-        return pa.date32()
-    unit = "s" if iso.digits == 0 else "ms" if iso.digits <= 3 else "us"  # noqa: PLR2004 - SI
-    return pa.timestamp(unit, None if iso.zone is None else "UTC")
+    unit = "s" if form.digits == 0 else "ms" if form.digits <= 3 else "us"  # noqa: PLR2004 - SI
+    if not form.date:
+        return pa.time64("us") if unit == "us" else pa.time32(unit)
+    return pa.timestamp(unit, None if form.zone is None else "UTC") if form.separator else pa.date32()
 
 
-def _common_digits(words: pa.Array, mark: str) -> int | None:
+def _common_digits(words: pa.Array) -> int | None:
     """Return the number of digits after the point if every number has the same."""
-    if len(words) == 0 or not text.matches(words, rf"^-?\d+[{mark}]\d+$").all():
+    if len(words) == 0 or not text.matches(words, r"^[+-]?\d+\.\d+$").all():
         return None
-    whole = pc.find_substring(words, mark)
+    whole = pc.find_substring(words, ".")
     lengths = pc.unique(pc.subtract(pc.utf8_length(words), whole)).to_pylist()
     return lengths[0] - 1 if len(lengths) == 1 and lengths[0] - 1 <= MOST_DIGITS else None
 
@@ -137,10 +107,13 @@ def render(array: pa.Array, form: TextFormat) -> pa.Array:
         return pa.array(form.words, pa.large_string()).take(array.cast(pa.int8()))
     if pt.is_float16(kind):  # Arrow cannot round it
         return render(array.cast(pa.float32()), form)
-    if pt.is_floating(kind):
-        return _render_floats(array, form)
+    if is_number(kind):
+        plain = _render_floats(array, form) if pt.is_floating(kind) else array.cast(pa.large_string())
+        return from_plain(plain, form.number)
     if pt.is_date(kind) or pt.is_timestamp(kind):
-        return _render_moments(array, form.iso)
+        return _render_moments(array, form.moment)
+    if pt.is_time(kind):
+        return _render_times(array, form.moment)
     if pt.is_dictionary(kind):
         return render(array.dictionary_decode(), form)
     if pt.is_duration(kind):
@@ -150,14 +123,12 @@ def render(array: pa.Array, form: TextFormat) -> pa.Array:
 
 def _render_floats(array: pa.Array, form: TextFormat) -> pa.Array:
     if form.digits is not None:
-        written = _fixed(array, form.digits)
-    else:
-        whole = pc.and_(pc.equal(pc.round(array), array), pc.less(pc.abs(array), float(EXACT)))
-        plain = pc.if_else(whole, array, pa.scalar(0.0, array.type)).cast(pa.int64()).cast(pa.large_string())
-        plain = _join(plain, "0", between=".") if form.point else plain
-        short = pc.replace_substring_regex(array.cast(pa.large_string()), r"e([+-])(\d)$", r"e\10\2")
-        written = pc.if_else(whole, plain, short)  # 1e-05, as most programs write
-    return pc.replace_substring(written, ".", ",") if form.comma else written
+        return _fixed(array, form.digits)
+    whole = pc.and_(pc.equal(pc.round(array), array), pc.less(pc.abs(array), float(EXACT)))
+    plain = pc.if_else(whole, array, pa.scalar(0.0, array.type)).cast(pa.int64()).cast(pa.large_string())
+    plain = _join(plain, "0", between=".") if form.point else plain
+    short = pc.replace_substring_regex(array.cast(pa.large_string()), r"e([+-])(\d)$", r"e\10\2")
+    return pc.if_else(whole, plain, short)  # 1e-05, as most programs write
 
 
 def _join(texts: pa.Array, end: str, *, between: str) -> pa.Array:
@@ -172,23 +143,33 @@ def _fixed(array: pa.Array, digits: int) -> pa.Array:
     return pc.round(array, digits).cast(pa.float64()).cast(pa.decimal128(38, digits)).cast(pa.large_string())
 
 
-def _render_moments(array: pa.Array, iso: Iso | None) -> pa.Array:
+def _render_moments(array: pa.Array, form: MomentForm | None) -> pa.Array:
     if pt.is_date(array.type):
         array = (
-            array.cast(pa.date32()) if iso is None or not iso.separator else array.cast(pa.timestamp("us"))
+            array.cast(pa.date32()) if form is None or not form.has_time else array.cast(pa.timestamp("us"))
         )
     if pt.is_date32(array.type):
-        return array.cast(pa.large_string())
-    if iso is None:
+        written = array.cast(pa.large_string())
+        return written if form is None else from_iso(written, form)
+    if form is None:
         return _as_it_stands(array)
     ticks = array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.int64())
-    written = pc.add(ticks, iso.offset).cast(pa.timestamp("us")).cast(pa.large_string())
-    if iso.digits > 6:  # noqa: PLR2004 - microseconds have six digits
-        written = pc.utf8_rpad(written, 20 + iso.digits, "0")
-    length = 20 + iso.digits if iso.digits else 19 if iso.seconds else 16 if iso.separator else 10
+    written = pc.add(ticks, form.offset).cast(pa.timestamp("us")).cast(pa.large_string())
+    if form.digits > 6:  # noqa: PLR2004 - microseconds have six digits
+        written = pc.utf8_rpad(written, 20 + form.digits, "0")
+    length = 20 + form.digits if form.digits else 19 if form.seconds else 16 if form.separator else 10
     cut = pc.utf8_slice_codeunits(written, 0, length)
-    cut = pc.replace_substring(cut, " ", iso.separator) if iso.separator else cut
-    return _join(cut, iso.zone, between="") if iso.zone else cut
+    cut = pc.replace_substring(cut, " ", form.separator) if form.separator else cut
+    cut = from_iso(cut, form)
+    return _join(cut, form.zone, between="") if form.zone else cut
+
+
+def _render_times(array: pa.Array, form: MomentForm | None) -> pa.Array:
+    if form is None:
+        return array.cast(pa.large_string())
+    written = pc.utf8_rpad(array.cast(pa.time64("us")).cast(pa.large_string()), 18, "0")
+    cut = pc.utf8_slice_codeunits(written, 0, 9 + form.digits if form.digits else 8 if form.seconds else 5)
+    return pc.replace_substring_regex(cut, "^0", "") if form.short_hour else cut
 
 
 def _as_it_stands(array: pa.Array) -> pa.Array:
