@@ -242,6 +242,11 @@ def _unclosed_quote(folder):
     return pair(folder, train=f'age,sex,city\n1,f,A\n2,"m,{SECRET}\n3,f,B\n')
 
 
+@broken("cannot tell what separates its cells, as ',' and ';' fit alike")
+def _two_delimiters(folder):
+    return pair(folder, train=f"age,sex;city\n1,f;{SECRET}\n2,m;B\n")
+
+
 @broken("same name: age")
 def _same_header_twice(folder):
     return pair(folder, train="age,age,city\n1,2,A\n")

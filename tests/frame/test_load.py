@@ -197,6 +197,24 @@ def test_encodings_and_delimiters_are_found_out(encoding, delimiter, tmp_path):
     assert loaded.layout.csv == csvfile.CsvForm(delimiter=delimiter, encoding=encoding)
 
 
+@pytest.mark.parametrize(("delimiter", "found"), [(";", ";"), (",", ","), ("|", "|"), ("\t", "\t")])
+def test_a_name_that_promises_tabs_may_be_wrong(delimiter, found, tmp_path):
+    """Cells are told apart as they are written; what is written to such a name then has tabs."""
+    (tmp_path / "a.tsv").write_text(f"n{delimiter}x\n1{delimiter}a\n2{delimiter}b\n")
+    loaded = frame.load_table(tmp_path / "a.tsv")
+    assert loaded.table.schema.names == ("n", "x")
+    assert loaded.layout.csv.delimiter == found
+    frame.write(loaded.table, loaded.layout, tmp_path / "b.tsv")
+    assert (tmp_path / "b.tsv").read_text() == "n\tx\n1\ta\n2\tb\n"
+
+
+def test_tabs_come_first_where_a_name_promises_them(tmp_path):
+    (tmp_path / "a.tsv").write_text("n;m;k\tx\n1;2;3\ta\n")
+    assert frame.load_table(tmp_path / "a.tsv").table.schema.names == ("n;m;k", "x")
+    (tmp_path / "b.tsv").write_text("one\nx\n")
+    assert frame.load_table(tmp_path / "b.tsv").layout.csv.delimiter == "\t"
+
+
 def test_headers_may_be_years(tmp_path):
     (tmp_path / "a.csv").write_text("2019,2020,2021\n1,2,3\n")
     assert frame.load_table(tmp_path / "a.csv").table.schema.names == ("2019", "2020", "2021")

@@ -49,12 +49,12 @@ def parse(data: bytes, *, what: str, tabs: bool = False) -> tuple[list[str], pa.
     what
         What errors call the file.
     tabs
-        The name of the file says that tabs separate the cells.
+        The name of the file says that tabs separate the cells; where none does, it is found out as usual.
     """
     text, encoding = _decode(_unpack(data, what), what)
     if not re.search(rb"\S", text):
         raise SchemaError(f"{what} is empty.")
-    form = CsvForm(delimiter="\t" if tabs else _delimiter(text), encoding=encoding)
+    form = CsvForm(delimiter=_delimiter(text, what, tabs=tabs), encoding=encoding)
     header = _header(text, form.delimiter, what)
     if len(header) > MOST_COLUMNS:
         raise SchemaError(f"{what} has {len(header):,} columns; an absurd width, more than {MOST_COLUMNS:,}.")
@@ -127,20 +127,29 @@ def _lines(text: Bytes) -> io.TextIOWrapper:
     return io.TextIOWrapper(pa.BufferReader(text), encoding="utf-8", errors="replace", newline="")
 
 
-def _delimiter(text: Bytes) -> str:
+def _delimiter(text: Bytes, what: str, *, tabs: bool) -> str:
     """Choose the delimiter under which most lines have as many cells as the first."""
     lines = list(_lines(text[:_HEAD]))
     lines = lines[:-1] if len(lines) > 1 and len(text) > _HEAD else lines  # the last may be cut off
-    best = (0.0, 0, ",")
+    fits: dict[str, tuple[float, int]] = {}
     for candidate in DELIMITERS:
         try:
             counts = [len(record) for record in csv.reader(lines[:200], delimiter=candidate) if record]
         except csv.Error:
             continue
-        width = counts[0] if counts else 1
-        if width > 1:
-            best = max(best, (counts.count(width) / len(counts), width, candidate), key=lambda item: item[:2])
-    return best[2]
+        if counts and counts[0] > 1:
+            fits[candidate] = (counts.count(counts[0]) / len(counts), counts[0])
+    if tabs and ("\t" in fits or not fits):
+        return "\t"
+    if not fits:
+        return ","
+    best = [candidate for candidate, fit in fits.items() if fit == max(fits.values())]
+    if len(best) > 1:
+        raise SchemaError(
+            f"{what}: cannot tell what separates its cells, as {' and '.join(map(repr, best))} fit alike. "
+            "Quote names and cells that hold the other."
+        )
+    return best[0]
 
 
 def _header(text: Bytes, delimiter: str, what: str) -> list[str]:
