@@ -83,7 +83,7 @@ def _folder_with_a_suffix(folder):
 
 @broken("end in one of")
 def _unknown_suffix(folder):
-    return {**pair(folder), "train": put(folder, "train.xlsx", b"PK\x03\x04")}
+    return {**pair(folder), "train": put(folder, "train.xls", b"PK\x03\x04")}
 
 
 @broken("end in one of")

@@ -3,6 +3,7 @@
 A test that is left out in silence protects nothing.
 """
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -30,3 +31,8 @@ def need_table(path):
     """Return the path if the table is there."""
     need(path.exists(), f"{path.name} in ../shared/data beside the project")
     return path
+
+
+def need_calamine():
+    """Leave the test out where no spreadsheet can be read."""
+    need(importlib.util.find_spec("python_calamine"), "python-calamine, of the extra 'xlsx'")

@@ -2,11 +2,13 @@
 
 import gzip
 import io
+import re
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import workbooks
 from hypothesis import strategies as st
 
 NAMES = st.sampled_from(["a", "b", "age", "Ärger", "", " ", "1", "x y", "__index_level_0__", '"', "€", "="])
@@ -16,6 +18,40 @@ CELLS = st.sampled_from(
         *("true", "FALSE", "2024-02-29", "0001-01-01", "9999-12-31T23:59:59-05:00", "2024-01-01 10:00Z"),
         *("0000-01-01", "ä", "€", "\u2028", "\x0b", "\x1f", "\x00", "a;b", "a\tb", "a|b", "a,b", 'x"y', '"'),
         *("two\nlines", "\r", "x" * 5000, "\ufeff", "?", "\U0001f600", "'"),
+        *(
+            "12,345.67",
+            "1.324,85",
+            "1.324",
+            "1,324",
+            "5%",
+            "7 %",
+            "€ 5",
+            "-$1,234.5",
+            "1'000",
+            "1 000",
+            "5 EUR",
+        ),
+        *(
+            "31.12.2020",
+            "1.2.2020",
+            "12/31/2020",
+            "03/04/2020",
+            "31-Dec-2020",
+            "01FEB2020",
+            "20201231",
+            "20200230",
+        ),
+        *(
+            "12:30",
+            "9:05",
+            "23:59:59.5",
+            "24:00",
+            "31.12.2020 12:30",
+            "1/2/2020 9:05Z",
+            "99.99.9999",
+            "1,3",
+            "+5%",
+        ),
     ]
 )
 ENCODINGS = ("utf-8", "utf-8", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252", "latin-1")
@@ -200,3 +236,72 @@ def typed_files(draw):
     except (pa.ArrowException, OSError):  # this type cannot be in such a file
         return "t.parquet", b"PAR1"
     return {"stream": "t.arrow"}.get(kind, f"t.{kind}"), sink.getvalue()
+
+
+TEXTS = st.sampled_from(
+    ["a", "NA", "", "x" * 300, "31.12.2020", "5%", "1,5", "\u20ac", "_x0000_", "&<>", "2020-01-01"]
+)
+SERIALS = st.sampled_from(
+    ["0", "1", "-1", "0.5", "45000", "45000.75", "60", "2958466", "1e300", "1e999", "nan", "x", ""]
+)
+NUMBERS = st.sampled_from(
+    [
+        "0",
+        "-1",
+        "1",
+        "99",
+        "1048576",
+        "1048577",
+        "4294967296",
+        "1" * 20,
+        "1e308",
+        "A",
+        "XFD1",
+        "A1",
+        "ZZZZ9",
+        "",
+    ]
+)
+
+
+@st.composite
+def sheets(draw):
+    """The XML of rows of cells, mostly a table."""
+    width = draw(st.integers(1, 4))
+    header = [draw(NAMES) for _ in range(width)] if draw(st.integers(0, 3)) == 0 else list("abcd"[:width])
+    styles = st.sampled_from(sorted(workbooks.STYLES))
+    cells = (
+        st.none()
+        | TEXTS.map(workbooks.text)
+        | st.builds(workbooks.number, SERIALS, styles)
+        | st.booleans()
+        | st.just(workbooks.error())
+    )
+    pool = draw(st.lists(cells, min_size=1, max_size=4))
+    lines = draw(st.lists(st.lists(st.sampled_from(pool), min_size=width, max_size=width), max_size=9))
+    return workbooks.rows(header, *lines)
+
+
+@st.composite
+def spreadsheets(draw):
+    """The name and the bytes of a workbook, some of whose numbers, tags or bytes may be wrong."""
+    data = workbooks.workbook(
+        *draw(st.lists(sheets(), max_size=2)), hidden=draw(st.sampled_from([(), (), (1,)]))
+    )
+    kind = draw(st.sampled_from(["whole", "whole", "numbers", "numbers", "tags", "bytes"]))
+    if kind == "bytes":
+        return "t.xlsx", draw(changed(data))
+    parts = workbooks.parts(data)
+    for _ in range(draw(st.integers(1, 3)) if kind != "whole" else 0):
+        name = draw(st.sampled_from(sorted(parts)))
+        pattern = r"\d+" if kind == "numbers" else r"<[^>]*>"
+        found = [*re.finditer(pattern, parts[name])]
+        if found:
+            place = found[draw(st.integers(0, len(found) - 1))]
+            fresh = (
+                draw(NUMBERS)
+                if kind == "numbers"
+                else draw(st.sampled_from(["", place[0] * 2, "<c r='B2'/>"]))
+            )
+            parts[name] = parts[name][: place.start()] + fresh + parts[name][place.end() :]
+    return "t.xlsx", workbooks.pack(parts)

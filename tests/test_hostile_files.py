@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
-from table_files import text_files, typed_files
+from needs import need_calamine
+from table_files import spreadsheets, text_files, typed_files
 from typer.testing import CliRunner
 
 from tabveil import audit, frame
@@ -38,6 +39,14 @@ def test_text(file):
 @MANY
 @given(typed_files())
 def test_parquet_and_arrow(file):
+    use(*file)
+
+
+@seed(0)
+@MANY
+@given(spreadsheets())
+def test_spreadsheets(file):
+    need_calamine()
     use(*file)
 
 

@@ -86,6 +86,7 @@ LIBRARIES = {
     "numpy": ANYWHERE,
     "scipy": ANYWHERE,
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"frame\b")),
+    "python_calamine": re.compile(r"frame\.sheet$"),
     "torch": re.compile(r"(networks|embedding|generators|attacks\.domias)\b"),
     **dict.fromkeys(("opacus", "dp_accounting"), re.compile(r"generators\.dpctgan\b")),
     **dict.fromkeys(("sklearn", "threadpoolctl"), re.compile(r"(generators\b|encode\.modes$)")),

@@ -11,6 +11,7 @@ from tabveil import auditing, frame
 from tabveil.cli import files
 from tabveil.cli.screen import Screen, show
 from tabveil.errors import ParameterError
+from tabveil.frame.files import ending_of_parts
 from tabveil.holdout import split_rows
 from tabveil.render.html import comparison_page
 from tabveil.render.ranking import ranking
@@ -20,9 +21,9 @@ from tabveil.writing import write_text
 
 
 def split(*, data: Path, out: Path, control: float, by: str | None, seed: int, force: bool) -> None:
-    """Write train and control files of the same kind as the data."""
+    """Write train and control files of the same kind as the data; those of a spreadsheet as text."""
     folder = files.folder("--out", out)
-    ending = "".join(data.suffixes[-2:]) if data.suffix.lower() == ".gz" else data.suffix
+    ending = ending_of_parts(data)
     targets: dict[Path, Path] = {}
     for part in (folder / f"train{ending}", folder / f"control{ending}"):
         targets[part] = files.writable("--out", part, force=force, not_over=[data, *targets.values()])

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from tabveil.errors import SchemaError
+from tabveil.frame import packing
 
 Bytes = bytes | bytearray
 
@@ -21,10 +22,6 @@ DELIMITERS = ",;\t|"
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "latin-1")
 MOST_COLUMNS = 10_000
 
-MOST_UNPACKED = 200
-"""How many times its size a packed file may unpack to; tables of people stay far below."""
-
-_ALWAYS_UNPACKED = 1 << 25  # 32 MiB are no burden, however small the file
 _PIECE = 1 << 20
 _HEAD = 1 << 16
 _LONGEST_HEADER = 1 << 24
@@ -58,7 +55,7 @@ def parse(data: bytes, *, what: str, tabs: bool = False) -> tuple[list[str], pa.
     header = _header(text, form.delimiter, what)
     if len(header) > MOST_COLUMNS:
         raise SchemaError(f"{what} has {len(header):,} columns; an absurd width, more than {MOST_COLUMNS:,}.")
-    _require_names(header, what)
+    require_names(header, what)
     return header, _rows(text, len(header), form.delimiter, what), form
 
 
@@ -66,17 +63,12 @@ def _unpack(data: bytes, what: str) -> Bytes:
     """Unpack gzip by pieces, and stop where a small file turns out to be a very large one."""
     if data[:2] != b"\x1f\x8b":
         return data
-    most = max(_ALWAYS_UNPACKED, MOST_UNPACKED * len(data))
     unpacked = bytearray()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             while piece := packed.read(_PIECE):
                 unpacked += piece
-                if len(unpacked) > most:
-                    raise SchemaError(
-                        f"{what} unpacks to more than {most >> 20:,} MiB, over {MOST_UNPACKED} times its "
-                        "size; unpack it yourself if that is meant."
-                    )
+                packing.require_room(len(unpacked), len(data), what)
     except (OSError, EOFError, zlib.error) as error:
         raise SchemaError(f"{what} is a damaged gzip file.") from error
     return unpacked
@@ -161,7 +153,7 @@ def _header(text: Bytes, delimiter: str, what: str) -> list[str]:
         raise SchemaError(f"{what} has no readable header line.") from error
 
 
-def _require_names(header: list[str], what: str) -> None:
+def require_names(header: list[str], what: str) -> None:
     """Refuse a first line that is a record: its cells would be shown as column names."""
     numeric = [float(name) for name in header if re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", name)]
     steps = {round(after - before, 9) for before, after in itertools.pairwise(numeric)}

@@ -1,4 +1,7 @@
-"""Files of rows, as they stand: text, Parquet and Arrow files, read into Arrow and written back."""
+"""Files of rows, as they stand: text, Parquet and Arrow files, read into Arrow and written back.
+
+Spreadsheets are read as well, but not written: what came as one leaves as text.
+"""
 
 import gzip
 import hashlib
@@ -10,14 +13,16 @@ import pyarrow.parquet as pq
 
 from tabveil import check
 from tabveil.errors import ParameterError, SchemaError
-from tabveil.frame import csvfile
+from tabveil.frame import csvfile, sheet
 from tabveil.frame.csvfile import CsvForm
+from tabveil.frame.text_format import TextFormat, render
 from tabveil.frame.wording import quoted, shown
 from tabveil.writing import replacing
 
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
 ARROW = (".feather", ".arrow", ".ipc")
+SHEETS = (".xlsx",)
 
 MOST_CELLS = 1_000
 """How many cells a Parquet file may hold for each of its bytes; tables of people have less than ten."""
@@ -34,6 +39,8 @@ class RawFile:
     data: pa.Table
     csv: CsvForm | None
     sha256: str
+    verbatim: bool = False  # any kind of value may hide in its strings
+    notes: tuple[str, ...] = ()
 
 
 def read(path: Path, role: str) -> RawFile:
@@ -46,25 +53,44 @@ def read(path: Path, role: str) -> RawFile:
         raise SchemaError(f"{what} is empty.")
     if kind in TEXT:
         names, table, form = csvfile.parse(data, what=what, tabs=kind == ".tsv")
-        return RawFile(names=tuple(names), data=table, csv=form, sha256=sha256)
+        return RawFile(names=tuple(names), data=table, csv=form, sha256=sha256, verbatim=True)
+    if kind in SHEETS:
+        found = sheet.parse(data, role=role, what=what)
+        return RawFile(
+            names=found.names, data=found.data, csv=None, sha256=sha256, verbatim=True, notes=found.notes
+        )
     table = _columnar(data, kind, what)
     return RawFile(names=tuple(table.column_names), data=table, csv=None, sha256=sha256)
 
 
 def is_text_file(path: Path) -> bool:
-    """Whether a path names a file of delimited text; refuses unknown suffixes."""
-    return _kind(path, "out") in TEXT
+    """Whether a path names a file of delimited text; refuses what cannot be written."""
+    return _written_kind(path) in TEXT
+
+
+def ending_of_parts(path: Path) -> str:
+    """Return the ending of files that are to hold some rows of this one."""
+    if path.suffix.lower() in SHEETS:
+        return ".csv"
+    return "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+
+
+def _written_kind(path: Path) -> str:
+    kind = _kind(path, "out")
+    if kind in SHEETS:
+        raise ParameterError(f"out: {kind} files are read but not written; choose .csv or .parquet.")
+    return kind
 
 
 def _kind(path: Path, role: str) -> str:
     name = path.name.lower()
     packed = name.endswith(".gz")
     kind = Path(name.removesuffix(".gz")).suffix
-    if kind in TEXT or (kind in (*PARQUET, *ARROW) and not packed):
+    if kind in TEXT or (kind in (*PARQUET, *ARROW, *SHEETS) and not packed):
         return kind
     if path.is_dir():
         raise ParameterError(f"{role}: {shown(path, _LONGEST_PATH)} is a folder, not a file.")
-    known = ", ".join((*TEXT, *PARQUET, *ARROW))
+    known = ", ".join((*TEXT, *PARQUET, *ARROW, *SHEETS))
     raise ParameterError(
         f"{role}: cannot tell what kind of file {quoted(path.name)} is; its name must end in one of {known} "
         "(text files also with .gz)."
@@ -135,12 +161,20 @@ def read_raw(path: str | Path) -> pa.Table:
 def write_raw(table: pa.Table, path: str | Path, like: str | Path | None = None) -> None:
     """Write rows verbatim, as the path's suffix says; a text file is written like the file ``like``."""
     raw = read(Path(like), "data") if like is not None and _kind(Path(like), "data") in TEXT else None
+    if is_text_file(Path(path)):
+        columns = [_as_text(column) for column in table.columns]
+        table = pa.Table.from_arrays(columns, names=table.column_names)
     write(table, Path(path), raw.csv if raw is not None else None)
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    chunks = [render(chunk, TextFormat()) for chunk in column.chunks]
+    return pa.chunked_array(chunks, pa.large_string())
 
 
 def write(table: pa.Table, path: Path, form: CsvForm | None = None) -> None:
     """Write an Arrow table, whole or not at all."""
-    kind = _kind(path, "out")
+    kind = _written_kind(path)
     if kind in TEXT:
         form = form or CsvForm()
         if kind == ".tsv" or path.name.lower().endswith(".tsv.gz"):

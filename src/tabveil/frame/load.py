@@ -59,7 +59,8 @@ def load_split(
     Parameters
     ----------
     train, synthetic, control
-        Paths (.csv, .tsv, .txt, also with .gz; .parquet; .feather, .arrow) or pandas, polars or Arrow tables.
+        Paths (.csv, .tsv, .txt, also with .gz; .parquet; .feather, .arrow; .xlsx) or pandas, polars or Arrow
+        tables.
         They must have the same columns, in any order. A control without rows is like none.
     schema
         What the user says about columns: a YAML or JSON file, or a mapping; see :func:`describe`.
@@ -147,7 +148,7 @@ def _encode_all(
                     role,
                     name,
                     source.column(name),
-                    verbatim=source.csv is not None,
+                    verbatim=source.verbatim,
                     comma=source.csv is not None and source.csv.delimiter != ",",
                     missing=markers,
                 )

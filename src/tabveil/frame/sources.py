@@ -32,6 +32,7 @@ class Source:
     dtypes: tuple[Any, ...] = ()
     blanks: tuple[Any, ...] = ()  # the missing value of each pandas object column
     csv: CsvForm | None = None
+    verbatim: bool = False  # any kind of value may hide in its strings
     sha256: str | None = None  # of a file's bytes
     notes: tuple[str, ...] = ()
 
@@ -101,12 +102,10 @@ def _computable(data: pa.Table, names: tuple[str, ...]) -> pa.Table:
 
 def _from_file(path: Path, role: str) -> Source:
     raw = files.read(path, role)
-    labels, data, notes = list(raw.names), raw.data, []
+    labels, data, notes = list(raw.names), raw.data, list(raw.notes)
     if raw.csv is not None and raw.csv.encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"The {role} file is not UTF-8; it was read as {raw.csv.encoding}.")
-    index = [
-        place for place, name in enumerate(labels) if _is_written_index(name, data.column(place), raw.csv)
-    ]
+    index = [place for place, name in enumerate(labels) if _is_written_index(name, data.column(place), raw)]
     for place in reversed(index):
         del labels[place]
         data = data.remove_column(place)
@@ -120,19 +119,20 @@ def _from_file(path: Path, role: str) -> Source:
         dtypes=(None,) * len(names),
         blanks=(None,) * len(names),
         csv=raw.csv,
+        verbatim=raw.verbatim,
         sha256=raw.sha256,
         notes=tuple(notes),
     )
 
 
-def _is_written_index(name: str, cells: pa.ChunkedArray, csv: CsvForm | None) -> bool:
+def _is_written_index(name: str, cells: pa.ChunkedArray, raw: files.RawFile) -> bool:
     """Tell the index that pandas writes beside the data: a column without a name that counts from 0."""
-    if csv is None:
+    if not raw.verbatim:
         return name.startswith("__index_level_")
-    if name:
+    if name or not (pt.is_integer(cells.type) or pt.is_large_string(cells.type)):
         return False
     counted = pa.array(np.arange(len(cells)).astype(str), pa.large_string())
-    return bool(cells.combine_chunks().equals(counted))
+    return bool(cells.cast(pa.large_string()).combine_chunks().equals(counted))
 
 
 def _from_pandas(frame: pd.DataFrame, role: str) -> Source:
