@@ -135,7 +135,8 @@ def csv_columns(draw, n):
             numbers = st.integers(-(10**6), 10**6).map(lambda x: repr(x / 8))
             written = draw(st.lists(numbers, min_size=n, max_size=n))
         case "fixed":
-            numbers = st.integers(0, 10**6).map(lambda x: f"{x / 100:.2f}")
+            digits = draw(st.integers(1, 12))
+            numbers = st.integers(-(10**12), 10**12).map(lambda x: f"{x / 10**digits:.{digits}f}")
             written = draw(st.lists(numbers, min_size=n, max_size=n))
         case "formed":
             form = draw(

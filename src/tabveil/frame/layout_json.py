@@ -140,7 +140,8 @@ _STEPS: Mapping[Kind, tuple[int, ...]] = {
 
 
 def _require_form(form: TextFormat) -> None:
-    require(form.digits is None or 0 <= form.digits <= MOST_DIGITS, "numbers with digits that nobody writes")
+    for digits in (form.digits, form.places):
+        require(digits is None or 0 <= digits <= MOST_DIGITS, "numbers with digits that nobody writes")
     require(form.words[0] != form.words[1], "true and false are one word")
     _require_number_form(form.number)
     if form.moment is not None:

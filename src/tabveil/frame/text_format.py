@@ -31,6 +31,7 @@ class TextFormat:
 
     missing: str = ""
     digits: int | None = None  # after the point, in every number
+    places: int | None = None  # after the point at most, where numbers differ in that
     point: bool = False  # every number has a point or an exponent
     number: NumberForm = field(default_factory=NumberForm)
     words: tuple[str, str] = ("False", "True")
@@ -48,7 +49,14 @@ def form_of(piece: Texts, kind: Kind) -> TextFormat:
             words = piece.numerals.filter(pa.array(kept))
             point = bool(text.matches(words, r"[.eE]").all()) and len(words) > 0
             number = piece.way if isinstance(piece.way, NumberForm) else NumberForm()
-            return TextFormat(missing=missing, digits=_common_digits(words), point=point, number=number)
+            fewest, most = _digits(words)
+            return TextFormat(
+                missing=missing,
+                digits=most if fewest == most else None,
+                places=most if fewest != most else None,
+                point=point,
+                number=number,
+            )
         case Kind.BOOLEAN:
             return TextFormat(missing=missing, words=_truth_words(words))
         case Kind.MOMENT | Kind.TIME:
@@ -80,13 +88,15 @@ def moment_type(form: MomentForm) -> pa.DataType:
     return pa.timestamp(unit, None if form.zone is None else "UTC") if form.separator else pa.date32()
 
 
-def _common_digits(words: pa.Array) -> int | None:
-    """Return the number of digits after the point if every number has the same."""
-    if len(words) == 0 or not text.matches(words, r"^[+-]?\d+\.\d+$").all():
-        return None
+def _digits(words: pa.Array) -> tuple[int | None, int | None]:
+    """Return the fewest and the most digits after the point, if there are any and never too many."""
+    pointed = text.matches(words, r"\.").any()
+    if not pointed or not text.matches(words, rf"^[+-]?\d+(?:\.\d{{1,{MOST_DIGITS}}})?$").all():
+        return None, None
     whole = pc.find_substring(words, ".")
-    lengths = pc.unique(pc.subtract(pc.utf8_length(words), whole)).to_pylist()
-    return lengths[0] - 1 if len(lengths) == 1 and lengths[0] - 1 <= MOST_DIGITS else None
+    digits = pc.if_else(pc.less(whole, 0), 0, pc.subtract(pc.subtract(pc.binary_length(words), whole), 1))
+    found = pc.min_max(digits).as_py()
+    return found["min"], found["max"]
 
 
 def _truth_words(words: pa.Array) -> tuple[str, str]:
@@ -124,6 +134,7 @@ def render(array: pa.Array, form: TextFormat) -> pa.Array:
 def _render_floats(array: pa.Array, form: TextFormat) -> pa.Array:
     if form.digits is not None:
         return _fixed(array, form.digits)
+    array = array if form.places is None else pc.round(array, form.places)
     whole = pc.and_(pc.equal(pc.round(array), array), pc.less(pc.abs(array), float(EXACT)))
     plain = pc.if_else(whole, array, pa.scalar(0.0, array.type)).cast(pa.int64()).cast(pa.large_string())
     plain = _join(plain, "0", between=".") if form.point else plain
@@ -137,10 +148,16 @@ def _join(texts: pa.Array, end: str, *, between: str) -> pa.Array:
 
 
 def _fixed(array: pa.Array, digits: int) -> pa.Array:
+    """Write numbers with so many digits after the point, by counting them in units of the last."""
     largest = pc.max(pc.abs(array)).as_py() or 0.0
     if largest * 10**digits >= EXACT:
         return array.cast(pa.large_string())
-    return pc.round(array, digits).cast(pa.float64()).cast(pa.decimal128(38, digits)).cast(pa.large_string())
+    units = pc.round(pc.multiply(array.cast(pa.float64()), 10.0**digits)).cast(pa.int64())
+    written = pc.utf8_lpad(pc.abs(units).cast(pa.large_string()), digits + 1, "0")
+    if digits:
+        written = pc.replace_substring_regex(written, rf"(\d{{{digits}}})$", r".\1")
+    sign = pc.if_else(pc.less(units, 0), "-", "")
+    return text.joined(pa.large_string(), sign, written)
 
 
 def _render_moments(array: pa.Array, form: MomentForm | None) -> pa.Array:
