@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from tabveil import frame
+from tabveil import audit, frame
 from tabveil.errors import SchemaError
 from tabveil.frame import layout_json
 from tabveil.frame.moment_form import DATES, of_template, template_of
@@ -281,6 +281,22 @@ def test_rows_that_do_not_fit_are_named_but_not_shown(tmp_path, train, synthetic
     assert synthetic[1] not in str(caught.value)
 
 
+def test_a_whole_number_has_thousands_and_no_decimals(tmp_path):
+    assert values(load(tmp_path, "1.324", "12.500", schema=declared("integer"))) == [1324, 12500]
+    assert values(load(tmp_path, "1.324", "12.500", schema=declared("real"))) == [1.324, 12.5]
+
+
+def test_dates_beside_categories_are_categories(tmp_path):
+    made = pd.DataFrame({"x": pd.Categorical(["31.12.2020"]), "n": [0]})
+    split = frame.load_split(put(tmp_path, "31.12.2020", "01.02.2020"), made).split
+    assert split.schema["x"].labels == ("01.02.2020", "31.12.2020")
+
+
+def test_infinity_is_a_number_wherever_it_stands(tmp_path):
+    with pytest.raises(SchemaError, match="infinity in row 1"):
+        load(tmp_path, "inf", "1")
+
+
 # Eight digits
 
 
@@ -318,7 +334,10 @@ def test_digits_are_dates_in_all_tables_or_in_none(tmp_path):
         assert [note for note in loaded.notes if "YYYYMMDD" in note]
     both = frame.load_split(dates, put(tmp_path, "20200301", name="s.csv")).split
     assert both.synthetic.column("x").tolist() == days((2020, 3, 1))
-    typed = frame.load_split(dates, pd.DataFrame({"x": [dt.date(2020, 3, 1)], "n": [0]})).split
+    one = put(tmp_path, "20201231", name="one.csv")
+    iso = frame.load_split(one, put(tmp_path, "2020-03-01", name="s.csv")).split
+    assert iso.synthetic.column("x").tolist() == days((2020, 3, 1))
+    typed = frame.load_split(one, pd.DataFrame({"x": [dt.date(2020, 3, 1)], "n": [0]})).split
     assert typed.synthetic.column("x").tolist() == days((2020, 3, 1))
 
 
@@ -354,6 +373,15 @@ def test_other_labels_are_not(tmp_path, cells):
 def test_a_marker_is_spoken_of_once(tmp_path):
     note, _ = load(tmp_path, *[f"{i},50 €" for i in range(30)], *["?"] * 10).notes  # n looks like identifiers
     assert note == '"?" counts as a label in x: if it means missing, say --missing "?".'
+
+
+def test_an_audit_speaks_of_them(tmp_path):
+    """Costs that were read as labels made every row unique, and a verdict of 0.96."""
+    costs = [f"€ {i},50" for i in range(40)]
+    for cells, speaks in ((costs, False), ([*costs, "free"], True)):
+        tables = put(tmp_path, *cells), put(tmp_path, *cells, name="s.csv")
+        report = audit(*tables, metrics=["identical_match_share"], utility=False)
+        assert any("'x' was taken for labels" in note for note in report.notes) is speaks
 
 
 # What a schema says

@@ -47,8 +47,8 @@ def audit(
     Parameters
     ----------
     train
-        The real rows the generator learned from: a path (CSV, Parquet, Feather) or a pandas, polars or Arrow
-        table. The same holds for the other two.
+        The real rows the generator learned from: a path (CSV, Parquet, Feather, Excel) or a pandas, polars or
+        Arrow table. The same holds for the other two.
     synthetic
         The rows to be released.
     control

@@ -138,11 +138,11 @@ def _root(
 
 @app.command(
     help="Measure what a synthetic table betrays about the rows it was learned from.\n\n"
-    "Files may be CSV (also .gz), Parquet or Feather. Every risk is compared with real rows the generator "
-    "never saw ([bold]--control[/]): 0 means that the release is as close to the training rows as fresh data "
-    "are, 1 is the worst case. With [bold]--policy[/] or [bold]--fail-above[/] the exit code tells "
-    "the verdict: 0 within, 1 above, 3 inconclusive. Exit code 2 and one line on standard error: an input "
-    "is at fault.\n\n"
+    "Files may be CSV (also .gz), Parquet, Feather or Excel. Every risk is compared with real rows the "
+    "generator never saw ([bold]--control[/]): 0 means that the release is as close to the training rows as "
+    "fresh data are, 1 is the worst case. With [bold]--policy[/] or [bold]--fail-above[/] the exit code "
+    "tells the verdict: 0 within, 1 above, 3 inconclusive. Exit code 2 and one line on standard error: an "
+    "input is at fault.\n\n"
     "What is asked for may also stand in a file ([bold]--config[/]), with paths that start at its folder: "
     "settings are called as in Python, such as train, secrets, metrics. [bold]tabveil config[/] writes the "
     "file that repeats an audit.",
@@ -280,7 +280,8 @@ def policy(
 @app.command(
     help="Hold back control rows before you train a generator.\n\n"
     "Train the generator on [bold]train[/] only and keep [bold]control[/] for the audit: without rows the "
-    "generator never saw, an audit concludes little. Rows of one person stay together, and so do equal rows.",
+    "generator never saw, an audit concludes little. Rows of one person stay together, and so do equal rows. "
+    "Both files are of the same kind as the data, or CSV where that is a spreadsheet.",
     epilog="Examples:\n\n[cyan]tabveil split --data patients.csv --control 0.3 --out split[/]\n\n"
     "[cyan]tabveil split --data visits.parquet --control 0.3 --by patient --out split[/]",
 )
@@ -303,7 +304,8 @@ def split(
 
 
 @app.command(
-    help="Write down the column types found in a table, to be edited and given to an audit.",
+    help="Write down the column types found in a table, to be edited and given to an audit.\n\n"
+    "Comments say what to look at first: columns that may be meant in several ways, and how to say which.",
     epilog="Examples:\n\n[cyan]tabveil schema patients.csv --missing '?' --out schema.yaml[/]\n\n"
     "[cyan]tabveil audit --schema schema.yaml --train train.csv --synthetic out.csv[/]",
 )

@@ -1,4 +1,4 @@
-"""The one door for data: pandas, polars, Arrow, CSV, Parquet and Feather to tables of cells, and back."""
+"""The one door for data: pandas, polars, Arrow, CSV, Parquet, Feather, Excel to tables of cells, and back."""
 
 from pathlib import Path
 

@@ -124,13 +124,14 @@ def _as_declared(
         return Decision(kind=kind, pieces=ways.given(pieces, declared.written))
     if form_by_schema:
         return Decision(kind=kind, pieces=ways.fixed(pieces, kind))
-    agreed = ways.agree(name, pieces, kind)
+    agreed = ways.agree(name, pieces, kind, whole=declared.type == "integer")
     return Decision(kind=kind, pieces=agreed.pieces, notes=agreed.notes)
 
 
 def _reconcile(name: str, holding: list[RawColumn], kinds: set[Kind]) -> Kind:
     """Find the kind that tables which differ can share."""
-    if Kind.LABELS in kinds and kinds <= {Kind.LABELS, Kind.TEXT, Kind.NUMBER, Kind.BOOLEAN}:
+    written = all(isinstance(piece, Texts) for piece in holding)
+    if Kind.LABELS in kinds and (written or kinds <= {Kind.LABELS, Kind.TEXT, Kind.NUMBER, Kind.BOOLEAN}):
         return Kind.LABELS
     if kinds == {Kind.TEXT, Kind.NUMBER}:
         return _text_or_number(name, holding)

@@ -28,6 +28,8 @@ Form = NumberForm | MomentForm
 LONGEST_TEXT = 1 << 20
 """Bytes of a cell; longer ones are no labels, and every copy of them counts."""
 
+_DIGIT = r"\d|(?i:inf)"
+
 EXACT = 2**53
 """Whole numbers up to here are exact in a 64-bit float."""
 
@@ -91,7 +93,7 @@ class Texts:
     def ways(self) -> tuple[Form, ...]:
         """The ways of writing numbers or moments that fit all strings, the likeliest first."""
         words = self.held
-        if self.levels or len(words) == 0 or not text.matches(words.slice(0, 3), r"\d").all():
+        if self.levels or len(words) == 0 or not text.matches(words.slice(0, 3), _DIGIT).all():
             return ()  # most columns of text are told from numbers and dates at once
         if self.verbatim and not (self._plain_numbers[1] & ~self.missing_words).any():
             if text.has_leading_zero(words):

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tabveil.frame import moments, number_form, text
 from tabveil.frame.moment_form import COMPACT, MomentForm, template_of
 from tabveil.frame.number_form import NumberForm, example_of
-from tabveil.frame.raw_column import Form, Kind, RawColumn, Texts, Values, has_values
+from tabveil.frame.raw_column import Form, Kind, RawColumn, Texts, has_values
 from tabveil.frame.text import Bools
 from tabveil.frame.wording import quoted
 
@@ -36,13 +36,17 @@ class Agreement:
     notes: tuple[str, ...] = ()
 
 
-def agree(name: str, pieces: Mapping[str, RawColumn], kind: Kind | None = None) -> Agreement:
+def agree(
+    name: str, pieces: Mapping[str, RawColumn], kind: Kind | None = None, *, whole: bool = False
+) -> Agreement:
     """Give every piece the way it is read by: its own, and where it has several, the one of another table.
 
-    With a ``kind`` that was declared, other ways do not count.
+    With a ``kind`` that was declared, other ways do not count; ``whole`` numbers have no decimals.
     """
     texts = {role: piece for role, piece in pieces.items() if isinstance(piece, Texts)}
     fitting = {role: _of_kind(piece.ways, kind) for role, piece in texts.items()}
+    if whole:
+        fitting = {role: tuple(filter(_has_thousands, forms)) or forms for role, forms in fitting.items()}
     notes: tuple[str, ...] = ()
     if kind is None and any(_is_compact(form) for forms in fitting.values() for form in forms):
         digits = Kind.MOMENT if _are_dates(pieces) else Kind.NUMBER
@@ -108,17 +112,22 @@ def _borrowed(sure: Sequence[Form], kind: Kind | None) -> Form | None:
     return other if other is not None or kind is None else _USUAL[kind]
 
 
+def _has_thousands(form: Form) -> bool:
+    return isinstance(form, NumberForm) and bool(form.group)
+
+
 def _is_compact(form: Form) -> bool:
     return isinstance(form, MomentForm) and form.date == COMPACT
 
 
 def _are_dates(pieces: Mapping[str, RawColumn]) -> bool:
-    """Whether numbers such as 20201231 are dates: in all tables, and more than one of them."""
+    """Whether numbers such as 20201231 are dates: no table holds other numbers, and one alone says little."""
     held = [piece for piece in pieces.values() if has_values(piece)]
-    numbers = [piece for piece in held if not isinstance(piece, Texts) or NumberForm() in piece.ways]
-    if any(isinstance(piece, Values) or not any(map(_is_compact, piece.ways)) for piece in numbers):
-        return any(piece.kind is Kind.MOMENT for piece in held if isinstance(piece, Values))
-    return max(len(piece.held) for piece in held if isinstance(piece, Texts)) > 1
+    digits = [piece for piece in held if isinstance(piece, Texts) and any(map(_is_compact, piece.ways))]
+    others = {piece.kind for piece in held if piece not in digits}
+    if others & {Kind.NUMBER, Kind.MOMENT}:
+        return Kind.NUMBER not in others
+    return max(len(piece.held) for piece in digits) > 1
 
 
 def _alike(one: Form, other: Form) -> bool:

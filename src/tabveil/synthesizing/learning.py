@@ -53,8 +53,8 @@ def synthesize(
     Parameters
     ----------
     data
-        The real rows: a path (CSV, Parquet, Feather) or a pandas, polars or Arrow table. New rows come back
-        as the same kind of table; those of a file as an Arrow table.
+        The real rows: a path (CSV, Parquet, Feather, Excel) or a pandas, polars or Arrow table. New rows come
+        back as the same kind of table; those of a file as an Arrow table.
     generator
         A name (``tabveil synthesize --help`` lists them) or a synthesizer object.
     rows
