@@ -97,7 +97,8 @@ _MEANS = {
     "recipient": "who will hold the release; printed in the report",
     "context": "under which conditions, such as a contract or a public download; printed in the report",
     "confidence": "how sure the intervals are: more makes them wider, and the verdict stricter",
-    "thresholds": "the largest risk you accept: no upper bound of an attack on it may lie above",
+    "thresholds": "the largest share of people that may be exposed because their data were trained on",
+    "copies": "the largest share of the release that may be copies of training rows, beyond chance",
     "required": "attacks that must have answered before a release can be called within threshold",
 }
 

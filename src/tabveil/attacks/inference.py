@@ -73,9 +73,9 @@ class Inference(NearestRowAttack):
     others, 1 where it tells the secret of all of them. What holds for the whole population is in ``control``,
     too, and so is no risk.
 
-    ``columns`` has each secret's strongest configuration. Scores of single rows are the share of
-    secrets guessed right, those guessed from far off counting less. The headline is the configuration with
-    the largest lower bound, among intervals that hold for all of them together (Šidák); each is in
+    ``columns`` has each secret's strongest configuration. Scores of single rows are the share of secrets
+    guessed right, those guessed from far off counting less. The headline is the configuration with the
+    largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each is in
     ``details``.
 
     References

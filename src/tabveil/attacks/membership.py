@@ -55,8 +55,8 @@ class MembershipDistance(NearestRowAttack):
     same attack on outlying people alone, the tenth that lies farthest from other real people; and a
     simulation of the usual attack with a fixed threshold: precision and accuracy over thresholds and
     proportions of members, and the grade these are given in the literature. The headline is the configuration
-    with the largest lower bound, among intervals that hold for all of them together (Šidák); each is in
-    ``details``.
+    with the largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each
+    is in ``details``.
 
     References
     ----------
