@@ -24,11 +24,12 @@ def need(found, what):
 
 def need_adult():
     """Return the path of a table that is kept beside the project."""
-    return need_table(ADULT)
+    return need_table(ADULT.name)
 
 
-def need_table(path):
-    """Return the path if the table is there."""
+def need_table(name):
+    """Return the path of one of the tables that are kept beside the project."""
+    path = SHARED / name
     need(path.exists(), f"{path.name} in ../shared/data beside the project")
     return path
 

@@ -52,6 +52,7 @@ DECLARED = {
     "ward": {"type": "category", "labels": ["north", "south", "Köln"]},
     "cost": {"type": "real", "low": 0, "high": 9999, "decimals": 2, "form": "1.234,50 €"},
     "paid": {"type": "date", "low": "2000-01-01", "high": "2029-12-31", "form": "MM/DD/YYYY"},
+    "case": {"type": "identifier", "form": "AB-0000"},
 }
 ROW = {
     "age": "40",
@@ -62,6 +63,7 @@ ROW = {
     "ward": "north",
     "cost": "1.324 €",
     "paid": "03/04/2024",
+    "case": "AB-1234",
 }
 LONG = "0" * 30
 NASTY = [
@@ -77,6 +79,7 @@ NASTY = [
     # Each of these would decide by itself how 1.324 and 03/04 are meant, were rows asked.
     *(("cost", f'"{cell}"') for cell in ("1.324,85 €", "0,5 €", "1324", "NA", "12€")),
     *(("paid", cell) for cell in ("12/31/2024", "3/4/2024", "2024-03-04", "null", "03/04/2024 00:00")),
+    *(("case", cell) for cell in ("AB-9999", "", "17", "NA", "2024-03-01", "Maria López")),
 ]
 N_SHOWN = 20
 
@@ -263,6 +266,7 @@ TYPED = [
     {"ward": None},
     {"ward": np.nan},
     {"born": None},
+    {"case": None},
 ]
 
 
@@ -295,3 +299,27 @@ def test_types_of_files_do_not_follow_from_rows(tmp_path):
 def test_the_source_does_not_show_in_what_leaves(tmp_path, without):
     """A dataframe, a typed file and a text file of the same declared columns are one table."""
     assert differing(released(frame(), "aim", tmp_path / "out")[1], without("aim")) == set()
+
+
+@pytest.mark.parametrize("generator", SETTINGS)
+def test_identifiers_follow_from_the_schema_alone(generator, tmp_path):
+    """Rows that all have numbers of their own change nothing: which column names people is not looked up."""
+    more = [{"case": f"AB-{i:04d}", "age": str(i)} for i in range(90)]
+    learned, files = released(table(tmp_path / "data.csv", *more), generator, tmp_path / "out")
+    _, again = released(table(tmp_path / "few.csv"), generator, tmp_path / "few")
+    assert files["fresh.csv"] == again["fresh.csv"]
+    rows = learned.draw(40).native().to_pandas()
+    assert rows["case"].str.fullmatch(r"AB-\d{4}").all()
+    assert rows["case"].is_unique
+    assert learned.account.privacy.read_from_data == {}
+    assert any("one can equal a real one by chance" in note for note in learned.notes)
+
+
+def test_identifiers_that_are_not_declared_are_learned_and_said_to_be_read(tmp_path):
+    declared = {name: entry for name, entry in DECLARED.items() if name != "case"}
+    more = [{"case": f"AB-{i:04d}"} for i in range(900)]
+    data = table(tmp_path / "data.csv", *more)
+    learned, _ = released(data, "aim", tmp_path / "out", declared)
+    assert learned.fresh == ()
+    assert learned.account.privacy.read_from_data == {"case": ("labels", "missing values", "form")}
+    assert any("declare them as such in a schema" in note for note in learned.notes)

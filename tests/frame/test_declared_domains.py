@@ -200,4 +200,5 @@ def test_the_schema_that_is_written_can_be_given_with_its_examples(tmp_path):
     (tmp_path / "s.yaml").write_text("columns:\n" + "".join(f"  {line}\n" for line in examples))
     table = pd.DataFrame(dict.fromkeys(names, pd.Series([None, None], dtype="string")))
     loaded = frame.load_table(table, schema=tmp_path / "s.yaml")
-    assert loaded.declared == set(names)
+    assert loaded.declared == set(names) - {"case"}
+    assert loaded.declared_identifiers == {"case": "AB-0000"}

@@ -84,9 +84,8 @@ def test_kept_labels_are_drawn_and_nothing_is_said():
 
 
 def test_all_labels_rare_are_all_missing():
-    rows = (
-        learned(pd.DataFrame({"name": [f"Person {i}" for i in range(40)], "n": range(40)})).draw(200).native()
-    )
+    data = pd.DataFrame({"name": [f"Person {i}" for i in range(40)], "n": range(40)})
+    rows = learned(data, identifiers="learn").draw(200).native()
     assert rows["name"].isna().all()
 
 

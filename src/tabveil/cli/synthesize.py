@@ -84,6 +84,13 @@ def synthesize(
             help="Labels that fewer than ten rows share: learn them as others, or as they are.",
         ),
     ] = "pool",
+    identifiers: Annotated[
+        str,
+        typer.Option(
+            metavar="fresh|drop|learn",
+            help="Columns that name people: fresh ones of the same form, left out, or learned as they are.",
+        ),
+    ] = "fresh",
     control: Annotated[
         Path | None,
         typer.Option(
@@ -118,6 +125,7 @@ def synthesize(
         schema=schema,
         missing=tuple(missing or ()),
         rare_labels=rare_labels,  # type: ignore[arg-type] # checked where it is used
+        identifiers=identifiers,  # type: ignore[arg-type] # likewise
         control=control,
         policy=policy,
         threads=threads,

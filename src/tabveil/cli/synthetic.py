@@ -19,7 +19,7 @@ from tabveil.frame.files import is_text_file
 from tabveil.generators.privacy import WARNING, conditions, state_promise, state_uncovered
 from tabveil.networks import INTERRUPTED
 from tabveil.report import Report
-from tabveil.synthesizing import GENERATORS, RareLabels, SyntheticRows, TableModel
+from tabveil.synthesizing import GENERATORS, Identifiers, RareLabels, SyntheticRows, TableModel
 from tabveil.workers import tell, working
 
 _LOUD = "bold red"
@@ -45,6 +45,7 @@ def synthesize(
     schema: Path | None,
     missing: tuple[str, ...],
     rare_labels: RareLabels,
+    identifiers: Identifiers,
     control: Path | None,
     policy: Path | None,
     threads: int | None,
@@ -71,6 +72,7 @@ def synthesize(
             schema=schema,
             missing=missing,
             rare_labels=rare_labels,
+            identifiers=identifiers,
         )
         if save is not None:
             learned.save(save)
@@ -92,6 +94,7 @@ def synthesize(
                 policy=policy,
                 schema=schema,
                 missing=missing,
+                drop_identifiers=_without_identifiers(learned),
                 threads=threads,
                 progress=listener,
             )
@@ -104,7 +107,7 @@ def synthesize(
         )
     if report is None:
         console.say(_NOT_AUDITED)
-        _say_next(_audit(data, out, schema, missing))
+        _say_next(_audit(data, out, schema, missing, drop=_without_identifiers(learned)))
         return 0
     _say_verdict(report)
     return verdict.EXIT_CODES[report.verdict.state] if policy is not None else 0
@@ -224,7 +227,15 @@ def _line(note: str) -> tuple[str, str]:
     return note, _LOUD if note.startswith(WARNING) else ""
 
 
-def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...]) -> str:
+def _without_identifiers(learned: TableModel) -> bool:
+    """Whether identifiers have no place in an audit: the rows lack them, or carry some that are nobody's.
+
+    A private generator may have learned others that were not declared, which then stay in.
+    """
+    return bool(learned.left_out) or (bool(learned.fresh) and learned.account.privacy is None)
+
+
+def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...], *, drop: bool) -> str:
     """Return the audit of what was just written, ready to be typed."""
     words = ["tabveil", "audit", "--train", str(data)]
     control = data.with_name(data.name.replace("train", "control", 1))
@@ -233,6 +244,7 @@ def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...])
     words += ["--synthetic", str(out)]
     words += [] if schema is None else ["--schema", str(schema)]
     words += [word for text in missing for word in ("--missing", text)]
+    words += ["--drop-identifiers"] if drop else []
     return shlex.join(words)
 
 

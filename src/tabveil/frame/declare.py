@@ -29,6 +29,8 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 _FRACTION = {"days": 0, "seconds": 0, "milliseconds": 3, "microseconds": 6}
 """The digits after the second that a unit needs."""
+MOST_CHARACTERS = 64
+"""Of an identifier whose form is declared."""
 
 _MOMENT_FORMS = {"date": "DD.MM.YYYY", "datetime": "YYYY-MM-DD HH:MM:SS", "time": "HH:MM"}
 _NUMBER_FORM = (
@@ -178,8 +180,13 @@ class ColumnEntry(Strict):
                     raise ValueError(f"the form of a {self.type} must look like {example}")
                 if self.type == "datetime" and moment.digits < _FRACTION[self.unit or "seconds"]:
                     raise ValueError("the form must show the unit, such as milliseconds as SS.fff")
+            case "identifier", form:
+                if not any("0" <= letter <= "9" for letter in form) or not form.isascii():
+                    raise ValueError("the form of an identifier must have digits, such as AB-0000")
+                if len(form) > MOST_CHARACTERS:
+                    raise ValueError(f"the form of an identifier has at most {MOST_CHARACTERS} characters")
             case _:
-                raise ValueError("a form belongs to a number, a boolean, a date, a datetime or a time")
+                raise ValueError("a form belongs to a number, a boolean, a date, a datetime, a time or an identifier")
         return self
 
     def declared(self, csv: CsvEntry) -> Declaration:
@@ -197,7 +204,7 @@ class ColumnEntry(Strict):
 
     def _form(self, csv: CsvEntry) -> Form | None:
         """Return the way of writing that the entry shows, if it is one of numbers or moments."""
-        if self.form is None or self.type == "boolean":
+        if self.form is None or self.type in ("boolean", "identifier"):
             return None
         if self.type in ("integer", "real"):
             return of_example(self.form, whole=self.type == "integer", mark=csv.decimal)
@@ -262,6 +269,11 @@ class SchemaFile(Strict):
         """Return what is said about a column."""
         entry = self.columns.get(name)
         return None if entry is None else entry.declared(self.csv)
+
+    @property
+    def identifiers(self) -> dict[str, str | None]:
+        """The columns that are said to name people, each with the form of its values if one is given."""
+        return {name: entry.form for name, entry in self.columns.items() if entry.type == "identifier"}
 
     def without_bounds(self) -> "SchemaFile":
         """Return the same without the domains of numbers and dates: an audit measures by what rows hold.

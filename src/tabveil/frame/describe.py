@@ -23,10 +23,12 @@ _HEAD = """\
 # What tabveil takes each column for. Change what is wrong, delete what is right if you like,
 # and give the file to an audit with --schema. Columns that are not listed are recognized as usual.
 #
-# Types: integer, real, boolean, category, ordered category, date, datetime, time, duration.
+# Types: integer, real, boolean, category, ordered category, date, datetime, time, duration, identifier.
 # Numbers that are codes (such as a ward's number) are better declared as category.
 # An order is given by listing the labels:
 #   severity: {type: ordered category, labels: [mild, moderate, severe]}
+# An identifier names people. Generators do not learn it; rows carry fresh ones, of this form if one is given:
+#   case: {type: identifier, form: "AB-0000"}
 # Private generators want to know which values are possible without looking at the rows:
 #   age: {type: integer, low: 0, high: 120}
 #   weight: {type: real, low: 0, high: 300, decimals: 1}

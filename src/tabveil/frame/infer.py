@@ -14,7 +14,16 @@ from tabveil.frame.text_format import TextFormat
 from tabveil.frame.wording import quoted, shown
 
 TypeName = Literal[
-    "integer", "real", "boolean", "category", "ordered category", "date", "datetime", "time", "duration"
+    "integer",
+    "real",
+    "boolean",
+    "category",
+    "ordered category",
+    "date",
+    "datetime",
+    "time",
+    "duration",
+    "identifier",
 ]
 
 KINDS: dict[TypeName, Kind] = {
@@ -27,6 +36,7 @@ KINDS: dict[TypeName, Kind] = {
     "datetime": Kind.MOMENT,
     "time": Kind.TIME,
     "duration": Kind.DURATION,
+    "identifier": Kind.LABELS,
 }
 
 _STRAY = 5

@@ -1,8 +1,9 @@
 """The way back: from cells to the kind of table that came in, with its names, types and text forms."""
 
 import datetime as dt
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any
 
@@ -16,11 +17,11 @@ import pyarrow.types as pt
 from tabveil import check
 from tabveil.errors import SchemaError
 from tabveil.frame.csvfile import CsvForm
-from tabveil.frame.raw_column import Kind, is_text
+from tabveil.frame.raw_column import EXACT, Kind, is_text
 from tabveil.frame.text import Floats
 from tabveil.frame.text_format import TextFormat, render
 from tabveil.frame.wording import quoted
-from tabveil.table import Categorical, Column, Schema, Table
+from tabveil.table import Categorical, Column, Numeric, Schema, Table
 from tabveil.wording import dates
 
 _MOST_IN_NS = 2**63 // 1000
@@ -159,6 +160,25 @@ def plain_values(table: Table, column: Column, place: ColumnLayout) -> pa.Array:
                     f"Column {quoted(column.name)} came as categories and is none in this table."
                 )
             return _labels(cells, column, place.plain)
+
+
+def roomier(place: ColumnLayout, column: Column) -> ColumnLayout:
+    """Return a place whose type holds the whole numbers of a column, where its own is too narrow."""
+    if place.kind is not Kind.NUMBER or not isinstance(column, Numeric) or column.high < _end(place.plain):
+        return place
+    wide = pa.float64() if pt.is_floating(place.plain) else pa.int64()
+    return replace(place, plain=wide, type=place.type if is_text(place.type) else wide, dtype=None)
+
+
+def _end(kind: pa.DataType) -> float:
+    """Return the first whole number that a type does not hold exactly."""
+    if pt.is_decimal(kind):
+        return float(10 ** max(kind.precision - kind.scale, 0))
+    if pt.is_floating(kind):
+        return {16: 2.0**11, 32: 2.0**24}.get(kind.bit_width, float(EXACT))
+    if pt.is_integer(kind):
+        return float(2 ** (kind.bit_width - (0 if pt.is_unsigned_integer(kind) else 1)))
+    return math.inf
 
 
 def _nullable(cells: Floats, dtype: type[np.generic]) -> pa.Array:

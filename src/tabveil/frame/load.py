@@ -1,7 +1,7 @@
 """The joint load: three tables in, one schema, checked together once."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,13 @@ import pyarrow as pa
 from tabveil.errors import SchemaError
 from tabveil.frame import declare, sources
 from tabveil.frame.encode import Encoded, encode
+from tabveil.frame.identifiers import identifies
 from tabveil.frame.layout import Layout
-from tabveil.frame.raw_column import Kind, piece_of
+from tabveil.frame.raw_column import piece_of
 from tabveil.frame.sources import Source
 from tabveil.frame.wording import listed, nearest, quoted
 from tabveil.result import Input
-from tabveil.table import Numeric, Schema, Split, Table
-
-IDENTIFIER_ROWS = 20
-IDENTIFIER_SHARE = 0.95
+from tabveil.table import Schema, Split, Table
 
 SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
 
@@ -43,6 +41,8 @@ class LoadedTable:
     notes: tuple[str, ...]
     input: Input
     declared: frozenset[str] = frozenset()  # columns whose domain the schema says, and no row was asked
+    identifiers: tuple[str, ...] = ()  # columns that name people, declared so or not
+    declared_identifiers: Mapping[str, str | None] = field(default_factory=dict)  # with the form of each
 
 
 def load_split(
@@ -80,8 +80,9 @@ def load_split(
         came["control"] = replace(
             came["control"], data=came["train"].data.slice(0, 0), labels=came["train"].labels
         )
-    read = _encode_all(came, declare.read(schema).without_bounds(), missing)
-    kept, notes = _without_identifiers(read, drop=drop_identifiers)
+    declared = declare.read(schema)
+    read = _encode_all(came, declared.without_bounds(), missing)
+    kept, notes = _without_identifiers(read, declared, drop=drop_identifiers)
     tables = {role: _table(kept, role, source.data.num_rows) for role, source in came.items()}
     empty = Table(schema=tables["train"].schema, values=np.empty((0, len(kept))))
     return LoadedTables(
@@ -110,15 +111,17 @@ def load_table(
     came = {"data": sources.read(source, "data")}
     said = declare.read(schema)
     declared = frozenset(name for name in said.columns if (of := said.of(name)) and of.whole_domain)
-    by_schema = declared if form_by_schema else frozenset()
+    by_schema = declared.union(said.identifiers) if form_by_schema else frozenset()
     read = _encode_all(came, said, missing, by_schema)
     layout = _layout(came["data"], read, by_schema)
     return LoadedTable(
         table=_table(read, "data", came["data"].data.num_rows),
         layout=replace(layout, csv=said.csv.form) if form_by_schema else layout,
-        notes=(*_notes(came, read), *_identifier_note(read)),
+        notes=tuple(_notes(came, read)),
         input=_input(came["data"], read),
         declared=declared & read.keys(),
+        identifiers=tuple(name for name, encoded in read.items() if identifies(encoded, said.of(name))),
+        declared_identifiers={name: form for name, form in said.identifiers.items() if name in read},
     )
 
 
@@ -228,10 +231,10 @@ def _notes(came: Mapping[str, Source], read: Mapping[str, Encoded]) -> list[str]
 
 
 def _without_identifiers(
-    read: dict[str, Encoded], *, drop: bool
+    read: dict[str, Encoded], declared: declare.SchemaFile, *, drop: bool
 ) -> tuple[dict[str, Encoded], tuple[str, ...]]:
     """Name the columns that look like identifiers, and leave them out if that is wanted."""
-    found = [name for name, encoded in read.items() if _is_identifier(encoded)]
+    found = [name for name, encoded in read.items() if identifies(encoded, declared.of(name))]
     if not found:
         return read, ()
     if not drop:
@@ -241,20 +244,3 @@ def _without_identifiers(
     if not kept:
         raise SchemaError(f"No columns are left once identifiers are dropped ({listed(found)}).")
     return kept, (f"Left out, as nearly every row has its own value: {listed(found)}.",)
-
-
-def _identifier_note(read: Mapping[str, Encoded]) -> tuple[str, ...]:
-    found = [name for name, encoded in read.items() if _is_identifier(encoded)]
-    advice = "if these are identifiers, list them under 'drop' in a schema."
-    return (f"Nearly every row has its own value in {listed(found)}: {advice}",) if found else ()
-
-
-def _is_identifier(encoded: Encoded) -> bool:
-    """Tell a column of names or whole numbers that nearly all differ; dates and measures do not count."""
-    if encoded.place.kind not in (Kind.NUMBER, Kind.LABELS):
-        return False
-    if isinstance(encoded.column, Numeric) and not encoded.column.integer:
-        return False
-    role, cells = next(iter(encoded.cells.items()))
-    enough = np.count_nonzero(~np.isnan(cells)) >= IDENTIFIER_ROWS
-    return bool(enough and encoded.distinct_share(role) >= IDENTIFIER_SHARE)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.types as pt
 
-from tabveil.frame.layout import Layout
+from tabveil.frame.layout import ColumnLayout, Layout
 from tabveil.frame.raw_column import Kind
 from tabveil.table import Categorical, Schema, Table
 
@@ -32,3 +32,10 @@ def without_unused_labels(table: Table, layout: Layout, *, keep: Collection[str]
         if isinstance(place.dtype, pd.CategoricalDtype):  # it lists them too; Arrow's column brings its own
             places[column.name] = replace(place, dtype=None)
     return Table(schema=Schema(tuple(columns)), values=values), replace(layout, columns=places)
+
+
+def without_labels(place: ColumnLayout) -> ColumnLayout:
+    """Return how a column stands without the labels that its type lists: those of pandas and enumerations."""
+    lists = isinstance(place.dtype, pd.CategoricalDtype)
+    enumerated = pt.is_dictionary(place.type) and place.type.ordered
+    return replace(place, dtype=None) if lists or enumerated else place

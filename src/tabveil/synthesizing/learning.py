@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check, wording
 from tabveil.errors import ParameterError
-from tabveil.frame import Layout, LoadedTable, load_table
+from tabveil.frame import Layout, load_table
 from tabveil.frame.raw_column import Kind
 from tabveil.frame.unused import without_unused_labels
 from tabveil.generators import Account
@@ -19,6 +19,7 @@ from tabveil.generators.rare_labels import pool_rare_labels
 from tabveil.protocols import Model, Synthesizer
 from tabveil.rng import stream
 from tabveil.synthesizing.choice import choose, is_private, pools_labels, with_public
+from tabveil.synthesizing.fresh_identifiers import Identifiers, set_aside
 from tabveil.synthesizing.table_model import TableModel, whole_rows, whole_seed
 from tabveil.table import Categorical, Schema, Table
 from tabveil.workers import Listener, tell, warn, working
@@ -42,6 +43,7 @@ def synthesize(
     schema: Any = None,  # noqa: ANN401 - a path or plain data
     missing: Iterable[str] = (),
     rare_labels: RareLabels = "pool",
+    identifiers: Identifiers = "fresh",
     save: str | Path | None = None,
     threads: int | None = None,
     progress: Listener | None = None,
@@ -76,6 +78,12 @@ def synthesize(
         they are, so that the rows may tell a name that only one person has. Declared labels are kept either
         way, and so are those of ordered columns and of booleans. The generator ``copy`` keeps all labels, and
         private ones have a promise of their own.
+    identifiers
+        What becomes of columns that name people: those in which nearly every row has its own label or its own
+        number, unless it is a measure, and those that a schema declares. They are not learned. ``"fresh"``
+        gives the rows others of the same form that nobody in the data has, ``"drop"`` leaves the columns
+        out, ``"learn"`` learns them as they are, so that the rows may carry those of real people. For private
+        generators only declared ones count.
     save
         A new folder for the fitted model, to draw more rows later with :func:`sample`. Guard it like the
         data.
@@ -104,6 +112,7 @@ def synthesize(
             schema=schema,
             missing=missing,
             rare_labels=rare_labels,
+            identifiers=identifiers,
             progress=progress,
         )
         if save is not None:
@@ -121,22 +130,27 @@ def learn(
     schema: Any = None,  # noqa: ANN401 - a path or plain data
     missing: Iterable[str] = (),
     rare_labels: RareLabels = "pool",
+    identifiers: Identifiers = "fresh",
     threads: int | None = None,
     progress: Listener | None = None,
 ) -> TableModel:
     """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked."""
     check.one_of("synthesize", "rare_labels", rare_labels, get_args(RareLabels))
+    check.one_of("synthesize", "identifiers", identifiers, get_args(Identifiers))
     synthesizer = choose(generator, settings)
     fit_seed = _fit_seed(synthesizer, seed)
     with working(threads=threads, listener=progress):
         tell("reading the table", 0.0)
         private = is_private(synthesizer)
         loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
-        declared = [name for name in loaded.table.schema.names if name in loaded.declared]
+        kept = set_aside(loaded, identifiers, private=private, rng=stream(fit_seed, "identifiers"))
+        declared = [name for name in kept.table.schema.names if name in loaded.declared]
         synthesizer = with_public(synthesizer, declared)
-        table, layout, notes = loaded.table, loaded.layout, loaded.notes
+        table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
         if rare_labels == "pool" and pools_labels(synthesizer):
-            table, layout, said = _without_rare_labels(loaded, rng=stream(fit_seed, "rare labels"))
+            table, layout, said = _without_rare_labels(
+                table, layout, keep=loaded.declared, rng=stream(fit_seed, "rare labels")
+            )
             notes += said
         _warn_of_labels(synthesizer, table.schema)
         model = _fit(synthesizer, table, fit_seed)
@@ -146,19 +160,23 @@ def learn(
         model=model,
         layout=layout,
         declared=loaded.declared,
+        fresh=kept.fresh,
         notes=notes if warning is None else (*notes, warning),
         n_rows=len(loaded.table),
+        left_out=kept.left_out,
     )
 
 
-def _without_rare_labels(loaded: LoadedTable, *, rng: Generator) -> tuple[Table, Layout, tuple[str, ...]]:
+def _without_rare_labels(
+    table: Table, layout: Layout, *, keep: frozenset[str], rng: Generator
+) -> tuple[Table, Layout, tuple[str, ...]]:
     """Return the table and its layout without rare labels, and what to say about it."""
-    truths = {name for name, place in loaded.layout.columns.items() if place.kind is Kind.BOOLEAN}
-    pooled = pool_rare_labels(loaded.table, keep=loaded.declared | truths, rng=rng)
+    truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
+    pooled = pool_rare_labels(table, keep=keep | truths, rng=rng)
     if not pooled.columns:
-        return loaded.table, loaded.layout, ()
-    others = set(loaded.table.schema.names) - set(pooled.columns)
-    return *without_unused_labels(pooled.table, loaded.layout, keep=others), (pooled.note,)
+        return table, layout, ()
+    others = set(table.schema.names) - set(pooled.columns)
+    return *without_unused_labels(pooled.table, layout, keep=others), (pooled.note,)
 
 
 def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN401 - an Arrow table

@@ -2,6 +2,7 @@
 
 import json
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -13,15 +14,15 @@ from tabveil.frame.layout import ColumnLayout
 from tabveil.frame.raw_column import Kind
 from tabveil.frame.unused import without_unused_labels
 from tabveil.generators import Account, Privacy, load_model, save_model
-from tabveil.plain import require_plain
+from tabveil.plain import require_plain, to_plain
 from tabveil.protocols import Model
 from tabveil.reading import Unreadable, read_json
 from tabveil.rng import stream
+from tabveil.synthesizing.fresh_identifiers import MOST_ROWS, FreshColumn, note, with_fresh
 from tabveil.table import Categorical, Column, Numeric, Schema, Table
 from tabveil.writing import new_folder, write_text
 
 LAYOUT = "layout.json"
-MOST_ROWS = 1_000_000_000
 _DAY = 86_400_000_000  # microseconds
 _CLOCK = {
     Kind.MOMENT: (-(2.0**62), 2.0**62),
@@ -53,17 +54,20 @@ class TableModel:
 
     ``declared`` names the columns whose domain a schema gave; of all others, labels, ranges and forms were
     read from the rows. ``notes`` are for whoever fits the model: they may tell of the rows, such as how many
-    there are, so they are not stored.
+    there are, so they are not stored. ``fresh`` are columns of identifiers: no part of the model, and made
+    anew for every row.
     """
 
     model: Model
     layout: Layout
     declared: frozenset[str]
+    fresh: tuple[FreshColumn, ...] = ()
     notes: tuple[str, ...] = ()
     n_rows: int | None = None  # learned from; None once stored
+    left_out: tuple[str, ...] = ()  # identifiers that the rows come without; none once stored
 
     def __post_init__(self) -> None:
-        if not _belong_together(self.model.schema, self.layout):
+        if not _belong_together(self.model.schema, self.layout, self.fresh):
             raise ParameterError(f"{self.model.name}: the model must have the columns that were learned.")
         if not _keeps_to(self.account.privacy, self.declared):
             raise ParameterError(
@@ -83,6 +87,8 @@ class TableModel:
         if not isinstance(table, Table) or table.schema != schema or len(table) != rows:
             raise ParameterError(f"{name}: sample must return a Table of its schema with {rows} rows.")
         table, layout = without_unused_labels(table, self.layout, keep=self.declared)
+        if self.fresh:
+            table, layout = with_fresh(table, layout, self.fresh, rng=stream(seed, "identifiers", name))
         return SyntheticRows(table=table, layout=layout)
 
     def save(self, folder: str | Path) -> None:
@@ -93,7 +99,11 @@ class TableModel:
                 raise ParameterError(
                     f"{self.model.name}: save must not write {LAYOUT}, the form of its data."
                 )
-            about = {**layout_json.to_json(self.layout), "declared": sorted(self.declared)}
+            about = {
+                **layout_json.to_json(self.layout),
+                "declared": sorted(self.declared),
+                "fresh": [to_plain(item) for item in self.fresh],
+            }
             write_text(place / LAYOUT, json.dumps(about, indent=1) + "\n")
 
     @classmethod
@@ -101,18 +111,21 @@ class TableModel:
         """Open what :meth:`save` wrote."""
         place = Path(folder)
         model = load_model(place)
-        layout, declared = _read_layout(place)
-        if not _belong_together(model.schema, layout) or not _keeps_to(Account.of(model).privacy, declared):
+        layout, declared, fresh = _read_layout(place)
+        privacy = Account.of(model).privacy
+        if not _belong_together(model.schema, layout, fresh) or not _keeps_to(privacy, declared):
             raise ParameterError(f"{place}: {LAYOUT} belongs to another model; fit the model again.")
-        return cls(model=model, layout=layout, declared=declared)
+        said = (note(fresh, blindly=privacy is not None),) if fresh else ()
+        return cls(model=model, layout=layout, declared=declared, fresh=fresh, notes=said)
 
 
-def _read_layout(place: Path) -> tuple[Layout, frozenset[str]]:
-    """Return the form of the data and the columns that were declared."""
+def _read_layout(place: Path) -> tuple[Layout, frozenset[str], tuple[FreshColumn, ...]]:
+    """Return the form of the data, the columns that were declared, and those of fresh identifiers."""
     try:
         about = read_json(place / LAYOUT)
         layout = layout_json.from_json(about)
-        return layout, frozenset(require_plain(tuple[str, ...], about.get("declared"), "declared"))
+        declared = frozenset(require_plain(tuple[str, ...], about.get("declared"), "declared"))
+        return layout, declared, require_plain(tuple[FreshColumn, ...], about.get("fresh", ()), "fresh")
     except FileNotFoundError:
         raise ParameterError(
             f"{place}: the model was stored without the form of its data; use tabveil.load_model in Python."
@@ -125,10 +138,13 @@ def _read_layout(place: Path) -> tuple[Layout, frozenset[str]]:
         raise ParameterError(f"{place}: {LAYOUT} cannot be read; fit the model again.") from error
 
 
-def _belong_together(schema: Schema, layout: Layout) -> bool:
-    """Whether the layout says of every column of the schema, and of no other, how its values are written."""
-    return set(layout.columns) == set(schema.names) and all(
-        _can_write(column, layout.columns[column.name]) for column in schema.columns
+def _belong_together(schema: Schema, layout: Layout, fresh: Sequence[FreshColumn]) -> bool:
+    """Whether the layout says of every column, learned or fresh, and of no other how values are written."""
+    names = [*schema.names, *(item.name for item in fresh)]
+    return (
+        sorted(layout.columns) == sorted(names)
+        and all(_can_write(column, layout.columns[column.name]) for column in schema.columns)
+        and all(item.sound(layout.columns[item.name]) for item in fresh)
     )
 
 
