@@ -11,7 +11,7 @@ from tabveil.explain import described, explain
 from tabveil.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.portrait import Cell, Distances, Map, Portrait
 from tabveil.report import ExposedRows, Report
-from tabveil.result import ColumnRisk, Configuration, Curve, Input, Result, Setting, Skipped
+from tabveil.result import ColumnRisk, Configuration, Curve, DroppedColumn, Input, Result, Setting, Skipped
 from tabveil.utility import (
     Associations,
     Bar,
@@ -186,7 +186,13 @@ def portrait():
 def inputs(*, control=1000, columns=5):
     sizes = {"train": 2000, "control": control, "synthetic": 1500}
     return {
-        role: Input(rows=rows, columns=columns, sha256=f"{place}" * 64)
+        role: Input(
+            rows=rows,
+            columns=columns,
+            sha256=f"{place}" * 64,
+            audited_columns=columns - 1,
+            audited_sha256=f"{place + 3}" * 64,
+        )
         for place, (role, rows) in enumerate(sizes.items())
         if rows
     }
@@ -203,6 +209,7 @@ def report(risk=CLEAN, *, columns=("age", "income"), full=True, **parts):
         "explanations": {name: explain(metric) for name, metric in METRICS.items()},
         "skipped": (Skipped(metric="gtcap", reason="gtcap: no claim is left."),),
         "notes": ("A note about the tables.",),
+        "dropped": (DroppedColumn(name="case", reason="identifier", lacking=("synthetic",)),),
         "settings": {"quick": False, "secrets": None, "missing": ["?"]},
         "request": {
             "train": f"{'a/rather/long/way/to/' * 6}train.csv",

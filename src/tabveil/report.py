@@ -17,7 +17,7 @@ from tabveil.explain import Explanation
 from tabveil.frame import dataframes
 from tabveil.plain import from_plain, to_plain
 from tabveil.portrait import Portrait
-from tabveil.result import ESTIMATES, Input, Result, Skipped, plain
+from tabveil.result import ESTIMATES, DroppedColumn, Input, Result, Skipped, plain
 from tabveil.utility import Utility
 from tabveil.verdict import Grounds, Policy, Verdict, judge
 from tabveil.wording import name
@@ -56,6 +56,7 @@ class Report:
     title: str = ""  # of the release, its data and who answers for it
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
+    dropped: tuple[DroppedColumn, ...] = ()  # columns that no metric was shown
     explanations: Mapping[str, Explanation] = field(default_factory=dict)  # of every metric, by name
     settings: Mapping[str, Any] = field(default_factory=dict)  # what a reader is told about the settings
     request: Mapping[str, Any] = field(default_factory=dict)  # all that was asked for, to ask it again
@@ -116,6 +117,7 @@ class Report:
                 "results": [result.to_json() for result in self.results],
                 "skipped": [_skipped_to_json(item) for item in self.skipped],
                 "notes": list(self.notes),
+                "dropped": [to_plain(item) for item in self.dropped],
                 "metrics": {name: to_plain(item) for name, item in self.explanations.items()},
                 "settings": plain(self.settings),
                 "request": self.request,
@@ -142,6 +144,7 @@ class Report:
             results=tuple(Result.from_json(item) for item in data["results"]),
             skipped=tuple(_skipped_from_json(item) for item in data["skipped"]),
             notes=from_plain(tuple[str, ...], data["notes"]),
+            dropped=from_plain(tuple[DroppedColumn, ...], data.get("dropped", ())),
             explanations={name: from_plain(Explanation, item) for name, item in data["metrics"].items()},
             settings=from_plain(dict[str, Any], data["settings"]),
             request=from_plain(dict[str, Any], data["request"]),

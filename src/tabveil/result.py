@@ -406,8 +406,25 @@ class Skipped:
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """What identifies an input table: its size and a digest of its content."""
+    """What identifies an input table: its size and a digest of its content.
+
+    Where columns were left out, ``audited_columns`` and ``audited_sha256`` are those of what was audited.
+    """
 
     rows: int
     columns: int
     sha256: str
+    audited_columns: int | None = None
+    audited_sha256: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DroppedColumn:
+    """A column that no metric was shown: one that names people, or that the user's schema leaves out.
+
+    ``lacking`` are the tables that did not have it in the first place.
+    """
+
+    name: str
+    reason: Literal["identifier", "schema"]
+    lacking: tuple[Role, ...] = ()

@@ -163,7 +163,11 @@ def test_identifiers_are_named_and_dropped_only_on_request():
     assert [note for note in loaded.notes if "number, name:" in note]
     dropped = frame.load_split(data, data, drop_identifiers=True)
     assert dropped.split.schema.names == ("born", "weight", "sex")
-    assert "Left out, as nearly every row has its own value: number, name." in dropped.notes
+    assert [(item.name, item.reason) for item in dropped.dropped] == [
+        ("number", "identifier"),
+        ("name", "identifier"),
+    ]
+    assert (loaded.dropped, dropped.notes) == ((), ())
     assert dropped.inputs["train"].columns == 5
     assert list(frame.to_native(dropped.split.train, dropped.layout).columns) == ["born", "weight", "sex"]
     assert frame.load_split(data.head(19), data).notes == ()  # too few rows to tell

@@ -310,6 +310,19 @@ def test_what_was_not_tested_is_listed():
     assert "They were not attacked separately in this audit." in text
 
 
+def test_columns_left_out_are_named_on_top_where_untested_and_where_signed():
+    text = page(made.report())
+    top, untested = text.split('id="risks"')[0], text.split('id="untested"')[1]
+    assert "Columns left out</dt><dd>case" in top
+    assert "It names people" in untested
+    assert "<td>synthetic</td>" in untested
+    assert "audited without case" in text.split('id="signature"')[1]
+    for place in range(3):  # of each file, and of what was audited of it
+        assert str(place) * 64 in text
+        assert str(place + 3) * 64 in text
+    assert "Columns left out" not in page(made.report(dropped=()))
+
+
 def test_outliers_that_were_attacked_are_not_called_untested():
     tested = described(DomiasKde(tested="outliers"), made.membership(DomiasKde, 0.01))
     text = shown(made.report(results=(*made.results(0.01), tested))).text

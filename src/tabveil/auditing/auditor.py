@@ -87,7 +87,8 @@ def audit(
     missing
         Texts that stand for a missing value, such as ``"?"``.
     drop_identifiers
-        Leave out columns that look like identifiers; they are named in the report's notes either way.
+        Leave out columns that look like identifiers, also where a release rightly lacks them. The report
+        names them; where they are not left out, in its notes.
     threads
         How many threads to use; None takes all cores.
     progress

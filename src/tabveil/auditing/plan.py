@@ -87,6 +87,7 @@ class Plan:
                 *(() if checked is None or checked.caution is None else (checked.caution,)),
                 *loaded.notes,
             ),
+            dropped=loaded.dropped,
             explanations=self._explanations(),
             settings=self._settings(),
             request=config.written(self.request),

@@ -107,7 +107,10 @@ Missing = Annotated[
 ]
 DropIdentifiers = Annotated[
     bool | None,
-    typer.Option("--drop-identifiers/--keep-all", help="Leave out columns that look like identifiers."),
+    typer.Option(
+        "--drop-identifiers/--keep-all",
+        help="Leave out columns that look like identifiers, also those that the release lacks.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same numbers.")]
 Json = Annotated[

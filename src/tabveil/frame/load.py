@@ -1,22 +1,22 @@
 """The joint load: three tables in, one schema, checked together once."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from tabveil.errors import SchemaError
-from tabveil.frame import declare, sources
+from tabveil.frame import columns, declare, sources
 from tabveil.frame.encode import Encoded, encode
 from tabveil.frame.identifiers import identifies
 from tabveil.frame.layout import Layout
 from tabveil.frame.raw_column import piece_of
 from tabveil.frame.sources import Source
-from tabveil.frame.wording import listed, nearest, quoted
-from tabveil.result import Input
+from tabveil.frame.wording import listed
+from tabveil.result import DroppedColumn, Input
 from tabveil.table import Schema, Split, Table
 
 SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
@@ -30,6 +30,7 @@ class LoadedTables:
     layout: Layout  # of train
     notes: tuple[str, ...]
     inputs: dict[str, Input]
+    dropped: tuple[DroppedColumn, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,14 +61,14 @@ def load_split(
     ----------
     train, synthetic, control
         Paths (.csv, .tsv, .txt, also with .gz; .parquet; .feather, .arrow; .xlsx) or pandas, polars or Arrow
-        tables.
-        They must have the same columns, in any order. A control without rows is like none.
+        tables. They must have the same columns, in any order, but for those that are left out. A control
+        without rows is like none.
     schema
         What the user says about columns: a YAML or JSON file, or a mapping; see :func:`describe`.
     missing
         Texts that mean missing, such as "?".
     drop_identifiers
-        Leave out columns in which nearly every row has its own value.
+        Leave out columns that name people, also those that only some of the tables have.
     """
     came = {"train": sources.read(train, "train")}
     if control is not None:
@@ -80,9 +81,17 @@ def load_split(
         came["control"] = replace(
             came["control"], data=came["train"].data.slice(0, 0), labels=came["train"].labels
         )
-    declared = declare.read(schema)
-    read = _encode_all(came, declared.without_bounds(), missing)
-    kept, notes = _without_identifiers(read, declared, drop=drop_identifiers)
+    reader = _Reader.of(came, declare.read(schema), missing)
+    uneven = columns.uneven(came, reader.declared.drop)
+    alone = {name: encoded for name in uneven if (encoded := reader.identifier_in(came, name)) is not None}
+    columns.require_same(came, reader.declared.drop, alone, dropping=drop_identifiers)
+    read = _encode_all(came, reader.without_bounds(), without=uneven)
+    found = [name for name, encoded in read.items() if identifies(encoded, reader.declared.of(name))]
+    gone = set(found) if drop_identifiers else set[str]()
+    kept = {name: encoded for name, encoded in read.items() if name not in gone}
+    if not kept:
+        raise SchemaError(f"No columns are left once identifiers are dropped ({listed(found)}).")
+    dropped = columns.dropped(came, reader.declared.drop, gone.union(uneven))
     tables = {role: _table(kept, role, source.data.num_rows) for role, source in came.items()}
     empty = Table(schema=tables["train"].schema, values=np.empty((0, len(kept))))
     return LoadedTables(
@@ -90,8 +99,11 @@ def load_split(
             train=tables["train"], control=tables.get("control", empty), synthetic=tables["synthetic"]
         ),
         layout=_layout(came["train"], kept),
-        notes=(*_notes(came, read), *notes),
-        inputs={role: _input(source, read) for role, source in came.items()},
+        notes=(*_notes(came, read), *(() if drop_identifiers else _identifier_note(found))),
+        inputs={
+            role: _input(source, read | alone, kept if dropped else None) for role, source in came.items()
+        },
+        dropped=dropped,
     )
 
 
@@ -112,7 +124,7 @@ def load_table(
     said = declare.read(schema)
     declared = frozenset(name for name in said.columns if (of := said.of(name)) and of.whole_domain)
     by_schema = declared.union(said.identifiers) if form_by_schema else frozenset()
-    read = _encode_all(came, said, missing, by_schema)
+    read = _encode_all(came, _Reader.of(came, said, missing), by_schema)
     layout = _layout(came["data"], read, by_schema)
     return LoadedTable(
         table=_table(read, "data", came["data"].data.num_rows),
@@ -125,60 +137,61 @@ def load_table(
     )
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Reader:
+    """What the user says about columns, and which texts mean missing."""
+
+    declared: declare.SchemaFile
+    markers: pa.Array
+
+    @classmethod
+    def of(cls, came: Mapping[str, Source], declared: declare.SchemaFile, missing: Iterable[str]) -> Self:
+        declared.require_known({name for source in came.values() for name in source.data.column_names})
+        given = (missing,) if isinstance(missing, str) else tuple(missing)
+        markers = pa.array([marker.strip() for marker in (*given, *declared.missing)], pa.large_string())
+        return cls(declared=declared, markers=markers)
+
+    def without_bounds(self) -> Self:
+        return replace(self, declared=self.declared.without_bounds())
+
+    def encode(self, came: Mapping[str, Source], name: str, *, form_by_schema: bool = False) -> Encoded:
+        """Read one column of the tables that have it."""
+        pieces = {
+            role: piece_of(
+                role,
+                name,
+                source.column(name),
+                verbatim=source.verbatim,
+                comma=source.csv is not None and source.csv.delimiter != ",",
+                missing=self.markers,
+            )
+            for role, source in came.items()
+            if name in source.data.column_names
+        }
+        return encode(name, pieces, self.declared.of(name), form_by_schema=form_by_schema)
+
+    def identifier_in(self, came: Mapping[str, Source], name: str) -> Encoded | None:
+        """Return a column that only some tables have, if it names people."""
+        try:
+            encoded = self.without_bounds().encode(came, name)
+        except SchemaError:  # it cannot be read, and that some tables lack it is said first
+            return None
+        return encoded if identifies(encoded, self.declared.of(name)) else None
+
+
 def _encode_all(
     came: Mapping[str, Source],
-    declared: declare.SchemaFile,
-    missing: Iterable[str],
+    reader: _Reader,
     by_schema: Collection[str] = (),
+    without: Collection[str] = (),
 ) -> dict[str, Encoded]:
     """Decide and read every column of all tables; those in ``by_schema`` stand as they are declared."""
-    given = (missing,) if isinstance(missing, str) else tuple(missing)
-    markers = pa.array([marker.strip() for marker in (*given, *declared.missing)], pa.large_string())
-    declared.require_known({name for source in came.values() for name in source.data.column_names})
+    dropped = reader.declared.drop
     leader = next(iter(came.values()))
-    names = [name for name in leader.data.column_names if name not in declared.drop]
-    for other in came.values():
-        _require_same_columns(names, other, leader.role, declared.drop)
+    names = [name for name in leader.data.column_names if name not in dropped and name not in without]
     if not names:
-        raise SchemaError(
-            "The tables have no columns." if not declared.drop else "schema: drop leaves no columns."
-        )
-    return {
-        name: encode(
-            name,
-            {
-                role: piece_of(
-                    role,
-                    name,
-                    source.column(name),
-                    verbatim=source.verbatim,
-                    comma=source.csv is not None and source.csv.delimiter != ",",
-                    missing=markers,
-                )
-                for role, source in came.items()
-            },
-            declared.of(name),
-            form_by_schema=name in by_schema,
-        )
-        for name in names
-    }
-
-
-def _require_same_columns(names: list[str], other: Source, leader: str, dropped: Iterable[str]) -> None:
-    """Refuse tables whose columns differ, showing only the difference."""
-    ours, theirs = set(names), set(other.data.column_names) - set(dropped)
-    ours_only = [name for name in names if name not in theirs]
-    theirs_only = [name for name in other.data.column_names if name in theirs and name not in ours]
-    if not ours_only and not theirs_only:
-        return
-    parts = [
-        f"only in {role}: {listed(only, most=4)}"
-        for role, only in ((leader, ours_only), (other.role, theirs_only))
-        if only
-    ]
-    pairs = [(name, close) for name in theirs_only if (close := nearest(name, ours_only))]
-    hint = f" Did you mean {quoted(pairs[0][1])} by {quoted(pairs[0][0])}?" if pairs else ""
-    raise SchemaError(f"The columns of {leader} and {other.role} differ: {'; '.join(parts)}.{hint}")
+        raise SchemaError("The tables have no columns." if not dropped else "schema: drop leaves no columns.")
+    return {name: reader.encode(came, name, form_by_schema=name in by_schema) for name in names}
 
 
 def _table(read: Mapping[str, Encoded], role: str, n_rows: int) -> Table:
@@ -190,29 +203,42 @@ def _table(read: Mapping[str, Encoded], role: str, n_rows: int) -> Table:
 
 def _layout(source: Source, read: Mapping[str, Encoded], by_schema: Collection[str] = ()) -> Layout:
     """Bind the columns' places to the table they leave as."""
-    columns = {}
+    places = {}
     positions = {name: position for position, name in enumerate(source.data.column_names)}
     for name, encoded in read.items():
         position = positions[name]
         if name in by_schema:  # the types of a dataframe may follow from its rows: a gap makes 1 a 1.0
-            columns[name] = replace(encoded.place, label=source.labels[position])
+            places[name] = replace(encoded.place, label=source.labels[position])
             continue
         mine = source.data.schema.field(position).type == encoded.place.type or source.csv is not None
-        columns[name] = replace(
+        places[name] = replace(
             encoded.place,
             label=source.labels[position],
             dtype=source.dtypes[position] if mine else None,
             blank=source.blanks[position],
         )
-    return Layout(library=source.library, columns=columns, csv=source.csv)
+    return Layout(library=source.library, columns=places, csv=source.csv)
 
 
-def _input(source: Source, read: Mapping[str, Encoded]) -> Input:
-    """Identify a table: a file by its bytes, a dataframe by its content whatever library holds it."""
-    sha256 = source.sha256 or sources.content_digest(
-        {name: encoded.content(source.role) for name, encoded in read.items()}
+def _input(source: Source, read: Mapping[str, Encoded], kept: Mapping[str, Encoded] | None = None) -> Input:
+    """Identify a table: a file by its bytes, a dataframe by its content whatever library holds it.
+
+    ``kept`` are the columns that are left where some are dropped: a digest of them stands beside the other.
+    """
+    return Input(
+        rows=source.data.num_rows,
+        columns=source.data.num_columns,
+        sha256=source.sha256 or _content_digest(source.role, read),
+        audited_columns=None if kept is None else len(kept),
+        audited_sha256=None if kept is None else _content_digest(source.role, kept),
     )
-    return Input(rows=source.data.num_rows, columns=source.data.num_columns, sha256=sha256)
+
+
+def _content_digest(role: str, read: Mapping[str, Encoded]) -> str:
+    """Digest the columns of one table."""
+    return sources.content_digest(
+        {name: encoded.content(role) for name, encoded in read.items() if role in encoded.unbound}
+    )
 
 
 def _notes(came: Mapping[str, Source], read: Mapping[str, Encoded]) -> list[str]:
@@ -230,17 +256,8 @@ def _notes(came: Mapping[str, Source], read: Mapping[str, Encoded]) -> list[str]
     ]
 
 
-def _without_identifiers(
-    read: dict[str, Encoded], declared: declare.SchemaFile, *, drop: bool
-) -> tuple[dict[str, Encoded], tuple[str, ...]]:
-    """Name the columns that look like identifiers, and leave them out if that is wanted."""
-    found = [name for name, encoded in read.items() if identifies(encoded, declared.of(name))]
+def _identifier_note(found: Sequence[str]) -> tuple[str, ...]:
     if not found:
-        return read, ()
-    if not drop:
-        advice = "if these are identifiers, leave them out with --drop-identifiers."
-        return read, (f"Nearly every row has its own value in {listed(found)}: {advice}",)
-    kept = {name: encoded for name, encoded in read.items() if name not in found}
-    if not kept:
-        raise SchemaError(f"No columns are left once identifiers are dropped ({listed(found)}).")
-    return kept, (f"Left out, as nearly every row has its own value: {listed(found)}.",)
+        return ()
+    advice = "if these are identifiers, leave them out with --drop-identifiers."
+    return (f"Nearly every row has its own value in {listed(found)}: {advice}",)

@@ -20,7 +20,7 @@ from tabveil.render import comparison, sections, svg
 from tabveil.render.evidence import attacks, diagnostics, state_key, title_of
 from tabveil.render.secrets import secrets
 from tabveil.render.sheets import sheet
-from tabveil.render.threats import NEVER_TESTED, outliers_attacked, threats, untested
+from tabveil.render.threats import DROPPED, NEVER_TESTED, outliers_attacked, threats, untested
 from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
 from tabveil.report import Report
 from tabveil.utility import DOWNSTREAM, MEANINGS
@@ -166,6 +166,7 @@ def _environment() -> Environment:
         "bars": lambda items: [item.bar for item in items],
         "power_rows": lambda items: [item.row for item in items],
         "RISKS": RISKS,
+        "DROPPED": DROPPED,
         "FIGURES": comparison.FIGURES,
     }
     return environment

@@ -189,8 +189,15 @@ def _inputs(report: Report) -> RenderableType:
         grid.add_row(Text(role), Text(f"{item.rows:,} rows, {item.columns} columns"))
     if not report.has_control:
         grid.add_row(Text("control"), Text("none: little can be concluded", style="bold yellow"))
+    if report.dropped:
+        names = wording.listed([item.name for item in report.dropped])
+        grid.add_row(Text("left out"), Text(f"{names}: no metric was shown {_them(report)}"))
     heading = [Text(report.title, style="bold")] if report.title else []
     return Group(*heading, Text(f"tabveil {report.version}, seed {report.seed}", style="dim"), grid)
+
+
+def _them(report: Report) -> str:
+    return "it" if len(report.dropped) == 1 else "them"
 
 
 def _results(results: Sequence[Result], report: Report) -> Table:

@@ -34,6 +34,12 @@ NEVER_TESTED = (
 )
 """What no audit of this kind tests, so that nobody takes silence for an answer."""
 
+DROPPED = {
+    "identifier": "It names people instead of telling something about them (--drop-identifiers).",
+    "schema": "The schema leaves it out.",
+}
+"""Why columns are left out."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ThreatRow:
