@@ -10,7 +10,7 @@ from markdown_text import plain, table
 from tabveil.auditing import METRICS
 from tabveil.risks import RISKS
 from tabveil.synthesizing import GENERATORS, summary
-from tabveil.utility import DOWNSTREAM, MEANINGS, Meaning
+from tabveil.utility import DOWNSTREAM, MEANINGS, RULES, Meaning
 from tabveil.verdict.policy import WHY_THE_DEFAULT, Policy
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +52,7 @@ def insertions() -> dict[str, str]:
 def utility_figures() -> str:
     """Return a section for every figure of utility."""
     figures = [_figure(name, meaning) for name, meaning in MEANINGS.items()]
-    return "\n\n".join([*figures, _figure("targets", DOWNSTREAM)])
+    return "\n\n".join([*figures, _figure("targets", DOWNSTREAM), _figure("rules", RULES)])
 
 
 def _figure(name: str, meaning: Meaning) -> str:

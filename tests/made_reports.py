@@ -18,6 +18,8 @@ from tabveil.utility import (
     ChiSquared,
     ColumnUtility,
     Figure,
+    Rule,
+    Rules,
     TargetUtility,
     Utility,
 )
@@ -140,6 +142,17 @@ def utility(columns=("age", "income")):
         ),
         associations=Associations(
             names=tuple(columns), real=tuple(map(tuple, square)), synthetic=tuple(map(tuple, square))
+        ),
+        rules=Rules(
+            figure=Figure(value=estimate(0.2), reference=estimate(0.01)),
+            found=(
+                Rule(
+                    kind="order",
+                    columns=(columns[0], columns[-1]),
+                    broken=Figure(value=estimate(0.2), reference=estimate(0.01)),
+                    unrelated=0.4,
+                ),
+            ),
         ),
         skipped=(Skipped(metric="mmd", reason="mmd: too few rows."),),
         notes=("Chosen as targets: one column.",),

@@ -16,7 +16,7 @@ from commands import READ, ROOT, RUN, blocks, commands, follow
 import tabveil
 from tabveil.auditing import METRICS
 from tabveil.cli import app, exit_codes
-from tabveil.utility import MEANINGS
+from tabveil.utility import DOWNSTREAM, MEANINGS, RULES
 from tabveil.verdict import EXIT_CODES, Policy, judgment
 
 pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")
@@ -120,7 +120,7 @@ def test_what_a_metric_detects_is_what_was_measured(generated):
 
 
 def test_every_figure_of_utility_is_explained(texts):
-    for name, meaning in MEANINGS.items():
+    for name, meaning in {**MEANINGS, "rules": RULES, "targets": DOWNSTREAM}.items():
         assert f"`{name}`" in texts["utility.md"]
         assert markdown_text.plain(meaning.definition).replace("|", r"\|") in texts["utility.md"]
 

@@ -18,7 +18,7 @@ from tabveil.render import html
 from tabveil.render.html import comparison_page, page
 from tabveil.report import Report
 from tabveil.result import Configuration, Labels, Result, Setting, Skipped
-from tabveil.utility import MEANINGS
+from tabveil.utility import MEANINGS, Rules
 from tabveil.verdict import Policy, Thresholds
 
 DAY = dt.date(2026, 3, 1)
@@ -292,6 +292,17 @@ def test_every_number_of_utility_has_its_reference_beside_it():
         assert meaning.title in text
         assert meaning.definition in text
     assert "0.550 0.546 to 0.554 0.500 0.496 to 0.504 0.5" in text
+
+
+def test_rules_are_said_with_the_rows_that_break_them():
+    text = shown(made.report()).text
+    assert "1 rule holds among the real rows." in text
+    assert "age ≤ income" in text
+    assert "Which share of the rows breaks a rule that real people keep to?" in text
+    none = replace(made.utility(), rules=Rules(figure=None, found=()))
+    assert "None was found: no column never varies" in shown(made.report(utility=none)).text
+    unknown = replace(made.utility(), rules=None)
+    assert "Rules that real rows keep to" not in shown(made.report(utility=unknown)).text
 
 
 def test_what_is_absent_is_said():

@@ -127,7 +127,7 @@ def test_without_control_there_is_a_note():
 
 def test_one_column_and_one_row():
     found = asked(split(SCHEMAS["mixed"], *(rows("mixed", n, np.random.default_rng(0)) for n in (1, 1, 1))))
-    assert {item.metric for item in found.skipped} == {"mmd", "discriminator", "downstream"}
+    assert {item.metric for item in found.skipped} == {"mmd", "discriminator", "downstream", "rules"}
     found = asked(tables().select(["age"]))
     assert {item.metric for item in found.skipped} == {"correlation", "downstream"}
 

@@ -53,6 +53,7 @@ def _useful(loaded: LoadedTables, request: AuditRequest) -> Utility:
         target=request.target or None,
         confidence=request.judged_by.confidence,
         rare=request.show_values,
+        clocks=loaded.layout.clocks,
         rng=stream(request.seed, "utility"),
     )
     return replace(found, columns=tuple(_dated(column, loaded) for column in found.columns))

@@ -59,6 +59,12 @@ class Layout:
     columns: Mapping[str, ColumnLayout]
     csv: CsvForm | None = None
 
+    @property
+    def clocks(self) -> dict[str, int]:
+        """How many microseconds a unit has, of every column of dates, times and durations."""
+        timed = (Kind.MOMENT, Kind.TIME, Kind.DURATION)
+        return {name: place.step for name, place in self.columns.items() if place.kind in timed}
+
     def of(self, table: Table) -> list[tuple[Column, ColumnLayout]]:
         """Pair a table's columns with the way they stood."""
         check.known_names("layout", "column", table.schema.names, self.columns)

@@ -7,7 +7,7 @@ from tabveil.estimate import Estimate
 from tabveil.render.evidence import title_of
 from tabveil.render.svg import PowerRow, RocCurve
 from tabveil.report import Report
-from tabveil.utility import DOWNSTREAM, MEANINGS
+from tabveil.utility import DOWNSTREAM, MEANINGS, RULES
 from tabveil.wording import level, name, plural
 
 MOST_CURVES = 3
@@ -164,4 +164,5 @@ def notes(report: Report) -> list[Note]:
 
 def _figure(key: str) -> str:
     """Name a figure of utility in words."""
-    return DOWNSTREAM.title if key == "downstream" else MEANINGS[key].title if key in MEANINGS else name(key)
+    known = {**MEANINGS, "downstream": DOWNSTREAM, "rules": RULES}
+    return known[key].title if key in known else name(key)

@@ -17,7 +17,7 @@ from tabveil.estimate import Estimate
 from tabveil.render.evidence import skipped_title, title_of
 from tabveil.report import Report
 from tabveil.result import Result
-from tabveil.utility import MEANINGS
+from tabveil.utility import MEANINGS, RULES
 from tabveil.verdict import State
 from tabveil.wording import plural
 
@@ -37,6 +37,8 @@ STYLES: Mapping[State, str] = {
     "inconclusive": "bold yellow",
 }
 _WIDEST_METRIC = 23
+MOST_RULES = 5
+"""Rules that are listed, those that are broken most."""
 
 number = partial(wording.number, minus="-")
 lower, upper = partial(wording.lower, minus="-"), partial(wording.upper, minus="-")
@@ -116,6 +118,12 @@ def _utility(report: Report) -> list[RenderableType]:
     for name, figure in report.utility.figures.items():
         reference = _value(figure.reference)
         table.add_row(MEANINGS[name].title, _value(figure.value), reference, f"{MEANINGS[name].best:g}")
+    if (rules := report.utility.rules) is not None and rules.figure is not None:
+        title = f"{RULES.title} ({len(rules.found)} found)"
+        table.add_row(title, _value(rules.figure.value), _value(rules.figure.reference), f"{RULES.best:g}")
+        for rule in [rule for rule in rules.found if rule.broken.value.low > 0][:MOST_RULES]:
+            sentence = rule.sentence([wording.name(column) for column in rule.columns])
+            table.add_row(f"  {sentence}", _value(rule.broken.value), _value(rule.broken.reference), "0")
     for target in report.utility.targets:
         table.add_row(f"gap when predicting {target.name}", _value(target.gap), "", "0")
     return [

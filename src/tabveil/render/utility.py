@@ -7,11 +7,22 @@ from markupsafe import Markup
 
 from tabveil.render import svg
 from tabveil.render.svg.matrix import MOST_NAMED
-from tabveil.utility import MEANINGS, Associations, ColumnUtility, Figure, Meaning, TargetUtility, Utility
+from tabveil.utility import (
+    MEANINGS,
+    RULES,
+    Associations,
+    ColumnUtility,
+    Figure,
+    Meaning,
+    Rule,
+    TargetUtility,
+    Utility,
+)
 from tabveil.wording import interval, name, number
 
 MOST_MARGINALS = 24
 MOST_RELATED = 30
+MOST_RULES = 30
 BY_COLUMN = tuple(key for key, meaning in MEANINGS.items() if meaning.per_column)
 """The figures that every column has, if they apply to it."""
 
@@ -47,6 +58,14 @@ class Related:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RuleRow:
+    """One rule in words, and how many rows break it."""
+
+    sentence: str
+    broken: Figure
+
+
+@dataclass(frozen=True, kw_only=True)
 class Usefulness:
     """The whole section."""
 
@@ -55,21 +74,38 @@ class Usefulness:
     columns: tuple[ColumnRow, ...]
     n_columns: int
     related: Related | None
+    rules: tuple[RuleRow, ...]
+    n_rules: int
+    looked_for_rules: bool
 
 
 def usefulness(utility: Utility) -> Usefulness:
     """Choose what is shown: all figures and targets, but only the columns that differ most."""
     return Usefulness(
-        figures=tuple(
-            FigureRow(meaning=MEANINGS[key], figure=figure)
-            for key, figure in utility.figures.items()
-            if key in MEANINGS
+        figures=(
+            *(
+                FigureRow(meaning=MEANINGS[key], figure=figure)
+                for key, figure in utility.figures.items()
+                if key in MEANINGS
+            ),
+            *(
+                ()
+                if utility.rules is None or utility.rules.figure is None
+                else (FigureRow(meaning=RULES, figure=utility.rules.figure),)
+            ),
         ),
         targets=utility.targets,
         columns=tuple(map(_column, _most_different(utility.columns))),
         n_columns=len(utility.columns),
         related=_related(utility.associations),
+        rules=() if utility.rules is None else tuple(map(_rule, utility.rules.found[:MOST_RULES])),
+        n_rules=0 if utility.rules is None else len(utility.rules.found),
+        looked_for_rules=utility.rules is not None,
     )
+
+
+def _rule(rule: Rule) -> RuleRow:
+    return RuleRow(sentence=rule.sentence([name(column) for column in rule.columns]), broken=rule.broken)
 
 
 def _most_different(columns: Sequence[ColumnUtility]) -> list[ColumnUtility]:

@@ -1,7 +1,7 @@
 """Is a release any use? Fidelity and usefulness of a synthetic table, beside its privacy (SPEC 8)."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -23,21 +23,28 @@ from tabveil.utility.findings import (
     ChiSquared,
     ColumnUtility,
     Figure,
+    Rule,
+    Rules,
     TargetUtility,
     Utility,
 )
 from tabveil.utility.marginals import measure_columns
-from tabveil.utility.meanings import DOWNSTREAM, MEANINGS, Meaning
+from tabveil.utility.meanings import DOWNSTREAM, MEANINGS, RULES, Meaning
+from tabveil.utility.rule_tables import RuleTables
+from tabveil.utility.rules import find_rules
 
 __all__ = [
     "DOWNSTREAM",
     "MEANINGS",
+    "RULES",
     "Associations",
     "Bar",
     "ChiSquared",
     "ColumnUtility",
     "Figure",
     "Meaning",
+    "Rule",
+    "Rules",
     "TargetUtility",
     "Utility",
     "measure",
@@ -53,6 +60,7 @@ def measure(
     halved: bool = True,
     confidence: float = CONFIDENCE,
     rare: bool = False,
+    clocks: Mapping[str, int] | None = None,
     rng: Generator,
 ) -> Utility:
     """How much of what the real rows tell does the release tell, too?
@@ -70,6 +78,9 @@ def measure(
         How often an interval should hold the truth, between 0 and 1.
     rare
         Name labels that few real rows share, too: only for those who may see the real rows.
+    clocks
+        How many microseconds a unit of each column of dates, times and durations has, so that rules can
+        compare days with seconds; those that are not named have one.
 
     Examples
     --------
@@ -84,7 +95,7 @@ def measure(
     """
     check.between("utility", "confidence", confidence, 0, 1)
     start = time.perf_counter()
-    streams = rng.spawn(5)
+    streams = rng.spawn(7)
     sides = ComparedTables.of(split, rng=streams[0])
     asked = named_targets(target, sides)
     parts = _Parts(notes=list(sides.notes))
@@ -98,7 +109,14 @@ def measure(
     targets = parts.attempt(
         "downstream", lambda: _targets(sides, asked, related, parts.notes, confidence, rng=streams[4])
     )
+    rules = parts.attempt(
+        "rules",
+        lambda: find_rules(
+            RuleTables.of(split, clocks=clocks or {}, rng=streams[5]), confidence=confidence, rng=streams[6]
+        ),
+    )
     parts.notes.extend(() if related is None else related.notes)
+    parts.notes.extend(() if rules is None else rules.notes)
     figures = {
         "discriminator": told_apart,
         "correlation": None if related is None else related.figure,
@@ -111,6 +129,7 @@ def measure(
         columns=columns,
         targets=targets or (),
         associations=None if related is None else related.associations,
+        rules=rules,
         skipped=tuple(parts.skipped),
         notes=tuple(parts.notes),
         seconds=time.perf_counter() - start,

@@ -4,7 +4,7 @@ No number stands alone. Beside each figure stands its *reference*: what as many 
 same statistic. A distance of 0.02 is perfect where real people differ by 0.02 from other real people.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
@@ -91,6 +91,54 @@ class Associations:
     synthetic: tuple[tuple[Number, ...], ...]
 
 
+RuleKind = Literal["constant", "determines", "equal", "order", "sum"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule that holds among real rows, by the names of its columns, and how many rows break it.
+
+    ``broken`` is the share of the rows that the rule says something about; its ``reference`` is that of real
+    rows which had no part in finding it. ``unrelated`` is the share that would break it if its columns had
+    nothing to do with each other.
+    """
+
+    kind: RuleKind
+    columns: tuple[str, ...]
+    broken: Figure
+    unrelated: float
+
+    def sentence(self, names: Sequence[str] | None = None) -> str:
+        """Say the rule in words; ``names`` are the columns' names as they may be shown.
+
+        >>> one = Figure(value=Estimate(value=0, low=0, high=0, n=1), reference=None)
+        >>> Rule(kind="sum", columns=("a", "b", "c"), broken=one, unrelated=1.0).sentence()
+        'a + b = c'
+        """
+        return _SENTENCES[self.kind].format(*(self.columns if names is None else names))
+
+
+_SENTENCES: Mapping[RuleKind, str] = {
+    "constant": "{} is the same in all rows",
+    "determines": "{} determines {}",
+    "equal": "{} = {}",
+    "order": "{} ≤ {}",
+    "sum": "{} + {} = {}",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The rules that were found, those that are broken most first; ``figure`` counts rows that break any.
+
+    There is no figure where no rule was found.
+    """
+
+    figure: Figure | None
+    found: tuple[Rule, ...]
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Utility:
     """Everything found about the utility of a release: overall, by column, by target."""
@@ -100,6 +148,7 @@ class Utility:
     columns: tuple[ColumnUtility, ...]  # by name
     targets: tuple[TargetUtility, ...] = ()
     associations: Associations | None = None
+    rules: Rules | None = None
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)

@@ -127,3 +127,20 @@ DOWNSTREAM = Meaning(
     source="Esteban, Hyland and Rätsch 2017",
 )
 """What the targets say; ``best`` is that of the gap."""
+
+RULES = Meaning(
+    title="Rules broken",
+    question="Which share of the rows breaks a rule that real people keep to?",
+    best=0.0,
+    worst=1.0,
+    definition="Looked for are columns that never vary, columns whose value determines another one's, equal "
+    "columns, numbers or dates of which one is never above the other, and numbers that are the sum of two "
+    "others. A rule is kept if all train rows and one half of the control rows obey it (of a sum, all but "
+    "one in a thousand, and one in a hundred), and if at least 5 % of the rows would break it were its "
+    "columns unrelated. Counted are the rows that break any rule, and for each rule those that break it "
+    "among those it says something about: a value that train does not have determines nothing. The "
+    "reference is the other half of the control.",
+    interval="Wilson's score.",
+    source="Papenbrock and Naumann 2016",
+)
+"""What the rules say."""
