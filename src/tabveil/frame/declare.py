@@ -186,7 +186,9 @@ class ColumnEntry(Strict):
                 if len(form) > MOST_CHARACTERS:
                     raise ValueError(f"the form of an identifier has at most {MOST_CHARACTERS} characters")
             case _:
-                raise ValueError("a form belongs to a number, a boolean, a date, a datetime, a time or an identifier")
+                raise ValueError(
+                    "a form belongs to a number, a boolean, a date, a datetime, a time or an identifier"
+                )
         return self
 
     def declared(self, csv: CsvEntry) -> Declaration:
