@@ -1,6 +1,7 @@
 """Exact nearest neighbors for tables: one engine, two distances, several strategies behind one call."""
 
 from tabveil.neighbors.engine import NearestRows, Neighbors
+from tabveil.neighbors.leaving_out import NearestWithout, NeighborsWithout
 from tabveil.neighbors.space import MeasuredColumn, Space
 
-__all__ = ["MeasuredColumn", "NearestRows", "Neighbors", "Space"]
+__all__ = ["MeasuredColumn", "NearestRows", "NearestWithout", "Neighbors", "NeighborsWithout", "Space"]

@@ -5,6 +5,7 @@ import numpy as np
 from numba import njit, uint64
 
 BLOCK = 64  # rows of a block; a tree is worth its overhead beyond that
+FEW = 8  # rows of a block that are summed one by one; vector instructions over rows pay off beyond that
 
 
 @njit(cache=True, nogil=True)
@@ -103,11 +104,15 @@ def _split(order, keys):
 
 @njit(cache=True, nogil=True)
 def lay_blocks(values, order, bounds, blocks):
-    """Copy rows ``order`` of values (n, d) to ``blocks`` (n * d,), block by block, columns within."""
+    """Copy rows ``order`` of values (n, d) to ``blocks`` (n * d,), block by block.
+
+    Within a block column stands after column, in a block of few rows row after row.
+    """
     d = values.shape[1]
     for b in range(bounds.size - 1):
         start, size = bounds[b], bounds[b + 1] - bounds[b]
-        for j in range(d):
-            for r in range(size):
+        across, along = (1, d) if size <= FEW else (size, 1)
+        for r in range(size):
+            for j in range(d):
                 x = values[order[start + r], j]
-                blocks[start * d + j * size + r] = 0.0 if np.isnan(x) else x
+                blocks[start * d + j * across + r * along] = 0.0 if np.isnan(x) else x

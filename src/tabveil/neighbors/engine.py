@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from tabveil import check, workers
 from tabveil.neighbors import search_kernels
-from tabveil.neighbors.index import Index, SortedRows, encode_codes, encode_values, grow, hashes, missing_in
+from tabveil.neighbors.index import Index, hashes
+from tabveil.neighbors.queries import QUERIES_AT_ONCE, Queries
 from tabveil.neighbors.space import Space
 from tabveil.table import Table
 
@@ -16,7 +17,6 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 NOBODY = np.iinfo(np.int64).max
-QUERIES_AT_ONCE = 512
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,7 +51,7 @@ class Neighbors:
         check.at_least("Neighbors", "n_neighbors", n_neighbors, 1)
         check.at_least("Neighbors", "the number of reference rows", self.n_rows, n_neighbors)
         total, index = self._search(queries, n_neighbors)
-        return NearestRows(distance=self._report(total), index=index)
+        return NearestRows(distance=self.space.reported(total), index=index)
 
     def nearest_other(self, n_neighbors: int = 1) -> NearestRows:
         """Find the nearest *other* rows of every reference row (a row is never its own neighbor)."""
@@ -62,47 +62,25 @@ class Neighbors:
         own = index == np.arange(self.n_rows)[:, None]
         own[~own.any(axis=1), -1] = True
         keep = (self.n_rows, n_neighbors)
-        return NearestRows(distance=self._report(total[~own].reshape(keep)), index=index[~own].reshape(keep))
-
-    def _report(self, total: Floats) -> Floats:
-        distance = (np.sqrt(total) if self.space.power == 2 else total) / self.space.divisor  # noqa: PLR2004
-        return np.round(distance, 12)  # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie
+        return NearestRows(
+            distance=self.space.reported(total[~own].reshape(keep)), index=index[~own].reshape(keep)
+        )
 
     def _search(self, queries: Table, k: int) -> tuple[Floats, Indices]:
-        index = self._index
-        flagged = tuple(name for name in missing_in(self.space, queries) if name not in index.flagged)
-        codes = encode_codes(self.space, queries, index.flagged + flagged)
-        values, weights = encode_values(self.space, queries)
-        rows = SortedRows.of(
-            codes, values
-        )  # equal queries have equal answers, equal codes the same groups to visit
-        order = grow(
-            values[rows.representatives], weights, rows.group_start
-        ).order  # and near ones much the same
-        kinds = rows.representatives[order]
-        n_codes = len(index.groups[0])
-        kind_codes = np.ascontiguousarray(codes[:n_codes, kinds])
-        runs = (
-            np.repeat(np.arange(len(rows.group_hash)), np.diff(rows.group_start)),
-            self._home(kind_codes),
-            codes[n_codes:, kinds].sum(axis=0, dtype=np.int64),  # missing where the reference never is
-        )
-        best = np.full((len(kinds), k), np.inf)
-        found = np.full((len(kinds), k), NOBODY)
-        kind_values = values[kinds]
+        index, asked = self._index, Queries.of(self.space, queries, self._index)
+        best = np.full((len(asked), k), np.inf)
+        found = np.full((len(asked), k), NOBODY)
+        runs = (asked.run, self._home(asked.codes), asked.floor)
 
         def search(start: int, stop: int) -> None:
             search_kernels.search(
                 index.groups, index.tree, index.reference, index.weights, self.space.power,
-                (kind_codes, kind_values), runs, self._counts(), start, best[start:stop], found[start:stop],
+                (asked.codes, asked.values), runs, index.counters(), start, best[start:stop],
+                found[start:stop],
             )  # fmt: skip
 
-        workers.each_chunk(len(kinds), QUERIES_AT_ONCE, search, doing="comparing rows")
-        position = np.empty(len(kinds), dtype=np.int64)
-        position[order] = np.arange(len(kinds))
-        kind_of = np.empty(len(queries), dtype=np.int64)
-        kind_of[rows.order] = np.repeat(position, np.diff(rows.row_start))
-        return best[kind_of], found[kind_of]
+        workers.each_chunk(len(asked), QUERIES_AT_ONCE, search, doing="comparing rows")
+        return best[asked.kind_of], found[asked.kind_of]
 
     def _home(self, kind_codes: NDArray[Any]) -> Indices:
         """Find the reference group with exactly these codes (c, q), or -1."""
@@ -112,8 +90,3 @@ class Neighbors:
         at[at == len(self._index.group_hash)] = 0
         same = (group_codes[:, at] == kind_codes).all(axis=0)
         return np.where(same, at, -1)
-
-    def _counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        n_codes, n_groups = self._index.groups[0].shape
-        kind = np.min_scalar_type(n_codes)
-        return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // search_kernels.STRIP), dtype=kind)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tabveil.encode.ordinal import label_codes
 from tabveil.encode.scale import in_last_places, places_a_unit
 from tabveil.neighbors import build_kernels
+from tabveil.neighbors.search_kernels import STRIP
 from tabveil.neighbors.space import Space
 from tabveil.table import Categorical, Table
 
@@ -16,7 +17,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Groups = tuple[Array, Array, Indices, Indices]
-"""Codes (c, n_groups), missing (n_groups, d) or empty, first row (n_groups + 1,), root or -1 (n_groups,)."""
+"""Codes (c, n_groups), missing (n_groups, d), first row (n_groups + 1,), root or -1 (n_groups,)."""
 Tree = tuple[Indices, Indices, Indices, Indices, Floats]
 """Left and right child, first and last row, box (nodes, 2, d) of lowest and highest values."""
 
@@ -146,13 +147,19 @@ class Index:
             salt=rows.salt,
             groups=(
                 np.ascontiguousarray(codes[:, kinds[heads]]),
-                np.isnan(kind_values[heads]) if flagged else np.empty((0, 0), dtype=bool),
+                np.isnan(kind_values[heads]),
                 rows.group_start,
                 forest.root,
             ),
             tree=forest.tree,
             reference=(blocks, *_members(rows, forest.order)),
         )
+
+    def counters(self) -> tuple[Array, Array]:
+        """Return room for the mismatches of every group with a query, and for the lowest of each strip."""
+        n_codes, n_groups = self.groups[0].shape
+        kind = np.min_scalar_type(n_codes)
+        return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // STRIP), dtype=kind)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,44 +3,63 @@
 It works on arrays prepared by ``index``. The layout of the reference:
 
 - Distinct rows stand in *blocks*: a block holds rows of one group (one combination of matched values and
-  missing cells), column after column, so that one instruction works on several rows.
+  missing cells), column after column, so that one instruction works on several rows. Of ``FEW`` rows or less
+  it holds row after row, so that one instruction works on several columns.
 - A group of up to ``BLOCK`` rows is one block. A larger group is a tree whose leaves are blocks and whose
   nodes carry bounding boxes.
 
 A distance is ``level + sum of column costs``, the level being the number of mismatches. Sums run in the same
 order everywhere and rounding is monotone, so a bound computed from a box never exceeds the distance of a row
-in the box, not even by one bit: pruning is exact, and ties are real ties.
+in the box, not even by one bit: pruning is exact, and ties are real ties. A sum in another order is faster
+and may differ in its last bits; it only ever tells which rows are worth the exact one.
 """
 
 # mypy: allow-untyped-defs
 import numpy as np
 from numba import njit, uint8
 
-from tabveil.neighbors.build_kernels import BLOCK
+from tabveil.neighbors.build_kernels import BLOCK, FEW
 
-FEW = 8  # rows that are summed one by one; vector instructions pay off beyond that
+SLACK = 1 + 1e-10  # more than the order of a sum of however many columns can move it
 STRIP = 1024  # groups whose mismatches are counted at once; they stay in the first-level cache
+GLANCE = 64  # groups that a few instructions tell to have a level among them or not
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _sum_one(blocks, base, size, query, weights, power):
-    """Sum the costs of one row, whose cells stand ``size`` apart."""
+def sum_row(rows, row, blank, query, weights, power):
+    """Sum the costs of one row of a small block, but for the columns that are ``blank`` (d,)."""
+    total = 0.0
+    for j in range(query.size):
+        gap = 0.0 if blank[j] else abs(rows[row, j] - query[j]) * weights[j]
+        total += gap if power == 1 else gap * gap
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def guess_row(rows, row, missing, group, query, weights, power):
+    """Sum the same costs, in whatever order is fastest."""
     total = 0.0
     if power == 1:
         for j in range(query.size):
-            total += abs(blocks[base + j * size] - query[j]) * weights[j]
+            total += 0.0 if missing[group, j] else abs(rows[row, j] - query[j]) * weights[j]
     else:
         for j in range(query.size):
-            gap = (blocks[base + j * size] - query[j]) * weights[j]
+            gap = 0.0 if missing[group, j] else (rows[row, j] - query[j]) * weights[j]
             total += gap * gap
     return total
 
 
 @njit(cache=True, nogil=True)
 def _sum_block(blocks, base, size, query, weights, power, sums):
-    """Sum the costs of a block's rows into ``sums``, column by column, in the order of `_sum_one`."""
+    """Sum the costs of a block's rows into ``sums``, column by column, in the order of `sum_row`."""
     for r in range(size):
         sums[r] = 0.0
+    if size <= FEW:
+        for r in range(size):
+            for j in range(query.size):
+                gap = abs(blocks[base + r * query.size + j] - query[j]) * weights[j]
+                sums[r] += gap if power == 1 else gap * gap
+        return
     for j in range(query.size):
         column = blocks[base + j * size : base + (j + 1) * size]
         x, w = query[j], weights[j]
@@ -85,14 +104,7 @@ def _visit_block(
 ):
     """Offer every row of a block that can still enter the query's list."""
     last = best.shape[1] - 1
-    base = start * query.size
-    if size <= FEW:
-        for r in range(size):
-            distance = level + _sum_one(blocks, base + r, size, query, weights, power)
-            if distance <= best[q, last]:
-                _offer(best, index, q, distance, member_start, members, start + r)
-        return
-    _sum_block(blocks, base, size, query, weights, power, sums)
+    _sum_block(blocks, start * query.size, size, query, weights, power, sums)
     limit, n_near = best[q, last], 0
     for r in range(size):
         n_near += level + sums[r] <= limit
@@ -189,12 +201,13 @@ def search(groups, tree, reference, weights, power, queries, runs, counts, first
     codes, missing, group_start, root = groups
     left, right, begin, end, box = tree
     blocks, member_start, members = reference
+    rows = blocks.reshape((member_start.size - 1, weights.size))
     query_codes, query_values = queries
     run, home, base = runs
     mismatches, lowest = counts
     last = best.shape[1] - 1
     sums, stack, gaps = np.empty(BLOCK), np.empty(128, dtype=np.int64), np.empty(128)
-    query, effective = np.empty(weights.size), np.empty(weights.size)
+    query, asked, effective = np.empty(weights.size), np.empty(weights.size), np.empty(weights.size)
     listed = np.empty(mismatches.size, dtype=np.int64)
     counted = -1  # the run whose mismatches are in ``mismatches``
     for q in range(best.shape[0]):
@@ -203,7 +216,7 @@ def search(groups, tree, reference, weights, power, queries, runs, counts, first
         for j in range(weights.size):
             blank = np.isnan(query_values[at, j])
             query[j] = 0.0 if blank else query_values[at, j]
-            effective[j] = 0.0 if blank else weights[j]
+            asked[j] = 0.0 if blank else weights[j]  # what is missing is counted in the level, not here
         while level <= codes.shape[0] and floor + level <= best[q, last]:
             n_listed = 0
             if level == 0:
@@ -216,32 +229,45 @@ def search(groups, tree, reference, weights, power, queries, runs, counts, first
                 if least == 0:
                     least = np.int64(lowest.min())
                     level = max(level, least)
-                n_listed = _list_level(mismatches, lowest, level, listed)
+                n_listed = list_level(mismatches, lowest, level, listed)
+            base_level = float(floor + level)
             for g in listed[:n_listed]:
-                if missing.size > 0:  # what query or group misses is counted in the level, not here
-                    for j in range(weights.size):
-                        blank = missing[g, j] or np.isnan(query_values[at, j])
-                        effective[j] = 0.0 if blank else weights[j]
+                start, stop = group_start[g], group_start[g + 1]
+                if stop - start <= FEW:
+                    for row in range(start, stop):
+                        near = base_level + guess_row(rows, row, missing, g, query, asked, power)
+                        if near <= best[q, last] * SLACK:
+                            distance = base_level + sum_row(rows, row, missing[g], query, asked, power)
+                            if distance <= best[q, last]:
+                                _offer(best, index, q, distance, member_start, members, row)
+                    continue
+                for j in range(weights.size):
+                    effective[j] = 0.0 if missing[g, j] else asked[j]
                 if root[g] < 0:
                     _visit_block(
-                        blocks, member_start, members, group_start[g], group_start[g + 1] - group_start[g],
-                        float(floor + level), query, effective, power, best, index, q, sums,
+                        blocks, member_start, members, start, stop - start, base_level, query, effective,
+                        power, best, index, q, sums,
                     )  # fmt: skip
                 else:
                     _visit_tree(
-                        blocks, member_start, members, left, right, begin, end, box, root[g],
-                        float(floor + level), query, effective, power, best, index, q, sums, stack, gaps,
+                        blocks, member_start, members, left, right, begin, end, box, root[g], base_level,
+                        query, effective, power, best, index, q, sums, stack, gaps,
                     )  # fmt: skip
             level += 1
 
 
 @njit(cache=True, nogil=True)
-def _list_level(mismatches, lowest, level, listed):
+def list_level(mismatches, lowest, level, listed):
     """List the groups with exactly ``level`` mismatches; returns how many there are."""
-    n = 0
+    n, wanted = 0, mismatches.dtype.type(level)
     for s in range(lowest.size):
         if lowest[s] <= level:
-            for g in range(s * STRIP, min((s + 1) * STRIP, mismatches.size)):
-                listed[n] = g
-                n += mismatches[g] == level
+            for start in range(s * STRIP, min((s + 1) * STRIP, mismatches.size), GLANCE):
+                part, n_here = mismatches[start : start + GLANCE], 0
+                for i in range(part.size):
+                    n_here += part[i] == wanted
+                if n_here > 0:
+                    for i in range(part.size):
+                        listed[n] = start + i
+                        n += part[i] == wanted
     return n

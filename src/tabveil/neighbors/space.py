@@ -79,6 +79,16 @@ class Space:
             power=2,
         )
 
+    def reported(self, total: Floats) -> Floats:
+        """Return distances as they are reported, from sums over the columns."""
+        distance = (np.sqrt(total) if self.power == 2 else total) / self.divisor  # noqa: PLR2004
+        return np.round(distance, 12)  # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The columns that are compared."""
+        return frozenset((*self.matched, *(column.name for column in self.measured)))
+
 
 def _by_name(schema: Schema) -> list[Column]:
     return sorted(schema.columns, key=lambda column: column.name)
