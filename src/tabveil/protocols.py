@@ -37,7 +37,12 @@ class Metric(Protocol):
 
 
 class View(Protocol):
-    """Rows as an attacker sees them who knows only some columns of a person."""
+    """Rows as an attacker sees them who knows only some columns of a person.
+
+    It may also say that it is ``columnwise``: it shows the known columns by their names, and what it shows of
+    one, and how much a difference in it counts, does not depend on which others are known. An attack on each
+    column in turn then searches once for all of them, with the same answers.
+    """
 
     def see(self, table: Table, known: Sequence[str]) -> Table:
         """Return one row for each row of the table, made of the known columns alone."""

@@ -42,8 +42,13 @@ def in_order(table: Table) -> Sample:
 
 def shuffled(table: Table, *, rng: Generator) -> Sample:
     """Put all rows in a random order, so that "the first of equals" is one of them at random."""
-    rows = rng.permutation(np.argsort(table.row_hash(), kind="stable"))
+    rows = shuffled_rows(table, rng=rng)
     return Sample(table=table.take(rows), rows=rows)
+
+
+def shuffled_rows(table: Table, *, rng: Generator) -> Indices:
+    """Return where all rows stand, in a random order that depends on what they hold."""
+    return rng.permutation(np.argsort(table.row_hash(), kind="stable"))
 
 
 def group_equal_rows(*tables: Table) -> tuple[NDArray[np.int64], ...]:

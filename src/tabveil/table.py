@@ -246,10 +246,16 @@ class Table:
 
     def row_hash(self) -> NDArray[np.uint64]:
         """Hash every row to 64 bits: equal rows have equal hashes, whatever the order of the columns."""
+        return self._row_hash
+
+    @cached_property
+    def _row_hash(self) -> NDArray[np.uint64]:
         total = np.zeros(len(self), dtype=np.uint64)
         for name in self.schema.names:
             total += self.column_hash(name)
-        return _mix(total)
+        hashes = _mix(total)
+        hashes.flags.writeable = False
+        return hashes
 
     def column_hash(self, name: str) -> NDArray[np.uint64]:
         """Hash every cell of a column; over some columns, rows are equal where the sums of these are."""

@@ -200,6 +200,23 @@ def tie_break(
     return rarity(space, split, rng=rng) if ties_matter(confidence) else (None, None)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Halves:
+    """Control cut in halves, and the half that each train row is compared with."""
+
+    held: Bools  # (n_control,) the half a control row is in; it is compared with the other
+    of_train: Bools  # (n_train,)
+
+
+def draw_halves(split: Split, *, rng: Generator) -> Halves:
+    """Cut control in halves by lot, and let the lot say which of them a train row meets."""
+    held = np.zeros(len(split.control), dtype=bool)
+    held[split.control.sample(len(held) // 2, rng=rng)] = True
+    of_train = np.zeros(len(split.train), dtype=bool)
+    of_train[split.train.sample(len(of_train) // 2, rng=rng)] = True
+    return Halves(held=held, of_train=of_train)
+
+
 def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Floats]:
     """How far is each train and control row from real rows held back for the comparison?
 
@@ -211,16 +228,13 @@ def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Float
     """
     if len(split.control) < 2:  # noqa: PLR2004 - two halves
         return np.zeros(len(split.train)), np.zeros(len(split.control))
-    side = np.zeros(len(split.control), dtype=bool)
-    side[split.control.sample(len(side) // 2, rng=rng)] = True
-    lot = np.zeros(len(split.train), dtype=bool)
-    lot[split.train.sample(len(lot) // 2, rng=rng)] = True
-    of_train, of_control = np.empty(len(lot)), np.empty(len(side))
+    halves = draw_halves(split, rng=rng)
+    of_train, of_control = np.empty(len(split.train)), np.empty(len(split.control))
     for half in (False, True):
-        held = Neighbors(space, split.control.take(np.flatnonzero(side == half)))
+        held = Neighbors(space, split.control.take(np.flatnonzero(halves.held == half)))
         for rows, table, out in (
-            (np.flatnonzero(side != half), split.control, of_control),
-            (np.flatnonzero(lot == half), split.train, of_train),
+            (np.flatnonzero(halves.held != half), split.control, of_control),
+            (np.flatnonzero(halves.of_train == half), split.train, of_train),
         ):
             out[rows] = held.nearest(table.take(rows)).distance[:, 0]
     return of_train, of_control

@@ -17,20 +17,15 @@ from tabveil.attacks.guessing import (
     draw_attacked,
     nearness,
     scores,
-    seen_by,
     tallies,
-    tie_break,
 )
+from tabveil.attacks.look_up import LookedUp, look_up
 from tabveil.attacks.phrases import guessed, secret_threat
 from tabveil.attacks.tolerance import TOLERANCE, ZERO_TOLERANCE, Truth
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate, strongest
-from tabveil.neighbors import Neighbors
-from tabveil.protocols import View
 from tabveil.result import ColumnRisk, Configuration, Cost, Labels, Result, Setting, Threat
-from tabveil.sampling import shuffled
 from tabveil.table import Floats, Schema, Split
-from tabveil.workers import part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,9 +113,8 @@ class Inference(NearestRowAttack):
         missing: dict[str, dict[str, int]] = {}
         sums = tuple(np.zeros(len(side)) for side in attacked)
         view = self.representation.view(targets, rng=rng)
-        for turn, secret in enumerate(secrets):
-            with part(turn / len(secrets), (turn + 1) / len(secrets)):
-                guesses = self._guess(targets, view, secret, known[secret], rng=rng)
+        for secret, looked_up in look_up(targets, view, {name: known[name] for name in secrets}, rng=rng):
+            guesses = self._guess(targets, secret, looked_up)
             present = [~np.isnan(side.table.column(secret)) for side in attacked]
             asked = tuple(made.take(rows) for made, rows in zip(guesses, present, strict=True))
             without = [int(np.sum(~rows)) for rows in present]
@@ -160,17 +154,9 @@ class Inference(NearestRowAttack):
                 raise ParameterError(f"Inference: nothing is known that {secret!r} could be inferred from.")
         return rest
 
-    def _guess(
-        self, targets: Split, view: View, secret: str, known: tuple[str, ...], *, rng: Generator
-    ) -> tuple[Guesses, Guesses]:
-        """Guess the secret of every train and control row."""
-        candidates = shuffled(targets.synthetic, rng=rng)
-        space, seen = view.space(known), seen_by(view, targets, known)
-        neighbors = Neighbors(space, seen.synthetic.take(candidates.rows))
-        found = [neighbors.nearest(table) for table in (seen.train, seen.control)]
-        confidence = [-item.distance[:, 0] for item in found]
-        rare = tie_break(confidence[1], space, seen, rng=rng)
-        pool = candidates.table.column(secret)
+    def _guess(self, targets: Split, secret: str, looked_up: LookedUp) -> tuple[Guesses, Guesses]:
+        """Guess the secret of every train and control row: that of the nearest synthetic row."""
+        pool = targets.synthetic.column(secret)[looked_up.order]
 
         def guesses(side: int, cells: Floats) -> Guesses:
             truth = Truth.of(
@@ -179,12 +165,12 @@ class Inference(NearestRowAttack):
                 tolerance=self.tolerance,
                 zero_tolerance=self.zero_tolerance,
             )
-            guess = pool[found[side].index[:, 0]]
+            guess = pool[looked_up.index[side]]
             return Guesses(
                 correct=truth.met_by(guess),
                 naive=truth.chance(pool),
-                confidence=confidence[side],
-                rarity=rare[side],
+                confidence=looked_up.confidence[side],
+                rarity=looked_up.rarity[side],
                 missing=np.isnan(guess),
             )
 

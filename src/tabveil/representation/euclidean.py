@@ -42,6 +42,8 @@ class EuclideanView:
     train: Table
     encoding: Literal["onehot", "ordinal"]
 
+    columnwise: ClassVar[bool] = True
+
     def see(self, table: Table, known: Sequence[str]) -> Table:
         """Return the known columns."""
         return table.select(known)

@@ -27,6 +27,8 @@ class MixedView:
 
     schema: Schema
 
+    columnwise: ClassVar[bool] = True
+
     def see(self, table: Table, known: Sequence[str]) -> Table:
         """Return the known columns."""
         return table.select(known)
