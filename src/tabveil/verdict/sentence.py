@@ -27,11 +27,11 @@ def sentence(verdict: Verdict, missing: Mapping[str, str], policy: Policy, *, ha
         )
     else:
         told = _inconclusive(verdict, missing)
-    copied = "" if verdict.copies is None else copies_sentence(verdict.copies.found)
+    copied = "" if verdict.copies is None else _copied(verdict.copies.found, by_chance=not verdict.control)
     return f"{told} {copied}".rstrip()
 
 
-def copies_sentence(found: Copies) -> str:
+def _copied(found: Copies, *, by_chance: bool) -> str:
     """Say how many rows of the release equal a training row, and how many one would expect to."""
     if not found.equal_train:
         told = "No row of the release equals a training row"
@@ -39,7 +39,7 @@ def copies_sentence(found: Copies) -> str:
         rows, verb = plural(found.equal_train, "row"), "equals" if found.equal_train == 1 else "equal"
         share = percent(found.equal_train / found.n_synthetic)
         told = f"{rows} of the release ({share}) {verb} a training row"
-    if found.expected is None:
+    if found.expected is None or not by_chance:
         return f"{told}."
     return f"{told}; by chance one would expect {_about(found.expected)}."
 
