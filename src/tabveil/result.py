@@ -164,6 +164,15 @@ class ColumnRisk:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Combination:
+    """Columns that single people out together: in so many descriptions training people, in so many others."""
+
+    columns: tuple[str, ...]
+    train: float
+    control: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Threat:
     """What the attacker behind a result knows of a person, and what they want."""
 
@@ -205,6 +214,7 @@ class Result:
     curve: Curve | None = None
     outliers: OutlierRisk | None = None
     columns: tuple[ColumnRisk, ...] = ()
+    combinations: tuple[Combination, ...] = ()  # the surest first
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     scores: tuple[Scores, ...] = ()
@@ -286,6 +296,8 @@ class Result:
         if self.curve is not None:
             found |= self.curve.to_json()
             found["outliers"] = None if self.outliers is None else plain(to_plain(self.outliers))
+        if self.combinations:
+            found["combinations"] = [plain(to_plain(item)) for item in self.combinations]
         if self.columns:
             found["secrets"] = {
                 item.column: {key: value for key, value in plain(to_plain(item)).items() if key != "column"}
@@ -297,7 +309,8 @@ class Result:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
         details = dict(data["details"])
-        typed = {"configuration", "informative", "configurations", "outliers", "secrets", *_CURVE}
+        typed = {"configuration", "informative", "configurations", *_CURVE}
+        typed |= {"outliers", "secrets", "combinations"}
         configurations = tuple(
             Configuration.from_json(item) for item in details.get("configurations", {}).values()
         )
@@ -315,6 +328,7 @@ class Result:
             configurations=configurations,
             curve=Curve.from_json(details) if set(details) >= _CURVE else None,
             outliers=from_plain(OutlierRisk, details["outliers"]) if details.get("outliers") else None,
+            combinations=tuple(from_plain(Combination, item) for item in details.get("combinations", ())),
             columns=tuple(
                 from_plain(ColumnRisk, {"column": column, **item})
                 for column, item in details.get("secrets", {}).items()

@@ -202,7 +202,10 @@ def test_expected_rates_are_those_of_real_samples():
 
 def isolation(guesses, tables, ranks):
     found = [match(guesses, ranks.encode(side)) for side in (tables.train, tables.control)]
-    return Isolation(train=found[0], control=found[1], naive=found[0], n_train=100, n_control=100)
+    columns = np.zeros((len(found[0].counts), 1), dtype=np.int32)
+    return Isolation(
+        columns=columns, train=found[0], control=found[1], naive=found[0], n_train=100, n_control=100
+    )
 
 
 def test_guesses_about_one_row_are_worth_one():

@@ -1,11 +1,18 @@
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from configurations import by_name
 from populations import adult_thirds, population, risks, split
 
 from tabveil.attacks.singling_out.attack import SinglingOut
+from tabveil.attacks.singling_out.combinations import combinations
+from tabveil.attacks.singling_out.isolation import Isolation
+from tabveil.attacks.singling_out.predicates import Matches
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import rate
+from tabveil.result import Combination, Result
 from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema
 
@@ -246,3 +253,34 @@ def test_other_sizes_and_samples_are_said():
 def test_parameters_are_checked(parameters):
     with pytest.raises(ParameterError, match="SinglingOut"):
         SinglingOut(**parameters)
+
+
+def test_the_columns_that_single_people_out_are_named():
+    # Only a and b are copied from training people; the other columns are anybody's.
+    rng = np.random.default_rng(3)
+    names = ("a", "b", "c", "d", "e")
+    schema = Schema(tuple(Numeric(name=name, low=0, high=1) for name in names))
+    train, control, synthetic = (rng.random((1500, 5)) for _ in range(3))
+    clean = ask(SinglingOut(widths=(0.01,), window_columns=(2,)), split(schema, train, control, synthetic))
+    assert clean.combinations == ()
+    synthetic[:, :2] = train[:, :2]
+    result = ask(SinglingOut(widths=(0.01,), window_columns=(2,)), split(schema, train, control, synthetic))
+    first = result.combinations[0]
+    assert first.columns == ("a", "b")
+    assert first.train > 2 * first.control
+    assert all({"a", "b"} & set(item.columns) for item in result.combinations)
+    assert Result.from_json(json.loads(json.dumps(result.to_json()))).combinations == result.combinations
+
+
+def test_combinations_by_hand():
+    matches = Matches(counts=np.array([1, 1, 2, 0]), rows=np.zeros((4, 16), dtype=np.int32))
+    nobody = Matches(counts=np.zeros(4, dtype=np.int64), rows=np.zeros((4, 16), dtype=np.int32))
+    columns = np.array([[0, 1], [0, 1], [1, 2], [0, 2]], dtype=np.int32)
+    made = [Isolation(columns=columns, train=matches, control=nobody, naive=nobody, n_train=9, n_control=9)]
+    assert combinations(("x", "y", "z"), made) == ()  # two descriptions are chance
+    many = Matches(counts=np.repeat(matches.counts, 20), rows=np.repeat(matches.rows, 20, axis=0))
+    none = Matches(counts=np.repeat(nobody.counts, 20), rows=np.repeat(nobody.rows, 20, axis=0))
+    wide = replace(made[0], columns=np.repeat(columns, 20, axis=0), train=many, control=none, naive=none)
+    assert combinations(("x", "y", "z"), [*made, wide]) == (
+        Combination(columns=("x", "y"), train=40.0, control=0.0),
+    )

@@ -30,6 +30,7 @@ from tabveil.estimate import (
 from tabveil.protocols import Metric
 from tabveil.result import (
     ColumnRisk,
+    Combination,
     Configuration,
     Curve,
     OutlierRisk,
@@ -96,6 +97,7 @@ class Headline:
         curve: Curve | None = None,
         outliers: OutlierRisk | None = None,
         columns: tuple[ColumnRisk, ...] = (),
+        combinations: tuple[Combination, ...] = (),
         details: Mapping[str, Any] | None = None,
         notes: tuple[str, ...] = (),
         scores: tuple[Scores, ...] = (),
@@ -117,6 +119,7 @@ class Headline:
             curve=curve,
             outliers=outliers,
             columns=columns,
+            combinations=combinations,
             details={**self.details, **(details or {})},
             notes=(*self.notes, *notes),
             scores=scores,

@@ -8,7 +8,7 @@ from tabveil.estimate import Estimate
 from tabveil.explain import Explanation
 from tabveil.render.svg import RiskBar
 from tabveil.report import Report
-from tabveil.result import Configuration, Result, Skipped
+from tabveil.result import Combination, Configuration, Result, Skipped
 from tabveil.verdict import Judgment, RiskVerdict
 from tabveil.wording import (
     NOT_COMPUTED,
@@ -25,6 +25,7 @@ from tabveil.wording import (
 
 StateKey = Literal["within", "above", "inconclusive", "diagnostic"]
 MOST_CONFIGURATIONS = 8
+MOST_COMBINATIONS = 5
 SCALE = "0 = like fresh data, 1 = the worst case"
 PARTS = {"power": "Detection power", "utility": "Utility", "portrait": "Distances and map"}
 """What an audit measures beside metrics, in words."""
@@ -65,6 +66,12 @@ class Evidence:
     def leak_accepted(self) -> bool:
         """Tell whether a leak was seen that the policy accepts."""
         return self.state == "within" and self.result.measure is not None and self.result.measure.low > 0
+
+    @property
+    def combinations(self) -> tuple[Combination, ...]:
+        """Return the columns that single people out together, where a leak is seen."""
+        seen = self.result.measure is not None and self.result.measure.low > 0
+        return self.result.combinations[:MOST_COMBINATIONS] if seen else ()
 
     @property
     def bar(self) -> RiskBar:

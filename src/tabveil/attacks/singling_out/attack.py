@@ -12,6 +12,7 @@ from tabveil import check
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.configurations import Comparison, Headline, choose, compare_counts
 from tabveil.attacks.guessing import Tally, scores
+from tabveil.attacks.singling_out.combinations import combinations
 from tabveil.attacks.singling_out.isolation import Isolation, singled_out
 from tabveil.attacks.singling_out.predicates import (
     Form,
@@ -121,6 +122,7 @@ class SinglingOut(Attack):
         return best.answer(
             self,
             configurations=tuple(_configurations(best, found)),
+            combinations=combinations(split.schema.names, made.values()),
             details={} if _equal_sizes(train, control) else {"rows_compared": min(len(train), len(control))},
             notes=self._notes(train, control, synthetic),
             scores=scores(
@@ -165,6 +167,7 @@ class SinglingOut(Attack):
         in_train, in_control = ranks.encode(train), ranks.encode(control)
         return {
             setting: Isolation(
+                columns=guesses.columns,
                 train=match(guesses, in_train),
                 control=match(guesses, in_control),
                 naive=match(naive, in_train),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from tabveil import workers
 from tabveil.attacks.guessing import Tally
@@ -47,6 +48,7 @@ def chance_of_one(most: int, n_rows: int, size: int) -> Floats:
 class Isolation:
     """The guesses of one configuration against train and control, at the size of the smaller one."""
 
+    columns: NDArray[np.int32]  # (guesses, n_columns) the columns that each predicate is about
     train: Matches
     control: Matches
     naive: Matches  # random predicates against train
