@@ -52,6 +52,11 @@ def pools_labels(synthesizer: Synthesizer) -> bool:
     return not is_private(synthesizer) and not getattr(synthesizer, "copies_rows", False)
 
 
+def keeps_dependencies(synthesizer: Synthesizer) -> bool:
+    """Tell the synthesizers that keep columns which follow from others: what comes before must do so, too."""
+    return bool(getattr(synthesizer, "keeps_dependencies", False))
+
+
 def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:
     """Tell a private synthesizer which columns were declared, so that no row was asked about them.
 

@@ -1,7 +1,7 @@
 """Learn a table with a generator, and draw from it or store it."""
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -13,12 +13,13 @@ from tabveil.frame import Layout, load_table
 from tabveil.frame.raw_column import Kind
 from tabveil.frame.unused import without_unused_labels
 from tabveil.generators import Account
+from tabveil.generators.dependencies import Dependency, dependencies_of
 from tabveil.generators.models import require_model
 from tabveil.generators.privacy import too_likely
 from tabveil.generators.rare_labels import pool_rare_labels
 from tabveil.protocols import Model, Synthesizer
 from tabveil.rng import stream
-from tabveil.synthesizing.choice import choose, is_private, pools_labels, with_public
+from tabveil.synthesizing.choice import choose, is_private, keeps_dependencies, pools_labels, with_public
 from tabveil.synthesizing.fresh_identifiers import Identifiers, set_aside
 from tabveil.synthesizing.table_model import TableModel, whole_rows, whole_seed
 from tabveil.table import Categorical, Schema, Table
@@ -149,7 +150,11 @@ def learn(
         table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
         if rare_labels == "pool" and pools_labels(synthesizer):
             table, layout, said = _without_rare_labels(
-                table, layout, keep=loaded.declared, rng=stream(fit_seed, "rare labels")
+                table,
+                layout,
+                keep=loaded.declared,
+                dependencies=dependencies_of(table) if keeps_dependencies(synthesizer) else (),
+                rng=stream(fit_seed, "rare labels"),
             )
             notes += said
         _warn_of_labels(synthesizer, table.schema)
@@ -168,11 +173,16 @@ def learn(
 
 
 def _without_rare_labels(
-    table: Table, layout: Layout, *, keep: frozenset[str], rng: Generator
+    table: Table,
+    layout: Layout,
+    *,
+    keep: frozenset[str],
+    dependencies: Sequence[Dependency],
+    rng: Generator,
 ) -> tuple[Table, Layout, tuple[str, ...]]:
     """Return the table and its layout without rare labels, and what to say about it."""
     truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
-    pooled = pool_rare_labels(table, keep=keep | truths, rng=rng)
+    pooled = pool_rare_labels(table, keep=keep | truths, dependencies=dependencies, rng=rng)
     if not pooled.columns:
         return table, layout, ()
     others = set(table.schema.names) - set(pooled.columns)

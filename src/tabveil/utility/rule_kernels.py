@@ -1,35 +1,8 @@
-"""Which columns obey a rule in every row, compiled: most pairs of columns break one within a few rows."""
+"""Which columns stand in an order in every row, compiled: most pairs break it within a few rows."""
 
 # mypy: allow-untyped-defs
 import numpy as np
 from numba import njit
-
-
-@njit(cache=True, nogil=True)
-def find_determined(codes, sizes, keys):
-    """Return (d, d) whether column a determines column b; ``codes`` are (d, n), below ``sizes`` (d,).
-
-    Only columns in ``keys`` (d,) are tried as a.
-    """
-    d, n = codes.shape
-    holds = np.zeros((d, d), dtype=np.bool_)
-    for a in range(d):
-        if not keys[a]:
-            continue
-        for b in range(d):
-            if a == b:
-                continue
-            first = np.full(sizes[a], -1, dtype=np.int32)
-            fine = True
-            for row in range(n):
-                key = codes[a, row]
-                if first[key] < 0:
-                    first[key] = codes[b, row]
-                elif first[key] != codes[b, row]:
-                    fine = False
-                    break
-            holds[a, b] = fine
-    return holds
 
 
 @njit(cache=True, nogil=True)

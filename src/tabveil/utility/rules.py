@@ -14,10 +14,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tabveil.encode.dependency_kernels import find_determined
 from tabveil.encode.ordinal import Codes
 from tabveil.estimate import Estimate, share
 from tabveil.utility.findings import Figure, Rule, RuleKind, Rules
-from tabveil.utility.rule_kernels import find_determined, find_ordered
+from tabveil.utility.rule_kernels import find_ordered
 from tabveil.utility.rule_tables import LEAST_VERIFIED, NUMBERS, Rows, RuleTables
 from tabveil.utility.sums import add_up, decimals_of, find_sums
 
@@ -140,7 +141,8 @@ def _candidates(tables: RuleTables) -> Iterator[Candidate]:
     yield from (Candidate(kind="equal", places=pair) for pair in _pairs(np.triu(equal)))
     yield from (Candidate(kind="order", places=pair) for pair in _pairs(_direct(below & ~below.T)))
     keys = varies & (n_values * ROWS_A_KEY <= codes.shape[1])
-    holds = find_determined(codes, tables.sizes, keys) & varies & ~equal
+    others = ~np.eye(len(keys), dtype=np.bool_)
+    holds = find_determined(codes, tables.sizes, keys[:, None] & varies & ~equal & others)
     for first, second in _pairs(_direct(holds)):
         expected = np.full(tables.sizes[first], -1, dtype=np.int32)
         expected[codes[first]] = codes[second]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.encode.ordinal import Codes, CountedValues
+from tabveil.generators.trees.agreement import Agreements
 from tabveil.generators.trees.growth import Tree, grow
 from tabveil.generators.trees.smoothing import Mover
 from tabveil.table import Floats, Numeric, within
@@ -21,10 +22,11 @@ UNSEEN = 0.5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chain:
-    """The columns' levels and trees, in the order of the visits."""
+    """The columns' levels and trees, in the order of the visits, and which of them agree exactly."""
 
     levels: tuple[CountedValues, ...]
     trees: tuple[Tree, ...]
+    agreements: Agreements
 
     def draw(self, n_rows: int, *, move: Mover | None, forget: bool, rng: Generator) -> Floats:
         """Draw cells (n, columns) column after column; ``move`` numbers that few rows share.
@@ -33,23 +35,32 @@ class Chain:
         """
         codes = np.zeros((n_rows, len(self.trees)), dtype=np.int32)
         cells = np.empty((n_rows, len(self.trees)))
+        exact = np.ones((n_rows, len(self.trees)), dtype=np.bool_)  # cells that are what their codes say
         for k, (tree, levels) in enumerate(zip(self.trees, self.levels, strict=True)):
             leaves = tree.leaves(codes)
-            members = tree.draw(leaves, rng=rng)
+            members = self.agreements.draw(k, tree, leaves, codes, rng=rng)
             codes[:, k] = tree.members[members]
             drawn = levels.cells(codes[:, k])
             if move is not None and isinstance(levels.column, Numeric) and len(levels.values):
                 drawn = move(members, leaves, tree, levels, rng=rng)
-            cells[:, k] = within(levels.column, drawn)
+            follows = self.agreements.look_up(k, codes)
+            known = (follows >= 0) & exact[:, self.agreements.looked_up[k].visit]
+            codes[known, k] = follows[known]
+            drawn[known] = levels.cells(follows[known])
+            moved = within(levels.column, drawn)
+            cells[:, k] = self.agreements.mended(k, tree, levels, moved, codes, rng=rng)
             if forget:
                 codes[:, k] = levels.codes(cells[:, k])
+            exact[:, k] = (levels.cells(codes[:, k]) == cells[:, k]) | np.isnan(cells[:, k])
         return cells
 
     def losses(self, codes: Codes) -> Floats:
         """Return the negative log-likelihood (n, columns) of each cell given those before it, in nats."""
         losses = np.empty(codes.shape)
         for k, (tree, levels) in enumerate(zip(self.trees, self.levels, strict=True)):
-            losses[:, k] = -np.log(_likelihood(tree, levels, codes, codes[:, k]))
+            losses[:, k] = -np.log(
+                _likelihood(tree, levels, self.agreements.look_up(k, codes), codes, codes[:, k])
+            )
         return losses
 
     def loss(self, codes: Codes) -> float:
@@ -59,7 +70,8 @@ class Chain:
     def filled(self, codes: Codes) -> Self:
         """Return the same trees with these rows in their leaves."""
         trees = tuple(tree.filled(codes, codes[:, k]) for k, tree in enumerate(self.trees))
-        return replace(self, levels=tuple(_counted(self.levels, codes)), trees=trees)
+        levels = tuple(_counted(self.levels, codes))
+        return replace(self, levels=levels, trees=trees, agreements=self.agreements.filled(codes))
 
 
 def _counted(levels: Sequence[CountedValues], codes: Codes) -> list[CountedValues]:
@@ -72,9 +84,10 @@ def grow_chain(
     *,
     min_leaf: int,
     caution: float | None = None,
+    agreements: Agreements | None = None,
     rng: Generator,
 ) -> Chain:
-    """Grow a tree for each column from rows (n, columns)."""
+    """Grow a tree for each column from rows (n, columns), and fill in what must agree."""
     levels, trees = _counted(levels, codes), []
     for k, goal in enumerate(levels):
         tree = grow(
@@ -88,14 +101,19 @@ def grow_chain(
         )
         trees.append(tree)
         tell("growing trees", (k + 1) / len(levels))
-    return Chain(levels=tuple(levels), trees=tuple(trees))
+    filled = (agreements or Agreements.none(len(trees))).filled(codes)
+    return Chain(levels=tuple(levels), trees=tuple(trees), agreements=filled)
 
 
-def _likelihood(tree: Tree, levels: CountedValues, codes: Codes, goal: Codes) -> Floats:
-    """Return how likely the goal of each row is: its share in the row's leaf, mixed with that overall."""
+def _likelihood(tree: Tree, levels: CountedValues, follows: Codes, codes: Codes, goal: Codes) -> Floats:
+    """Return how likely the goal of each row is: its share in the row's leaf, mixed with that overall.
+
+    What ``follows`` is certain instead of the leaf's share; it is -1 where nothing does.
+    """
     low, high = levels.ranges()
     totals = np.concatenate([[0], np.cumsum(levels.counts)])
     in_range = totals[high] - totals[low] + UNSEEN
     shares = in_range / in_range[np.unique(low)].sum()
     same, size = tree.in_leaf(tree.leaves(codes), low[goal], high[goal])
-    return np.asarray((1 - BESIDE) * same / size + BESIDE * shares[goal])
+    inside = np.where(follows >= 0, low[follows] == low[goal], same / size)
+    return np.asarray((1 - BESIDE) * inside + BESIDE * shares[goal])

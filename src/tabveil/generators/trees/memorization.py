@@ -1,7 +1,7 @@
 """Trees that memorize on purpose: leaves shrink until rows held out are as unlikely as was asked for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -77,7 +77,7 @@ def _change_over(before: Chain, after: Chain, held_out: Codes, wanted: float) ->
     reached = old.sum() + np.cumsum(new - old) >= wanted
     reached[-1] = True
     n = int(np.argmax(reached)) + 1
-    return Chain(levels=after.levels, trees=after.trees[:n] + before.trees[n:])
+    return replace(after, trees=after.trees[:n] + before.trees[n:])
 
 
 def memorized(ratio: float, wanted: float) -> tuple[str, ...]:

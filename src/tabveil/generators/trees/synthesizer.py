@@ -7,10 +7,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil import check
+from tabveil import check, wording
 from tabveil.encode.ordinal import Codes, CountedValues
 from tabveil.errors import ParameterError
+from tabveil.generators.dependencies import find_dependencies
 from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.generators.trees.agreement import Agreement, Agreements, visits_with
 from tabveil.generators.trees.chain import Chain, grow_chain
 from tabveil.generators.trees.growth import Tree
 from tabveil.generators.trees.memorization import Grown, Losses, memorize, memorized
@@ -36,6 +38,7 @@ MIN_LEAF = {"careful": 20, "published": 5}
 """The fewest rows in a leaf, unless something else is asked for."""
 
 _OF_LEVELS = ("values", "counts")
+_AGREED = tuple(item.name for item in fields(Agreements))
 _OF_TREES = tuple(item.name for item in fields(Tree))
 _PIECES = {
     "levels_values": Expected(dtype=np.float64, shape=(None,)),
@@ -48,6 +51,8 @@ _PIECES = {
     "trees_places": Expected(dtype=np.int32, shape=(None,), low=0),
     "trees_first": Expected(dtype=np.int64, shape=(None,), low=0),
     "trees_members": Expected(dtype=np.int32, shape=(None,), low=0),
+    "looked_up_wanted": Expected(dtype=np.int32, shape=(None,), low=-1),
+    "drawn_wanted": Expected(dtype=np.int32, shape=(None,), low=-1),
 }
 """What is stored of all columns, end to end."""
 
@@ -83,11 +88,18 @@ class TreesModel(FittedModel):
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return the levels and the trees, each of their arrays end to end."""
+        agreed = {name: getattr(self.chain.agreements, name) for name in _AGREED}
         pieces = {
             **{f"levels_{name}": [getattr(item, name) for item in self.chain.levels] for name in _OF_LEVELS},
             **{f"trees_{name}": [getattr(item, name) for item in self.chain.trees] for name in _OF_TREES},
+            **{f"{name}_wanted": [item.wanted for item in items] for name, items in agreed.items()},
         }
-        return {"visits": list(self.visits), "held_out": dict(self.held_out)}, join_pieces(pieces)
+        state = {
+            "visits": list(self.visits),
+            **{name: [item.visit for item in items] for name, items in agreed.items()},
+            "held_out": dict(self.held_out),
+        }
+        return state, join_pieces(pieces)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
@@ -95,6 +107,10 @@ class TreesModel(FittedModel):
         schema: Schema = shared["schema"]
         known = require_plain(_State, state, "state")
         require(sorted(known.visits) == list(range(len(schema))), "visits must name every column once")
+        agree = {name: getattr(known, name) for name in _AGREED}
+        require(
+            all(len(each) == len(schema) for each in agree.values()), "every column agrees with one or none"
+        )
         require(set(known.held_out) <= set(schema.names), "held_out must name columns")
         require_arrays(arrays, expected_pieces(_PIECES, len(schema)))
         pieces = {name: split_pieces(arrays, name) for name in _PIECES}
@@ -107,15 +123,29 @@ class TreesModel(FittedModel):
         trees = tuple(
             Tree(**{name: pieces[f"trees_{name}"][k] for name in _OF_TREES}) for k in range(len(schema))
         )
+        agreements = Agreements(
+            **{
+                name: tuple(
+                    Agreement(visit=visit, wanted=wanted)
+                    for visit, wanted in zip(visits, pieces[f"{name}_wanted"], strict=True)
+                )
+                for name, visits in agree.items()
+            }
+        )
+        n_codes = [len(item.counts) for item in levels]
         for k, (each, tree) in enumerate(zip(levels, trees, strict=True)):
             require(each.fits, f"array 'levels_values' must hold values of the column {each.column.name!r}")
             require(
-                tree.fits([len(item.counts) for item in levels[:k]], n_codes=len(each) + 1),
+                tree.fits(n_codes[:k], n_codes=len(each) + 1),
                 f"the tree of the column {each.column.name!r} must be one that ends, with rows in every leaf",
+            )
+            require(
+                agreements.fits(k, n_codes),
+                f"the column {each.column.name!r} must agree with one before it, in values that they have",
             )
         return cls(
             visits=known.visits,
-            chain=Chain(levels=levels, trees=trees),
+            chain=Chain(levels=levels, trees=trees, agreements=agreements),
             held_out=known.held_out,
             **shared,
         )
@@ -128,6 +158,8 @@ class _State:
     __pydantic_config__ = FORBID_OTHERS
 
     visits: tuple[int, ...]
+    looked_up: tuple[int, ...]
+    drawn: tuple[int, ...]
     held_out: dict[str, float]
 
 
@@ -175,6 +207,10 @@ class Trees(Maker):
     label of its own. Labels are put in order for each tree anew, by what the column to be drawn is like in
     their rows; those with fewer rows than a leaf stand together. Labels nobody has are never drawn.
 
+    Where a column follows from another in every row, such as a description from its code, no pair is drawn
+    that the table does not have (not as published). The loss counts what is looked up as certain; a code that
+    is drawn among those which go with its description counts as drawn from the whole leaf.
+
     References
     ----------
     - Nowok, B., Raab, G. M. and Dibben, C. (2016). synthpop: Bespoke Creation of Synthetic Data in R. Journal
@@ -211,6 +247,11 @@ class Trees(Maker):
         return self.preset == "careful" and self.overfit is None
 
     @property
+    def keeps_dependencies(self) -> bool:
+        """Whether columns that follow from others are looked up, and must not be parted before."""
+        return self.careful
+
+    @property
     def mover(self) -> Mover | None:
         """How numbers that few rows share are moved: not at all to overfit."""
         if not self.smoothing or self.overfit is not None:
@@ -221,11 +262,14 @@ class Trees(Maker):
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
         visits = self._visits(table)
-        columns = [table.schema.columns[position] for position in visits]
-        levels = [CountedValues.of(column, table.column(column.name)) for column in columns]
-        rows = rng.permutation(_encode(table, visits, levels))
+        levels = [CountedValues.of(table.schema.columns[k], table.values[:, k]) for k in visits]
+        codes = _encode(table, visits, levels)
+        order, agreements = self._agreements(codes, levels)
+        visits, levels = tuple(visits[k] for k in order), [levels[k] for k in order]
+        columns = [each.column for each in levels]
+        rows = np.ascontiguousarray(rng.permutation(codes)[:, order])
         held_out, learned = np.split(rows, [len(rows) // HELD_OUT])
-        found = self._grow(levels, learned, held_out, rng=rng)
+        found = self._grow(levels, agreements, learned, held_out, rng=rng)
         each = found.chain.losses(held_out).mean(axis=0) if len(held_out) else []
         return TreesModel(
             made_by=self,
@@ -237,12 +281,24 @@ class Trees(Maker):
                 Epoch(epoch=i, train=loss.learned, validation=loss.held_out)
                 for i, loss in enumerate(found.losses)
             ),
-            notes=self._notes(found),
+            notes=(*self._notes(found), *_follows(found.chain)),
         )
+
+    def _agreements(
+        self, codes: Codes, levels: Sequence[CountedValues]
+    ) -> tuple[tuple[int, ...], Agreements]:
+        """Return the order of the visits in which columns can agree, and which of them must.
+
+        As published there is nothing of the kind, and memorized rows keep their pairs as they are.
+        """
+        found = find_dependencies(codes, levels) if self.keeps_dependencies else []
+        order = visits_with(found, len(levels), fixed=len(self.order or ()))
+        return order, Agreements.of(found, order, [levels[k] for k in order])
 
     def _grow(
         self,
         levels: Sequence[CountedValues],
+        agreements: Agreements,
         learned: Codes,
         held_out: Codes,
         *,
@@ -251,9 +307,8 @@ class Trees(Maker):
         if self.overfit is not None:
             return memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
         least = MIN_LEAF[self.preset] if self.min_leaf is None else self.min_leaf
-        chain = grow_chain(
-            levels, learned, min_leaf=least, caution=self.caution if self.careful else None, rng=rng
-        )
+        caution = self.caution if self.careful else None
+        chain = grow_chain(levels, learned, min_leaf=least, caution=caution, agreements=agreements, rng=rng)
         losses = (Losses.of(chain, learned, held_out),) if len(held_out) else ()
         return Grown(chain=chain, losses=losses, ratio=1.0)
 
@@ -270,6 +325,17 @@ class Trees(Maker):
         if self.overfit is None:
             return () if found.losses else (WITHOUT_HELD_OUT,)
         return memorized(found.ratio, self.overfit)
+
+
+def _follows(chain: Chain) -> tuple[str, ...]:
+    """Say which columns follow from which, by name."""
+    names = [wording.name(each.column.name) for each in chain.levels]
+    found = [
+        *((k, each.visit) for k, each in enumerate(chain.agreements.looked_up) if each.visit >= 0),
+        *((each.visit, k) for k, each in enumerate(chain.agreements.drawn) if each.visit >= 0),
+    ]
+    said = ", ".join(f"{names[column]} from {names[source]}" for column, source in sorted(found))
+    return (f"Columns that follow from others, and do so in new rows: {said}.",) if found else ()
 
 
 def _encode(table: Table, visits: Sequence[int], levels: Sequence[CountedValues]) -> Codes:
