@@ -23,6 +23,7 @@ LAYERS = (
         "check",
         "disclosure",
         "naming",
+        "pages",
         "plain",
         "reading",
         "registry",

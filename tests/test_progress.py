@@ -112,25 +112,25 @@ def test_a_terminal_has_a_bar_and_warnings_above_it(monkeypatch):
 
 def test_a_long_audit_writes_lines_and_keeps_standard_output_clean(folder, monkeypatch):
     monkeypatch.setattr(progress, "SECONDS", 0.001)
-    result = run(*AUDIT, "--metric", "mmd", "--json", "-")
+    result = run(*AUDIT, "--metrics", "mmd", "--json", "-")
     assert "% done: " in result.stderr
     assert result.stdout.startswith("{")
-    assert run(*AUDIT, "--metric", "mmd", "--json", "-", "--quiet").stderr == ""
+    assert run(*AUDIT, "--metrics", "mmd", "--json", "-", "--quiet").stderr == ""
 
 
 @pytest.mark.parametrize(("many", "very_many", "word"), [(6, 7, "minutes"), (2, 6, "hours")])
 def test_many_columns_are_announced(folder, monkeypatch, many, very_many, word):
-    asked = (*AUDIT, "--metric", "inference")
+    asked = (*AUDIT, "--metrics", "inference")
     assert "columns" not in run(*asked).stderr
     monkeypatch.setattr(auditor, "MANY_COLUMNS", many)
     monkeypatch.setattr(auditor, "VERY_MANY_COLUMNS", very_many)
     line = run(*asked).stderr.splitlines()[0]
     assert line.startswith("6 columns: ")
     assert f"(inference), which may take {word}" in line
-    assert "--secret" in line
+    assert "--secrets" in line
     assert run(*asked, "--quiet").stderr == ""
-    assert run(*asked, "--secret", "c0").stderr == ""  # as it advised
-    assert run(*AUDIT, "--metric", "mmd").stderr == ""
+    assert run(*asked, "--secrets", "c0").stderr == ""  # as it advised
+    assert run(*AUDIT, "--metrics", "mmd").stderr == ""
 
 
 def test_many_labels_are_announced_for_networks(folder, monkeypatch):

@@ -10,6 +10,7 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tabveil import pages
 from tabveil.version import __version__
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from tabveil.errors import TabveilError
     from tabveil.frame import load_split
     from tabveil.generators import load_model
+    from tabveil.holdout import split
     from tabveil.render.html import page as html_page
+    from tabveil.render.side_by_side import compare
     from tabveil.report import Report
     from tabveil.result import Result
     from tabveil.synthesizing import sample, synthesize
@@ -29,12 +32,14 @@ __all__ = [
     "TabveilError",
     "__version__",
     "audit",
+    "compare",
     "datasets",
     "errors",
     "html_page",
     "load_model",
     "load_split",
     "sample",
+    "split",
     "synthesize",
 ]
 
@@ -44,10 +49,12 @@ _HOMES = {
     "Result": ("tabveil.result", "Result"),
     "TabveilError": ("tabveil.errors", "TabveilError"),
     "audit": ("tabveil.auditing", "audit"),
+    "compare": ("tabveil.render.side_by_side", "compare"),
     "html_page": ("tabveil.render.html", "page"),
     "load_model": ("tabveil.generators", "load_model"),
     "load_split": ("tabveil.frame", "load_split"),
     "sample": ("tabveil.synthesizing", "sample"),
+    "split": ("tabveil.holdout", "split"),
     "synthesize": ("tabveil.synthesizing", "synthesize"),
 }
 
@@ -59,6 +66,14 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
     if name in __all__:
         return import_module(f"tabveil.{name}")
     raise AttributeError(f"module 'tabveil' has no attribute {name!r}")
+
+
+def _draw(report: Any) -> str:  # noqa: ANN401 - a report, whose class is not loaded yet
+    drawn: str = __getattr__("html_page")(report)
+    return drawn
+
+
+pages.draw = _draw
 
 
 def __dir__() -> list[str]:

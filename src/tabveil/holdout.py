@@ -1,6 +1,6 @@
 """Which rows to train on, and which to hold back: the disjoint train and control that an audit needs."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tabveil import check
 from tabveil.errors import SchemaError
+from tabveil.frame import native_parts, raw_rows
 from tabveil.frame.hashing import Hashes, RawTable, hash_cells, missing_cells
 from tabveil.rng import stream
 
@@ -19,11 +20,51 @@ _TRIES = 32
 """Orders of the groups that are tried for a control of exactly the wanted size."""
 
 
+class Parts(NamedTuple):
+    """Two tables of one kind that share no person and no row."""
+
+    train: Any
+    control: Any
+
+
 class _Groups(NamedTuple):
     """Rows that must stay together."""
 
     of_row: Indices  # (n,) the group of every row
     weight: Indices  # (g,) what a group counts for: rows, or persons
+
+
+def split(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    *,
+    control: float = 0.3,
+    by: str | None = None,
+    seed: int = 0,
+) -> Parts:
+    """Hold back control rows before a generator is trained, as ``tabveil split`` does.
+
+    Parameters
+    ----------
+    data
+        All the real rows: a path, or a table of pandas, polars or Arrow, which stays as it is.
+    control
+        The share to hold back, between 0 and 1: of persons if ``by`` is given, else of rows.
+    by
+        The column that says whose row it is; rows of one person stay together, and so do equal rows.
+    seed
+        Another seed, another choice.
+
+    Returns
+    -------
+    ``train`` and ``control``, as the kind of table that came in; of a file as Arrow tables.
+
+    >>> from tabveil.datasets import hospital
+    >>> train, control = split(hospital(200, seed=1), control=0.25)
+    >>> len(train), len(control)
+    (150, 50)
+    """
+    check.at_least("split", "seed", seed, 0)
+    return Parts(*native_parts(data, split_rows(raw_rows(data), control=control, by=by, seed=seed)))
 
 
 def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> tuple[Indices, Indices]:

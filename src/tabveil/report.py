@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from tabveil import check, config
+from tabveil import check, config, pages
 from tabveil.attackers import Attacker
 from tabveil.control import ControlCheck
 from tabveil.copies import Copies
@@ -19,9 +19,9 @@ from tabveil.plain import from_plain, to_plain
 from tabveil.portrait import Portrait
 from tabveil.result import ESTIMATES, DroppedColumn, Input, Result, Skipped, plain
 from tabveil.utility import Utility
-from tabveil.verdict import Grounds, Policy, Verdict, judge
-from tabveil.wording import name
-from tabveil.writing import replacing
+from tabveil.verdict import CopiesVerdict, Grounds, Policy, RiskVerdict, Verdict, judge
+from tabveil.wording import LONGEST_TITLE, clean, escaped, most_people, name, people, percent, upper_percent
+from tabveil.writing import replacing, write_text
 
 RECORD_KINDS = (".csv", ".parquet")
 """How the names of files may end that hold the scores of single rows."""
@@ -76,6 +76,15 @@ class Report:
             if result.key == key:
                 return result
         raise KeyError(key)
+
+    def __repr__(self) -> str:
+        """Say the verdict, and a line for each risk; all else is asked for by name."""
+        verdict = self.verdict
+        lines = [clean(self.title, LONGEST_TITLE)] if self.title else []
+        lines += [verdict.sentence, *map(_risk_in_a_line, verdict.risks)]
+        if verdict.copies is not None:
+            lines.append(_copies_in_a_line(verdict.copies))
+        return escaped("\n".join(lines))
 
     def titled(self, key: str) -> str:
         """Name a result in words; a file that somebody changed may lack it, and then its key is its name."""
@@ -214,6 +223,13 @@ class Report:
         ]
         return "<p>Indicators are diagnostics, not evidence of anonymity.</p>" + dataframes.to_html(tables)
 
+    def to_html(self, path: str | Path) -> None:
+        """Write the page that ``tabveil audit --html`` writes, whole or not at all.
+
+        An audit with ``utility``, ``power`` and ``portrait`` fills all of its sections.
+        """
+        write_text(Path(path), pages.draw(self), guarded=self.exposed is not None)
+
     def records(self) -> dataframes.DataFrame:
         """Return the per-row scores of every metric: metric, table, row, score. Sensitive."""
         parts = [
@@ -234,6 +250,22 @@ class Report:
                 self.records().to_csv(temporary, index=False)
             else:
                 self.records().to_parquet(temporary, index=False)
+
+
+def _risk_in_a_line(item: RiskVerdict) -> str:
+    told = f"{item.risk}: {item.state}"
+    if item.leading is not None and item.leading.gain is not None:
+        most, accepted = most_people(item.leading.gain.high), people(item.threshold)
+        told += f", up to {most} of 100 people (accepted: {accepted})"
+    return f"{told}; {item.reason}" if item.reason else told
+
+
+def _copies_in_a_line(item: CopiesVerdict) -> str:
+    told = f"copies: {item.state}"
+    if item.found.share is not None:
+        most, accepted = upper_percent(item.found.share.high), percent(item.threshold)
+        told += f", up to {most} of the release (accepted: {accepted})"
+    return told
 
 
 def _skipped_to_json(item: Skipped) -> dict[str, Any]:

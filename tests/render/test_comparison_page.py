@@ -9,8 +9,8 @@ import made_reports as made
 import pytest
 from documents import FORBIDDEN, Document, says
 
-from tabveil.cli import commands
 from tabveil.errors import ParameterError
+from tabveil.render import side_by_side
 from tabveil.render.html import comparison_page
 from tabveil.verdict import Policy, Thresholds
 
@@ -88,7 +88,7 @@ def pairs(document):
 
 def test_reports_are_named_by_what_tells_their_files_apart():
     def named(*paths):
-        return commands._distinct_names([Path(path) for path in paths])
+        return side_by_side._distinct_names([Path(path) for path in paths])
 
     assert named("runs/ctgan.json", "trees.json") == ["ctgan", "trees"]
     assert named("/all/runs/ctgan/report.json", "/all/runs/trees/report.json") == [

@@ -155,6 +155,6 @@ def _warn_of_columns(plan: Plan, n_columns: int) -> None:
     warn(
         f"{n_columns:,} columns: each is a secret that attackers may infer from all others "
         f"({', '.join(in_turn)}), which may take {'hours' if n_columns >= VERY_MANY_COLUMNS else 'minutes'}. "
-        "Name the columns that matter with --secret, drop others in a schema ('tabveil schema' writes the "
-        "file), or choose metrics with --metric."
+        "Name the columns that matter with --secrets, drop others in a schema ('tabveil schema' writes the "
+        "file), or choose metrics with --metrics."
     )

@@ -16,13 +16,19 @@ from tabveil.cli.files import Force
 from tabveil.cli.synthesize import Threads
 from tabveil.version import __version__
 
+FORMER_NAMES = {"metric": "metrics", "secret": "secrets"}
+"""Options as they were called before they had the names of Python and files; still understood."""
+
 app = typer.Typer(
     name="tabveil",
     cls=Commands,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "token_normalize_func": lambda token: FORMER_NAMES.get(token, token),
+    },
     help="How much does a synthetic table betray about the people behind it?",
     epilog="Start with [bold]tabveil demo[/]. Then, with your own data: [bold]tabveil split[/] before you "
     "train a generator, [bold]tabveil audit[/] before you release anything.",
@@ -155,10 +161,10 @@ def _root(
     "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --html report.html "
     "--title 'Visits 2024, synthetic v2 (Example Hospital)'[/]\n\n"
     "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --policy policy.yaml -q[/]\n\n"
-    "[cyan]tabveil audit --train t.csv --synthetic s.csv --metric mmd --json - --quiet[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --synthetic s.csv --metrics mmd --json - --quiet[/]\n\n"
     "[cyan]tabveil audit --config audit.yaml --seed 1 --html report.html[/]\n\n"
     "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv "
-    "--secret income --known age --known sex[/]",
+    "--secrets income --known age --known sex[/]",
 )
 def audit(
     *,
@@ -167,9 +173,9 @@ def audit(
     synthetic: Synthetic = None,
     control: Control = None,
     schema: SchemaFile = None,
-    metric: Metrics = None,
+    metrics: Metrics = None,
     quick: Quick = None,
-    secret: Secrets = None,
+    secrets: Secrets = None,
     known: Known = None,
     auxiliary: Auxiliary = None,
     attackers: Attackers = None,
@@ -203,9 +209,9 @@ def audit(
             "control": control,
             "title": title,
             "schema": schema,
-            "metrics": metric or None,
+            "metrics": metrics or None,
             "quick": quick,
-            "secrets": secret or None,
+            "secrets": secrets or None,
             "known": known or None,
             "auxiliary": auditing.pairs(auxiliary) if auxiliary else None,
             "attackers": attackers,

@@ -10,7 +10,6 @@ from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show_json
 from tabveil.errors import ParameterError
-from tabveil.render.html import page
 from tabveil.render.text import report_page
 from tabveil.report import Report, records_file
 from tabveil.request import AuditRequest, files_named
@@ -106,7 +105,7 @@ def _write(report: Report, targets: Outputs) -> None:
     elif targets.json is not None:
         write_text(targets.json, report.to_json() + "\n", guarded=shows_people)
     if targets.html is not None:
-        write_text(targets.html, page(report), guarded=shows_people)
+        report.to_html(targets.html)
     if targets.records is not None:
         report.write_records(targets.records)
 

@@ -1,7 +1,6 @@
 """Doing what was asked on the command line (audits: ``audit``)."""
 
 from collections.abc import Sequence
-from itertools import takewhile
 from pathlib import Path
 
 from rich.padding import Padding
@@ -10,11 +9,10 @@ from rich.text import Text
 from tabveil import auditing, frame
 from tabveil.cli import files
 from tabveil.cli.screen import Screen, show
-from tabveil.errors import ParameterError
 from tabveil.frame.files import ending_of_parts
 from tabveil.holdout import split_rows
-from tabveil.render.html import comparison_page
 from tabveil.render.ranking import ranking
+from tabveil.render.side_by_side import compare as side_by_side
 from tabveil.report import Report
 from tabveil.verdict.template import template
 from tabveil.writing import write_text
@@ -69,25 +67,11 @@ def compare(*, reports: Sequence[Path], html: Path | None, force: bool, quiet: b
     """Show reports side by side, and write the page."""
     if html is not None:
         html = files.writable("--html", html, force=force, not_over=reports)
-    read = dict(zip(_distinct_names(reports), (Report.read(path) for path in reports), strict=True))
+    compared = side_by_side(reports)
     if html is not None:
-        write_text(html, comparison_page(read))
+        compared.to_html(html)
     if not quiet:
-        Screen().print(ranking(read))
-
-
-def _distinct_names(paths: Sequence[Path]) -> list[str]:
-    """Name reports by their file, and where files are called alike by the folders that tell them apart."""
-    names = [path.stem for path in paths]
-    if len(set(names)) < len(names):
-        places = [path.with_suffix("").parts for path in paths]
-        steps = zip(*(place[:-1] for place in places), strict=False)
-        shared = sum(1 for _ in takewhile(lambda step: len(set(step)) == 1, steps))
-        names = [str(Path(*place[shared:])) for place in places]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ParameterError(f"compare: {twice} is named twice.")
-    return names
+        Screen().print(ranking(compared.reports))
 
 
 def metrics() -> None:

@@ -8,6 +8,7 @@ from tabveil.frame.describe import describe
 from tabveil.frame.files import read_raw, write_raw
 from tabveil.frame.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
 from tabveil.frame.load import LoadedTable, LoadedTables, load_split, load_table
+from tabveil.frame.parting import native_parts, raw_rows
 from tabveil.table import Table
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "edges_in_words",
     "load_split",
     "load_table",
+    "native_parts",
+    "raw_rows",
     "read_raw",
     "take_rows",
     "to_native",
