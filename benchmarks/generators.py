@@ -34,6 +34,8 @@ CELLS = Path(__file__).resolve().parents[1] / ".bench" / "generators"
 BEGIN, END = "<!-- measured by generators.py -->", "<!-- end -->"
 N_ROWS = 5000
 MISSING = ("?",)
+NETWORKS = ("transformer", "diffusion", "ctgan", "dpctgan")
+"""Generators that can learn on a GPU."""
 HEADER = [
     *("generator", "verdict", "singling out", "linkability", "inference", "membership"),
     *("told apart", "TVD", "fit, CPU s", "sample, CPU s", "copies"),
@@ -120,10 +122,13 @@ SOURCES = {
 }
 
 
-def one(run, source, folder, seed):
+def one(run, source, folder, seed, device):
     """Fit, draw, audit and measure in this process; return plain numbers."""
     train, control = source.rows(folder, seed)
-    given = {"generator": run.name, "settings": run.settings, "seed": seed, "missing": MISSING}
+    settings = (
+        {**run.settings, "device": device} if run.name in NETWORKS and device != "cpu" else run.settings
+    )
+    given = {"generator": run.name, "settings": settings, "seed": seed, "missing": MISSING}
     learn(train[:50], **given)  # load and compile
     start = measure.cpu_seconds()
     model = learn(train, **given)
@@ -148,7 +153,7 @@ def one(run, source, folder, seed):
         "fit": fitted - start,
         "sample": sampled - fitted,
         "notes": [*model.notes, *model.account.notes],
-        "machine": measure.machine(),
+        "machine": measure.machine() + (", networks on a GPU" if device != "cpu" else ""),
     }
 
 
@@ -158,7 +163,7 @@ def apart(run, table, arguments):
     if path.exists():
         return f"{path.stem}: known"
     command = [sys.executable, __file__, "--cell", run.key, table, "--seed", str(arguments.seed)]
-    command += ["--data", str(arguments.data)]
+    command += ["--data", str(arguments.data), "--device", arguments.device]
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
@@ -239,6 +244,7 @@ def main():
     parser.add_argument("--generators", nargs="*", help="by name; all if left out")
     parser.add_argument("--tables", nargs="*", choices=list(SOURCES), help="all if left out")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where networks learn")
     parser.add_argument("--cell", nargs=2, metavar=("KEY", "TABLE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.cell is not None:
@@ -246,7 +252,8 @@ def main():
         run = next(run for run in RUNS if run.key == key)
         try:
             with workers.working(threads=1):
-                print(json.dumps(one(run, SOURCES[table], arguments.data, arguments.seed)))
+                found = one(run, SOURCES[table], arguments.data, arguments.seed, arguments.device)
+                print(json.dumps(found))
         except TabveilError as error:
             sys.exit(str(error))
         return
