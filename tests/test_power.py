@@ -8,7 +8,7 @@ import pytest
 from populations import population, split
 
 from tabveil.attacks import Linkability, MembershipDistance
-from tabveil.auditing import power
+from tabveil.auditing import audit, power
 from tabveil.auditing.power import LEAKS, measure
 from tabveil.datasets import hospital
 from tabveil.detection import Power, Trial
@@ -18,7 +18,7 @@ from tabveil.frame import load_split
 from tabveil.indicators import INDICATORS, IdenticalMatchShare
 from tabveil.result import Labels, Result
 from tabveil.rng import stream
-from tabveil.table import Numeric, Schema, Split
+from tabveil.table import Categorical, Numeric, Schema, Split
 from tabveil.workers import tell, working
 
 BY_DISTANCE = Labels(pillar="attack", wp29="propensity", mechanism="distance")
@@ -31,9 +31,9 @@ def tables(n_train=1000, n_control=400, n_synthetic=1000):
     return split(NUMBERS, people[:n_train], people[n_train:], 5e5 + np.arange(n_synthetic))
 
 
-def asked(metrics, tables, *, seed=3, **options):
+def asked(metrics, tables, *, seed=3, repetitions=20, **options):
     named = [(metric.name, metric) for metric in metrics]
-    return measure(named, tables, rng=stream(seed, "power"), **options)
+    return measure(named, tables, rng=stream(seed, "power"), repetitions=repetitions, **options)
 
 
 def planted(tables):
@@ -197,9 +197,63 @@ def test_two_misses_end_a_leak(blind, trials, smallest):
     assert found.smallest == smallest
 
 
-def test_with_few_repetitions_every_one_must_see_the_leak():
-    (found,) = asked([Seer(least=0, blind=frozenset({0}))], tables(), repetitions=10).detections
-    assert found.trials == (Trial(leak=0.01, seen=0, of=1), Trial(leak=0.02, seen=10, of=10))
+def test_of_the_usual_ten_repetitions_every_one_must_see_the_leak():
+    seer = Seer(least=0, blind=frozenset({0, 5}))
+    found = measure([("seer", seer)], tables(), rng=stream(3, "power"))
+    trials = (
+        Trial(leak=0.01, seen=0, of=1),
+        Trial(leak=0.02, seen=4, of=5),
+        Trial(leak=0.05, seen=10, of=10),
+    )
+    assert found.repetitions == 10
+    assert found.detections[0].trials == trials
+
+
+def test_a_trial_knows_no_labels_but_its_own():
+    towns = Categorical(name="town", labels=tuple(f"town {i}" for i in range(500)), ordered=True)
+    people = np.arange(500.0)
+    given = split(Schema((towns,)), people[:200], people[200:300], people[300:400])
+    made = power._Pool.of(given, seed=1).plant(0.1, 0, power._Size(people=20, release_rows=20))
+    own = {
+        towns.labels[int(code)] for table in (given.control, given.synthetic) for code in table.column("town")
+    }
+    labels = made.schema["town"].labels
+    assert len(labels) == 58  # 20 and 20 people, and of 20 synthetic rows the 18 that are not planted
+    assert set(labels) <= own
+    assert labels == tuple(sorted(labels, key=towns.labels.index))
+
+
+def test_own_labels_leave_missing_cells_and_numbers_as_they_are():
+    schema = Schema((Categorical(name="c", labels=tuple("abcd")), Numeric(name="x", low=0, high=9)))
+    given = split(schema, [[3, 1], [np.nan, 2]], [[1, np.nan]], [[3, 4]])
+    own = given.with_own_labels()
+    assert own.schema["c"].labels == ("b", "d")
+    assert own.schema["x"] == schema["x"]
+    np.testing.assert_array_equal(own.train.values, [[1, 1], [np.nan, 2]])
+    np.testing.assert_array_equal(own.control.values, [[0, np.nan]])
+    np.testing.assert_array_equal(own.synthetic.values, [[1, 4]])
+    assert split(schema, [[np.nan, 1]], [], [[np.nan, 1]]).with_own_labels().schema["c"].labels == ()
+
+
+def test_metrics_that_learn_are_left_out_where_nobody_asked_for_them():
+    learner = Seer(least=0, name="learner", labels=replace(BY_DISTANCE, mechanism="ML"))
+    other = Seer(least=0)
+    found = asked([learner, other], tables(), learners=False)
+    assert [item.metric for item in found.detections] == ["learner", "seer"]
+    left_out, tried = found.detections
+    assert (left_out.smallest, left_out.trials, learner.calls) == (None, (), [])
+    assert left_out.reason.endswith("ask for it with --power.")
+    assert tried.smallest == 0.01
+    assert not any("learner" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("wanted", "tried"), [(True, True), ("affordable", False)])
+def test_a_page_leaves_learners_out_and_who_asks_for_power_has_them(monkeypatch, wanted, tried):
+    heard = []
+    monkeypatch.setattr(power, "measure", lambda *_, learners, **__: heard.append(learners))
+    rows = hospital(60, seed=1)
+    audit(rows, rows, rows, metrics="mmd", power=True if wanted is True else None)
+    assert heard == [tried]
 
 
 def test_metrics_share_the_tables_and_leave_each_other_alone():

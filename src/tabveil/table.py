@@ -7,7 +7,7 @@ for missing, and nobody looks at dtypes again.
 import hashlib
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -134,7 +134,7 @@ class Schema:
                 raise SchemaError(f"Column name {name!r} occurs more than once.")
             seen.add(name)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The column names, in order."""
         return tuple(column.name for column in self.columns)
@@ -151,7 +151,9 @@ class Schema:
 
     def position(self, name: str) -> int:
         """Return where a column stands."""
-        check.known_names("schema", "column", [name], self._positions)
+        found = self._positions.get(name)
+        if found is None:
+            check.known_names("schema", "column", [name], self._positions)
         return self._positions[name]
 
     def select(self, names: Iterable[str]) -> Self:
@@ -315,3 +317,29 @@ class Split:
             control=self.control.select(names),
             synthetic=self.synthetic.select(names),
         )
+
+    def with_own_labels(self) -> Self:
+        """Leave out the labels that no row of the three tables has; the others stay in their order.
+
+        >>> column = Categorical(name="town", labels=("Ulm", "Bonn", "Kiel"))
+        >>> rows = Table(schema=Schema((column,)), values=np.array([[2.0], [0.0]]))
+        >>> own = Split(train=rows, control=rows, synthetic=rows).with_own_labels()
+        >>> own.schema["town"].labels, own.train.column("town")
+        (('Ulm', 'Kiel'), array([1., 0.]))
+        """
+        tables = (self.train, self.control, self.synthetic)
+        values = np.concatenate([table.values for table in tables])
+        columns: list[Column] = []
+        for position, column in enumerate(self.schema.columns):
+            if isinstance(column, Categorical):
+                cells = values[:, position]
+                there = ~np.isnan(cells)
+                own, codes = np.unique(cells[there].astype(np.int64), return_inverse=True)
+                cells[there] = codes
+                columns.append(replace(column, labels=tuple(column.labels[code] for code in own)))
+            else:
+                columns.append(column)
+        ends = np.cumsum([len(table) for table in tables])[:-1]
+        schema = Schema(tuple(columns))
+        train, control, synthetic = (Table(schema=schema, values=part) for part in np.split(values, ends))
+        return type(self)(train=train, control=control, synthetic=synthetic)

@@ -100,9 +100,11 @@ def part(first: float, last: float, *, title: str = "") -> Iterator[None]:
 
 def announce_compilation(kernel: Any) -> None:  # noqa: ANN401 - a function compiled by Numba
     """Say so before a kernel's first run on a machine: compiling takes some seconds, once."""
+    if kernel.overloads:  # it ran before
+        return
     source = Path(kernel.py_func.__code__.co_filename)
     cached = Path(kernel.stats.cache_path).glob(f"{source.stem}.{kernel.py_func.__name__}-*.nbi")
-    if not kernel.signatures and not any(f.stat().st_mtime >= source.stat().st_mtime for f in cached):
+    if not any(f.stat().st_mtime >= source.stat().st_mtime for f in cached):
         tell("compiling (first run only)", 0.0)
 
 

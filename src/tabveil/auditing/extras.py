@@ -36,15 +36,19 @@ def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditR
 
 
 def _detected(metrics: Sequence[Metric], split: Split, request: AuditRequest) -> Power:
-    """Plant leaks, unless that takes minutes and nobody asked; networks would take hours and are left out."""
-    if request.power == "affordable" and len(split.schema) > MOST_COLUMNS:
+    """Plant leaks; what takes minutes only where somebody asked for it.
+
+    Networks would take hours and are left out.
+    """
+    asked_for = request.power != "affordable"
+    if not asked_for and len(split.schema) > MOST_COLUMNS:
         raise NotApplicable(
-            f"power: left out for {len(split.schema)} columns, as it takes minutes; ask for it with --power."
+            f"power: left out for {len(split.schema)} columns, as it takes minutes; {power.ASK_FOR_IT}."
         )
     affordable = [
         (metric.name, metric) for metric in metrics if getattr(metric, "cost", "quick") != "training"
     ]
-    return power.measure(affordable, split, rng=stream(request.seed, "power"))
+    return power.measure(affordable, split, rng=stream(request.seed, "power"), learners=asked_for)
 
 
 def _useful(loaded: LoadedTables, request: AuditRequest) -> Utility:

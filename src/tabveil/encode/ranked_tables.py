@@ -4,6 +4,7 @@ What follows compares codes only, so dates, quotes in labels or odd column names
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -66,3 +67,8 @@ class RankedTable:
         """Count the rows of each code of a column."""
         offsets = self.ranks.offsets
         return np.diff(self.starts[offsets[column] : offsets[column + 1]])
+
+    @cached_property
+    def held(self) -> tuple[Indices, ...]:
+        """The codes of each column that some row has."""
+        return tuple(np.flatnonzero(self.counts(column)) for column in range(self.n_columns))

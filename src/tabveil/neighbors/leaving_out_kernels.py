@@ -18,15 +18,14 @@ SLACK = 1e-10  # as a share of what a row costs with all columns: more than the 
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
-def _guess_row(row, query, weights, power):
+def _guess_row(rows, row, missing, group, query, weights, power):
     """Sum the costs of one row of a small block, and find the largest of them."""
     total, top = 0.0, 0.0
     for j in range(query.size):
-        cost = abs(row[j] - query[j]) * weights[j]
-        cost = cost if power == 1 else cost * cost
-        total += cost
-        top = max(top, cost)
-    return total, top
+        cost = 0.0 if missing[group, j] else abs(rows[row, j] - query[j]) * weights[j]
+        total += cost if power == 1 else cost * cost
+        top = cost if cost > top else top
+    return total, top if power == 1 else top * top
 
 
 @njit(cache=True, nogil=True)
@@ -37,8 +36,11 @@ def _guess_block(blocks, base, size, query, weights, power, sums):
     top[:] = 0.0
     if size <= FEW:
         for r in range(size):
-            row = blocks[base + r * query.size : base + (r + 1) * query.size]
-            total[r], top[r] = _guess_row(row, query, weights, power)
+            for j in range(query.size):
+                cost = abs(blocks[base + r * query.size + j] - query[j]) * weights[j]
+                cost = cost if power == 1 else cost * cost
+                total[r] += cost
+                top[r] = max(top[r], cost)
         return
     for j in range(query.size):
         column = blocks[base + j * size : base + (j + 1) * size]
@@ -47,7 +49,7 @@ def _guess_block(blocks, base, size, query, weights, power, sums):
             cost = abs(column[r] - x) * w
             cost = cost if power == 1 else cost * cost
             total[r] += cost
-            top[r] = max(top[r], cost)
+            top[r] = cost if cost > top[r] else top[r]
 
 
 @njit(cache=True, nogil=True)
@@ -172,6 +174,7 @@ def search(
     mismatches, lowest = counts
     best = answers[0]
     reference = (blocks, group_codes, missing)
+    rows = blocks.reshape((group_start[-1], weights.size))
     sums = np.empty((2, BLOCK))
     query, weighed, effective = np.empty(weights.size), np.empty(weights.size), np.empty(weights.size)
     listed = np.empty(mismatches.size, dtype=np.int64)
@@ -189,17 +192,29 @@ def search(
         floor, level, worst = base[at], np.int64(lowest.min()), best[q].max()
         while level <= codes.shape[0] and floor + level - 1 <= worst:
             n_listed = list_level(mismatches, lowest, level, listed)
+            base_level = float(floor + level)
             for g in listed[:n_listed]:
+                start, stop = group_start[g], group_start[g + 1]
+                if stop - start <= FEW:
+                    for row in range(start, stop):
+                        total, top = _guess_row(rows, row, missing, g, query, weighed, power)
+                        near = base_level + total
+                        if near - max(top, min(base_level, 1.0)) <= worst + near * SLACK:
+                            worst = _offer(
+                                reference, row * weights.size, 1, row, g, asked, base_level, near, power,
+                                columns, wanted, answers, q,
+                            )  # fmt: skip
+                    continue
                 for j in range(weights.size):
                     effective[j] = 0.0 if missing[g, j] else weighed[j]
                 if root[g] < 0:
                     worst = _visit_block(
-                        reference, group_start[g], group_start[g + 1] - group_start[g], g, asked, effective,
-                        float(floor + level), worst, power, columns, wanted, answers, q, sums,
+                        reference, start, stop - start, g, asked, effective, base_level, worst, power,
+                        columns, wanted, answers, q, sums,
                     )  # fmt: skip
                 else:
                     worst = _visit_tree(
-                        reference, tree, root[g], g, asked, effective, float(floor + level), worst, power,
-                        columns, wanted, answers, q, sums,
+                        reference, tree, root[g], g, asked, effective, base_level, worst, power, columns,
+                        wanted, answers, q, sums,
                     )  # fmt: skip
             level += 1

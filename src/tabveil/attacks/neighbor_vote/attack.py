@@ -1,7 +1,7 @@
 """Attribute inference by neighbor vote: whatever is known of somebody, the nearest rows fill in the rest."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
@@ -198,16 +198,16 @@ class NeighborVote(NearestRowAttack):
                 asked = side.table.take(rows)
                 found = neighbors.nearest(view.see(asked, names), min(max(2, counts[-1]), len(candidates)))
                 looked_up = _Lookup(rows=rows, asked=asked, candidates=candidates, known=known, found=found)
-                for k in counts:
-                    self._count(votes[k][place], looked_up, naive, k)
+                self._count({k: votes[k][place] for k in counts}, looked_up, naive)
         return votes
 
-    def _count(self, votes: Votes, looked_up: "_Lookup", naive: Floats, k: int) -> None:
+    def _count(self, votes: Mapping[int, Votes], looked_up: "_Lookup", naive: Floats) -> None:
         """Write down what the k nearest say about the columns not known, and whether they are right."""
         rows, asked = looked_up.rows, looked_up.asked
         distance = looked_up.found.distance
-        votes.distance[rows] = distance[:, 0]
-        votes.isolation[rows] = distance[:, min(1, distance.shape[1] - 1)]
+        for counted in votes.values():
+            counted.distance[rows] = distance[:, 0]
+            counted.isolation[rows] = distance[:, min(1, distance.shape[1] - 1)]
         for position in np.setdiff1d(np.arange(len(asked.schema)), looked_up.known):
             column = asked.schema.columns[position]
             truth = Truth.of(
@@ -216,10 +216,12 @@ class NeighborVote(NearestRowAttack):
                 tolerance=self.tolerance,
                 zero_tolerance=self.zero_tolerance,
             )
-            guess = vote(column, looked_up.candidates.values[looked_up.found.index[:, :k], position])
-            votes.guessed[rows, position] = truth.present
-            votes.right[rows, position] = truth.met_by(guess)
-            votes.naive[rows, position] = truth.met_by(naive[position])
+            naively = truth.met_by(naive[position])
+            cells = looked_up.candidates.values[looked_up.found.index, position]  # (m, most)
+            for k, counted in votes.items():
+                counted.guessed[rows, position] = truth.present
+                counted.right[rows, position] = truth.met_by(vote(column, cells[:, :k]))
+                counted.naive[rows, position] = naively
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -258,11 +258,10 @@ def draw_naive(
 ) -> Predicates:
     """Draw predicates of the same form without looking at a row: on random columns, around random values."""
     columns = _random_columns(synthetic, n_columns, n_predicates, seed=_seed(rng))
-    held = [np.flatnonzero(synthetic.counts(column)) for column in range(synthetic.n_columns)]
-    sizes = np.array([len(codes) for codes in held])
+    sizes = np.array([len(codes) for codes in synthetic.held])
     begins = np.cumsum([0, *sizes[:-1]])
     picks = (rng.random(columns.shape) * sizes[columns]).astype(np.int64)
-    at = synthetic.ranks.offsets[columns] + np.concatenate(held)[begins[columns] + picks]
+    at = synthetic.ranks.offsets[columns] + np.concatenate(synthetic.held)[begins[columns] + picks]
     return Predicates(columns=columns, low=form.low[at], high=form.high[at])
 
 
