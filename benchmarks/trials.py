@@ -63,7 +63,7 @@ class Trial:
     @staticmethod
     def risk(name, split, seed):
         try:
-            risk = METRICS[name]()(split, rng=stream(seed, name)).risk
+            risk = METRICS[name]()(split, rng=stream(seed, name)).measure
         except NotApplicable:
             risk = None
         return (None, None, None) if risk is None else (risk.value, risk.low, risk.high)

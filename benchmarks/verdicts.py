@@ -33,6 +33,8 @@ ATTACKS = (
     *("singling_out", "linkability", "inference", "ml_inference", "neighbor_vote", "gtcap"),
     *("membership_distance", "domias_kde"),
 )
+JUDGED = len(ATTACKS) + 2
+LEVEL = 1 - 0.95 ** (1 / JUDGED)
 STATES = ("within threshold", "inconclusive", "above threshold")
 
 PAGE = """# How often is a verdict wrong, and how many control rows does it need?
@@ -52,6 +54,14 @@ The upper bound of the gain that decides each risk, in people of 100: the median
 and in brackets what nine tenths of them stay below. *Within* needs at most 5.
 
 {bounds}
+
+## How often one attack alone seems to see a leak
+
+The p-value of an attack is the chance of what it shows where nothing leaks, over all it tried. Of the audits
+above so many were at most 5 %, and at most {level:.2%}, which is what a verdict asks of each of {judged} (the
+attacks and the two kinds of copies):
+
+{alone}
 
 ## How many control rows "within" needs
 
@@ -134,7 +144,20 @@ def page(cells):
         verdicts=measure.markdown(["table", "control rows", "audits", *STATES, "leak seen by"], verdicts),
         bounds=measure.markdown(["table", "control rows", *RISKS], bounds),
         needed=measure.markdown(["table", "control rows"], needed),
+        alone=measure.markdown(["attack", "at most 5 %", f"at most {LEVEL:.2%}"], _alone(cells.values())),
+        level=LEVEL,
+        judged=JUDGED,
     )
+
+
+def _alone(cells):
+    """Count how often each attack's p-value is small."""
+    rows = []
+    for attack in ATTACKS:
+        found = [value for cell in cells if (value := cell["p_values"].get(attack)) is not None]
+        shares = (sum(value <= level for value in found) / len(found) for level in (0.05, LEVEL))
+        rows.append([f"`{attack}`", *(f"{share:.1%}" for share in shares)])
+    return rows
 
 
 def _share(found, state):
