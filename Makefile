@@ -10,7 +10,7 @@ PIP := $(BIN)/$(INSTALL) -c constraints.txt
 LOCKED := $(BIN)/python -c 'import platform as p, sys; here = (sys.version_info[:2], p.system(), p.machine(), p.libc_ver()[0]); sys.exit(here != ((3, 11), "Linux", "x86_64", "glibc"))'
 SOURCES := src tests benchmarks examples docs_build .ci
 
-.PHONY: demo test docs bench bench-peers bench-generators bench-million power check-coverage lint format lock clean
+.PHONY: demo test docs bench bench-peers bench-generators bench-million power check-coverage pages lint format lock clean
 .DELETE_ON_ERROR:
 
 demo: .venv/core.stamp
@@ -51,6 +51,10 @@ power: .venv/all.stamp
 
 check-coverage: .venv/all.stamp
 	@$(BIN)/python benchmarks/check_coverage.py
+
+# After a change of a docstring, an option or a default: what docs/ holds that is made from the program.
+pages: .venv/all.stamp
+	@$(BIN)/python docs_build/checked_in.py
 
 # After a change of pyproject.toml or constraints.txt: what pip finds for both, in an empty environment.
 lock:

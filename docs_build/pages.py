@@ -3,7 +3,6 @@
 import ast
 from pathlib import Path
 
-import command_line
 import metric_pages
 from markdown_text import plain, table
 
@@ -19,8 +18,6 @@ ROOT = Path(__file__).resolve().parents[1]
 def generated() -> dict[str, str]:
     """Return the text of every page that has no file in docs/, by its place in the site."""
     return {
-        **metric_pages.pages(),
-        "command_line.md": command_line.page(),
         **{f"examples/{path.stem}.md": example(path) for path in sorted((ROOT / "examples").glob("*.py"))},
         **{f"benchmarks/{name}": _benchmark(name) for name in ("README.md", "peers.md", "generators.md")},
     }
@@ -38,7 +35,7 @@ _PILLARS = {"attack": "Attacks", "indicator": "Indicators", "property": "Propert
 
 
 def insertions() -> dict[str, str]:
-    """Return what written pages ask for with a comment such as ``<!-- made: policy fields -->``."""
+    """Return what written pages ask for between ``<!-- made: policy fields -->`` and ``<!-- end -->``."""
     return {
         "taxonomy": metric_pages.taxonomy(),
         "utility figures": utility_figures(),

@@ -22,6 +22,7 @@ from tabveil.verdict import EXIT_CODES, Policy, judgment
 pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")
 sys.path.insert(0, str(ROOT / "docs_build"))
 
+import checked_in
 import command_line
 import hooks
 import markdown_text
@@ -30,6 +31,17 @@ import pages
 
 DOCS = ROOT / "docs"
 WRITTEN = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+MADE = {
+    f"metrics/{path.name}": path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("metrics/*.md"))
+}
+IN_REPOSITORY = {
+    **{f"docs/{name}": text for name, text in {**WRITTEN, **MADE}.items()},
+    **{
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in ROOT.glob("benchmarks/*.md")
+    },
+    "README.md": (ROOT / "README.md").read_text(encoding="utf-8"),
+}
+"""Every page as it stands in the repository, by its place there."""
 FORBIDDEN = re.compile(
     r"\b(anonymous|GDPR[ -]compliant|safe|safely|zero risk|risk-free)\b", flags=re.IGNORECASE
 )
@@ -37,7 +49,7 @@ FORBIDDEN = re.compile(
 
 @pytest.fixture(scope="module")
 def generated():
-    return pages.generated()
+    return {**pages.generated(), **MADE}
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +97,30 @@ def test_options_named_in_the_text_exist():
         assert set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", prose)) - known <= {"--out", "--help"}
 
 
-@pytest.mark.parametrize("name", sorted(WRITTEN))
-def test_links_out_of_the_docs_lead_to_files(name):
-    for target in re.findall(r"\]\((\.\./[^)#]+)", WRITTEN[name]):
-        assert (DOCS / target).resolve().is_file(), target
+def anchors(page):
+    """The places in a page that a link can lead to."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("place", sorted(IN_REPOSITORY))
+def test_links_lead_somewhere_in_the_repository(place):
+    prose = re.sub(r"```.*?```|`[^`]*`", "", IN_REPOSITORY[place], flags=re.DOTALL)
+    for target, _, anchor in (link.partition("#") for link in re.findall(r"\]\(([^)\s]+)\)", prose)):
+        if "://" in target:
+            continue
+        path = (ROOT / place).parent / target if target else ROOT / place
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path.read_text(encoding="utf-8")), f"{target}#{anchor}"
+
+
+def test_what_is_made_from_the_program_is_current():
+    wanted = checked_in.current(DOCS)
+    stale = [
+        path.name for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text
+    ]
+    assert stale == [], "run: make pages"
+    assert set(DOCS.glob("metrics/*.md")) <= set(wanted)
 
 
 def test_words_that_promise_too_much_do_not_occur(texts):
@@ -169,8 +201,8 @@ def test_the_python_page_names_every_parameter_of_audit():
     assert named == set(inspect.signature(tabveil.audit).parameters) - {"train", "synthetic", "control"}
 
 
-def test_the_command_line_page_names_every_option(generated):
-    page = generated["command_line.md"]
+def test_the_command_line_page_names_every_option():
+    page = WRITTEN["command_line.md"]
     for name, command in command_line.commands().items():
         assert f"## tabveil {name}" in page
         for item in command.params:
@@ -192,7 +224,7 @@ def test_examples_in_the_help_can_be_parsed():
         group.commands[name].make_context(name, args)
 
 
-@pytest.mark.parametrize("module", [markdown_text, hooks], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [markdown_text, hooks, checked_in], ids=lambda module: module.__name__)
 def test_examples_in_the_generators_hold(module):
     done = doctest.testmod(module)
     assert done.attempted > 0

@@ -3,23 +3,47 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
+import made_reports as made
 import pytest
 from commands import ROOT, blocks, commands, follow
 from typer.testing import CliRunner
 
 from tabveil.auditing import METRICS
 from tabveil.cli import app
+from tabveil.render import text
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_two_commands_come_first():
+def test_installing_comes_first_and_then_the_two_commands():
+    first = blocks(README)[0]
+    assert (first.language, first.text) == ("console", "$ pip install .\n$ tabveil demo\n")
     assert commands(README)[:2] == ["make demo", "make test"]
 
 
+def test_every_finding_of_the_table_is_explained():
+    (line,) = (line for line in README.splitlines() if line.startswith("| `finding` |"))
+    told = {finding.plain for finding in every_finding()}
+    assert told == set(re.findall(r"\*([a-z ]+)\*:", line))
+
+
+def every_finding():
+    """What the terminal can say of a result, whatever it is."""
+    result = made.results(made.CLEAN)[0]
+    leak = made.results(made.LEAKY)[0]
+    nothing = replace(result, risk=None, gain=None)
+    dull = replace(result, beats_baseline=False)
+    found = [text._finding(item, compared=True) for item in (leak, result, nothing, dull)]
+    return [*found, text._finding(result, compared=False)]
+
+
+def test_the_page_is_short():
+    assert len(README.split()) < 1100
+
+
 def test_everything_the_page_says_can_be_done(tmp_path, monkeypatch):
-    (tmp_path / "attackers.yaml").write_text(blocks(README, "yaml")[0].text, encoding="utf-8")
     follow(README, tmp_path, monkeypatch)
 
 
@@ -44,6 +68,12 @@ def test_every_metric_is_explained():
 def test_links_and_pictures_are_there():
     for target in re.findall(r"\]\(([^)]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_the_picture_of_the_page_is_a_small_one():
+    picture = (ROOT / "docs" / "page.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) <= 150_000
 
 
 def test_the_picture_loads_nothing_from_anywhere():
