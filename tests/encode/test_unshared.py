@@ -45,6 +45,43 @@ def test_round_numbers_stay_as_round():
     )
 
 
+def test_round_numbers_do_not_become_more():
+    # Last digits are even: a fifth of the numbers ends in 0 or 5, and a tenth in 0.
+    before, after = drawn(rng().integers(10_000, 99_999, 3000))
+    for size in (5, 10, 100):
+        assert np.mean(after % size == 0) == pytest.approx(np.mean(before % size == 0), abs=0.02)
+    tenths = rng().integers(100, 999, 600) / 10
+    before, after = drawn(tenths, decimals=1)
+    assert np.mean(np.rint(after * 10) % 5 == 0) == pytest.approx(
+        np.mean(np.rint(before * 10) % 5 == 0), abs=0.03
+    )
+    assert (after == before).mean() < 0.4
+
+
+def test_round_numbers_do_not_become_fewer_where_numbers_are_dense():
+    # Each number has its neighbors one apart: a step of 5 is wider than where a stand-in is drawn from.
+    column = Numeric(name="a", low=0, high=999, decimals=0)
+    values = np.arange(1000.0)
+    groups = np.repeat(np.arange(50), 20)
+    around = Intervals.of(column, values, np.full(1000, 3), places=np.arange(1000), groups=groups)
+    after = around.draw(column, rng(1).integers(0, 1000, 20_000), rng=rng(2))
+    assert np.mean(after % 5 == 0) == pytest.approx(0.2, abs=0.02)
+
+
+def test_spikes_do_not_grow():
+    # A quarter of the rows at each of the multiples of 7 that are spikes, single numbers between them.
+    spikes = 7.0 * np.arange(20, 40)
+    cells = np.concatenate([np.repeat(spikes, 10), np.arange(100.0, 400.0)])
+    before, after = drawn(cells)
+    assert np.isin(after, spikes).mean() == pytest.approx(np.isin(before, spikes).mean(), abs=0.02)
+
+
+def test_a_number_between_spikes_does_not_come_back_as_it_was():
+    # Only 4 is rare among the whole numbers: were spikes closed to it, it would be drawn every time.
+    before, after = drawn(np.repeat([0, 1, 2, 3, 4, 5, 6], [50, 50, 50, 50, 1, 50, 50]))
+    assert (after[before == 4] == 4).mean() < 0.5
+
+
 def test_a_step_that_all_numbers_fit_is_kept():
     _, after = drawn(rng().integers(1, 4000, 1000) * 25)
     assert (after % 25 == 0).all()

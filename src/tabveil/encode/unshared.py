@@ -2,7 +2,10 @@
 
 A number that enough rows share says nothing about any of them and is kept, zeros and other spikes among them.
 Any other is drawn evenly between the midpoints to the numbers beside it, so that groups of numbers keep
-their shape, gaps and tails. A number that was a multiple of 500 is one afterwards, too.
+their shape, gaps and tails. A number that was a multiple of 500 is one afterwards, too. One that was not does
+not become one, and is not drawn onto a spike: else round numbers and spikes would grow, and of evenly spread
+last digits 36 in 100 would be 0 or 5, not 20. Where that leaves too little to choose from, spikes are open to
+it: else a number between spikes would come back as it was.
 
 A network pushes many rows to the end of the range that it knows. So what it learns from ends where enough
 rows lie at or beyond (:func:`stand_ins`): the largest number of all is somebody's.
@@ -13,6 +16,7 @@ from typing import Self
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from tabveil.disclosure import LEAST_SHARED
 from tabveil.encode.numbering import EXACT, LEAST_FOR_STEP, common_step
@@ -27,7 +31,14 @@ FAR = 5
 MOST_STEP = 2.0
 """A number is as round as the largest step that divides it and is at most so many times its interval."""
 STEPS_ASIDE = 1.5
-"""A stand-in may be so many steps away at least: else a round number would mostly come back as it was."""
+"""A stand-in may be so many steps away at least: else a round number would mostly come back as it was.
+
+Twice as many where it must not be rounder than it was, since half of the steps may then be closed to it.
+"""
+FEWEST_OPEN = 5
+"""Spikes are closed to a stand-in where so many other numbers are left to it."""
+REDRAWS = 8
+"""So often a stand-in is drawn again that is rounder than its number or on a spike; then it is let be."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,7 +48,10 @@ class Intervals:
     low: Floats
     high: Floats
     step: Floats  # in last decimal places; 0 where any number will do
+    rounder: Floats  # in last decimal places: no multiple of it may be drawn; 0 where all may
     origin: float  # from where steps are counted
+    spikes: Floats  # the numbers that enough rows share
+    shuns: NDArray[np.bool_]  # whether a stand-in must not be one of these
 
     @classmethod
     def of(
@@ -62,22 +76,59 @@ class Intervals:
         begin, end = places_around(places, groups, counts)
         low, high = values[begin], values[end]
         step, origin = steps_of(column, values, cells, high - low)
-        aside = STEPS_ASIDE * step / places_a_unit(column.decimals)
+        rounder = _rounder(column, cells, step, high - low)
+        aside = STEPS_ASIDE * np.where(rounder > 0, 2, 1) * step / places_a_unit(column.decimals)
         low = np.maximum(np.minimum(low, cells - aside), values[0])
         high = np.minimum(np.maximum(high, cells + aside), values[-1])
         kept = counts[places] >= LEAST_SHARED
+        spikes = values[counts >= LEAST_SHARED]
+        steps = (high - low) * places_a_unit(column.decimals) / np.maximum(step, 1.0) + 1
+        rounder_too = np.where(rounder > 0, step / np.maximum(rounder, 1.0), 0.0)  # the share of the steps
+        passed = np.searchsorted(spikes, high, side="right") - np.searchsorted(spikes, low)
         return cls(
             low=np.where(kept, cells, low),
             high=np.where(kept, cells, high),
             step=np.where(kept, 0.0, step),
+            rounder=np.where(kept, 0.0, rounder),
             origin=origin,
+            spikes=spikes,
+            shuns=~kept & ((step == 0) | (steps * (1 - rounder_too) - passed >= FEWEST_OPEN)),
         )
 
     def draw(self, column: Numeric, which: Indices, *, rng: Generator) -> Floats:
         """Draw a stand-in for some of the numbers."""
         low, high, step = self.low[which], self.high[which], self.step[which]
-        drawn = low + (high - low) * rng.random(len(which))
-        return _rounded(column, drawn, step, self.origin)
+        drawn = _rounded(column, low + (high - low) * rng.random(len(which)), step, self.origin)
+        for _ in range(REDRAWS):
+            again = np.flatnonzero(self._unlike(column, which, drawn))
+            if len(again) == 0:
+                break
+            anew = low[again] + (high - low)[again] * rng.random(len(again))
+            drawn[again] = _rounded(column, anew, step[again], self.origin)
+        return drawn
+
+    def _unlike(self, column: Numeric, which: Indices, drawn: Floats) -> NDArray[np.bool_]:
+        """Say which stand-ins are rounder than their numbers, or on a spike where their numbers are not."""
+        rounder = self.rounder[which]
+        too_round = (rounder > 0) & (in_last_places(drawn, column.decimals) % np.maximum(rounder, 1.0) == 0)
+        unlike: NDArray[np.bool_] = too_round | (self.shuns[which] & np.isin(drawn, self.spikes))
+        return unlike
+
+
+def _rounder(column: Numeric, cells: Floats, step: Floats, widths: Floats) -> Floats:
+    """Return the step after that of each cell, in last decimal places; 0 where it may be drawn.
+
+    It may where the cell fits it, and where it is too wide for the interval: rounder numbers do not keep it
+    there either, and would become fewer if others could not take their place.
+    """
+    if column.decimals is None or column.arbitrary_zero:
+        return np.zeros(len(cells))
+    power = 10.0 ** np.floor(np.log10(np.maximum(step, 1.0)))
+    following = np.where(step < 5 * power, 5, 10) * power
+    limits = MOST_STEP * widths * places_a_unit(column.decimals)
+    fits = (step > 0) & (following % np.maximum(step, 1.0) == 0) & (following <= limits)
+    numbers = in_last_places(cells, column.decimals)
+    return np.where(fits & (numbers % following != 0), following, 0.0)
 
 
 def _rounded(column: Numeric, numbers: Floats, step: Floats, origin: float) -> Floats:
