@@ -167,7 +167,7 @@ class Shadow:
 def test_a_generator_among_a_metrics_parameters_is_stored_by_name_and_settings():
     settings = {
         "preset": "careful",
-        "caution": 2.0,
+        "caution": 1.5,
         "order": None,
         "min_leaf": 7,
         "smoothing": True,

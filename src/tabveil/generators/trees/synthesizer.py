@@ -222,7 +222,7 @@ class Trees(Maker):
     """
 
     preset: Literal["careful", "published"] = "careful"
-    caution: float = 2.0
+    caution: float = 1.5
     order: tuple[str, ...] | None = None
     min_leaf: int | None = None
     smoothing: bool = True
