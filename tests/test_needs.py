@@ -28,7 +28,7 @@ def test_in_continuous_integration_they_fail(ci, monkeypatch):
 
 def test_a_missing_table_fails_in_continuous_integration(monkeypatch, tmp_path):
     monkeypatch.setenv("CI", "true")
-    monkeypatch.setattr(needs, "ADULT", tmp_path / "adult.parquet")
+    monkeypatch.setattr(needs, "SHARED", tmp_path)
     with pytest.raises(pytest.fail.Exception, match=r"adult.parquet in \.\./shared/data"):
         needs.need_adult()
 
