@@ -239,6 +239,12 @@ def test_raw_rows_are_verbatim(tmp_path):
     assert frame.read_raw(tmp_path / "q.parquet").equals(typed)
 
 
+def test_a_column_of_blanks_is_no_empty_file(tmp_path):
+    blanks = pa.table({" ": [" ", "", "\t"]})
+    frame.write_raw(blanks, tmp_path / "a.csv")
+    assert frame.read_raw(tmp_path / "a.csv").equals(blanks.cast(pa.schema({" ": pa.large_string()})))
+
+
 SCHEMA = {
     "missing": ["?"],
     "drop": ["id"],

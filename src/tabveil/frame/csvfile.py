@@ -218,7 +218,7 @@ def _check_quotes(text: Bytes, delimiter: str, what: str) -> None:
 
 def compose(table: pa.Table, form: CsvForm) -> bytes:
     """Write a table of strings as delimited text, quoting only what needs it."""
-    single = table.num_columns == 1  # there, an empty line would be no row at all
+    single = table.num_columns == 1  # there, a blank line would be no row at all
     columns = [_quote(table.column(i), form.delimiter, empty=single) for i in range(table.num_columns)]
     lines = pc.binary_join_element_wise(*columns, pa.scalar(form.delimiter, pa.large_string()))
     header = _quote(pa.chunked_array([table.column_names], pa.large_string()), form.delimiter, empty=single)
@@ -231,7 +231,7 @@ def compose(table: pa.Table, form: CsvForm) -> bytes:
 
 def _quote(cells: pa.ChunkedArray, delimiter: str, *, empty: bool) -> pa.ChunkedArray:
     cells = pc.fill_null(cells.cast(pa.large_string()), "")
-    special = pc.match_substring_regex(cells, rf'["\r\n{re.escape(delimiter)}]' + ("|^$" if empty else ""))
+    special = pc.match_substring_regex(cells, rf'["\r\n{re.escape(delimiter)}]' + (r"|^\s*$" if empty else ""))
     mark = pa.scalar('"', pa.large_string())
     doubled = pc.replace_substring(cells, '"', '""')
     nothing = pa.scalar("", pa.large_string())
