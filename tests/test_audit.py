@@ -1,5 +1,5 @@
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import ClassVar
 
@@ -164,7 +164,27 @@ def test_progress_counts_metrics_and_never_goes_back(tables):
     assert shares == sorted(shares)
     assert heard[-1] == ("done", 1.0)
     assert ("picky", 0.5) in heard  # the control is checked and copies are counted first
-    assert ("draw: drawing 50%", 4 / 6) in heard
+    assert ("draw: drawing 50%", 4.5 / 6) in heard
+
+
+def test_progress_is_by_what_takes_long_and_keeps_what_was_done(tables):
+    @dataclass(frozen=True, kw_only=True)
+    class Phases(Draw):
+        labels: ClassVar[Labels] = replace(LABELS, mechanism="ML")
+
+        def __call__(self, split, *, rng):
+            for share in (0.4, 1.0, 0.2):  # begins anew
+                tell("working", share)
+            return super().__call__(split, rng=rng)
+
+    heard = []
+    tabveil.audit(
+        *tables, metrics=[Draw(), Phases()], progress=lambda doing, share: heard.append((doing, share))
+    )
+    quick, slow = 3 / 23, 20 / 23
+    shares = [share for doing, share in heard if "working" in doing]
+    assert shares == pytest.approx([quick + 0.4 * slow, 1.0, 1.0])
+    assert [doing for doing, _ in heard if "working" in doing][-1].endswith("20%")
 
 
 def test_whoever_listens_hears_the_same_as_one_who_was_given(tables):

@@ -365,6 +365,16 @@ def test_progress_grows_and_the_metrics_keep_quiet():
     assert not any("looking" in doing for doing, _ in heard)
 
 
+def test_progress_is_that_of_all_metrics_on_their_way():
+    heard = []
+    with working(listener=lambda doing, share: heard.append((doing, share))):
+        asked([Seer(least=0), Seer(least=0.02, name="late")], tables(), repetitions=2)
+    # The first sees 1 % twice. The other misses it once, which ends that leak for it, and sees 2 % twice.
+    expected = [0.0, 0.25, 0.5, 0.75, 0.75, 1.0]
+    assert [share for _, share in heard] == expected
+    assert heard[3][0] == "planting 2%, 1 of 2: late"
+
+
 def admissions(release):
     train, control = hospital(1200, seed=1), hospital(1000, seed=2)
     synthetic = {"fresh": hospital(1200, seed=3), "train": train, "control": control}[release]

@@ -1,6 +1,7 @@
 """Nobody waits without a word: warnings before long work, a bar or lines while it lasts, silence if asked."""
 
 import io
+import re
 import sys
 import threading
 from pathlib import Path
@@ -12,9 +13,10 @@ from test_cli import AUDIT, run
 
 from tabveil import workers
 from tabveil.auditing import auditor
-from tabveil.cli import progress
+from tabveil.cli import progress, time_left
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
+from tabveil.cli.time_left import TimeLeft
 from tabveil.generators import GENERATORS
 from tabveil.rng import stream
 from tabveil.synthesizing import learning
@@ -75,6 +77,68 @@ def test_a_log_has_lines_even_while_the_work_says_nothing(listen):
     assert lines[-1].endswith(", 37% done: clean release: comparing rows")
 
 
+def test_a_log_says_how_long_it_will_still_take(listen, monkeypatch):
+    monkeypatch.setattr(time_left, "LEAST_SECONDS", 0.0)
+    log = listen()
+    with progress_shown(quiet=False) as listener:
+        listener("inference", 0.5)
+        while "inference" not in log.getvalue():
+            log.written.clear()
+            assert log.written.wait(20)
+    assert "under 1 second, 50% done, about 5 s left: inference\n" in log.getvalue()
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def told(shares, *, every=1.0):
+    """Return the seconds left that are told, one after the other, where the share done grows as given."""
+    clock = Clock()
+    left, answers = TimeLeft(clock), []
+    for share in shares:
+        clock.now += every
+        left.hear(share)
+        answers.append(left.seconds())
+    return answers
+
+
+def test_steady_work_is_foretold():
+    answers = told(np.arange(1, 101) / 100)
+    assert answers[:4] == [None] * 4  # the share must be five percent
+    np.testing.assert_allclose(answers[4:], np.arange(95, -1, -1), atol=1e-9)
+    assert told(np.arange(1, 11) / 10)[:3] == [None, None, pytest.approx(7)]  # and three seconds must pass
+
+
+def test_nothing_is_foretold_of_work_that_has_not_begun():
+    assert told([0.0] * 50) == [None] * 50
+    assert told([0.04] * 50) == [None] * 50
+
+
+def test_a_jump_of_the_share_is_no_jump_of_the_answer():
+    answers = told([*np.linspace(0.1, 0.2, 20), *([0.6] * 20)])
+    steps = np.abs(np.diff(answers[3:]))
+    assert steps.max() < 12  # what the share alone says falls by 67 seconds at once
+    assert answers[-1] == pytest.approx(40 * 0.4 / 0.6, abs=10)
+
+
+def test_work_that_stands_still_takes_longer_and_never_less_than_no_time():
+    answers = told([0.5] * 100)
+    assert answers[-1] > answers[10]
+    assert min(answer for answer in told([*([0.9] * 20), *([1.0] * 40)]) if answer is not None) == 0
+
+
+def test_lines_are_the_rarer_the_longer_the_work_lasts(monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS", 10.0)
+    assert [progress._pause(elapsed) for elapsed in (0, 150, 600, 36_000)] == [10, 10, 30, 60]
+
+
 def test_lines_end_with_the_work_however_it_ends(listen):
     log, threads = listen(), threading.active_count()
 
@@ -108,6 +172,37 @@ def test_a_terminal_has_a_bar_and_warnings_above_it(monkeypatch):
         listener("comparing rows", 0.37)
     assert "this takes long\n" in stream.getvalue()
     assert "0:00:0" in stream.getvalue()  # the time runs
+    assert "left" not in stream.getvalue()  # it is too early to tell
+
+
+def test_a_terminal_says_how_long_it_will_still_take(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(time_left, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream := Stream(terminal=True))
+    with progress_shown(quiet=False) as listener:
+        listener("comparing rows", 0.5)
+        while "left" not in stream.getvalue():
+            stream.written.clear()
+            assert stream.written.wait(20)
+    assert "about 5 s left" in stream.getvalue()
+    assert "comparing rows" in stream.getvalue()
+
+
+def test_a_long_text_leaves_the_times_whole(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(time_left, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream := Stream(terminal=True))
+    with progress_shown(quiet=False) as listener:
+        listener("power: planting 10%, 10 of 10: " + "a metric with a long name " * 4, 0.5)
+        while "planting" not in stream.getvalue():
+            stream.written.clear()
+            assert stream.written.wait(20)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    line = next(line for line in re.split(r"[\r\n]", plain) if "planting" in line)
+    assert len(line) <= 80
+    assert re.search(r" 50% 0:00:0\d about 5 s left power: planting 10%", line)
 
 
 def test_a_long_audit_writes_lines_and_keeps_standard_output_clean(folder, monkeypatch):

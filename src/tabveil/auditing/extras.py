@@ -26,9 +26,9 @@ def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditR
     split = loaded.split
     steps = []
     if request.utility or request.target:
-        steps.append(Step(title="utility", work=partial(_useful, loaded, request), weight=4))
+        steps.append(Step(title="utility", work=partial(_useful, loaded, request), weight=30))
     if request.power:
-        steps.append(Step(title="power", work=partial(_detected, metrics, split, request), weight=15))
+        steps.append(Step(title="power", work=partial(_detected, metrics, split, request), weight=40))
     if request.portrait:
         draw = partial(portrait.draw, split, rng=stream(request.seed, "portrait"))
         steps.append(Step(title="portrait", work=draw))

@@ -30,6 +30,9 @@ NO_CONTROL = (
     "little can be concluded. Run 'tabveil split' before training the next generator."
 )
 
+FITTING, TRAINING = 20.0, 300.0
+"""About how long metrics take that fit models, and such that train networks, beside all others."""
+
 Found = TypeVar("Found")
 
 
@@ -65,6 +68,7 @@ class Plan:
                     title=metric.name,
                     attacker=attacker,
                     work=partial(answer, metric, loaded.split, self.request.seed, attacker),
+                    weight=_weight(metric),
                 )
                 for attacker, metric in runs
             ),
@@ -122,6 +126,12 @@ class Plan:
             "target": request.target or None,
             "show_values": request.show_values,
         }
+
+
+def _weight(metric: Metric) -> float:
+    if getattr(metric, "cost", "quick") == "training":
+        return TRAINING
+    return FITTING if metric.labels.mechanism == "ML" else 1.0
 
 
 def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:

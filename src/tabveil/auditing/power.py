@@ -178,6 +178,7 @@ class _Watcher:
     size: _Size
     trials: list[Trial] = field(default_factory=list)
     smallest: float | None = None
+    share: float = 0.0  # of the way, if the leak being tried is the one it sees; never taken back
     answered: bool = False
     refusal: str = "the metric gives no risk"
 
@@ -238,10 +239,11 @@ def _try_leak(leak: float, watchers: Sequence[_Watcher], pool: _Pool, repetition
             size: pool.plant(leak, repetition, size) for size in {watcher.size for watcher, _ in running}
         }
         for watcher, seen in running:
-            done = (LEAKS.index(leak) + repetition / repetitions) / len(LEAKS)
+            done = sum(watcher.share for watcher in watchers) / len(watchers)
             workers.tell(f"planting {leak:.0%}, {repetition + 1} of {repetitions}: {watcher.title}", done)
             rng = stream(pool.seed, "metric", watcher.title, str(leak), str(repetition))
             seen.append(watcher.sees(tables[watcher.size], rng=rng))
+            watcher.share = max(watcher.share, len(seen) / repetitions)
     for watcher, seen in outcomes:
         watcher.trials.append(Trial(leak=leak, seen=sum(seen), of=len(seen)))
         if sum(seen) >= needed:

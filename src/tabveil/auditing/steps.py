@@ -18,7 +18,7 @@ from tabveil.workers import Listener, current, working
 class Step:
     """One thing to find out, for one attacker or for anybody; ``weight`` is about how long it takes.
 
-    A usual metric weighs 1.
+    A quick metric weighs 1.
     """
 
     title: str
@@ -35,7 +35,8 @@ class Step:
 def run(steps: Sequence[Step]) -> list[Any]:
     """Take every step and return what each found, or a :class:`Skipped` where it has no answer.
 
-    Whoever listens hears how many steps are taken; the text says how far the present one is.
+    Whoever listens hears how much of all steps is done, by their weight; the text says how far the present
+    one is.
     """
     listener = current().listener
     total, taken = sum(step.weight for step in steps), 0.0
@@ -43,7 +44,7 @@ def run(steps: Sequence[Step]) -> list[Any]:
     for step in steps:
         if listener:
             listener(step.key, taken / total)
-        about = _about(step, taken / total, listener) if listener else None
+        about = _about(step, taken / total, step.weight / total, listener) if listener else None
         with working(listener=about):
             found.append(_attempt(step))
         taken += step.weight
@@ -59,9 +60,14 @@ def _attempt(step: Step) -> Any:  # noqa: ANN401 - whatever the step finds
         return Skipped(metric=step.title, attacker=step.attacker, reason=str(reason))
 
 
-def _about(step: Step, done: float, listener: Listener) -> Listener:
+def _about(step: Step, done: float, whole: float, listener: Listener) -> Listener:
+    """Pass on what a step tells of itself; what it begins anew does not take back what was done."""
+    farthest = 0.0
+
     def tell(doing: str, share: float) -> None:
-        listener(f"{step.key}: {doing} {share:.0%}", done)
+        nonlocal farthest
+        farthest = max(farthest, min(share, 1.0))
+        listener(f"{step.key}: {doing} {share:.0%}", done + whole * farthest)
 
     return tell
 

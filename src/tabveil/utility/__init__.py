@@ -100,21 +100,29 @@ def measure(
     asked = named_targets(target, sides)
     parts = _Parts(notes=list(sides.notes))
     workers.tell("comparing columns", 0.0)
-    columns, overall = measure_columns(split, sides, halved=halved, rare=rare, confidence=confidence)
-    related = parts.attempt("correlation", lambda: relate(sides, confidence=confidence, rng=streams[1]))
-    discrepant = parts.attempt("mmd", lambda: discrepancy(sides, confidence=confidence, rng=streams[2]))
-    told_apart = parts.attempt(
-        "discriminator", lambda: discriminate(sides, confidence=confidence, rng=streams[3])
-    )
-    targets = parts.attempt(
-        "downstream", lambda: _targets(sides, asked, related, parts.notes, confidence, rng=streams[4])
-    )
-    rules = parts.attempt(
-        "rules",
-        lambda: find_rules(
-            RuleTables.of(split, clocks=clocks or {}, rng=streams[5]), confidence=confidence, rng=streams[6]
-        ),
-    )
+    with workers.part(0, 0.05):
+        columns, overall = measure_columns(split, sides, halved=halved, rare=rare, confidence=confidence)
+    with workers.part(0.05, 0.1):
+        related = parts.attempt("correlation", lambda: relate(sides, confidence=confidence, rng=streams[1]))
+    with workers.part(0.1, 0.2):
+        discrepant = parts.attempt("mmd", lambda: discrepancy(sides, confidence=confidence, rng=streams[2]))
+    with workers.part(0.2, 0.4):
+        told_apart = parts.attempt(
+            "discriminator", lambda: discriminate(sides, confidence=confidence, rng=streams[3])
+        )
+    with workers.part(0.4, 0.9):
+        targets = parts.attempt(
+            "downstream", lambda: _targets(sides, asked, related, parts.notes, confidence, rng=streams[4])
+        )
+    with workers.part(0.9, 1):
+        rules = parts.attempt(
+            "rules",
+            lambda: find_rules(
+                RuleTables.of(split, clocks=clocks or {}, rng=streams[5]),
+                confidence=confidence,
+                rng=streams[6],
+            ),
+        )
     parts.notes.extend(() if related is None else related.notes)
     parts.notes.extend(() if rules is None else rules.notes)
     figures = {
