@@ -86,7 +86,7 @@ def test_json_file_is_the_report(folder):
 def test_json_on_standard_output_is_nothing_but_json(folder):
     result = run(*AUDIT, "--json", "-", "--metric", "identical_match_share")
     assert json.loads(result.stdout)["results"]
-    assert "identical_match_share" in result.stderr
+    assert "Identical rows" in result.stderr
     assert run(*AUDIT, "--json", "-", "--quiet", "--metric", "identical_match_share").stderr == ""
 
 
