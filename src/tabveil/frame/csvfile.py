@@ -231,7 +231,8 @@ def compose(table: pa.Table, form: CsvForm) -> bytes:
 
 def _quote(cells: pa.ChunkedArray, delimiter: str, *, empty: bool) -> pa.ChunkedArray:
     cells = pc.fill_null(cells.cast(pa.large_string()), "")
-    special = pc.match_substring_regex(cells, rf'["\r\n{re.escape(delimiter)}]' + (r"|^\s*$" if empty else ""))
+    pattern = rf'["\r\n{re.escape(delimiter)}]' + (r"|^\s*$" if empty else "")
+    special = pc.match_substring_regex(cells, pattern)
     mark = pa.scalar('"', pa.large_string())
     doubled = pc.replace_substring(cells, '"', '""')
     nothing = pa.scalar("", pa.large_string())
