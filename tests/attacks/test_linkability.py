@@ -1,3 +1,4 @@
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from populations import adult_thirds, population, risks, split
 from strategies import splits
 
 from tabveil.attacks.guessing import NO_CONTROL
-from tabveil.attacks.linkability import Linkability, _ease, _first_meeting, chance_to_meet
+from tabveil.attacks.linkability import Linkability, _ease, _first_meeting, _Given, chance_to_meet
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import rate, risk_between, sidak
 from tabveil.table import Categorical, Numeric, Schema, Table
@@ -80,9 +81,11 @@ def test_a_row_of_the_release_is_linked_to_itself_as_often_as_ties_allow():
     # Row 1 shares its first part with row 2: one half; the two equal rows share both parts: one half.
     rows = [[1, 1, 5, 5], [1, 1, 6, 6], [2, 2, 7, 7], [3, 3, 8, 8], [3, 3, 8, 8]]
     table = split(SCHEMA, rows, rows, rows).synthetic
-    others = {"one": (("a",), ("b", "c", "d")), "two": (("d", "a"), ("b",))}
-    found = _ease(table, {**others, "halves": HALVES[0]})  # what was asked before does not matter
-    assert found["halves"] == _ease(table, {"halves": HALVES[0]})["halves"]
+    halves = {"halves": _Given(pair=HALVES[0])}
+    pairs = {"one": (("a",), ("b", "c", "d")), "two": (("d", "a"), ("b",))}
+    others = {name: _Given(pair=pair) for name, pair in pairs.items()}
+    found = _ease(table, others | halves)  # what was asked before does not matter
+    assert found["halves"] == _ease(table, halves)["halves"]
     assert found["halves"] == pytest.approx((0.5 + 0.5 + 1 + 0.5 + 0.5) / 5)
 
 
@@ -94,7 +97,7 @@ def test_thousands_of_columns_are_hashed_a_few_times_each(monkeypatch):
     monkeypatch.setattr(
         Table, "column_hash", lambda self, name: hashed.append(name) or column_hash(self, name)
     )
-    _ease(split(schema, rows, rows, rows).synthetic, Linkability()._pairs(schema))
+    _ease(split(schema, rows, rows, rows).synthetic, Linkability()._splits(schema))
     assert len(hashed) <= 4 * 40  # in both sets, in their union, and once more when it changes sides
 
 
@@ -136,11 +139,20 @@ def test_ordered_splits_leave_two_columns_where_they_can(n_columns, cuts):
     schema = Schema(tuple(Numeric(name=f"x{i}", low=0, high=1) for i in range(n_columns)))
     rows = np.random.default_rng(0).random((3, 30, n_columns))
     result = ask(*rows, schema, n_splits=None)
-    assert [len(item["columns"][0]) for item in result.details["splits"].values()] == cuts
-    assert all(
-        item["columns"][0] + item["columns"][1] == schema.names for item in result.details["splits"].values()
-    )
+    assert [item["first"] for item in result.details["splits"].values()] == cuts
+    assert result.details["columns"] == schema.names
+    for item in result.configurations:
+        first = result.details["splits"][item.setting.label.split(", k")[0]]["first"]
+        assert item.setting.split == (schema.names[:first], schema.names[first:])
     assert all(item["attacked"] for item in result.details["splits"].values())
+
+
+def test_what_is_stored_grows_with_the_columns_and_not_with_their_square():
+    def size(n_columns):
+        schema = Schema(tuple(Numeric(name=f"column {i:04}", low=0, high=1) for i in range(n_columns)))
+        return len(json.dumps(ask(*np.random.default_rng(0).random((3, 20, n_columns)), schema).to_json()))
+
+    assert size(400) - size(200) < 1.1 * 2 * (size(200) - size(100))
 
 
 def test_the_splits_that_link_best_are_chosen_by_the_release_alone():

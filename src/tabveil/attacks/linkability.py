@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -70,7 +70,8 @@ class Linkability(NearestRowAttack):
     The sets are the first columns and the remaining ones, at least two in each, *in the order of the file*:
     here, and only here, the order of columns matters. Every split attacked widens the intervals of all, so
     ``n_splits`` are chosen by what the release alone shows: how often a person whose very row is in it would
-    be linked (``linked_to_itself`` in ``details["splits"]``). The headline is the configuration with the
+    be linked (``linked_to_itself`` in ``details["splits"]``; ``first`` there is how many of
+    ``details["columns"]`` stand on the first side). The headline is the configuration with the
     largest lower bound, among intervals that hold for all of them together (Šidák); each is in ``details``.
 
     References
@@ -103,20 +104,21 @@ class Linkability(NearestRowAttack):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack train and control rows alike."""
-        pairs = self._pairs(split.schema)
+        splits = self._splits(split.schema)
         usable, notes = self._usable_neighbors(len(split.synthetic))
-        ease = _ease(split.synthetic, pairs)
-        chosen = _easiest(ease, len(pairs) if self.auxiliary or not self.n_splits else self.n_splits)
+        ease = _ease(split.synthetic, splits)
+        chosen = _easiest(ease, len(splits) if self.auxiliary or not self.n_splits else self.n_splits)
         train, control = draw_attacked(split, self.n_attacks, rng=rng)
         found: dict[Setting, Tally] = {}
         made: dict[Setting, tuple[Guesses, Guesses]] = {}
         targets = Split(train=train.table, control=control.table, synthetic=split.synthetic)
         view = self.representation.view(targets, rng=rng)
         for turn, name in enumerate(chosen):
+            pair = splits[name].pair
             with part(turn / len(chosen), (turn + 1) / len(chosen)):
-                linked = _link(targets, view, pairs[name], usable, rng=rng)
+                linked = _link(targets, view, pair, usable, rng=rng)
             for k, guesses in linked.items():
-                setting = Setting(label=f"{name}, k = {k}", split=pairs[name], n_neighbors=k)
+                setting = Setting(label=f"{name}, k = {k}", split=pair, n_neighbors=k)
                 counted = tallies(setting, *guesses)
                 found |= counted
                 made |= dict.fromkeys(counted, guesses)
@@ -125,9 +127,10 @@ class Linkability(NearestRowAttack):
         return best.answer(
             self,
             details={
+                **({} if self.auxiliary else {"columns": split.schema.names}),  # once, for all cuts of them
                 "splits": {
-                    name: {"columns": pair, "linked_to_itself": ease[name], "attacked": name in chosen}
-                    for name, pair in pairs.items()
+                    name: {**item.facts, "linked_to_itself": ease[name], "attacked": name in chosen}
+                    for name, item in splits.items()
                 },
             },
             notes=notes,
@@ -152,18 +155,18 @@ class Linkability(NearestRowAttack):
         more = f" and {len(self.auxiliary) - 1} more pairs" if len(self.auxiliary) > 1 else ""
         return Threat(knows=f"two parts of a person's data: {first}{more}", wants=wants)
 
-    def _pairs(self, schema: Schema) -> dict[str, Pair]:
+    def _splits(self, schema: Schema) -> Mapping[str, "_Cut | _Given"]:
         """Name the pairs of column sets the attacker may hold."""
         if self.auxiliary is not None:
             for one, other in self.auxiliary:
                 check.known_names("Linkability", "column", one + other, schema.names)
-            return {f"auxiliary {number}": pair for number, pair in enumerate(self.auxiliary, start=1)}
+            return {f"auxiliary {n}": _Given(pair=pair) for n, pair in enumerate(self.auxiliary, start=1)}
         n = len(schema)
         if n < 2:  # noqa: PLR2004 - one column for each set
             raise NotApplicable(f"{self.name}: needs at least two columns, got {n}.")
         least = min(2, n // 2)
         return {
-            f"first {i} | other {n - i} columns": (schema.names[:i], schema.names[i:])
+            f"first {i} | other {n - i} columns": _Cut(names=schema.names, first=i)
             for i in range(least, n - least + 1)
         }
 
@@ -180,6 +183,33 @@ class Linkability(NearestRowAttack):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Cut:
+    """The first columns and the others, told by their number: the columns of every cut would fill files."""
+
+    names: Names
+    first: int
+
+    @property
+    def pair(self) -> Pair:
+        return self.names[: self.first], self.names[self.first :]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"first": self.first}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Given:
+    """Two sets of columns that the user named."""
+
+    pair: Pair
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"columns": self.pair}
+
+
 def _check_disjoint(pairs: Sequence[Pair]) -> None:
     for pair in pairs:
         if len(pair) != 2 or not all(pair):  # noqa: PLR2004 - a pair
@@ -192,17 +222,18 @@ def _check_disjoint(pairs: Sequence[Pair]) -> None:
             )
 
 
-def _ease(synthetic: Table, pairs: Mapping[str, Pair]) -> dict[str, float]:
+def _ease(synthetic: Table, splits: "Mapping[str, _Cut | _Given]") -> dict[str, float]:
     """Return how often a person whose very row is in the release would be linked at k = 1, for each pair.
 
     Rows equal on a set are equally near, and one of each side is drawn; they are linked if it is the same.
     """
     one, other, both = (_Copies(synthetic) for _ in range(3))
     ease = {}
-    for name, pair in pairs.items():
+    for name, item in splits.items():
+        pair = item.pair
         shares = both.count(pair[0] + pair[1]) / (one.count(pair[0]) * other.count(pair[1]))
         ease[name] = float(np.sort(shares).mean())  # sorted: the last bit must not know the file's order
-        tell("choosing splits", len(ease) / len(pairs))
+        tell("choosing splits", len(ease) / len(splits))
     return ease
 
 
