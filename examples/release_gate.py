@@ -51,7 +51,7 @@ def side_by_side(reports):
 def main(argv=None):
     """Audit both, show them side by side, return the exit code of the one to be judged."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1500, help="of train, of control and of each candidate")
+    parser.add_argument("--rows", type=int, default=4000, help="of train, of control and of each candidate")
     parser.add_argument("--judge", choices=["clean", "leaky"], default="clean")
     options = parser.parse_args(argv)
 

@@ -70,7 +70,7 @@ def test_an_attack(folder, tmp_path):
             "--metric", ToyAttack.name, "--json", out,
         )  # fmt: skip
         assert done.exit_code == 0
-        assert ToyAttack.name in done.stdout
+        assert ToyAttack.title in done.stdout
         (found,) = json.loads(Path(out).read_text())["results"]
         assert found["params"] == {"half": 0.01}
         text = metric_pages.pages()[f"metrics/{ToyAttack.name}.md"]

@@ -56,7 +56,7 @@ DAMAGES = {
     "verdict.state": "splendid",
     "verdict.risks": {},
     "verdict.risks.0.threshold": None,
-    "verdict.risks.0.metrics.0.risk": 0.1,
+    "verdict.risks.0.metrics.0.gain": 0.1,
     "utility.figures": [],
     "utility.figures.discriminator.value": None,
     "utility.columns.0.bars": [{"kind": "slice", "real": 0.5, "synthetic": 0.5}],

@@ -177,3 +177,12 @@ def test_cells_are_left_as_they_were():
     before = cells.copy()
     learned(cells, decimals=None)
     np.testing.assert_array_equal(cells, before)
+
+
+def test_rounding_never_leads_beyond_the_last_number():
+    column = Numeric(name="x", low=-5, high=5, decimals=0)
+    values, counts = np.array([-4.0, 0.0, 4.0]), np.array([1, 1, 1])
+    intervals = Intervals.of(column, values, counts)
+    drawn = intervals.draw(column, np.repeat(np.arange(3), 200), rng=np.random.default_rng(0))
+    assert drawn.min() >= -4
+    assert drawn.max() <= 4

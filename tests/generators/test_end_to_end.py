@@ -36,7 +36,7 @@ def test_synthesize_then_audit(name, folder, monkeypatch):
     run("sample", rows=10, out=f"{name}.csv", more=[name])
     audit = {"train": "train.parquet", "control": "control.parquet", "synthetic": f"{name}.parquet"}
     shown = run("audit", **audit, missing="?", metric="membership_distance")
-    assert "membership_distance" in shown
+    assert "Membership by distance" in shown
 
 
 def run(command, *, more=(), **options):

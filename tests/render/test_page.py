@@ -300,7 +300,7 @@ def test_rules_are_said_with_the_rows_that_break_them():
     assert "age ≤ income" in text
     assert "Which share of the rows breaks a rule that real people keep to?" in text
     none = replace(made.utility(), rules=Rules(figure=None, found=()))
-    assert "None was found: no column never varies" in shown(made.report(utility=none)).text
+    assert "No rule was found: no column never varies" in shown(made.report(utility=none)).text
     unknown = replace(made.utility(), rules=None)
     assert "Rules that real rows keep to" not in shown(made.report(utility=unknown)).text
 

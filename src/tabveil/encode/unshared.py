@@ -52,6 +52,7 @@ class Intervals:
     origin: float  # from where steps are counted
     spikes: Floats  # the numbers that enough rows share
     shuns: NDArray[np.bool_]  # whether a stand-in must not be one of these
+    ends: tuple[float, float]  # of all numbers: rounding must not lead beyond
 
     @classmethod
     def of(
@@ -93,19 +94,27 @@ class Intervals:
             origin=origin,
             spikes=spikes,
             shuns=~kept & ((step == 0) | (steps * (1 - rounder_too) - passed >= FEWEST_OPEN)),
+            ends=(float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0),
         )
 
     def draw(self, column: Numeric, which: Indices, *, rng: Generator) -> Floats:
         """Draw a stand-in for some of the numbers."""
         low, high, step = self.low[which], self.high[which], self.step[which]
-        drawn = _rounded(column, low + (high - low) * rng.random(len(which)), step, self.origin)
+        drawn = self._fitting(column, low + (high - low) * rng.random(len(which)), step)
         for _ in range(REDRAWS):
             again = np.flatnonzero(self._unlike(column, which, drawn))
             if len(again) == 0:
                 break
             anew = low[again] + (high - low)[again] * rng.random(len(again))
-            drawn[again] = _rounded(column, anew, step[again], self.origin)
+            drawn[again] = self._fitting(column, anew, step[again])
         return drawn
+
+    def _fitting(self, column: Numeric, numbers: Floats, step: Floats) -> Floats:
+        """Round numbers to their steps: one step back where that leads beyond the last of all numbers."""
+        rounded, back = _rounded(column, numbers, step, self.origin), step / places_a_unit(column.decimals)
+        rounded = np.where(rounded > self.ends[1], rounded - back, rounded)
+        rounded = np.where(rounded < self.ends[0], rounded + back, rounded)
+        return np.clip(rounded, *self.ends)
 
     def _unlike(self, column: Numeric, which: Indices, drawn: Floats) -> NDArray[np.bool_]:
         """Say which stand-ins are rounder than their numbers, or on a spike where their numbers are not."""

@@ -42,7 +42,7 @@ def difference(
 
     >>> found = difference(56, 70, 48, 80)
     >>> round(found.low, 3), round(found.value, 3), round(found.high, 3)
-    (0.044, 0.2, 0.339)
+    (0.044, 0.2, 0.344)
     """
     value, low, high = _between(successes, n, others, n_others, confidence)
     tail = (1 - confidence) / 2
@@ -73,7 +73,7 @@ def chance_of_difference(successes: float, n: int, others: float, n_others: int)
     It is the tail at which the lower end of :func:`difference` reaches zero.
 
     >>> round(chance_of_difference(12, 3000, 0, 3000), 5)
-    0.00029
+    0.00024
     """
 
     def low(errors: float) -> float:

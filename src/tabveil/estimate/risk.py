@@ -55,7 +55,7 @@ def risk_between(
 
     >>> risk = risk_between(300, 1000, 100, 1000)
     >>> round(risk.low, 3), round(risk.value, 3), round(risk.high, 3)
-    (0.183, 0.222, 0.26)
+    (0.186, 0.222, 0.258)
     """
     failed, control_failed = 1 - successes / n, 1 - others / n_others
     if control_failed <= 0:
