@@ -11,6 +11,11 @@ def adult():
     return _loaded(data.read("adult.parquet").drop_duplicates())
 
 
+def few_columns_of_adult(names):
+    """Return some columns of all rows of Adult: many rows are then equal."""
+    return _loaded(data.read("adult.parquet")[list(names)])
+
+
 def census():
     """Return 37 of the census' 42 columns; a fifth of the rows are duplicates and stay.
 

@@ -47,6 +47,7 @@ LAYERS = (
         "explain",
         "copies",
         "control",
+        "matching",
     },
     {
         "representation",

@@ -167,8 +167,12 @@ class Own:
 @pytest.mark.parametrize(
     ("metric", "details", "said"),
     [
-        (IdenticalMatchShare, {"matches_in_train": 1}, "1 synthetic row equals a training row."),
-        (IdenticalMatchShare, {}, "20.0% of synthetic rows equal a training row, and 10.0% equal a row"),
+        (
+            IdenticalMatchShare,
+            {"matches_in_train": 1},
+            "1 synthetic row equals a training row, 20.0% of all;",
+        ),
+        (IdenticalMatchShare, {}, "20.0% of synthetic rows equal a training row; by chance 10.0% would."),
         (
             DistanceToClosest,
             {},

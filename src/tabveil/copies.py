@@ -1,47 +1,32 @@
 """Copies: which rows of a release are rows of training people, beyond what chance explains?
 
-Some rows are equal by chance, the more so the fewer columns and values there are. What chance explains is
-told by control rows, which are as real and which the generator never saw. As large as train they would be
-counted in its place; else as many rows as there can be are exchanged between the two in thought, and what
-the release loses by it is scaled up to all of train:
-
-    excess = (matches in train - matches after exchanging k of its rows) * n_train / k
-
-with k the size of the smaller table and the average over all ways of exchanging (in closed form, nothing is
-drawn). A fresh row is matched as often before as after, whatever the sizes. A row copied from one person
-loses its match when that person is exchanged, which happens k times in n_train, so that it counts as one; but
-not where an equal row of another person, or a control row, explains it as well.
-
-How many copies the release holds is a fact about it. All that is unknown is how many of the matches are
-chance: that many are predicted from the matches in control (a binomial law given the sum of both, as for two
-counts of rare events), and what remains are copies. So no match in train is no copy, for certain, and no
+Some rows are equal by chance, and control rows tell how many (``matching``). How many copies a release holds
+is a fact about it. All that is unknown is how many of the matches are chance: that many are predicted from
+the matches in control, and what remains are copies. So no match in train is no copy, for certain, and no
 match in control still leaves an upper bound of what chance may explain.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import betainc, betaincc
 
 from tabveil import check
 from tabveil.control.shared_rows import equal_rows_kept_together
 from tabveil.estimate import CONFIDENCE, Estimate
+from tabveil.matching import Matching
 from tabveil.neighbors import NearestRows, Neighbors, Space
 from tabveil.plain import Number, from_plain, to_plain
-from tabveil.sampling import group_equal_rows, held_chance, in_order
+from tabveil.sampling import group_equal_rows, in_order
 from tabveil.table import Floats, Indices, Split, Table
 
 RARE = 1e-4
 """A row is a near copy where fewer fresh rows than these come as near to a training row."""
 
 _FRESH_ROWS = 20_000  # two of them come nearer than RARE: more would say the same
-_ROUNDING = 1e-9  # of a row: what is left of a chance of zero
-_MOST_EVENTS = 1e12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,9 +136,9 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
             control=_different(split.control, groups[2]),
             synthetic=split.synthetic,
         )
-    exchange = _Exchange(n_train=int(train.sum()), n_control=int(control.sum()))
-    gained, lost = exchange.changes(train, control)
-    found = exchange.excess(synthetic * gained, synthetic * lost, len(split.synthetic), confidence)
+    matching = Matching(n_train=int(train.sum()), n_control=int(control.sum()))
+    gained, lost = matching.changes(train, control)
+    found = matching.excess(synthetic * gained, synthetic * lost, len(split.synthetic), confidence)
     unequal = (train + control)[groups[0]] == 0
     return replace(
         counted,
@@ -162,7 +147,7 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
         p_value=found.p_value,
         people_expected=people_expected,
         kept_together=together,
-        near=_near(split, exchange, unequal, confidence, rng=rng),
+        near=_near(split, matching, unequal, confidence, rng=rng),
     )
 
 
@@ -171,113 +156,8 @@ def _different(table: Table, group: Indices) -> Table:
     return table.take(np.unique(group, return_index=True)[1])
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Excess:
-    """How many matches chance does not explain."""
-
-    rows: float
-    share: Estimate
-    p_value: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Exchange:
-    """The sizes of the two tables of real rows between which rows are exchanged."""
-
-    n_train: int
-    n_control: int
-
-    @property
-    def exchanged(self) -> int:
-        return min(self.n_train, self.n_control)
-
-    @property
-    def scale(self) -> float:
-        """What one lost match stands for."""
-        return self.n_train / self.exchanged
-
-    def changes(self, train: Indices, control: Indices) -> tuple[Floats, Floats]:
-        """Return what a row with so many matches in train and in control gains from train, or loses to it.
-
-        A gain is scaled to all of train (a match that one person alone explains is 1); a loss, a match that
-        only control rows bring, is not.
-        """
-        kept = held_chance(train, self.n_train, self.n_train - self.exchanged)
-        brought = held_chance(control, self.n_control, self.exchanged)
-        gained = self.scale * (1 - kept) * (1 - brought)
-        explained = (train == 0) | (gained < _ROUNDING)
-        return np.where(explained, 0.0, gained), np.where(train > 0, 0.0, brought)
-
-    def excess(self, gained: Floats, lost: Floats, n_synthetic: int, confidence: float) -> _Excess:
-        """Compare the two. Synthetic rows that match together are one event, (n_events,) rows on each side.
-
-        Events differ in size; the sums vary as those of so many events of the size that a row meets on
-        average (Kish 1965).
-        """
-        size = _mean_size(gained + lost * self.n_control / self.exchanged)
-        size_gained = _mean_size(gained) or size or 1.0
-        size_lost = max(_mean_size(lost), (size or 1.0) * self.exchanged / self.n_control)
-        chance = _Chance(
-            events=float(lost.sum()) / size_lost,
-            odds=self.scale * size_lost / size_gained,
-        )
-        total = float(gained.sum())
-        rows = total - self.scale * float(lost.sum())
-        beyond = (1 - confidence) / 2
-        share = Estimate(
-            value=rows / n_synthetic,
-            low=min(total - size_gained * chance.most(beyond), rows) / n_synthetic,
-            high=max(total - size_gained * chance.fewest(beyond), rows) / n_synthetic,
-            n=n_synthetic,
-        )
-        return _Excess(rows=rows, share=share, p_value=chance.of_at_least(total / size_gained))
-
-
-def _mean_size(events: Floats) -> float:
-    total = float(events.sum())
-    return float((events**2).sum()) / total if total > 0 else 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Chance:
-    """How many events chance brings to train, given how many it brought to control.
-
-    Of all events that chance brings to either, each falls to train with the same odds: a binomial law, here
-    through the incomplete beta function, so that weighted events need not be whole numbers.
-    """
-
-    events: float  # in control
-    odds: float  # of train against control
-
-    @property
-    def to_train(self) -> float:
-        return self.odds / (1 + self.odds)
-
-    def of_at_least(self, events: float) -> float:
-        """Return how often so many or more of all events fall to train."""
-        return float(betainc(events, self.events + 1, self.to_train)) if events > 0 else 1.0
-
-    def of_at_most(self, events: float) -> float:
-        return float(betaincc(events + 1, self.events, self.to_train)) if self.events > 0 else 1.0
-
-    def most(self, level: float) -> float:
-        """Return the number of events that chance exceeds at this level only."""
-        return _root(lambda events: self.of_at_least(events) - level)
-
-    def fewest(self, level: float) -> float:
-        """Return the number of events that chance falls short of at this level only."""
-        return 0.0 if self.of_at_most(0.0) >= level else _root(lambda events: level - self.of_at_most(events))
-
-
-def _root(falling: Callable[[float], float]) -> float:
-    high = 1.0
-    while falling(high) > 0 and high < _MOST_EVENTS:
-        high *= 2
-    return float(brentq(falling, 0.0, high)) if falling(high) < 0 else high
-
-
 def _near(
-    split: Split, exchange: _Exchange, unequal: NDArray[np.bool_], confidence: float, *, rng: Generator
+    split: Split, matching: Matching, unequal: NDArray[np.bool_], confidence: float, *, rng: Generator
 ) -> NearCopies | None:
     """Count the rows that equal no real row and lie nearer to train than fresh rows come.
 
@@ -295,10 +175,10 @@ def _near(
     asked = split.synthetic.take(np.flatnonzero(unequal))
     by_train = _nearer(_two_nearest(to_train, asked), distance)
     by_control = _nearer(_two_nearest(Neighbors(space, control), asked), distance)
-    gained, lost = exchange.changes(by_train.count, by_control.count)
+    gained, lost = matching.changes(by_train.count, by_control.count)
     owner = np.where(by_train.count > 0, by_train.owner, len(train) + by_control.owner)
     by_owner = [np.asarray(np.bincount(owner, weights=rows), np.float64) for rows in (gained, lost)]
-    found = exchange.excess(by_owner[0], by_owner[1], len(split.synthetic), confidence)
+    found = matching.excess(by_owner[0], by_owner[1], len(split.synthetic), confidence)
     near_train = int(np.sum(by_train.count > 0))
     return NearCopies(
         distance=distance,

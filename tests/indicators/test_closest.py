@@ -106,11 +106,29 @@ def test_closeness_takes_an_actual_value_as_threshold():
 def test_closest_share_by_hand():
     # Nearest to train, nearest to control, a tie.
     result = ClosestShare()(split(LINE, [0, 50], [10, 90], [1, 80, 30]), rng=rng())
-    assert result.details == {"nearer_to_train": 1, "nearer_to_control": 1, "ties": 1, "n_rows": 2}
-    assert result.attack.value == 0.5
+    assert result.details == {
+        "nearer_to_train": 1, "nearer_to_control": 1, "ties": 1, "worst": 1, "n_train": 2, "n_control": 2,
+    }  # fmt: skip
+    assert result.attack.value == result.control.value == 0.5
     assert result.risk.value == 0
     order = np.argsort(result.scores[0].rows)
-    assert result.scores[0].values[order].tolist() == pytest.approx([0.08, -0.2, 0])
+    assert result.scores[0].values[order].tolist() == pytest.approx([1, 0, 0.5])
+
+
+def test_closest_share_counts_each_of_equally_near_rows():
+    # From 30 a training row and three control rows are equally near; three quarters of real rows are train.
+    tables = split(LINE, [20, 100, 101, 102, 103, 104, 105, 106, 107], [40, 40, 20], [30, 100])
+    result = ClosestShare()(tables, rng=rng())
+    assert result.control.value == 9 / 12
+    assert result.attack.value == pytest.approx((1 / 4 + 1) / 2)
+    worst = (1 / 2 + 8) / 9  # 20 has a twin in control
+    assert result.details["worst"] == pytest.approx(worst)
+    assert result.risk.value == pytest.approx((5 / 8 - 9 / 12) / (worst - 9 / 12))
+
+
+def test_closest_share_of_the_same_rows_has_no_room():
+    with pytest.raises(NotApplicable, match="the same rows"):
+        ClosestShare()(split(LINE, [0, 50], [50, 0], [1, 80, 30]), rng=rng())
 
 
 def test_closest_share_counts_rows_around_one_real_row_once():
@@ -119,11 +137,11 @@ def test_closest_share_counts_rows_around_one_real_row_once():
     assert one_owner.risk.low < 0
 
 
-def test_closest_share_samples_the_larger_table_and_says_so():
+def test_closest_share_uses_all_rows_whatever_the_sizes():
     tables = population("mixed", (300, 100, 200))
     result = ClosestShare()(tables, rng=rng())
-    assert result.details["n_rows"] == 100
-    assert "train (300)" in result.notes[0]
+    assert result.control.value == 0.75
+    assert result.notes == ()
 
 
 def test_closest_share_needs_a_control():

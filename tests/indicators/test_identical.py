@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from populations import adult_thirds, population, risks, split
+from populations import SCHEMAS, adult_thirds, population, risks, rows, split, split_keeping_equal_rows
 
 from tabveil.indicators import IdenticalMatchShare
 from tabveil.table import Categorical, Numeric, Schema, Table
@@ -47,26 +47,31 @@ def test_without_control_the_share_stands_alone():
     assert "No control" in result.notes[0]
 
 
-def test_unequal_sizes_compare_samples_of_equal_size():
-    # One of three train rows is drawn: A is matched with chance 2/3, B with 1/3; a copy of train would be
-    # matched with (2/3 + 2/3 + 1/3) / 3 = 5/9.
+def test_a_smaller_control_is_exchanged_for_a_part_of_train():
+    # One of three training rows is exchanged for the control row. B loses its match when it is the one, and
+    # gains 3 * 1/3; A has a twin and loses nothing; C gains a match, which stands for three. By chance, then,
+    # 2 - (1 - 3) of 4 rows would match.
     result = ask(train=[A, A, B], control=[C], synthetic=[A, B, C, D])
-    assert result.attack.value == pytest.approx((2 / 3 + 1 / 3) / 4)
-    assert result.control.value == pytest.approx(1 / 4)
-    assert result.risk.value == pytest.approx((0.25 - 0.25) / (5 / 9 - 0.25), abs=1e-12)
-    assert "differ in size" in result.notes[0]
+    assert result.attack.value == 0.5
+    assert result.control.value == 1
+    assert result.risk.value == pytest.approx((0.5 - 1) / 0.5)
 
 
-def test_the_expected_share_is_that_of_real_samples():
-    tables = population("levels", (900, 300, 400), seed=3)
-    expected = IdenticalMatchShare()(tables, rng=RNG).attack.value
-    rng = np.random.default_rng(1)
-    sampled = []
-    for _ in range(300):
-        rows = tables.train.take(rng.choice(900, 300, replace=False))
-        smaller = split(tables.schema, rows.values, tables.control.values, tables.synthetic.values)
-        sampled.append(IdenticalMatchShare()(smaller, rng=RNG).attack.value)
-    assert expected == pytest.approx(np.mean(sampled), abs=0.004)
+def test_a_larger_control_is_sampled_down_to_train():
+    # Two of four control rows are drawn: A with 1 - (2/4)(1/3) = 5/6, B with 1/2.
+    result = ask(train=[A, D], control=[A, A, B, C], synthetic=[A, B, D, [9, 1]])
+    assert result.attack.value == 0.5
+    assert result.control.value == pytest.approx((5 / 6 + 1 / 2) / 4)
+    assert result.risk.value == pytest.approx((1 / 2 - 1 / 3) / (1 - 1 / 3))
+
+
+def test_where_equal_rows_were_kept_on_one_side_each_counts_once():
+    generator = np.random.default_rng(2)
+    train, control = split_keeping_equal_rows(rows("levels", 3000, generator), 0.2, generator)
+    fresh = split(SCHEMAS["levels"], train, control, rows("levels", 800, generator))
+    result = IdenticalMatchShare()(fresh, rng=RNG)
+    assert result.risk.low <= 0 <= result.risk.high
+    assert "each different row counts once" in result.notes[0]
 
 
 @pytest.mark.parametrize("sizes", [(600, 600), (600, 200), (200, 600)])

@@ -5,16 +5,18 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate, around, grouped_error
-from tabveil.indicators.comparison import ByDistance, nearest, nearest_other, sampling_note
+from tabveil.estimate import Estimate
+from tabveil.indicators.comparison import ByDistance, at_most_all, nearest, nearest_other
+from tabveil.indicators.exchange import Exchange, Gap
 from tabveil.neighbors import Space
 from tabveil.result import Cost, Labels, Result, Scores, params_of
-from tabveil.sampling import Sample, draw
-from tabveil.table import Floats, Indices, Split
+from tabveil.sampling import draw
+from tabveil.table import Floats, Indices, Split, Table
 from tabveil.wording import value_of
 
 
@@ -42,11 +44,17 @@ class AdversarialAccuracy(ByDistance):
     -----
     On equal numbers of real (R) and synthetic (S) rows ``AA = (mean[d_RS > d_RR] + mean[d_SR > d_SS]) / 2``
     with nearest distances between and within the tables, a row never its own neighbor, ties half. ``attack``
-    is AA with training rows, ``control`` with control rows; 0.5: not to be told apart; 0: every row's nearest
-    is its copy (here *lower* is worse). There is no ``baseline``.
+    is AA with training rows, ``control`` with rows never seen; 0.5: not to be told apart; 0: every row's
+    nearest is its copy (here *lower* is worse). There is no ``baseline``.
 
-    ``risk = 1 - attack / control``: 1 for a copy, 0 where training rows are like control rows. The paper's
-    privacy loss, ``control - attack``, is the same gap on another scale and is in ``details``. Rows that are
+    ``risk = (control - attack) / (control - worst)``: 1 for a copy of train (``worst`` is its AA, 0 unless
+    rows have twins, with which a copy ties), 0 where training rows are like control rows, and below that a
+    part of ``attack - worst``. The paper's privacy loss, ``control - attack``, is in ``details``.
+
+    Where control is smaller than train, as many training rows as there are control rows are exchanged for
+    these, and ``control`` is AA scaled to an exchange of all: the more unlike the sizes, the wider the
+    interval, but a copy reads 1 and fresh rows about 0. Where the release is smaller than train, train is
+    sampled down to it, meets only part of what was copied, and the gap is scaled up by that. Rows that are
     each other's nearest neighbor, and synthetic rows near one real row, are right or wrong together; errors
     are computed by sets of real rows linked through their nearest neighbors.
 
@@ -64,36 +72,37 @@ class AdversarialAccuracy(ByDistance):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare train with control."""
         split.require_control(self.name, 2)
-        n = min(len(split.train), len(split.control), len(split.synthetic))
+        n = min(len(split.train), len(split.synthetic))
         if n < 2:  # noqa: PLR2004 - a row is never its own neighbor
             raise NotApplicable(f"{self.name}: needs two rows in every table.")
         synthetic, space = draw(split.synthetic, n, rng=rng), self.space(split)
+        exchange = Exchange.of(draw(split.train, n, rng=rng).table, split.control, rng=rng)
         within = nearest_other(space, synthetic.table).distance[:, 0]
-        train, control = (
-            _entanglement(space, draw(table, n, rng=rng), synthetic, within)
-            for table in (split.train, split.control)
+        before, after = (
+            _entanglement(space, real, synthetic.table, within) for real in (exchange.before, exchange.after)
         )
-        if min(train.n_groups, control.n_groups) < 2:  # noqa: PLR2004 - nothing varies
+        gap = _gap(before, after, exchange, worst=float(np.mean(before.has_twin)) / 2)
+        if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
             raise NotApplicable(
                 f"{self.name}: all real rows are each other's neighbors, no error can be given."
             )
-        if control.accuracy == 0:
-            raise NotApplicable(f"{self.name}: the synthetic rows are copies of control rows.")
         return Result(
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=_risk(train, control, self.confidence),
-            attack=train.estimate(self.confidence),
-            control=control.estimate(self.confidence),
+            risk=_scaled(gap.risk(self.name, n, self.confidence), len(split.train) / n),
+            attack=gap.attack(n, self.confidence),
+            control=gap.control(n, self.confidence),
             details={
-                "privacy_loss": control.accuracy - train.accuracy,
-                "train": {"real_side": train.real_side, "synthetic_side": train.synthetic_side},
-                "control": {"real_side": control.real_side, "synthetic_side": control.synthetic_side},
+                "privacy_loss": gap.fresh - gap.train,
+                "train": before.sides(),
+                "control": {
+                    side: exchange.fresh(before.sides()[side], after.sides()[side]) for side in before.sides()
+                },
                 "n_rows": n,
             },
-            notes=sampling_note(n, train=split.train, control=split.control, synthetic=split.synthetic),
-            scores=(Scores(table="synthetic", rows=synthetic.rows, values=within - train.distance),),
+            notes=(*exchange.note(), *_sampled(n, train=split.train, synthetic=split.synthetic)),
+            scores=(Scores(table="synthetic", rows=synthetic.rows, values=within - before.distance),),
         )
 
     def sentence(self, result: Result) -> str:
@@ -111,6 +120,7 @@ class _Entanglement:
 
     real_right: Floats  # (n,) 1 where a real row is nearer to its own kind
     synthetic_right: Floats  # (n,) likewise for the synthetic rows
+    has_twin: NDArray[np.bool_]  # (n,) real rows that equal another
     distance: Floats  # (n,) from each synthetic row to its nearest real row
     real_group: Indices  # (n,) real rows linked through nearest neighbors
     synthetic_group: Indices  # (n,) the group of the nearest real row
@@ -139,26 +149,65 @@ class _Entanglement:
             (self.synthetic_right - self.synthetic_side) / (2 * n),
         )
 
-    def estimate(self, confidence: float) -> Estimate:
-        error = grouped_error(
-            np.concatenate(self.influences()), np.concatenate([self.real_group, self.synthetic_group])
-        )
-        n = len(self.real_right)
-        return around(self.accuracy, error, n, groups=self.n_groups, confidence=confidence)
+    def sides(self) -> dict[str, float]:
+        """Return the two parts of the accuracy."""
+        return {"real_side": self.real_side, "synthetic_side": self.synthetic_side}
 
 
-def _entanglement(space: Space, real: Sample, synthetic: Sample, within_synthetic: Floats) -> _Entanglement:
-    to_synthetic = nearest(space, synthetic.table, real.table)
-    to_real = nearest(space, real.table, synthetic.table)
-    within_real = nearest_other(space, real.table)
+def _entanglement(space: Space, real: Table, synthetic: Table, within_synthetic: Floats) -> _Entanglement:
+    to_synthetic = nearest(space, synthetic, real)
+    to_real = nearest(space, real, synthetic)
+    within_real = nearest_other(space, real)
     group = _linked(within_real.index[:, 0])
     return _Entanglement(
         real_right=_farther(to_synthetic.distance[:, 0], within_real.distance[:, 0]),
         synthetic_right=_farther(to_real.distance[:, 0], within_synthetic),
+        has_twin=within_real.distance[:, 0] == 0,
         distance=to_real.distance[:, 0],
         real_group=group,
         synthetic_group=group[to_real.index[:, 0]],
     )
+
+
+def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst: float) -> Gap:
+    """Compare the accuracies before and after training rows were exchanged.
+
+    A real row that was kept counts in both; one that left or came counts, and belongs to a set, in one.
+    """
+    kept, n = exchange.kept, len(before.real_right)
+    n_kept = len(kept)
+    came = np.zeros(n - n_kept)
+    by_before = np.concatenate([before.influences()[0], came, before.influences()[1]])
+    real_after = np.zeros(n)
+    real_after[kept] = after.influences()[0][:n_kept]
+    by_after = np.concatenate([real_after, after.influences()[0][n_kept:], after.influences()[1]])
+    alone = np.arange(n) + n  # numbers no set has
+    group_after = alone.copy()
+    group_after[kept] = after.real_group[:n_kept]
+    return Gap(
+        train=before.accuracy,
+        fresh=exchange.fresh(before.accuracy, after.accuracy),
+        worst=worst,
+        by_train=by_before,
+        by_fresh=by_before + (by_after - by_before) / exchange.part,
+        groupings=(
+            np.concatenate([before.real_group, alone[n_kept:], before.synthetic_group]),
+            np.concatenate([group_after, after.real_group[n_kept:], after.synthetic_group]),
+        ),
+        n_groups=min(before.n_groups, after.n_groups),
+    )
+
+
+def _scaled(risk: Estimate, factor: float) -> Estimate:
+    return at_most_all(
+        Estimate(value=risk.value * factor, low=risk.low * factor, high=risk.high * factor, n=risk.n)
+    )
+
+
+def _sampled(n_rows: int, **tables: Table) -> tuple[str, ...]:
+    """Say which tables were sampled down."""
+    larger = [f"{role} ({len(table):,})" for role, table in tables.items() if len(table) > n_rows]
+    return (f"Compared on {n_rows:,} rows of each; sampled down: {', '.join(larger)}.",) if larger else ()
 
 
 def _farther(distance: Floats, other: Floats) -> Floats:
@@ -170,28 +219,3 @@ def _linked(neighbor: Indices) -> Indices:
     n = len(neighbor)
     links = coo_array((np.ones(n), (np.arange(n), neighbor)), shape=(n, n))
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
-
-
-def _risk(train: _Entanglement, control: _Entanglement, confidence: float) -> Estimate:
-    """Return the gap relative to control with the error of the quotient, linearized.
-
-    A real row belongs to a set on its own side only; a synthetic row to one of train and to one of control.
-    """
-    n = len(train.real_right)
-    by_train, by_control = train.influences(), control.influences()
-    relative = train.accuracy / control.accuracy
-    influence = np.concatenate(
-        [
-            -by_train[0] / control.accuracy,
-            relative * by_control[0] / control.accuracy,
-            (relative * by_control[1] - by_train[1]) / control.accuracy,
-        ]
-    )
-    alone = np.arange(n) + n  # numbers no set has
-    error = grouped_error(
-        influence,
-        np.concatenate([train.real_group, alone, train.synthetic_group]),
-        np.concatenate([alone, control.real_group, control.synthetic_group]),
-    )
-    groups = min(train.n_groups, control.n_groups)
-    return around(1 - relative, error, n, groups=groups, confidence=confidence)

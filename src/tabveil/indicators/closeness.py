@@ -6,14 +6,15 @@ and 1 where every row lies that close. On continuous data F_fresh is alpha; on d
 threshold is often 0 and many fresh rows sit on it, the score keeps both ends.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate, percentile_interval, resamples_for, share
+from tabveil.estimate import Estimate, part_of_room, percentile_interval, resamples_for, share
+from tabveil.indicators.comparison import at_most_all
 from tabveil.result import Result, Role
 from tabveil.sampling import Sample, in_order
 from tabveil.table import Floats, Split, Table
@@ -101,21 +102,21 @@ def closeness(
             f"{name}: the {len(fresh)} control rows are all equally close to train, so nothing can be closer "
             "than most of them."
         )
+    room = 1 - control.value
+    value = (attack.value - control.value) / room
     resampled = _resample(attacked, fresh, rank, resamples_for(confidence), rng=rng)
-    value, *bounds = (
-        (one_share - control.value) / (1 - control.value)
-        for one_share in (attack.value, attack.low, attack.high)
-    )
-    interval = percentile_interval(value, resampled, len(attacked), confidence)
-    if attack.value in {0, 1}:  # such a share does not vary under resampling: Wilson's bounds take over
-        interval = replace(interval, low=min(interval.low, bounds[0]), high=max(interval.high, bounds[1]))
+    # Resamples know how the threshold varies, but have no width where a share is none or all, and too little
+    # where few control rows are left beyond the threshold; Wilson's bounds know those. The wider ones hold.
+    by_resamples = percentile_interval(value, resampled, len(attacked), confidence)
+    by_shares = part_of_room(value, attack, control, room)
+    low, high = min(by_resamples.low, by_shares.low), max(by_resamples.high, by_shares.high)
     risk = Estimate(
         value=value / reference_share,
-        low=interval.low / reference_share,
-        high=interval.high / reference_share,
+        low=low / reference_share,
+        high=high / reference_share,
         n=len(attacked),
     )
-    return Closeness(threshold=threshold, attack=attack, control=control, risk=risk)
+    return Closeness(threshold=threshold, attack=attack, control=control, risk=at_most_all(risk))
 
 
 def lying_close(result: Result, alpha: float, *, turned: bool = False, n_neighbors: int = 1) -> str:

@@ -1,28 +1,31 @@
 """Distance to the closest record and the closest share: do synthetic rows hug the training rows?"""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, excess, known, share
 from tabveil.indicators.closeness import closeness, lying_close, sides
 from tabveil.indicators.comparison import (
     ByDistance,
+    at_most_all,
     nearest,
     nearest_other,
-    sampling_note,
     summary,
 )
 from tabveil.neighbors import NearestRows, Space
 from tabveil.result import Cost, Labels, Result, Scores, params_of
-from tabveil.sampling import draw, in_order
-from tabveil.table import Split, Table
+from tabveil.sampling import group_equal_rows, in_order
+from tabveil.table import Floats, Indices, Split, Table
 from tabveil.wording import share_of
 
-CHANCE = 0.5
+MOST_TIES = 16
+"""Equally near rows that are looked at: more would hardly change the part that is train."""
+NO_ROOM = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +138,9 @@ def _within(space: Space, table: Table) -> dict[str, float] | None:
 class ClosestShare(ByDistance):
     """Are synthetic rows closer to training people than to people never seen?
 
-    For every synthetic row it is asked which is nearer: a training row or one of equally many control rows.
-    If the generator learned about people in general and not about its training people, either is nearer in
-    one half of the cases.
+    For every synthetic row it is asked which real row is the nearest: one of train or one of control. If the
+    generator learned about people in general and not about its training people, training rows are the nearest
+    as often as they are many: in one half of the cases, where control is as large as train.
 
     Parameters
     ----------
@@ -152,13 +155,14 @@ class ClosestShare(ByDistance):
 
     Notes
     -----
-    ``attack`` is the share of synthetic rows nearer to a training row, ties half; ``control`` is the one half
-    expected by chance. ``risk = (attack - 1/2) / (1/2)``: 0 where synthetic rows are as near to people never
-    seen, 1 where all are nearer to training people. There is no ``baseline``.
+    ``attack`` is the share of synthetic rows whose nearest real row is a training row; ``control`` is what
+    chance gives, the share of training rows among all real rows. ``risk = (attack - control) / (worst -
+    control)``: 0 where synthetic rows are as near to people never seen, 1 where they are as near to training
+    people as these to themselves (``worst``, 1 where no row is in both tables), at any sizes. There is no
+    ``baseline``.
 
-    The larger of the two real tables is sampled down to the size of the smaller. Synthetic rows whose nearest
-    real row is the same win or lose together, so the interval counts how many independent rows they are
-    worth.
+    Of several rows that are equally near each counts its part. Synthetic rows whose nearest real row is the
+    same win or lose together, so the interval counts how many independent rows they are worth.
 
     References
     ----------
@@ -173,63 +177,93 @@ class ClosestShare(ByDistance):
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
-        """Compare each row's two distances."""
+        """Ask each synthetic row for its nearest real row."""
         split.require_control(self.name)
-        n = min(len(split.train), len(split.control))
         synthetic, space = in_order(split.synthetic), self.space(split)
-        to_train, to_control = (
-            nearest(space, draw(table, n, rng=rng).table, synthetic.table, min(n, 2))
-            for table in (split.train, split.control)
-        )
-        attack = _share(to_train, to_control, n, self.confidence)
-        gain = to_control.distance[:, 0] - to_train.distance[:, 0]
+        real = _RealRows.of(split.train, split.control, rng=rng)
+        found = nearest(space, real.records, synthetic.table, min(MOST_TIES, len(real.records)))
+        part = real.part_of_train(found)
+        attack, chance = real.share(found, part, self.confidence), known(real.chance, len(part))
+        worst = real.worst
+        risk = excess(attack, chance, worst) if worst - real.chance > NO_ROOM else None
+        if risk is None:
+            raise NotApplicable(f"{self.name}: train and control hold the same rows.")
         return Result(
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=excess(attack, known(CHANCE, n)),
+            risk=at_most_all(risk),
             attack=attack,
-            control=known(CHANCE, n),
+            control=chance,
             details={
-                "nearer_to_train": int(np.sum(gain > 0)),
-                "nearer_to_control": int(np.sum(gain < 0)),
-                "ties": int(np.sum(gain == 0)),
-                "n_rows": n,
+                "nearer_to_train": int(np.sum(part == 1)),
+                "nearer_to_control": int(np.sum(part == 0)),
+                "ties": int(np.sum((part > 0) & (part < 1))),
+                "worst": worst,
+                "n_train": len(split.train),
+                "n_control": len(split.control),
             },
-            notes=sampling_note(n, train=split.train, control=split.control),
-            scores=(Scores(table="synthetic", rows=synthetic.rows, values=gain),),
+            scores=(Scores(table="synthetic", rows=synthetic.rows, values=part),),
         )
 
     def sentence(self, result: Result) -> str:
         """Tell how many rows are nearer to train."""
         return (
             f"{share_of(result.attack)} of synthetic rows are nearer to a training row than to a row the "
-            "generator never saw; chance alone gives 50%."
+            f"generator never saw; chance alone gives {share_of(result.control)}."
         )
 
 
-def _share(to_train: NearestRows, to_control: NearestRows, n_real: int, confidence: float) -> Estimate:
-    """Return the share of rows nearer to train, between Wilson's bounds for the untied rows.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _RealRows:
+    """The different rows of train and control together, in a random order, and how often each has them.
 
-    Given the rows, only the label (train or control) of the nearest real row is chance. So the 2n real rows
-    are the observations, each with the synthetic rows it owns, and the noise is the sum of squares of what
-    they own. As exactly half of them are train, were all to own equally many there would be no noise at all:
-    what the rows with a single nearest real row own on average is taken off. (Where several real rows are
-    equally near, the outcome hangs on all their labels; nothing is taken off for those.)
+    Given the rows, which of them are train is chance, as is the order of equally near ones: of more than can
+    be looked at, the first are a fair sample.
     """
-    gain = to_control.distance[:, 0] - to_train.distance[:, 0]
-    n, untied = len(gain), int(np.sum(gain != 0))
-    if untied == 0:
-        return share(CHANCE, n, effective=1, confidence=confidence)
-    owner = np.where(gain > 0, to_train.index[:, 0], to_control.index[:, 0] + n_real)
-    owned = np.bincount(owner[gain != 0], minlength=2 * n_real).astype(np.float64)  # (2n,)
-    nearer = np.where((gain > 0)[:, None], to_train.distance, to_control.distance)  # (m, 1 or 2)
-    single = int(np.sum((gain != 0) & (nearer[:, 0] < nearer[:, -1]))) if n_real > 1 else 0
-    noise = (float((owned**2).sum()) - single**2 / (2 * n_real)) * (2 * n_real) / (2 * n_real - 1)
-    effective = untied**2 / max(noise, 1.0)
-    nearer_share = float(np.sum(gain > 0)) / untied
-    won = share(nearer_share, untied, effective=effective, confidence=confidence)
-    ties, part = (n - untied) / n * CHANCE, untied / n
-    return Estimate(
-        value=ties + part * won.value, low=ties + part * won.low, high=ties + part * won.high, n=n
-    )
+
+    records: Table
+    train: Indices  # (r,) how many training rows a record is
+    rows: Indices  # (r,) how many rows of either
+
+    @classmethod
+    def of(cls, train: Table, control: Table, *, rng: Generator) -> Self:
+        groups = group_equal_rows(train, control)
+        values = np.concatenate([train.values, control.values])
+        _, first = np.unique(np.concatenate(groups), return_index=True)
+        n_train, n_control = (np.bincount(group, minlength=len(first)) for group in groups)
+        order = rng.permutation(len(first))
+        return cls(
+            records=Table(schema=train.schema, values=values[first[order]]),
+            train=n_train[order],
+            rows=(n_train + n_control)[order],
+        )
+
+    @property
+    def chance(self) -> float:
+        return int(self.train.sum()) / int(self.rows.sum())
+
+    @property
+    def worst(self) -> float:
+        """What training rows would score: each has itself as the nearest, and what equals it."""
+        return float(np.sort(self.train**2 / self.rows).sum()) / int(self.train.sum())
+
+    def part_of_train(self, found: NearestRows) -> Floats:
+        """Return which part of each synthetic row's nearest rows is train, (m,)."""
+        tied = found.distance == found.distance[:, :1]
+        of_train, of_all = ((counts[found.index] * tied).sum(axis=1) for counts in (self.train, self.rows))
+        return np.asarray(of_train / of_all)
+
+    def share(self, found: NearestRows, part: Floats, confidence: float) -> Estimate:
+        """Return the mean part of train, between Wilson's bounds for as many coins as it is worth.
+
+        The real rows are the observations, each with the synthetic rows it owns, and the noise is the sum of
+        squares of what they own. As the number of training rows is given, were all to own equally many there
+        would be no noise at all: what they own on average is taken off.
+        """
+        m, n = len(part), int(self.rows.sum())
+        tied = found.distance == found.distance[:, :1]
+        of_one = tied / (self.rows[found.index] * tied).sum(axis=1, keepdims=True)  # what a row of each owns
+        owned = np.bincount(found.index.ravel(), weights=of_one.ravel(), minlength=len(self.rows))
+        noise = (float(np.sort(self.rows * owned**2).sum()) - m * m / n) * n / (n - 1)
+        return share(float(np.sort(part).mean()), m, effective=m * m / max(noise, 1.0), confidence=confidence)

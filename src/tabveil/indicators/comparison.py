@@ -1,12 +1,12 @@
-"""What the indicators share: which distance, the neighbors in it, what they say of sampling."""
+"""What the indicators share: a confidence, a distance, the neighbors in it, the end of the scale."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from tabveil import check
-from tabveil.estimate import CONFIDENCE
+from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.neighbors import NearestRows, Neighbors, Space
 from tabveil.result import Result, Threat
 from tabveil.sampling import in_order
@@ -46,13 +46,23 @@ class ByDistance(Indicator):
         return Space.euclidean(in_order(split.train).table, self.encoding)
 
 
-def sampling_note(n_rows: int, **tables: Table) -> tuple[str, ...]:
-    """Say which tables were sampled down, and what that hides."""
-    larger = [f"{role} ({len(table)})" for role, table in tables.items() if len(table) > n_rows]
-    if not larger:
-        return ()
-    note = f"Compared on {n_rows} rows of each; sampled down: {', '.join(larger)}. "
-    return (note + "What was leaked from rows outside the sample is not seen.",)
+def at_most_all(estimate: Estimate) -> Estimate:
+    """Cut what lies above 1 off: no more than all of a release can be copied, so it can only be noise."""
+    return replace(
+        estimate, value=min(estimate.value, 1.0), low=min(estimate.low, 1.0), high=min(estimate.high, 1.0)
+    )
+
+
+def relative(quotient: float) -> float:
+    """Return the gap between two scores as a part of the larger, from how many times the first is the second.
+
+    From 1, where the first is nothing beside the second, to -1, where the second is; noise that carries it
+    below nothing is left out.
+
+    >>> relative(2.0), relative(0.5), relative(-3.0)
+    (0.5, -0.5, -1.0)
+    """
+    return 1 - 1 / quotient if quotient > 1 else max(quotient, 0.0) - 1
 
 
 def nearest(space: Space, reference: Table, queries: Table, n_neighbors: int = 1) -> NearestRows:

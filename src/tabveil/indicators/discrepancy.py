@@ -1,7 +1,7 @@
 """Maximum mean discrepancy: is the release denser where the training rows are?"""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -9,11 +9,11 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around
-from tabveil.indicators.comparison import Indicator, sampling_note
+from tabveil.indicators.comparison import Indicator, at_most_all
 from tabveil.indicators.partitions import count_shared, draw_partitions, median_distance, unit_cells
 from tabveil.result import Cost, Labels, Result, Scores, params_of
-from tabveil.sampling import draw, in_order
-from tabveil.table import Floats, Indices, Split
+from tabveil.sampling import in_order
+from tabveil.table import Floats, Split
 
 TRAIN, CONTROL, SYNTHETIC = range(3)
 
@@ -23,8 +23,8 @@ class MaximumMeanDiscrepancy(Indicator):
     """Is the release distributed more like the training rows than like rows never seen?
 
     The maximum mean discrepancy (MMD) measures how far two tables are apart as distributions; it is 0 where
-    they are equal. A release should be as far from its training rows (T) as from equally many control rows
-    (C). If it is nearer to the training rows, it follows them and not only the population.
+    they are equal. A release should be as far from its training rows (T) as from control rows (C). If it is
+    nearer to the training rows, it follows them and not only the population.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ class MaximumMeanDiscrepancy(Indicator):
 
     Notes
     -----
-    ``risk = (MMD²(S, C) - MMD²(S, T)) / MMD²(T, C)``, S being the synthetic rows: 1 for a copy of train, 0
-    where train is like control, about the leaked share between. The denominator is what a copy would score;
-    the usual choice, MMD²(S, C), would shrink the risk of an unfaithful release. There is no ``attack``,
-    ``control`` or ``baseline``: the three MMD² are in ``details``.
+    ``risk = (mean f over T - mean f over C) / w``, where ``f(x) = 2 (density of the synthetic rows S at x -
+    density of all other real rows at x)`` is the witness function of the MMD: 0 where train is like control,
+    about the leaked share where rows were copied. ``w`` is what S = T would score, so that a copy reads 1. At
+    equal sizes the numerator is ``MMD²(S, C) - MMD²(S, T)``; a row never counts as its own neighbor, so that
+    no table's size matters. There is no ``attack``, ``control`` or ``baseline``: the three MMD² are in
+    ``details``, with control taken to be as large as train.
 
     The kernel is ``exp(-Gower sum / width)``, taken as the chance that two rows share a cell of a random
-    partition. The difference of the two MMD² is exactly the difference of the means, over training and over
-    control rows, of one score ``f(x) = 2 (density of S at x - density of T and C at x)`` (the witness
-    function). Given the rows, only which of them are train is chance, hence the interval of two means.
+    partition. Given the rows, f is fixed and only which of them are train is chance, hence the interval.
 
     References
     ----------
@@ -76,19 +76,20 @@ class MaximumMeanDiscrepancy(Indicator):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the densities."""
         split.require_control(self.name, 2)
-        n = min(len(split.train), len(split.control))
-        if n < 2:  # noqa: PLR2004 - a variance
+        if len(split.train) < 2:  # noqa: PLR2004 - a variance
             raise NotApplicable(f"{self.name}: needs at least two train rows.")
-        train, control = draw(split.train, n, rng=rng), draw(split.control, n, rng=rng)
-        tables = train.table, control.table, in_order(split.synthetic).table
-        cells = np.concatenate([unit_cells(table) for table in tables], axis=1)  # (d, 2n + m)
-        width = self.bandwidth * median_distance(cells[:, : 2 * n], split.schema, rng=rng)
+        samples = [in_order(table) for table in (split.train, split.control, split.synthetic)]
+        cells = np.concatenate([unit_cells(sample.table) for sample in samples], axis=1)  # (d, n)
+        n_real = len(split.train) + len(split.control)
+        width = self.bandwidth * median_distance(cells[:, :n_real], split.schema, rng=rng)
         if width == 0:
             raise NotApplicable(f"{self.name}: all train and control rows are equal.")
         partitions = draw_partitions(split.schema, width, self.n_partitions, rng=rng)
-        roles = np.repeat(np.arange(3, dtype=np.uint8), [len(table) for table in tables])
-        found = _Discrepancies.of(count_shared(cells, roles, partitions), n, self.n_partitions)
-        if found.train_control <= 0:
+        sizes = [len(sample) for sample in samples]
+        roles = np.repeat(np.arange(3, dtype=np.uint8), sizes)
+        shared = count_shared(cells, roles, partitions) / self.n_partitions
+        found = _Discrepancies.of(np.split(shared, np.cumsum(sizes)[:-1]))
+        if found.of_a_copy <= 0:
             raise NotApplicable(f"{self.name}: train and control hold the same rows.")
         return Result(
             metric=self.name,
@@ -100,10 +101,10 @@ class MaximumMeanDiscrepancy(Indicator):
                 "mmd2_synthetic_control": found.synthetic_control,
                 "mmd2_train_control": found.train_control,
                 "kernel_width": width,
-                "n_rows": n,
+                "n_train": len(split.train),
+                "n_control": len(split.control),
             },
-            notes=sampling_note(n, train=split.train, control=split.control),
-            scores=(Scores(table="train", rows=train.rows, values=found.witness[:n]),),
+            scores=(Scores(table="train", rows=samples[TRAIN].rows, values=found.witness[TRAIN]),),
         )
 
     def sentence(self, result: Result) -> str:
@@ -117,36 +118,48 @@ class MaximumMeanDiscrepancy(Indicator):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Discrepancies:
-    """The three MMD² between the tables and each real row's part in their difference."""
+    """The three MMD² between tables as large as train, and each real row's part in what is compared."""
 
     synthetic_train: float
     synthetic_control: float
     train_control: float
-    witness: Floats  # (2n,) train, then control
+    of_a_copy: float
+    witness: tuple[Floats, Floats]  # of train, of control
 
     @classmethod
-    def of(cls, shared: Indices, n: int, n_partitions: int) -> "_Discrepancies":
-        """Take the mean kernel between tables from the counts of shared cells."""
-        parts = shared[:n], shared[n : 2 * n], shared[2 * n :]
-        sizes = np.array([len(part) for part in parts])
-        pairs = np.array([part.sum(axis=0) for part in parts])  # (3, 3) whole numbers
-        kernel = pairs / (n_partitions * np.outer(sizes, sizes))
-        real = shared[: 2 * n]
-        density = real[:, SYNTHETIC] / sizes[SYNTHETIC] - (real[:, TRAIN] + real[:, CONTROL]) / (2 * n)
+    def of(cls, shared: list[Floats]) -> Self:
+        """Take mean kernels from the sums of the kernel, (n, 3), between each row and the tables."""
+        n_train, n_control, n_synthetic = (len(rows) for rows in shared)
+        by_real = [rows[:, TRAIN] + rows[:, CONTROL] - 1 for rows in shared[:2]]  # without the row itself
+        by_real = [rows / (n_train + n_control - 1) for rows in by_real]
+        by_synthetic = [rows[:, SYNTHETIC] / n_synthetic for rows in shared[:2]]
+        by_train = [rows[:, TRAIN] / n_train for rows in shared[:2]]
+        within = [_mean(shared[role][:, role] - 1) / (len(shared[role]) - 1) for role in (TRAIN, CONTROL)]
+        train, control = (mean + (1 - mean) / n_train for mean in within)
+        synthetic = _mean(shared[SYNTHETIC][:, SYNTHETIC]) / n_synthetic
         return cls(
-            synthetic_train=_discrepancy(kernel, SYNTHETIC, TRAIN),
-            synthetic_control=_discrepancy(kernel, SYNTHETIC, CONTROL),
-            train_control=_discrepancy(kernel, TRAIN, CONTROL),
-            witness=2 * density / n_partitions,
+            synthetic_train=synthetic + train - 2 * _mean(by_synthetic[TRAIN]),
+            synthetic_control=synthetic + control - 2 * _mean(by_synthetic[CONTROL]),
+            train_control=train + control - 2 * _mean(by_train[CONTROL]),
+            of_a_copy=_gap(by_train, by_real),
+            witness=(
+                2 * (by_synthetic[TRAIN] - by_real[TRAIN]),
+                2 * (by_synthetic[CONTROL] - by_real[CONTROL]),
+            ),
         )
 
     def risk(self, confidence: float) -> Estimate:
-        n = len(self.witness) // 2
-        variances = [float(np.sort(side).var(ddof=1)) for side in (self.witness[:n], self.witness[n:])]
-        error = float(np.sqrt(sum(variances) / n)) / self.train_control
-        value = (self.synthetic_control - self.synthetic_train) / self.train_control
-        return around(value, error, n, groups=2 * n - 1, confidence=confidence)
+        sizes = [len(side) for side in self.witness]
+        variance = float(np.sort(np.concatenate(self.witness)).var(ddof=1))
+        error = float(np.sqrt(variance * sum(1 / size for size in sizes))) / self.of_a_copy
+        value = (_mean(self.witness[TRAIN]) - _mean(self.witness[CONTROL])) / self.of_a_copy
+        return at_most_all(around(value, error, sizes[TRAIN], groups=min(sizes), confidence=confidence))
 
 
-def _discrepancy(kernel: Floats, a: int, b: int) -> float:
-    return float(kernel[a, a] + kernel[b, b] - 2 * kernel[a, b])
+def _gap(density: list[Floats], others: list[Floats]) -> float:
+    """Return by how much the witness of this density is larger on train than on control."""
+    return 2 * (_mean(density[TRAIN] - others[TRAIN]) - _mean(density[CONTROL] - others[CONTROL]))
+
+
+def _mean(values: Floats) -> float:
+    return float(np.sort(values).mean())  # no answer may depend on the order of the rows

@@ -1,15 +1,19 @@
 """Identical match share: rows of the release that are rows of the training data."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.estimate import Estimate, part_of_room, share
-from tabveil.indicators.comparison import Indicator
+from tabveil.control.shared_rows import equal_rows_kept_together
+from tabveil.estimate import Estimate, share
+from tabveil.estimate.rates import probit
+from tabveil.indicators.comparison import Indicator, relative
+from tabveil.matching import Excess, Matching
 from tabveil.result import Cost, Labels, Result, Scores, params_of
-from tabveil.sampling import group_equal_rows, held_chance
+from tabveil.sampling import group_equal_rows
 from tabveil.table import Floats, Indices, Split
 from tabveil.wording import begin, plural, share_of
 
@@ -29,17 +33,18 @@ class IdenticalMatchShare(Indicator):
 
     Notes
     -----
-    ``attack`` is the share of synthetic rows that equal some training row, ``control`` the same for control
-    rows. ``risk = (attack - control) / (worst - control)``: 1 for a copy of the training rows and 0 on
-    average for fresh rows, at any sizes. There is no ``baseline``. Without control rows no risk is derived.
+    ``attack`` is the share of synthetic rows that equal some training row, ``control`` the share that would
+    by chance: that equal one of as many rows never seen. ``risk = (attack - control) / (1 - control)``: 1 for
+    a copy of the training rows and 0 on average for fresh rows, at any sizes (below 0, a part of ``1 -
+    attack``). There is no ``baseline``. Without control rows no risk is derived.
 
-    Where the two tables differ in size, the larger one matches more by its size alone. Both shares are then
-    those expected for a random sample as large as the smaller table (in closed form, nothing is drawn), and
-    ``worst`` is what the training rows themselves would score against such a sample; at equal sizes it is 1.
-    The plain share in all of train is in ``details``.
+    Where control is smaller than train, as many training rows as there are control rows are exchanged for
+    these, and what the release loses by it is scaled up to all; a larger control is sampled down (in closed
+    form, nothing is drawn). Where equal rows were kept on one side of the split, each different row counts
+    once, or its twins would seem to explain it.
 
-    The interval of ``risk`` is built from the synthetic rows that only one side matches (what both match says
-    nothing), counted by *different* row: ten equal synthetic rows match together or not at all.
+    How many of the matches are chance is predicted from those in control, counted by *different* row: ten
+    equal synthetic rows match together or not at all. To that the interval adds which rows were copied.
 
     References
     ----------
@@ -81,11 +86,11 @@ class IdenticalMatchShare(Indicator):
         share = f"{share_of(result.attack)} of synthetic rows equal a training row"
         if isinstance(found, int):
             verb = "equals" if found == 1 else "equal"
-            told = f"{plural(found, 'synthetic row')} {verb} a training row. At equal table sizes, {share}"
+            told = f"{plural(found, 'synthetic row')} {verb} a training row, {share_of(result.attack)} of all"
         else:
             told = begin(share)
         if result.control is not None:
-            told += f", and {share_of(result.control)} equal a row the generator never saw"
+            told += f"; by chance {share_of(result.control)} would"
         return f"{told}."
 
 
@@ -105,24 +110,48 @@ def _details(synthetic: Indices, train: Indices, control: Indices) -> dict[str, 
 def _compare(
     answer: Result, synthetic: Indices, train: Indices, control: Indices, confidence: float
 ) -> Result:
-    size = min(int(train.sum()), int(control.sum()))
-    by_train, by_control = (held_chance(rows, int(rows.sum()), size) for rows in (train, control))
-    attack, chance = (_matched_share(synthetic, side, confidence) for side in (by_train, by_control))
-    worst = _average(by_train, train)
-    room = worst - chance.value
-    notes = []
-    if train.sum() != control.sum():
-        notes.append(
-            f"Train and control differ in size: attack and control are the shares expected for {size} rows "
-            "of each; the share in all of train is in the details."
-        )
-    answer = replace(answer, attack=attack, control=chance)
-    if room <= 0:
-        notes.append("Control matches as much as train itself would: there is no room for a risk.")
-        return replace(answer, notes=tuple(notes))
-    gain = (attack.value - chance.value) / room
-    risk = _risk(synthetic, by_train - by_control, gain, room, confidence)
-    return replace(answer, risk=risk, notes=tuple(notes))
+    attack = _matched_share(synthetic, (train > 0).astype(np.float64), confidence)
+    notes: tuple[str, ...] = ()
+    if equal_rows_kept_together(train, control):
+        notes = ("No row stands in train and in control: each different row counts once.",)
+        train, control = np.minimum(train, 1), np.minimum(control, 1)
+    matching = Matching(n_train=int(train.sum()), n_control=int(control.sum()))
+    gained, lost = matching.changes(train, control)
+    found = matching.excess(synthetic * gained, synthetic * lost, attack.n, confidence)
+    chance = Estimate(
+        value=min(max(attack.value - found.share.value, 0.0), 1.0),
+        low=min(max(attack.value - found.share.high, 0.0), 1.0),
+        high=min(max(attack.value - found.share.low, 0.0), 1.0),
+        n=attack.n,
+    )
+    answer = replace(answer, attack=attack, control=chance, notes=notes)
+    if attack.value == 1 and found.rows <= 0:
+        note = "Control matches as much as train itself would: there is no room for a risk."
+        return replace(answer, notes=(*notes, note))
+    of_copies = _average(gained, train), _average(gained**2, train)
+    return replace(answer, risk=_risk(found, 1 - attack.value, of_copies, confidence))
+
+
+def _risk(found: Excess, unmatched: float, of_copies: tuple[float, float], confidence: float) -> Estimate:
+    """Return the excess as a part of what is left to gain on chance.
+
+    To what is not known of chance is added which rows happened to be copied, and how many; not all gain as
+    much, for some have twins: ``of_copies`` is what training rows gain on average, and its mean square.
+    """
+    excess = found.share
+    copied = max(_part(excess.value, unmatched), 0.0)
+    variance = copied * max(of_copies[1] - copied * of_copies[0] ** 2, 0.0) * found.event_size / excess.n
+    spread = probit(confidence) * math.sqrt(variance)
+    low = excess.value - math.hypot(excess.value - excess.low, spread)
+    high = excess.value + math.hypot(excess.high - excess.value, spread)
+    value, low, high = (_part(share, unmatched) for share in (excess.value, low, high))
+    return Estimate(value=value, low=low, high=high, n=excess.n)
+
+
+def _part(excess: float, unmatched: float) -> float:
+    if unmatched > 0:
+        return relative((unmatched + excess) / unmatched)
+    return 1.0 if excess > 0 else -1.0
 
 
 def _average(values: Floats, counts: Indices) -> float:
@@ -136,20 +165,3 @@ def _matched_share(synthetic: Indices, chance: Floats, confidence: float) -> Est
     spread = float(((synthetic * (chance - value)) ** 2).sum())
     effective = n * n * value * (1 - value) / spread if spread > 0 else None
     return share(value, n, effective=effective, confidence=confidence)
-
-
-def _risk(synthetic: Indices, gain: Floats, value: float, room: float, confidence: float) -> Estimate:
-    """Put the errors around the share gained on control, as a part of the room there was.
-
-    Gains and losses (matched by train more, by control more) are two counts of different rows, each between
-    Wilson's bounds, which also hold at zero.
-    """
-    n = int(synthetic.sum())
-    changes = synthetic * gain
-    total = float(np.abs(changes).sum())
-    rows_an_event = max(float((changes**2).sum()) / total, 1.0) if total > 0 else 1.0
-    gained, lost = (
-        share(float(np.maximum(side, 0.0).sum()) / n, n, effective=n / rows_an_event, confidence=confidence)
-        for side in (changes, -changes)
-    )
-    return part_of_room(value, gained, lost, room)

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate, around, grouped_error
-from tabveil.indicators.comparison import ByDistance, nearest, sampling_note, summary
-from tabveil.neighbors import NearestRows
+from tabveil.indicators.comparison import ByDistance, nearest, summary
+from tabveil.indicators.exchange import Exchange, Gap
+from tabveil.neighbors import NearestRows, Space
 from tabveil.result import Cost, Labels, Result, Scores, params_of
-from tabveil.sampling import draw, group_equal_rows, in_order
+from tabveil.sampling import group_equal_rows, in_order
 from tabveil.table import Floats, Indices, Split, Table
 from tabveil.wording import value_of
 
@@ -36,9 +36,14 @@ class NeighborDistanceRatio(ByDistance):
 
     Notes
     -----
-    ``attack`` is the mean ratio to training records, ``control`` that to equally many control records (here
+    ``attack`` is the mean ratio to training records, ``control`` that to as many records never seen (here
     *lower* is worse). ``risk = 1 - attack / control``: 1 where every row sits on a training record, 0 where
-    training records are like control records. There is no ``baseline``.
+    training records are like control records, and ``control / attack - 1`` below that. There is no
+    ``baseline``.
+
+    Where control is smaller than train, as many training rows as there are control rows are exchanged for
+    these, and ``control`` is the mean ratio scaled to an exchange of all: the more unlike the sizes, the
+    wider the interval, but a copy reads 1 and fresh rows about 0. A larger control is sampled down.
 
     Records are *different* rows: where a record occurs twice, its twin does not count as the second nearest.
     Otherwise a copy of a common row would have the ratio 0/0, and a copied table of few levels would look
@@ -61,32 +66,35 @@ class NeighborDistanceRatio(ByDistance):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the ratios."""
         split.require_control(self.name, 2)
-        n = min(len(split.train), len(split.control))
         synthetic, space = in_order(split.synthetic), self.space(split)
+        exchange = Exchange.of(split.train, split.control, rng=rng)
         sides = []
-        for role in ("train", "control"):
-            records = _different(draw(getattr(split, role), n, rng=rng).table)
+        for role, table in (("train", exchange.before), ("control", exchange.after)):
+            records = _different(table)
             if len(records) < 2:  # noqa: PLR2004 - a nearest and a second nearest
                 raise NotApplicable(f"{self.name}: needs two different {role} rows.")
             sides.append(nearest(space, records, synthetic.table, 2))
-        ratios = _ratio(sides[0]), _ratio(sides[1])
-        if not ratios[1].any():
-            raise NotApplicable(
-                f"{self.name}: every synthetic row equals a control row, the ratio is 0 there."
-            )
-        owners = sides[0].index[:, 0], sides[1].index[:, 0]
-        if min(len(np.unique(owner)) for owner in owners) < 2:  # noqa: PLR2004 - nothing varies
+        before, after = _ratio(sides[0]), _ratio(sides[1])
+        gap = _gap(before, after, (sides[0].index[:, 0], sides[1].index[:, 0]), exchange)
+        if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
             raise NotApplicable(f"{self.name}: all synthetic rows have the same nearest real row.")
         return Result(
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=_risk(ratios, owners, self.confidence),
-            attack=_mean(ratios[0], owners[0], self.confidence),
-            control=_mean(ratios[1], owners[1], self.confidence),
-            details={"to_train": summary(ratios[0]), "to_control": summary(ratios[1]), "n_rows": n},
-            notes=sampling_note(n, train=split.train, control=split.control),
-            scores=(Scores(table="synthetic", rows=synthetic.rows, values=1 - ratios[0]),),
+            risk=gap.risk(self.name, len(before), self.confidence),
+            attack=gap.attack(len(before), self.confidence),
+            control=gap.control(len(before), self.confidence),
+            details={
+                "to_train": summary(before),
+                "to_control": summary(
+                    after if exchange.part == 1 else _to_control(space, split.control, synthetic.table)
+                ),
+                "n_train": len(split.train),
+                "n_control": len(split.control),
+            },
+            notes=exchange.note(),
+            scores=(Scores(table="synthetic", rows=synthetic.rows, values=1 - before),),
         )
 
     def sentence(self, result: Result) -> str:
@@ -99,6 +107,26 @@ class NeighborDistanceRatio(ByDistance):
         )
 
 
+def _gap(before: Floats, after: Floats, owners: tuple[Indices, Indices], exchange: Exchange) -> Gap:
+    """Compare the ratios of the synthetic rows, (m,), before and after training rows were exchanged."""
+    fresh = before + (after - before) / exchange.part
+    means = [float(np.sort(ratio).mean()) for ratio in (before, fresh)]  # in no order of the rows
+    return Gap(
+        train=means[0],
+        fresh=means[1],
+        by_train=(before - means[0]) / len(before),
+        by_fresh=(fresh - means[1]) / len(before),
+        groupings=owners,
+        n_groups=min(len(np.unique(owner)) for owner in owners),
+    )
+
+
+def _to_control(space: Space, control: Table, synthetic: Table) -> Floats:
+    """Return the ratios to the control records alone, as few as they are: ratios hang little on numbers."""
+    records = _different(in_order(control).table)
+    return _ratio(nearest(space, records, synthetic, min(2, len(records))))
+
+
 def _different(table: Table) -> Table:
     """Keep one of each set of equal rows."""
     _, first = np.unique(group_equal_rows(table)[0], return_index=True)
@@ -106,20 +134,5 @@ def _different(table: Table) -> Table:
 
 
 def _ratio(found: NearestRows) -> Floats:
-    first, second = found.distance[:, 0], found.distance[:, 1]
+    first, second = found.distance[:, 0], found.distance[:, -1]
     return np.where(second > 0, first / np.where(second > 0, second, 1.0), 1.0)
-
-
-def _mean(ratio: Floats, owner: Indices, confidence: float) -> Estimate:
-    value = float(np.sort(ratio).mean())
-    error = grouped_error((ratio - value) / len(ratio), owner)
-    return around(value, error, len(ratio), groups=len(np.unique(owner)), confidence=confidence)
-
-
-def _risk(ratios: tuple[Floats, Floats], owners: tuple[Indices, Indices], confidence: float) -> Estimate:
-    """Return ``1 - mean(train) / mean(control)`` with the error of that quotient, linearized."""
-    train, control = (float(np.sort(ratio).mean()) for ratio in ratios)
-    influence = (train * (ratios[1] - control) / control - (ratios[0] - train)) / control / len(ratios[0])
-    groups = min(len(np.unique(owner)) for owner in owners)
-    error = grouped_error(influence, *owners)
-    return around(1 - train / control, error, len(influence), groups=groups, confidence=confidence)
