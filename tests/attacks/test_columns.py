@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from populations import adult_thirds, population, split
 
-from tabveil.attacks.column_choice import choose_secrets, given_secrets, known_columns
+from tabveil.attacks.column_choice import _levels, _rooms, choose_secrets, given_secrets, known_columns
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.table import Categorical, Numeric, Schema, Split
+from tabveil.workers import working
 
 NAN = np.nan
 N = 200
@@ -52,6 +53,35 @@ def test_what_is_hard_to_guess_comes_first_and_what_is_no_secret_not_at_all():
     # come before numbers, of which the code is given away as well.
     assert chosen.secrets == ("region", "smokes", "job", "income", "job_code")
     assert chosen.note == "Tried as secret: region, smokes, job, income, job_code."
+
+
+def test_the_best_other_column_decides_how_hard_one_is_to_guess():
+    schema = Schema(
+        (
+            Categorical(name="a", labels=("x", "y")),
+            Categorical(name="b", labels=("u", "v")),
+            Categorical(name="c", labels=("s", "t", "r")),
+        )
+    )
+    # By c, a is right in 2 + 2 + 1 of 5 rows and b in 2 + 1 + 1 (missing is a value); by a, c in 2 + 2.
+    rows = np.array([[0, 0, 0], [0, 0, 0], [1, 1, 1], [1, NAN, 1], [1, 0, 2]])
+    table = split(schema, rows, rows, rows).synthetic
+    assert _rooms(table, ["a", "b", "c"]) == pytest.approx({"a": 0.0, "b": 0.2, "c": 0.2})
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_how_hard_columns_are_to_guess_is_counted_pair_by_pair(threads):
+    table = population("mixed", (5, 5, 400), seed=2).synthetic
+    with working(threads=threads):
+        found = _rooms(table, table.schema.names)
+    levels = {name: _levels(table.column(name)) for name in table.schema.names}
+    for name, secret in levels.items():
+        right = [
+            sum(np.bincount(secret[other == level]).max() for level in np.unique(other))
+            for others, other in levels.items()
+            if others != name
+        ]
+        assert found[name] == 1 - max(right) / 400
 
 
 def test_the_note_says_how_many_were_left_out():

@@ -9,16 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tabveil import check
+from tabveil import check, workers
+from tabveil.attacks.column_choice_kernels import best_guesses
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.table import Categorical, Floats, Indices, Numeric, Split, Table
+from tabveil.table import Categorical, Floats, Numeric, Split, Table
 
 MOSTLY = 0.5  # more than this share of cells missing, or of labels different: nothing to learn
 IDENTIFIER = 0.95  # more than this share of whole numbers different: a number of a record, not of a person
 ROWS_TO_JUDGE = 20_000
 LEVELS_TO_JUDGE = 64  # a column with more different values is compared in coarser steps
 COARSE_LEVELS = 16
+SECRETS_AT_ONCE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,25 +133,23 @@ def _rooms(synthetic: Table, names: Sequence[str]) -> dict[str, float]:
     """How often would each column be guessed wrong by one who knows the best other column?"""
     if len(synthetic) > ROWS_TO_JUDGE:  # those with the smallest hashes: a sample, whatever the order
         synthetic = synthetic.take(np.argsort(synthetic.row_hash(), kind="stable")[:ROWS_TO_JUDGE])
-    levels = {name: _levels(synthetic.column(name)) for name in synthetic.schema.names}
-    rooms = {}
-    for name in names:
-        right = max(_guessed(levels[name], levels[other]) for other in levels if other != name)
-        rooms[name] = 1 - right / len(synthetic)
-    return rooms
+    levels = np.stack([_levels(synthetic.column(name)) for name in synthetic.schema.names])  # (d, n)
+    n_levels = levels.max(axis=1).astype(np.int64) + 1
+    secrets = np.array([synthetic.schema.position(name) for name in names])
+    right = np.empty(len(names), dtype=np.int64)
+
+    def count(start: int, stop: int) -> None:
+        best_guesses(levels, n_levels, secrets, start, right[start:stop])
+
+    workers.announce_compilation(best_guesses)
+    workers.each_chunk(len(names), SECRETS_AT_ONCE, count, doing="choosing columns")
+    return {name: 1 - float(found) / len(synthetic) for name, found in zip(names, right, strict=True)}
 
 
-def _levels(cells: Floats) -> Indices:
+def _levels(cells: Floats) -> NDArray[np.uint8]:
     """Give a column's values numbers, missing among them; where they are many, to equally full ranges."""
     values, levels, counts = np.unique(cells, return_inverse=True, return_counts=True)
     if len(values) > LEVELS_TO_JUDGE:
         before = np.cumsum(counts) - counts
         levels = (before * COARSE_LEVELS // len(cells))[levels]
-    return np.asarray(levels, dtype=np.int64)
-
-
-def _guessed(secret: Indices, other: Indices) -> int:
-    """Count the rows guessed by naming, for each value of the other column, the most frequent secret."""
-    n_secret, n_other = int(secret.max()) + 1, int(other.max()) + 1
-    pairs = np.bincount(other * n_secret + secret, minlength=n_other * n_secret)
-    return int(pairs.reshape(n_other, n_secret).max(axis=1).sum())
+    return np.asarray(levels, dtype=np.uint8)
