@@ -385,7 +385,8 @@ def admissions(release):
 def test_real_metrics_see_small_leaks_whatever_the_release_itself_does(release):
     found = asked([IdenticalMatchShare(), MembershipDistance()], admissions(release))
     assert found.people == 500
-    assert [item.smallest for item in found.detections] == [0.01, 0.05]  # at all of 8 seeds tried
+    # 1 % are five copies: of five matches, all fall to train by chance once in 32, too often at 95 %.
+    assert [item.smallest for item in found.detections] == [0.02, 0.05]
 
 
 @pytest.mark.parametrize("release", ["fresh", "train", "control"])
