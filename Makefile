@@ -10,7 +10,7 @@ PIP := $(BIN)/$(INSTALL) -c constraints.txt
 LOCKED := $(BIN)/python -c 'import platform as p, sys; here = (sys.version_info[:2], p.system(), p.machine(), p.libc_ver()[0]); sys.exit(here != ((3, 11), "Linux", "x86_64", "glibc"))'
 SOURCES := src tests benchmarks examples docs_build .ci
 
-.PHONY: demo test docs bench bench-peers bench-generators bench-million power check-coverage pages lint format lock clean
+.PHONY: demo test docs bench bench-peers bench-generators bench-million bench-pages power check-coverage pages lint format lock clean
 .DELETE_ON_ERROR:
 
 demo: .venv/core.stamp
@@ -44,6 +44,9 @@ bench-generators: .venv/all.stamp
 
 bench-million: .venv/all.stamp
 	@$(BIN)/python benchmarks/attacks.py page
+
+bench-pages: .venv/all.stamp
+	@$(BIN)/python benchmarks/pages.py
 
 # Minutes each, and each writes its page in docs/.
 power: .venv/all.stamp

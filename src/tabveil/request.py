@@ -42,7 +42,7 @@ class AuditRequest(Strict):
     """Everything an audit is asked for; see :func:`tabveil.audit` for what each setting means.
 
     Make one with :meth:`read`, which tells a fault in one line. Tables are paths, or tables of any dataframe
-    library. ``power`` may also be ``"affordable"``: where it does not take minutes. A policy of None is the
+    library. ``power`` may also be ``"affordable"``: but for what takes minutes. A policy of None is the
     default one, and that nobody asked to be judged by it.
     """
 

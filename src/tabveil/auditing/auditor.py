@@ -74,8 +74,8 @@ def audit(
         Also measure how useful the release is, with models that predict the target columns (None: those that
         can be predicted best). Needs seconds.
     power
-        Also find out which leaks this audit would have seen, by planting some. Needs a minute; None does it
-        where it does not need much more.
+        Also find out which leaks this audit would have seen, by planting some. Needs a minute or several;
+        None leaves out what takes long: metrics that fit models, and all of it where columns are many.
     portrait
         Also compute what the HTML page draws: distances and a map.
     show_values

@@ -89,7 +89,10 @@ Targets = Annotated[
 ]
 Power = Annotated[
     bool | None,
-    typer.Option("--power/--no-power", help="Plant leaks to see which are noticed. On if there is a page."),
+    typer.Option(
+        "--power/--no-power",
+        help="Plant leaks to see which are noticed. On if there is a page, but for metrics that fit models.",
+    ),
 ]
 ShowValues = Annotated[
     bool | None,
