@@ -121,4 +121,5 @@ def mean_share(value: float, variance: float, n: int, confidence: float, *, inde
         return tossed(value, max(worth, 1.0), n, confidence)
     bounds = wilson(min(value, 1.0) * independent, independent, confidence)
     half = probit(confidence) * variance**0.5
-    return Estimate(value=value, low=min(value - half, bounds.low), high=max(value + half, bounds.high), n=n)
+    high = min(max(value + half, bounds.high), max(value, 1.0))  # no mean of such scores exceeds 1
+    return Estimate(value=value, low=min(value - half, bounds.low), high=high, n=n)

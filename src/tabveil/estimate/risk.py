@@ -96,8 +96,8 @@ def part_of_room(value: float, gained: Estimate, lost: Estimate, room: float) ->
     """Put bounds around what was gained less what was lost, as a part of the room there was.
 
     The errors of a difference of two independent estimates add in squares, each taken on the side where it
-    moves the difference (Newcombe 1998, method 10; MOVER).
+    moves the difference (Newcombe 1998, method 10; MOVER). Nothing exceeds all of the room.
     """
     below = math.hypot(gained.value - gained.low, lost.high - lost.value) / room
     above = math.hypot(gained.high - gained.value, lost.value - lost.low) / room
-    return Estimate(value=value, low=value - below, high=value + above, n=gained.n)
+    return Estimate(value=value, low=value - below, high=min(value + above, max(value, 1.0)), n=gained.n)
