@@ -83,7 +83,7 @@ class Matching:
             events=float(lost.sum()) / size_lost,
             odds=self.scale * size_lost / size_gained,
         )
-        total = float(gained.sum())
+        total = min(float(gained.sum()), float(n_synthetic))  # rounding can carry a sum past all rows
         rows = total - self.scale * float(lost.sum())
         beyond = (1 - confidence) / 2
         share = Estimate(
