@@ -1,6 +1,7 @@
 """Every extension point on one page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -111,19 +112,56 @@ class Synthesizer(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release:
+    """Rows of a known risk, and numbers that came out as they were made, such as a ratio that was reached."""
+
+    rows: Table
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+
 class RiskModel(Protocol):
     """A way to make releases of a known risk. Fields are parameters; calling it changes nothing.
 
-    ``levels`` are those to try, from the least risk on.
+    ``levels`` are those to try, from the least risk on. It may also say that it is ``costly``: that a release
+    takes so long to make that a benchmark had better keep it until every metric has seen it.
     """
 
     name: ClassVar[str]
     levels: ClassVar[tuple[float, ...]]
 
-    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table:
+    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table | Release:
         """Return as many rows as ``release``, of its schema, that betray as much of train as the level says.
 
         ``release`` are real rows that nobody learned from. What a level means is the model's to say: for
         leaks it is the share of the release rows that come from train.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class People:
+    """Disjoint real rows: to learn from, to compare with, and to release where nothing is learned."""
+
+    train: Table
+    control: Table
+    release: Table
+
+
+class Modifier(Protocol):
+    """A change of the circumstances under which a risk model is tried. Fields are parameters.
+
+    ``levels`` are how strongly, one after the other.
+    """
+
+    name: ClassVar[str]
+    levels: ClassVar[tuple[float, ...]]
+
+    def __call__(
+        self, people: People, level: float, make: Callable[[Table, Table], Table], *, rng: Generator
+    ) -> Split:
+        """Return the tables that metrics are asked about.
+
+        ``make(train, release)`` is the risk model at the level to be tried: it returns synthetic rows.
         """
         ...
