@@ -88,6 +88,7 @@ LIBRARIES = {
     "numpy": ANYWHERE,
     "scipy": ANYWHERE,
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"frame\b")),
+    "distributed": re.compile(r"benchmark\.running$"),
     "python_calamine": re.compile(r"frame\.sheet$"),
     "torch": re.compile(r"(networks|embedding|generators|attacks\.domias)\b"),
     **dict.fromkeys(("opacus", "dp_accounting"), re.compile(r"generators\.dpctgan\b")),
@@ -98,7 +99,9 @@ LIBRARIES = {
     "rich": re.compile(r"(render|cli)\b"),
     "typer": re.compile(r"cli\b"),
     # Where a user's file is read, and where dataclasses are stored.
-    "pydantic": re.compile(r"(plain|settings|attackers|request|verdict\.policy|frame\.declare)$"),
+    "pydantic": re.compile(
+        r"(plain|settings|attackers|request|verdict\.policy|frame\.declare|benchmark\.study)$"
+    ),
     "yaml": re.compile(r"(settings|frame\.describe)$"),
 }
 """Which modules may use a library, by what their names (without ``tabveil.``) begin with."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from numpy.random import Generator
 
@@ -112,6 +112,16 @@ class Synthesizer(Protocol):
         ...
 
 
+class Dataset(Protocol):
+    """Real rows, or such as are made up, to try risk models on. Fields are parameters."""
+
+    name: ClassVar[str]
+
+    def load(self) -> Any:  # noqa: ANN401 - a path, or a table of ours or of any dataframe library
+        """Return all rows; the same each time."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release:
     """Rows of a known risk, and numbers that came out as they were made, such as a ratio that was reached."""
@@ -124,7 +134,8 @@ class RiskModel(Protocol):
     """A way to make releases of a known risk. Fields are parameters; calling it changes nothing.
 
     ``levels`` are those to try, from the least risk on. It may also say that it is ``costly``: that a release
-    takes so long to make that a benchmark had better keep it until every metric has seen it.
+    takes so long to make that a benchmark had better keep it; and it may have ``check_level(level)``, which
+    refuses a level before anything is made.
     """
 
     name: ClassVar[str]
@@ -151,7 +162,7 @@ class People:
 class Modifier(Protocol):
     """A change of the circumstances under which a risk model is tried. Fields are parameters.
 
-    ``levels`` are how strongly, one after the other.
+    ``levels`` are how strongly, one after the other; ``check_level`` as in :class:`RiskModel`.
     """
 
     name: ClassVar[str]

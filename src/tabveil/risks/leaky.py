@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from numpy.random import Generator
 
+from tabveil import check
 from tabveil.risks.planting import LEVELS, Planting
 from tabveil.table import Table
 
@@ -41,6 +42,11 @@ class Leaky:
 
     name: ClassVar[str] = "leaky"
     levels: ClassVar[tuple[float, ...]] = LEVELS
+
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require a share."""
+        check.share("Leaky", "level", level)
 
     def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table:
         """Plant training rows in a share ``level`` of the release."""

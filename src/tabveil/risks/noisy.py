@@ -88,6 +88,11 @@ class Noisy:
         check.one_of("Noisy", "reading", self.reading, get_args(Reading))
         check.one_of("Noisy", "sigma_moves", self.sigma_moves, get_args(Moved))
 
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require a share."""
+        check.share("Noisy", "level", level)
+
     def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table:
         """Plant training rows, moved by the noise, in a share ``level`` of the release."""
         planting = Planting.draw("Noisy", train, release, level, rng=rng)

@@ -1,0 +1,224 @@
+"""The cells of a study, run on the processes of this machine or on a cluster of machines.
+
+Dask distributes: a task loads a dataset, tasks make releases from it, tasks ask metrics about each. Nothing
+is decided by which runs where or first. If a process is lost, Dask gives its tasks to others; if the whole
+run is, the next one finds in the store what was done.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tabveil import check
+from tabveil.benchmark.people import load
+from tabveil.benchmark.plan import Plan, Work, content, work_of
+from tabveil.benchmark.store import Store
+from tabveil.benchmark.study import Study
+from tabveil.benchmark.trials import Cell, Trial
+from tabveil.errors import ParameterError, TabveilError
+from tabveil.protocols import Dataset, Release
+from tabveil.table import Split, Table
+from tabveil.workers import Listener, available_threads, tell, working
+
+MOST_WAITING = 2000
+"""So many tasks are handed out at once: a scheduler slows down under tens of thousands."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a run came to: how many cells were known before, are new, and failed, with the reasons."""
+
+    plan: Plan
+    known: int
+    new: int
+    failures: dict[str, int]  # how often each reason was given
+    left: int  # failed in an earlier run, and not tried again
+
+    @property
+    def n_failed(self) -> int:
+        """How many cells failed in this run."""
+        return sum(self.failures.values())
+
+
+def run(
+    study: Study | str | Path | dict[str, Any],
+    store: str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    code: Sequence[str | Path] = (),
+    retry: bool = False,
+    progress: Listener | None = None,
+) -> Outcome:
+    """Run every cell of a study that the store does not have yet.
+
+    Parameters
+    ----------
+    study
+        What to run: a file, a mapping, or a :class:`Study`.
+    store
+        The folder that keeps what is found; the same study with the same store goes on where it was.
+    workers
+        How many processes to use on this machine; None is one for each core. One runs in this process.
+    scheduler
+        The address of a Dask scheduler to use instead, such as ``tcp://host:8786``. Its workers need tabveil
+        and must reach the store and the datasets under the same paths.
+    code
+        Python files that the workers import first: metrics, risk models and datasets of your own.
+    retry
+        Run cells again that failed before.
+    progress
+        Told what is being done and which share of the cells is known.
+    """
+    study = study if isinstance(study, Study) else Study.read(study)
+    if workers is not None:
+        check.at_least("benchmark", "workers", workers, 1)
+    place = Store(Path(store).absolute())
+    with working(listener=progress):
+        work = work_of(study)
+        place.prepare()
+        place.write_plan(work.plan)
+        done, failed = place.done(), place.failed()
+        missing = [key for key in work.cells if key not in done]
+        todo = [key for key in missing if retry or key not in failed]
+        known = len(work.cells) - len(missing)
+        failures: dict[str, int] = {}
+        if todo:
+            with _cluster(workers, scheduler, code) as client:
+                failures = _run(client, work, todo, place, already=known)
+        tell("done", 1.0)
+    n_failed = sum(failures.values())
+    return Outcome(
+        plan=work.plan,
+        known=known,
+        new=len(todo) - n_failed,
+        failures=failures,
+        left=len(missing) - len(todo),
+    )
+
+
+@contextmanager
+def _cluster(workers: int | None, scheduler: str | None, code: Sequence[str | Path]) -> Iterator[Any]:
+    """Hand out a client of the cluster that was asked for."""
+    try:
+        from distributed import Client, LocalCluster  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "benchmark: distributed is not installed; install tabveil[cluster] to run benchmarks."
+        ) from None
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout="10s", set_as_default=False)
+        except (OSError, ValueError, TimeoutError):
+            raise ParameterError(f"benchmark: no scheduler answers at {scheduler}.") from None
+        with client:
+            yield _with_code(client, code)
+        return
+    n_workers = available_threads() if workers is None else workers
+    cluster = LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=n_workers > 1,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,
+        host="127.0.0.1" if n_workers > 1 else None,
+        protocol=None if n_workers > 1 else "inproc://",
+    )
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield _with_code(client, code)
+
+
+def _with_code(client: Any, code: Sequence[str | Path]) -> Any:  # noqa: ANN401 - Dask's own
+    for path in code:
+        client.upload_file(str(path))
+    return client
+
+
+def _run(client: Any, work: Work, todo: Sequence[str], store: Store, *, already: int) -> dict[str, int]:  # noqa: ANN401
+    """Hand out tasks, a bounded number at a time, and listen until all are done; return why cells failed."""
+    from distributed import as_completed  # noqa: PLC0415 - an extra
+
+    tasks = _tasks(client, work, todo, store)
+    waiting = as_completed(loop=client.loop)
+    failures: dict[str, int] = {}
+    total, finished, keys = len(work.cells), already, {}
+    tell("starting", finished / total)
+    for key, future in _first(tasks, MOST_WAITING):
+        keys[future.key] = key
+        waiting.add(future)
+    for future in waiting:
+        finished += 1
+        key = keys.pop(future.key)
+        if future.status != "finished":
+            why = reason(future.exception())
+            failures[why] = failures.get(why, 0) + 1
+            store.write_failure(key, why)
+        tell(f"{finished} of {total} cells", finished / total)
+        for other, following in _first(tasks, 1):
+            keys[following.key] = other
+            waiting.add(following)
+    return failures
+
+
+def _first(tasks: Iterator[tuple[str, Any]], n: int) -> Iterator[tuple[str, Any]]:
+    for _, task in zip(range(n), tasks, strict=False):
+        yield task
+
+
+def _tasks(client: Any, work: Work, todo: Sequence[str], store: Store) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Hand out one task after the other: a dataset and a release before the metrics asked about it."""
+    threads = 1 if len(client.scheduler_info(n_workers=-1)["workers"]) > 1 else available_threads()
+    tables: dict[str, Any] = {}
+    release, made = "", None
+    for key in todo:
+        cell = work.cells[key]
+        sha256 = cell.trial.sha256
+        if sha256 not in tables:
+            tables[sha256] = client.submit(load_people, work.datasets[key], sha256, key=f"people-{sha256}")
+        if cell.trial.key != release:
+            release = cell.trial.key
+            made = client.submit(
+                make_release, tables[sha256], cell.trial, store, threads, key=f"release-{release}"
+            )
+        yield key, client.submit(ask, made, cell, store, threads, key=f"cell-{key}")
+
+
+def load_people(dataset: Dataset, sha256: str) -> Table:
+    """Load a dataset, and make sure that it is the one the cells are named after."""
+    table = load(dataset)
+    if content(table) != sha256:
+        raise ParameterError(f"{dataset.name}: the data have changed since the benchmark began.")
+    return table
+
+
+def make_release(table: Table, trial: Trial, store: Store, threads: int) -> tuple[Split, Release]:
+    """Make the tables of a trial, with the release that was kept if there is one."""
+    with working(threads=threads):
+        costly = getattr(trial.model, "costly", False)
+        kept = store.release(trial.key, table.schema) if costly else None
+        split, release = trial.split(table, kept)
+        if costly and kept is None:
+            store.write_release(trial.key, release)
+        return split, release
+
+
+def ask(made: tuple[Split, Release], cell: Cell, store: Store, threads: int) -> None:
+    """Ask a metric about a release, and keep what it says."""
+    start = time.process_time()
+    with working(threads=threads):
+        answer = cell.answer(*made)
+    store.write(cell.key, cell, answer, time.process_time() - start)
+
+
+def reason(error: BaseException) -> str:
+    """Say why a cell failed, without what may be somebody's value: only our own messages are free of them."""
+    if isinstance(error, TabveilError):
+        return str(error)
+    kind = type(error).__name__
+    if kind == "KilledWorker":
+        return "the process that ran it was lost again and again (out of memory?)"
+    return f"{kind} inside the code"
