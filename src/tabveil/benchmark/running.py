@@ -27,6 +27,16 @@ from tabveil.workers import Listener, available_threads, tell, working
 MOST_WAITING = 2000
 """So many tasks are handed out at once: a scheduler slows down under tens of thousands."""
 
+_SECONDS_TO_ANSWER = 10
+_LOOPBACK = "127.0.0.1:0"
+_KEPT_HERE = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+}
+"""Nobody is served pages about a run, and no people are put on a disk for want of memory."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
@@ -105,30 +115,36 @@ def run(
 def _cluster(workers: int | None, scheduler: str | None, code: Sequence[str | Path]) -> Iterator[Any]:
     """Hand out a client of the cluster that was asked for."""
     try:
-        from distributed import Client, LocalCluster  # noqa: PLC0415 - an extra
+        import dask  # noqa: PLC0415 - an extra, as the next
+        from distributed import Client, LocalCluster  # noqa: PLC0415
     except ModuleNotFoundError:
         raise ParameterError(
             "benchmark: distributed is not installed; install tabveil[cluster] to run benchmarks."
         ) from None
     if scheduler is not None:
         try:
-            client = Client(scheduler, timeout="10s", set_as_default=False)
+            client = Client(scheduler, timeout=_SECONDS_TO_ANSWER, set_as_default=False)
         except (OSError, ValueError, TimeoutError):
             raise ParameterError(f"benchmark: no scheduler answers at {scheduler}.") from None
         with client:
             yield _with_code(client, code)
         return
     n_workers = available_threads() if workers is None else workers
-    cluster = LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=n_workers > 1,
-        dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-        host="127.0.0.1" if n_workers > 1 else None,
-        protocol=None if n_workers > 1 else "inproc://",
-    )
-    with cluster, Client(cluster, set_as_default=False) as client:
+    here = {"host": "127.0.0.1"} if n_workers > 1 else {"protocol": "inproc://"}
+    with (
+        dask.config.set(_KEPT_HERE),
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=n_workers > 1,
+            dashboard_address=_LOOPBACK,
+            worker_dashboard_address=_LOOPBACK,
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+            **here,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
         yield _with_code(client, code)
 
 
