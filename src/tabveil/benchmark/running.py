@@ -227,7 +227,7 @@ def ask(made: tuple[Split, Release], cell: Cell, store: Store, threads: int) -> 
     start = time.process_time()
     with working(threads=threads):
         answer = cell.answer(*made)
-    store.write(cell.key, cell, answer, time.process_time() - start)
+    store.write(cell, answer, time.process_time() - start)
 
 
 def reason(error: BaseException) -> str:

@@ -75,8 +75,9 @@ class Store:
         """Return the addresses of all cells that failed."""
         return _keys(self.folder / _FAILURES)
 
-    def write(self, key: str, cell: Cell, answer: Answer, cpu_seconds: float) -> None:
+    def write(self, cell: Cell, answer: Answer, cpu_seconds: float) -> None:
         """Keep a cell: first what it cost, so that no cell is without it."""
+        key = cell.key
         write_text(self.folder / _COSTS / f"{key}.json", f'{{"cpu_seconds": {cpu_seconds:.6f}}}\n')
         data = {"trial": cell.trial.description, "metric": cell.name, "answer": answer.to_json()}
         text = json.dumps(plain(data), sort_keys=True, ensure_ascii=False, allow_nan=False)

@@ -10,6 +10,7 @@ import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Trial:
             "modifier_level": self.modifier_level,
         }
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The address of the release."""
         return digest(self.description)
@@ -68,7 +69,7 @@ class Trial:
     def cell(self, metric: Metric | None) -> str:
         """Return the address of what a metric says; None is the utility."""
         said = {"name": UTILITY} if metric is None else identified(metric)
-        return digest({"trial": self.description, "metric": said})
+        return digest({"trial": self.key, "metric": said})
 
     def rng(self, *names: str) -> np.random.Generator:
         """Return the random numbers for one purpose."""
@@ -107,7 +108,7 @@ class Cell:
     trial: Trial
     metric: Metric | None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Its address."""
         return self.trial.cell(self.metric)
@@ -144,6 +145,7 @@ def _is_ours(kind: type) -> bool:
     return kind.__module__.split(".")[0] == __name__.split(".", maxsplit=1)[0]
 
 
+@cache
 def _code(kind: type) -> str | None:
     """Digest the source of a class of a user's own, so that its old answers are not taken for new ones."""
     try:
