@@ -77,7 +77,7 @@ LAYERS = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 BESIDE = {
-    "representation": {"attacks"},
+    "representation": {"attacks", "risks"},
     "embedding": {"attacks"},
     "generators": {"pipeline", "risks"},
     "anonymize": {"pipeline", "risks"},

@@ -19,7 +19,7 @@ from tabveil.detection import Detection, Power, Trial
 from tabveil.errors import NotApplicable
 from tabveil.protocols import Metric
 from tabveil.risks import Leaky
-from tabveil.risks.planting import ROUNDING, count_planted
+from tabveil.risks.planting import ROUNDING, count_share
 from tabveil.rng import stream
 from tabveil.sampling import in_order
 from tabveil.table import Split, Table
@@ -128,7 +128,7 @@ class _Size:
 
     def copies(self, leak: float) -> int:
         """Count the rows that are planted in the release."""
-        return count_planted(leak, self.release_rows)
+        return count_share(leak, self.release_rows)
 
 
 def _most_people(n_columns: int) -> int:

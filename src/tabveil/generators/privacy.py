@@ -13,6 +13,9 @@ Fact = Literal["labels", "range", "decimals", "unit", "missing values", "form"]
 """What may be read from the rows of a column: its labels, or its range and how fine its values are; whether
 any are missing; and its form, that is the type it has and the way its values are written."""
 
+PUBLIC = "public"
+"""The setting that names the columns whose domain was declared. Whoever has it promises privacy."""
+
 WARNING = "WARNING"
 """How a note begins that must not be overlooked."""
 KEEP_THE_SEED = "The promise holds while the seed is secret: who knows it can take the noise away."

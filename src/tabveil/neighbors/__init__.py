@@ -2,6 +2,15 @@
 
 from tabveil.neighbors.engine import NearestRows, Neighbors
 from tabveil.neighbors.leaving_out import NearestWithout, NeighborsWithout
+from tabveil.neighbors.local_outliers import local_outlier_factors
 from tabveil.neighbors.space import MeasuredColumn, Space
 
-__all__ = ["MeasuredColumn", "NearestRows", "NearestWithout", "Neighbors", "NeighborsWithout", "Space"]
+__all__ = [
+    "MeasuredColumn",
+    "NearestRows",
+    "NearestWithout",
+    "Neighbors",
+    "NeighborsWithout",
+    "Space",
+    "local_outlier_factors",
+]

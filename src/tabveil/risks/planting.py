@@ -17,10 +17,10 @@ LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 ROUNDING = 1e-9  # 0.29 × 100 is a little less than 29
 
 
-def count_planted(level: float, n_rows: int) -> int:
-    """Count the rows to plant among ``n_rows``: never more than the level says.
+def count_share(level: float, n_rows: int) -> int:
+    """Count the rows that are a share ``level`` of ``n_rows``: never more than it says.
 
-    >>> count_planted(0.29, 100), count_planted(0.2, 9)
+    >>> count_share(0.29, 100), count_share(0.2, 9)
     (29, 1)
     """
     return math.floor(level * n_rows + ROUNDING)
@@ -42,7 +42,7 @@ class Planting:
         check.share(owner, "level", level)
         if train.schema != release.schema:
             raise SchemaError(f"{owner}: train and release must have the same schema.")
-        n_planted = count_planted(level, len(release))
+        n_planted = count_share(level, len(release))
         if n_planted and not len(train):
             raise ParameterError(f"{owner}: train must have a row to plant, got none.")
         places = rng.permutation(len(release))[:n_planted]

@@ -8,11 +8,9 @@ from tabveil import values
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS
 from tabveil.generators.models import require_synthesizer
+from tabveil.generators.privacy import PUBLIC
 from tabveil.naming import Setting, check_names, make, settings_of, values_of
 from tabveil.protocols import Synthesizer
-
-PUBLIC = "public"
-"""The setting that names the columns whose domain was declared; it follows from the schema."""
 
 
 def choose(generator: str | Synthesizer, settings: Mapping[str, object] | None = None) -> Synthesizer:
