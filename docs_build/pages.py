@@ -7,7 +7,7 @@ import metric_pages
 from markdown_text import plain, table
 
 from tabveil.auditing import METRICS
-from tabveil.risks import RISKS
+from tabveil.risks import MODIFIERS, RISKS
 from tabveil.synthesizing import GENERATORS, summary
 from tabveil.utility import DOWNSTREAM, MEANINGS, RULES, Meaning
 from tabveil.verdict.policy import WHY_THE_DEFAULT, Policy
@@ -43,6 +43,7 @@ def insertions() -> dict[str, str]:
         "why the default": plain(WHY_THE_DEFAULT),
         "generators": generators(),
         "risk models": risk_models(),
+        "modifiers": modifiers(),
     }
 
 
@@ -73,9 +74,15 @@ def generators() -> str:
 
 
 def risk_models() -> str:
-    """Return every risk model with what it plants, in its own words."""
+    """Return every risk model with what it does, in its own words."""
     rows = [[f"`{name}`", plain(summary(model))] for name, model in RISKS.items()]
     return table(["risk model", "what it does"], rows)
+
+
+def modifiers() -> str:
+    """Return every modifier with what it changes, in its own words."""
+    rows = [[f"`{name}`", plain(summary(modifier))] for name, modifier in MODIFIERS.items()]
+    return table(["modifier", "what it does"], rows)
 
 
 def policy_fields() -> str:
