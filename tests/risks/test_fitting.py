@@ -127,6 +127,15 @@ def test_constant_columns_and_equal_rows_come_out_as_they_went_in(risk):
         assert (found.values == train.values[:5]).all()
 
 
+def test_an_interrupted_training_makes_no_release(monkeypatch):
+    def interrupted(*given, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tabveil.generators.aim.rounds.Rounds._round", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        made(Private(), people(60, seed=1), people(40, seed=2))
+
+
 def test_a_generator_of_your_own_joins():
     train, release = people(60, seed=1), people(7, seed=2)
     with GENERATORS.adding(ToyGenerator):

@@ -10,6 +10,7 @@ from tabveil.generators import GENERATORS, Account
 from tabveil.generators.models import require_model, require_synthesizer
 from tabveil.generators.privacy import PUBLIC
 from tabveil.naming import make, settings_of, values_of
+from tabveil.networks import INTERRUPTED
 from tabveil.protocols import Release, Synthesizer
 from tabveil.table import Schema, Table
 
@@ -59,10 +60,12 @@ def fit_and_draw(
         raise SchemaError(f"{owner}: train and release must have the same schema.")
     synthesizer = _with_everything_public(synthesizer, train.schema)
     model = require_model(synthesizer.name, synthesizer.fit(train, rng=rng))
+    told = Account.of(model)
+    if INTERRUPTED in told.notes:  # a model that was not trained to its end has another risk than the level's
+        raise KeyboardInterrupt
     rows = model.sample(len(release), rng=rng)
     if rows.schema != release.schema:
         raise SchemaError(f"{owner}: {model.name} must draw rows of the schema that it learned.")
-    told = Account.of(model)
     facts = {"epochs": float(len(told.history))} if told.history else {}
     if told.privacy is not None:
         facts |= {"epsilon": told.privacy.epsilon, "delta": told.privacy.delta}
