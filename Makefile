@@ -8,7 +8,7 @@ INSTALL := python -m pip install -qq --disable-pip-version-check
 PIP := $(BIN)/$(INSTALL) -c constraints.txt
 # The lock holds for one Python on one kind of machine; others get the tested versions, without digests.
 LOCKED := $(BIN)/python -c 'import platform as p, sys; here = (sys.version_info[:2], p.system(), p.machine(), p.libc_ver()[0]); sys.exit(here != ((3, 11), "Linux", "x86_64", "glibc"))'
-SOURCES := src tests benchmarks examples docs_build .ci
+SOURCES := src tests benchmarks examples experiments docs_build .ci
 
 .PHONY: demo test docs bench bench-peers bench-generators bench-million bench-pages power check-coverage pages lint format lock clean
 .DELETE_ON_ERROR:

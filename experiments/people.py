@@ -72,9 +72,7 @@ class Census:
 
     def load(self):
         """Read it."""
-        file = TableFile(
-            file=DATA / "census_income_kdd.parquet", missing=("?",), drop=("instance_weight",)
-        )
+        file = TableFile(file=DATA / "census_income_kdd.parquet", missing=("?",), drop=("instance_weight",))
         return _drawn(_most_informative(file.load(), self.columns), self.rows)
 
 

@@ -88,7 +88,7 @@ LIBRARIES = {
     "numpy": ANYWHERE,
     "scipy": ANYWHERE,
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"frame\b")),
-    "distributed": re.compile(r"benchmark\.running$"),
+    **dict.fromkeys(("dask", "distributed"), re.compile(r"benchmark\.running$")),
     "python_calamine": re.compile(r"frame\.sheet$"),
     "torch": re.compile(r"(networks|embedding|generators|attacks\.domias)\b"),
     **dict.fromkeys(("opacus", "dp_accounting"), re.compile(r"generators\.dpctgan\b")),

@@ -7,10 +7,11 @@ import pytest
 from tabveil.benchmark.people import Hospital, load
 from tabveil.benchmark.plan import content, work_of
 from tabveil.benchmark.study import Sizes, Study
-from tabveil.benchmark.trials import Cell, Trial
+from tabveil.benchmark.trials import Cell, Trial, identified
+from tabveil.generators import GENERATORS
 from tabveil.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.protocols import Release
-from tabveil.risks import Leaky, Noisy
+from tabveil.risks import Generated, Leaky, Noisy
 from tabveil.table import Table
 
 PEOPLE = load(Hospital(rows=600))
@@ -102,6 +103,25 @@ def test_the_code_of_a_class_of_the_users_own_is_part_of_the_address(tmp_path, m
         own = __import__(f"own{number}").Own()
         keys.add(replace(TRIAL, model=own).key)
     assert len(keys) == 2
+
+
+@dataclass(frozen=True)
+class OwnGenerator:
+    name: ClassVar[str] = "own_generator"
+
+    def fit(self, table, *, rng):
+        raise NotImplementedError
+
+    @classmethod
+    def load(cls, folder):
+        raise NotImplementedError
+
+
+def test_so_is_the_code_of_a_generator_of_their_own():
+    with GENERATORS.adding(OwnGenerator):
+        said = identified(Generated(generator="own_generator"))
+    assert len(said["code"]) == 1
+    assert "code" not in identified(Generated(generator="trees"))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ def people(n_rows, *, seed):
     return Table(schema=SCHEMAS["mixed"], values=rows("mixed", n_rows, np.random.default_rng(seed)))
 
 
-def release(risk, level=0.0, n_rows=200):
+def release(risk, level=1.0, n_rows=200):
     return risk(people(n_rows, seed=1), people(n_rows, seed=3), level, rng=np.random.default_rng(0))
 
 
@@ -40,7 +40,7 @@ def test_one_person_is_enough_to_learn_from():
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("level", [1.0, -1, float("nan")])
-def test_there_is_no_level_but_none(level):
-    with pytest.raises(ParameterError, match=r"^Generated: level must be one of 0\.0; got "):
+@pytest.mark.parametrize("level", [0.0, -1, float("nan")])
+def test_there_is_no_level_but_one(level):
+    with pytest.raises(ParameterError, match=r"^Generated: level must be one of 1\.0; got "):
         release(Generated(), level)

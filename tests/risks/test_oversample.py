@@ -55,7 +55,7 @@ def test_the_share_of_planted_rows_stays(level):
 def test_a_generator_draws_new_rows():
     generated = Generated(generator="marginals")
     split = oversampled(
-        8, lambda train, release: generated(train, release, 0.0, rng=np.random.default_rng(0)).rows
+        8, lambda train, release: generated(train, release, 1.0, rng=np.random.default_rng(0)).rows
     )
     assert len(split.synthetic) == 80
     assert (split.synthetic.values < 100).all()  # learned from train, whoever is released

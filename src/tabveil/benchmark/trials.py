@@ -18,6 +18,7 @@ import numpy as np
 from tabveil.benchmark.answers import Answer
 from tabveil.benchmark.study import ModifierChoice, RiskChoice, Sizes
 from tabveil.errors import NotApplicable
+from tabveil.generators import GENERATORS
 from tabveil.naming import describe
 from tabveil.protocols import Metric, Modifier, People, Release, RiskModel
 from tabveil.result import plain
@@ -136,9 +137,14 @@ def _settings(metric: Metric | None) -> Any:  # noqa: ANN401 - JSON
 
 
 def identified(thing: Any) -> dict[str, Any]:  # noqa: ANN401 - an object of any registered class
-    """Describe an object so that another description is another object: name, settings, and foreign code."""
+    """Describe an object so that another description is another object: name, settings, and foreign code.
+
+    That of a generator which a risk model names counts, too.
+    """
     found: dict[str, Any] = plain(describe(thing))
-    return found if _is_ours(type(thing)) else {**found, "code": _code(type(thing))}
+    kinds: list[Any] = [type(thing), GENERATORS.get(str(getattr(thing, "generator", "")))]
+    code = [_code(kind) for kind in kinds if kind is not None and not _is_ours(kind)]
+    return {**found, "code": code} if code else found
 
 
 def _is_ours(kind: type) -> bool:

@@ -61,19 +61,24 @@ class Canaries:
     name: ClassVar[str] = "canaries"
     levels: ClassVar[tuple[float, ...]] = (100,)
 
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require a number of people."""
+        check.at_least("Canaries", "level", level, 1)
+        if not float(level).is_integer():
+            raise ParameterError(f"Canaries: level must be a whole number of people, got {level!r}.")
+
     def __call__(
         self, people: People, level: float, make: Callable[[Table, Table], Table], *, rng: Generator
     ) -> Split:
         """Learn from people of whom ``level`` have an invented secret; the split is about these."""
         train = people.train
         check.known_names("Canaries", "column", [self.secret], train.schema.names)
-        check.at_least("Canaries", "level", level, 1)
+        self.check_level(level)
         if level > len(train):
             raise ParameterError(
                 f"Canaries: level must be at most the number of training rows, {len(train):,}, got {level!r}."
             )
-        if level != int(level):
-            raise ParameterError(f"Canaries: level must be a whole number of people, got {level!r}.")
         column = train.schema[self.secret]
         if not _has_two_values(column):
             raise ParameterError(

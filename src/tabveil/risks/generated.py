@@ -16,8 +16,8 @@ from tabveil.table import Table
 class Generated:
     """Let a generator learn from training people, with no risk inserted: what it betrays is not known.
 
-    The only level is 0: nothing is added. Other than with planted rows this does not say that the risk is 0;
-    it is the generator's own, and metrics are asked for it. Here generators are set side by side, in their
+    The only level is 1: the generator as it is. What metrics say of it is the risk that is the generator's
+    own. Here generators are set side by side, in their
     risks and in their use.
 
     Parameters
@@ -39,7 +39,7 @@ class Generated:
     >>> from tabveil.table import Categorical, Schema
     >>> schema = Schema((Categorical(name="sex", labels=("f", "m")),))
     >>> train, release = (Table(schema=schema, values=np.full((4, 1), i)) for i in (0.0, 1.0))
-    >>> made = Generated(generator="copy")(train, release, 0.0, rng=np.random.default_rng(0))
+    >>> made = Generated(generator="copy")(train, release, 1.0, rng=np.random.default_rng(0))
     >>> made.rows.column("sex").tolist()
     [0.0, 0.0, 0.0, 0.0]
     """
@@ -48,14 +48,19 @@ class Generated:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     name: ClassVar[str] = "generated"
-    levels: ClassVar[tuple[float, ...]] = (0.0,)
+    levels: ClassVar[tuple[float, ...]] = (1.0,)
     costly: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         choose("Generated", self.generator, self.settings)
 
+    @classmethod
+    def check_level(cls, level: float) -> None:
+        """Require the only one."""
+        check.one_of("Generated", "level", level, cls.levels)
+
     def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
         """Draw rows from the generator, fitted on train."""
-        check.one_of("Generated", "level", level, self.levels)
+        self.check_level(level)
         synthesizer = choose("Generated", self.generator, self.settings)
         return fit_and_draw("Generated", synthesizer, train, release, rng=rng)[0]

@@ -71,11 +71,16 @@ class OutlierRemoval:
                 f"got {given!r}."
             )
 
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require a share of which somebody is left."""
+        check.below_one("OutlierRemoval", "level", level)
+
     def __call__(
         self, people: People, level: float, make: Callable[[Table, Table], Table], *, rng: Generator
     ) -> Split:
         """Remove a share ``level`` of the people, and learn from those who are left in train."""
-        check.below_one("OutlierRemoval", "level", level)
+        self.check_level(level)
         tables = (people.train, people.control, people.release)
         if any(table.schema != people.train.schema for table in tables):
             raise SchemaError("OutlierRemoval: train, control and release must have the same schema.")

@@ -66,10 +66,15 @@ class Overfit:
         require_setting("Overfit", self.generator, "overfit", "can memorize on purpose")
         self._synthesizer(self.levels[0])
 
-    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
-        """Draw rows from a generator whose held-out loss is ``level`` times its minimum."""
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require a multiple."""
         check.at_least("Overfit", "level", level, 1)
         check.between("Overfit", "level", level, 0, math.inf)
+
+    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
+        """Draw rows from a generator whose held-out loss is ``level`` times its minimum."""
+        self.check_level(level)
         made, told = fit_and_draw("Overfit", self._synthesizer(level), train, release, rng=rng)
         return Release(rows=made.rows, facts={**_ratio(told, level), **made.facts})
 

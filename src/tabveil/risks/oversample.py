@@ -40,6 +40,12 @@ class Oversample:
     name: ClassVar[str] = "oversample"
     levels: ClassVar[tuple[float, ...]] = (1, 2, 4, 8, 16, 32)
 
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require a multiple."""
+        check.at_least("Oversample", "level", level, 1)
+        check.between("Oversample", "level", level, 0, math.inf)
+
     def __call__(
         self,
         people: People,
@@ -49,8 +55,7 @@ class Oversample:
         rng: Generator,  # noqa: ARG002 - nothing is drawn
     ) -> Split:
         """Ask for ``level`` times as many rows as ``release`` has."""
-        check.at_least("Oversample", "level", level, 1)
-        check.between("Oversample", "level", level, 0, math.inf)
+        self.check_level(level)
         n_rows = len(people.release)
         again = people.release.take(np.resize(np.arange(n_rows), count_share(level, n_rows)))
         return Split(train=people.train, control=people.control, synthetic=make(people.train, again))

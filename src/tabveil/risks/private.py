@@ -64,9 +64,14 @@ class Private:
         require_setting("Private", self.generator, "epsilon", "promises an epsilon")
         self._synthesizer(self.levels[0])
 
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require an ε above 0."""
+        check.between("Private", "level", level, 0, math.inf)
+
     def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
         """Draw rows from a generator that promises ε = ``level``."""
-        check.between("Private", "level", level, 0, math.inf)
+        self.check_level(level)
         return fit_and_draw("Private", self._synthesizer(level), train, release, rng=rng)[0]
 
     def _synthesizer(self, level: float) -> Synthesizer:

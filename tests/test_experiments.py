@@ -1,0 +1,172 @@
+"""The papers' experiments: every full study is sound, and every small one runs and shows what it is about."""
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+import yaml
+
+from tabveil.benchmark import DATASETS, Store, Study, run
+
+FOLDER = Path(__file__).parents[1] / "experiments"
+SMALL = sorted((FOLDER / "small").glob("*.yaml"))
+FULL = sorted(FOLDER.glob("*.yaml"))
+
+
+@pytest.fixture(scope="module")
+def own_datasets():
+    """Know the datasets of the experiments for the length of these tests."""
+    before = set(DATASETS)
+    sys.path.insert(0, str(FOLDER))
+    try:
+        __import__("people")
+        yield
+    finally:
+        sys.path.remove(str(FOLDER))
+        sys.modules.pop("people", None)
+        for name in set(DATASETS) - before:
+            del DATASETS._kinds[name]
+
+
+@pytest.mark.parametrize("path", FULL, ids=lambda path: path.stem)
+def test_a_full_study_is_sound_and_has_a_small_variant(path, own_datasets):
+    study = Study.read(path)
+    assert study.seed >= 1000, "seeds below were used to choose settings"
+    small = FOLDER / "small" / path.name
+    if path.stem not in {"leaky_adult", "coverage_small_control"}:  # further variants of others
+        assert small.exists()
+        assert "small variant of" in small.read_text(encoding="utf-8")
+
+
+def means(folder):
+    """Return the mean of what is judged, by risk, level, level of the modifier, and metric."""
+    store, found = Store(folder), defaultdict(list)
+    for place in store.plan().places:
+        answer = store.record(place).answer
+        if answer.measure is not None:
+            key = (place.risk, place.level, place.modifier_level, place.metric)
+            found[key].append(answer.measure.value)
+    return {key: fmean(values) for key, values in found.items()}
+
+
+@pytest.fixture(scope="module", params=SMALL, ids=lambda path: path.stem)
+def ran(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param.stem)
+    outcome = run(request.param, folder, workers=1)
+    assert not outcome.failures
+    return request.param.stem, folder
+
+
+def test_a_small_study_shows_what_it_is_about(ran):
+    name, folder = ran
+    found = means(folder)
+    CHECKS[name](found, folder)
+
+
+def rises(found, metric, risk, low, high, *, by, strength=None):
+    assert found[risk, high, strength, metric] > found[risk, low, strength, metric] + by
+
+
+def leaky(found, folder):
+    for (_, level, _, metric), value in found.items():
+        if metric not in {"ml_inference", "mmd", "closest_share"}:
+            assert value == pytest.approx(level, abs=0.15), metric
+
+
+def noisy(found, folder):
+    assert found["σ, λ, p", 1, None, "identical_match_share"] < 0.2
+    assert found["no noise", 1, None, "identical_match_share"] == 1
+    assert found["σ, λ, p", 1, None, "membership_distance"] > 0.9
+
+
+def overfit_transformer(found, folder):
+    (risk,) = {key[0] for key in found}
+    rises(found, "membership_distance", risk, 1.0, 1.5, by=0.03)
+    facts = [Store(folder).record(place).answer.facts for place in Store(folder).plan().places]
+    assert {round(item["ratio"], 1) for item in facts} == {1.0, 1.5}
+
+
+def overfit_trees(found, folder):
+    rises(found, "membership_distance", "overfit (generator trees)", 1.0, 2.0, by=0.15)
+    rises(found, "distance_to_closest", "overfit (generator trees)", 1.0, 2.0, by=0.05)
+
+
+def private(found, folder):
+    rises(found, "membership_distance", "aim", 1, 100, by=0.05)
+
+
+def outlier_removal(found, folder):
+    for strength in (0, 0.1):
+        rises(found, "domias_kde", "overfit (generator trees)", 1.0, 1.6, by=0.05, strength=strength)
+
+
+def neighbors(found, folder):
+    assert found["leaky", 0.5, None, "k = 1"] > found["leaky", 0.5, None, "k = 10"] + 0.3
+
+
+def radius(found, folder):
+    assert found["leaky", 0.5, None, "radius 0"] > found["leaky", 0.5, None, "radius 0.2"]
+
+
+def size(found, folder):
+    few, many = (found["generated (generator trees)", 1, times, "distance_to_closest"] for times in (1, 4))
+    assert many == pytest.approx(few, abs=0.03), "larger releases are not nearer by our measure"
+
+
+def canaries(found, folder):
+    rises(found, "inference (secrets ward)", "canaries", 0, 1, by=0.7, strength=100)
+    assert found["canaries", 0, 100, "inference (secrets ward)"] == pytest.approx(0, abs=0.06)
+
+
+def utility(found, folder):
+    store = Store(folder)
+    told_apart = {
+        place.risk: store.record(place).answer.figures["discriminator"]
+        for place in store.plan().places
+        if place.metric == "utility"
+    }
+    assert told_apart["real rows"] < told_apart["trees"] < told_apart["marginals"]
+
+
+def power(found, folder):
+    store = Store(folder)
+    seen = [
+        store.record(place).answer.seen
+        for place in store.plan().places
+        if (place.metric, place.level) == ("membership_distance", 0.2)
+    ]
+    assert len(seen) == 10
+    assert all(seen)
+
+
+def coverage(found, folder):
+    assert all(abs(value) < 0.05 for value in found.values())
+
+
+CHECKS = {
+    "canaries": canaries,
+    "coverage": coverage,
+    "leaky": leaky,
+    "neighbors": neighbors,
+    "noisy": noisy,
+    "outlier_removal": outlier_removal,
+    "overfit_transformer": overfit_transformer,
+    "overfit_trees": overfit_trees,
+    "power": power,
+    "private": private,
+    "radius": radius,
+    "size": size,
+    "utility": utility,
+}
+
+
+def test_every_small_study_is_checked():
+    assert set(CHECKS) == {path.stem for path in SMALL}
+
+
+def test_comments_say_which_table_or_figure_a_study_is_for():
+    for path in FULL:
+        assert path.read_text(encoding="utf-8").startswith("# "), path.name
+        assert yaml.safe_load(path.read_text(encoding="utf-8"))["title"]
