@@ -44,11 +44,15 @@ class Registry(Mapping[str, type[Kind]]):
         return len(self._kinds)
 
     def add(self, kind: type[Kind]) -> type[Kind]:
-        """Let a class join under its name; also a decorator. A name can be taken only once."""
+        """Let a class join under its name; also a decorator.
+
+        A name can be taken only once, but a class that is defined again, as a cell of a notebook or a module
+        that is loaded anew does it, takes its own place.
+        """
         name = getattr(kind, "name", None)
         if not isinstance(name, str) or not name:
             raise ParameterError(f"{kind.__name__}: a {self._what} needs a name, such as name = 'my_own'.")
-        if self._kinds.get(name, kind) is not kind:
+        if not _is_same(self._kinds.get(name, kind), kind):
             raise ParameterError(f"{kind.__name__}: there is a {self._what} called {name!r} already.")
         self._kinds[name] = kind
         return kind
@@ -66,3 +70,8 @@ class Registry(Mapping[str, type[Kind]]):
         """Return the class of this name, or complain for ``owner`` and offer the nearest spelling."""
         check.known_names(owner, self._what, [name], self._kinds)
         return self._kinds[name]
+
+
+def _is_same(one: type, other: type) -> bool:
+    """Tell whether two classes are one, though perhaps defined twice."""
+    return one is other or (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)

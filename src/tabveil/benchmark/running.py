@@ -145,12 +145,15 @@ def _cluster(workers: int | None, scheduler: str | None, code: Sequence[str | Pa
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        yield _with_code(client, code)
+        yield client if n_workers == 1 else _with_code(client, code)
 
 
 def _with_code(client: Any, code: Sequence[str | Path]) -> Any:  # noqa: ANN401 - Dask's own
+    """Let all workers import these files, those that join later too; this process has done so itself."""
+    from distributed.diagnostics.plugin import UploadFile  # noqa: PLC0415 - an extra
+
     for path in code:
-        client.upload_file(str(path))
+        client.register_plugin(UploadFile(str(path)))
     return client
 
 
