@@ -1,0 +1,229 @@
+"""Tables of the documentation, made from the stores of the experiments.
+
+``python experiments/pages.py STORES`` looks through docs/*.md for marks such as
+
+    <!-- table: curve | leaky | adult | leaky | spread -->
+    <!-- end -->
+
+and puts the table that is asked for between the two; the text around them is written by hand. STORES is a folder
+with a store for each study, called as its file. What a study has no store for is left as it is.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+
+import yaml
+
+from tabveil.benchmark import Store
+from tabveil.benchmark.findings import find
+from tabveil.errors import ParameterError
+from tabveil.render import benchmark_markdown as markdown
+from tabveil.writing import write_text
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs"
+MARK = re.compile(r"<!-- table: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+WRITERS = {"seen": markdown.seen, "spread": markdown.spread, "largest": markdown.largest}
+LEAKS = {0.0: "no leak", 0.01: "1%", 0.02: "2%", 0.05: "5%", 0.1: "10%", 1.0: "100%"}
+
+
+class Tables:
+    """The tables that can be asked for, by name; arguments are texts."""
+
+    def __init__(self, stores):
+        self.stores = Path(stores)
+        self.found = cache(lambda study: find(self.stores / study))
+        self.papers = yaml.safe_load((HERE / "papers.yaml").read_text(encoding="utf-8"))
+
+    def make(self, text):
+        """Make what a mark asks for."""
+        name, *given = (part.strip() for part in text.split("|"))
+        return getattr(self, name)(*given)
+
+    def curve(self, study, dataset, risk, write="seen", held=None):
+        """Return what metrics say by level."""
+        return markdown.curve_table(
+            self.found(study), dataset, risk, write=WRITERS[write], held=None if held is None else float(held)
+        )
+
+    def cards(self, study, dataset, risk):
+        """Return score cards."""
+        return markdown.card_table(self.found(study), dataset, risk)
+
+    def correlations(self, study, dataset, risk):
+        """Return how alike metrics answer."""
+        return markdown.correlation_table(self.found(study), dataset, risk)
+
+    def choices(self, study, dataset, risk):
+        """Return which metrics to take."""
+        return markdown.choices(self.found(study), dataset, risk)
+
+    def noises(self, study, dataset):
+        """Return what metrics say at one level of several risks, which stand side by side."""
+        found = self.found(study)
+        by_risk = {}
+        for curve in found.curves:
+            if curve.dataset == dataset and curve.figure is None and len(found.series(curve.risk).levels) == 1:
+                by_risk.setdefault(curve.risk, {})[curve.metric] = markdown.seen(curve.points[0])
+        metrics = [item.label for item in found.plan.metrics]
+        rows = [[markdown.code(m), *(cells.get(m, "") for cells in by_risk.values())] for m in metrics]
+        return markdown.table(["metric", *map(markdown.plain, by_risk)], rows)
+
+    def figures(self, study, figure, *datasets):
+        """Return one figure of the utility by risk model and dataset."""
+        found = self.found(study)
+        cells = {
+            (curve.risk, curve.dataset): f"{curve.points[0].mean.value:.3f}"
+            for curve in found.curves
+            if curve.figure == figure and curve.points and curve.points[0].mean is not None
+        }
+        rows = [
+            [markdown.plain(item.label), *(cells.get((item.label, name), "") for name in datasets)]
+            for item in found.plan.risks
+        ]
+        return markdown.table(["generator", *datasets], rows)
+
+    def covered(self, *studies):
+        """Return how often intervals hold zero where nothing leaks, above or below it, and the mean."""
+        records = {study: list(self._records(study)) for study in studies}
+        metrics = [item.label for item in self.found(studies[0]).plan.metrics]
+        rows = [
+            [markdown.code(metric), *(cell for study in studies for cell in _covered(records[study], metric))]
+            for metric in metrics
+        ]
+        head = ["covers zero", "above", "below", "mean"]
+        return markdown.table(["metric", *head, *(f"{name}, small control" for name in head)[: 4 * len(studies) - 4]]
+                              if len(studies) > 1 else ["metric", *head], rows)
+
+    def _records(self, study):
+        store = Store(self.stores / study)
+        for place in store.plan().places:
+            record = store.record(place)
+            if record is not None and record.answer.measure is not None:
+                yield place.metric, record.answer.measure
+
+    def beside(self, study, risk, *datasets):
+        """Return the least and the largest level beside table 4.3, counted as the papers count, and as gain."""
+        found = self.found(study)
+        rows = []
+        for metric, published in self.papers[study].items():
+            cells = []
+            for dataset in datasets:
+                curve = next(
+                    (c for c in found.curves if (c.dataset, c.risk, c.metric, c.figure) == (dataset, risk, metric, None)),
+                    None,
+                )
+                cells += [_ends(published[dataset]), *_ours(curve)]
+            rows.append([markdown.code(metric), *cells])
+        head = [text for name in datasets for text in (f"{name}, papers", "as papers count", "headline")]
+        return markdown.table(["metric", *head], rows)
+
+    def seconds(self, study, *datasets):
+        """Return CPU seconds beside table 4.4."""
+        times = {(item.metric, item.dataset): item.mean for item in self.found(study).times}
+        rows = [
+            [markdown.code(metric), *(cell for name in datasets for cell in _faster(published[name], times.get((metric, name))))]
+            for metric, published in self.papers["seconds"].items()
+        ]
+        head = [text for name in datasets for text in (f"{name}, papers", "here", "times as fast")]
+        return markdown.table(["metric", *head], rows)
+
+    def reached(self, study, risk, *datasets):
+        """Return the ratios of overfitting that were reached, by level, smallest to largest."""
+        store, ratios = Store(self.stores / study), {}
+        for place in store.plan().places:
+            record = store.record(place)
+            if record is not None and place.risk == risk and "ratio" in record.answer.facts:
+                ratios.setdefault((place.dataset, place.level), {})[place.repeat] = record.answer.facts
+        levels = sorted({level for _, level in ratios})
+        rows = [[name, *(_ratios(ratios.get((name, level), {})) for level in levels)] for name in datasets]
+        return markdown.table(["dataset", *(f"{level:g}" for level in levels)], rows)
+
+
+def _ratios(by_repeat):
+    if not by_repeat:
+        return ""
+    ratios = [facts["ratio"] for facts in by_repeat.values()]
+    epochs = fmean(facts["epochs"] for facts in by_repeat.values())
+    return f"{min(ratios):.2f} to {max(ratios):.2f} ({len(ratios)}; {epochs:.0f} epochs)"
+
+
+def _covered(records, metric):
+    found = [measure for name, measure in records if name == metric]
+    above, below = sum(m.low > 0 for m in found), sum(m.high < 0 for m in found)
+    mean = fmean(m.value for m in found) if found else float("nan")
+    return [f"{len(found) - above - below} of {len(found)}", f"{above}", f"{below}", f"{mean:.4f}"]
+
+
+def _ends(published):
+    return f"{published[0]:.3f} → {published[1]:.3f}"
+
+
+def _ours(curve: object) -> Iterable[str]:
+    points = [] if curve is None else [point for point in curve.points if point.mean is not None]
+    if len(points) < 2:  # noqa: PLR2004 - both ends
+        return "", ""
+    ends = points[0], points[-1]
+    largest = " → ".join(f"{(end.largest or end.mean).value:.3f}" for end in ends)
+    return largest, " → ".join(f"{end.mean.value:.3f}" for end in ends)
+
+
+def _faster(published, ours):
+    if ours is None:
+        return f"{published:g}", "", ""
+    return f"{published:g}", f"{ours:.2g}", f"{published / max(ours, 0.01):,.0f}"
+
+
+def fill(page, tables):
+    """Put tables where a page asks for them."""
+
+    def put(match):
+        try:
+            made = tables.make(match[1])
+        except ParameterError as error:
+            print(f"{page.name}: {match[1]}: {error}", file=sys.stderr)
+            return match[0]
+        return f"<!-- table: {match[1]} -->\n\n{made}\n\n<!-- end -->"
+
+    text = page.read_text(encoding="utf-8")
+    filled = MARK.sub(put, text)
+    if filled != text:
+        write_text(page, filled)
+        print(f"written: {page.name}", file=sys.stderr)
+
+
+def write_leaks(tables):
+    """Write what the metrics' own pages show of the power study."""
+    try:
+        found = tables.found("power")
+    except ParameterError:
+        return
+    leaks = {}
+    for curve in found.curves:
+        if (curve.dataset, curve.risk, curve.figure) == ("adult", "leaky", None):
+            leaks[curve.metric] = {
+                LEAKS[point.level]: {"risk": point.mean.value, "detected": point.seen.value}
+                for point in curve.points
+                if point.mean is not None and point.seen is not None
+            }
+    write_text(DOCS / "power.json", json.dumps({"leaks": leaks}, indent=1) + "\n")
+
+
+def main(argv=None):
+    """Fill all pages from the stores in a folder."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if len(arguments) != 1:
+        sys.exit(__doc__)
+    tables = Tables(arguments[0])
+    for page in sorted(DOCS.glob("*.md")):
+        fill(page, tables)
+    write_leaks(tables)
+
+
+if __name__ == "__main__":
+    main()
