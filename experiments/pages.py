@@ -18,9 +18,9 @@ from pathlib import Path
 from statistics import fmean
 
 import yaml
+from tabveil.benchmark.findings import find
 
 from tabveil.benchmark import Store
-from tabveil.benchmark.findings import find
 from tabveil.errors import ParameterError
 from tabveil.render import benchmark_markdown as markdown
 from tabveil.writing import write_text
@@ -68,7 +68,11 @@ class Tables:
         found = self.found(study)
         by_risk = {}
         for curve in found.curves:
-            if curve.dataset == dataset and curve.figure is None and len(found.series(curve.risk).levels) == 1:
+            if (
+                curve.dataset == dataset
+                and curve.figure is None
+                and len(found.series(curve.risk).levels) == 1
+            ):
                 by_risk.setdefault(curve.risk, {})[curve.metric] = markdown.seen(curve.points[0])
         metrics = [item.label for item in found.plan.metrics]
         rows = [[markdown.code(m), *(cells.get(m, "") for cells in by_risk.values())] for m in metrics]
@@ -97,8 +101,12 @@ class Tables:
             for metric in metrics
         ]
         head = ["covers zero", "above", "below", "mean"]
-        return markdown.table(["metric", *head, *(f"{name}, small control" for name in head)[: 4 * len(studies) - 4]]
-                              if len(studies) > 1 else ["metric", *head], rows)
+        return markdown.table(
+            ["metric", *head, *(f"{name}, small control" for name in head)[: 4 * len(studies) - 4]]
+            if len(studies) > 1
+            else ["metric", *head],
+            rows,
+        )
 
     def _records(self, study):
         store = Store(self.stores / study)
@@ -115,7 +123,11 @@ class Tables:
             cells = []
             for dataset in datasets:
                 curve = next(
-                    (c for c in found.curves if (c.dataset, c.risk, c.metric, c.figure) == (dataset, risk, metric, None)),
+                    (
+                        c
+                        for c in found.curves
+                        if (c.dataset, c.risk, c.metric, c.figure) == (dataset, risk, metric, None)
+                    ),
                     None,
                 )
                 cells += [_ends(published[dataset]), *_ours(curve)]
@@ -127,7 +139,10 @@ class Tables:
         """Return CPU seconds beside table 4.4."""
         times = {(item.metric, item.dataset): item.mean for item in self.found(study).times}
         rows = [
-            [markdown.code(metric), *(cell for name in datasets for cell in _faster(published[name], times.get((metric, name))))]
+            [
+                markdown.code(metric),
+                *(cell for name in datasets for cell in _faster(published[name], times.get((metric, name)))),
+            ]
             for metric, published in self.papers["seconds"].items()
         ]
         head = [text for name in datasets for text in (f"{name}, papers", "here", "times as fast")]
