@@ -11,9 +11,18 @@ EXAMPLE = "tabveil "
 
 
 def commands() -> dict[str, Any]:
-    """Return every command that is not hidden, by its name."""
-    group = typer.main.get_command(app)
-    return {name: command for name, command in group.commands.items() if not command.hidden}  # type: ignore[attr-defined]
+    """Return every command that is not hidden, by its name; one of a group by both names."""
+    return _commands(typer.main.get_command(app))
+
+
+def _commands(group: Any, before: str = "") -> dict[str, Any]:  # noqa: ANN401 - the parser's group
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            found |= _commands(command, f"{before}{name} ")
+        elif not command.hidden:
+            found[f"{before}{name}"] = command
+    return found
 
 
 def page() -> str:

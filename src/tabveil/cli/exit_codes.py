@@ -4,7 +4,7 @@
 code   meaning
 =====  ==================================================================
 0      the command did what was asked; with a policy: the release is within it
-1      with a policy: the release is above a threshold
+1      with a policy: the release is above a threshold; of a benchmark: cells failed
 2      the command line, a file or the data is at fault; one line says how
 3      with a policy: inconclusive
 70     a fault of tabveil itself
@@ -26,6 +26,7 @@ from typer.core import TyperGroup
 from tabveil.cli.screen import complain
 from tabveil.errors import TabveilError
 
+CELLS_FAILED = 1
 BAD_INPUT = 2
 OUR_FAULT = 70
 INTERRUPTED = 130
@@ -46,6 +47,10 @@ class Commands(TyperGroup):
         run = super().main
         settings["standalone_mode"] = False  # the parser raises instead of printing its own boxes
         sys.exit(exit_code(lambda: run(given, prog_name or "tabveil", **settings)))
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error
+    """Somebody pressed Ctrl-C, and there is more to say about it than that."""
 
 
 class Terminated(BaseException):
@@ -71,6 +76,8 @@ def exit_code(command: Callable[[], Any]) -> int:
         code = command()
     except Terminated:
         return _complain("ended by the system.", TERMINATED)
+    except Interrupted as error:
+        return _complain(str(error), INTERRUPTED)
     except TabveilError as error:
         return _complain(str(error), BAD_INPUT)
     except OSError as error:

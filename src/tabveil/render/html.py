@@ -43,16 +43,16 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
 
     ``title`` stands in the place of the report's own; ``made`` is the page's date, today if left out.
     """
-    heading = _heading(title) or _heading(report.title) or TITLE
+    shown = heading(title) or heading(report.title) or TITLE
     risks = [(risk, attacks(report, risk)) for risk in report.verdict.risks]
     return (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(
-            title=heading,
+            title=shown,
             kind=TITLE,
-            made=_date(made),
-            style=_style(heading, made),
+            made=dated(made),
+            style=style_sheet(shown, made),
             report=report,
             verdict=report.verdict,
             state=state_key(report.verdict.state),
@@ -87,13 +87,13 @@ def comparison_page(
     """Set several reports side by side, those of most concern first."""
     compared = comparison.compare(reports)
     return (
-        _environment()
+        environment()
         .get_template("comparison.html.j2")
         .render(
-            title=_heading(title),
+            title=heading(title),
             kind="Privacy audits of synthetic tables",
-            made=_date(made),
-            style=_style(title, made),
+            made=dated(made),
+            style=style_sheet(title, made),
             compared=compared,
             points=comparison.points(compared),
             warnings=comparison.warnings(reports),
@@ -101,19 +101,21 @@ def comparison_page(
     )
 
 
-def _heading(title: str) -> str:
+def heading(title: str) -> str:
+    """Clean a title from outside."""
     return wording.clean(title, wording.LONGEST_TITLE)
 
 
-def _date(made: dt.date | None) -> str:
+def dated(made: dt.date | None) -> str:
+    """Write the day a page was made, today if none is given."""
     day = made or dt.datetime.now(tz=dt.UTC).date()
     return f"{day.day} {day:%B %Y}"
 
 
-def _style(title: str, made: dt.date | None) -> Markup:
+def style_sheet(title: str, made: dt.date | None) -> Markup:
     """Put the style sheets together; paper repeats title and date in the margin of every sheet."""
     sheet = resources.files("tabveil.render").joinpath("templates", "page.css").read_text(encoding="utf-8")
-    head = f"@page{{@top-left{{content:{_spelled(title)}}}@top-right{{content:{_spelled(_date(made))}}}}}"
+    head = f"@page{{@top-left{{content:{_spelled(title)}}}@top-right{{content:{_spelled(dated(made))}}}}}"
     return Markup(f"{svg.STYLE}\n{sheet}\n{head}")  # noqa: S704 - our own sheets, and code points
 
 
@@ -123,9 +125,9 @@ def _spelled(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     """Make the environment: escaping on, a missing name is an error, every value written by one rule."""
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("tabveil.render"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -133,7 +135,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "prose": _prose,
         "number": wording.number,
         "percent": wording.percent,
@@ -151,7 +153,7 @@ def _environment() -> Environment:
         "said": wording.setting,
         "duration": wording.duration,
     }
-    environment.globals |= {
+    made.globals |= {
         "svg": svg,
         "SYMBOLS": SYMBOLS,
         "WORDS": WORDS,
@@ -169,7 +171,7 @@ def _environment() -> Environment:
         "DROPPED": DROPPED,
         "FIGURES": comparison.FIGURES,
     }
-    return environment
+    return made
 
 
 def _written(value: Any) -> Any:  # noqa: ANN401 - whatever a template writes

@@ -9,28 +9,34 @@ from tabveil.render.svg.curves import RocCurve, distributions, roc
 from tabveil.render.svg.heat import Cell, heat_map
 from tabveil.render.svg.marginals import marginals
 from tabveil.render.svg.marks import State
-from tabveil.render.svg.matrix import associations, differences
+from tabveil.render.svg.matrix import MOST_NAMED, associations, correlations, differences
 from tabveil.render.svg.power import PowerRow, power
+from tabveil.render.svg.response import ResponseLine, ResponsePoint, response
 from tabveil.render.svg.risks import RiskBar, risk_bars
 from tabveil.render.svg.scatter import Point, scatter
 from tabveil.render.svg.style import STYLE
 
 __all__ = [
+    "MOST_NAMED",
     "STYLE",
     "Cell",
     "ColumnBar",
     "Point",
     "PowerRow",
+    "ResponseLine",
+    "ResponsePoint",
     "RiskBar",
     "RocCurve",
     "State",
     "associations",
     "column_bars",
+    "correlations",
     "differences",
     "distributions",
     "heat_map",
     "marginals",
     "power",
+    "response",
     "risk_bars",
     "roc",
     "scatter",

@@ -61,6 +61,35 @@ def differences(names: Sequence[str], real: Square, synthetic: Square) -> Markup
     )
 
 
+def correlations(names: Sequence[str], values: Square, *, title: str) -> Markup:
+    """Which metrics answer alike? Drawn as :func:`associations` are, below the diagonal."""
+    if len(names) < 2:  # noqa: PLR2004 - a pair
+        return nothing(title, "There are not two metrics to compare.")
+    cells: Cells = {(row, column): values[row][column] for row, column in _pairs(names)}
+    return _square(
+        names,
+        cells,
+        _STEPS,
+        title=title,
+        heading="Rank correlation",
+        explained="of two metrics over all trials; hatched: not computed",
+        said=_spoken_correlations(names, cells),
+    )
+
+
+def _spoken_correlations(names: Sequence[str], cells: Cells) -> str:
+    found = {cell: value for cell, value in cells.items() if value is not None and drawable(value)}
+    if not found:
+        return f"{len(names)} metrics; no correlation could be computed."
+    least = sorted(found, key=found.__getitem__)[:_MOST_SPOKEN]
+    told = "; ".join(
+        f"{spoken(names[column])} with {spoken(names[row])} {shown(found[row, column])}"
+        for row, column in least
+    )
+    mean = sum(found.values()) / len(found)
+    return f"{len(names)} metrics, {len(found)} pairs. Mean correlation: {shown(mean)}. Least alike: {told}."
+
+
 def _pairs(names: Sequence[str]) -> list[tuple[int, int]]:
     """Return the cells below the diagonal, by row and column."""
     return [(row, column) for column, row in combinations(range(len(names)), 2)]

@@ -63,6 +63,7 @@ def _values(palette: MappingProxyType[str, str]) -> str:
 
 
 _COLORED = ("real", "synthetic", "control", "above", "within", "unclear", "third", "ink", "mute")
+_FILLED = ("real", "synthetic", "third")
 _STATES = {"within": "within", "above": "above", "inconclusive": "unclear", "diagnostic": "mute"}
 
 _SHAPES = """\
@@ -91,6 +92,7 @@ print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .chart .fill-synthetic{fill:var(--chart-synthetic)}
 .chart .pale{opacity:.45}
 .chart .dot{stroke:var(--chart-paper);stroke-width:.8px}
+.chart .sure-dot{stroke-width:1.8px}
 .chart .reading{fill:var(--chart-paper);stroke-width:1.8px}
 .chart .span{fill:none;stroke-width:4px}
 .chart .whisker{fill:none;stroke-width:1.2px;opacity:.6}
@@ -104,6 +106,7 @@ print-color-adjust:exact;-webkit-print-color-adjust:exact}
 
 def _classes() -> str:
     strokes = "".join(f".chart .line-{name}{{stroke:var(--chart-{name})}}" for name in _COLORED)
+    strokes += "".join(f".chart .sure-dot.line-{name}{{fill:var(--chart-{name})}}" for name in _FILLED)
     states = "".join(
         f".chart .mark-{state}{{fill:var(--chart-{color});stroke:var(--chart-{color})}}"
         f".chart .words-{state}{{fill:var(--chart-{color})}}"

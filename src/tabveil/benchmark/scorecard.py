@@ -1,0 +1,106 @@
+"""What a metric is worth: how its values follow the risk that was inserted, and what that costs."""
+
+from dataclasses import dataclass
+
+from tabveil.benchmark.curves import Trials, Varied, mean_seconds
+from tabveil.benchmark.summaries import (
+    Mean,
+    Reading,
+    Share,
+    linearity,
+    mean,
+    pooled_deviation,
+    rank_correlation,
+    share,
+)
+
+NOTHING = 0.0
+"""The level at which nothing was inserted; not all risk models have one."""
+
+POWER = 0.95
+_CIRCUMSTANCES = "circumstances vary here, not the risk"
+_NO_ZERO = "no level without any risk was tried"
+_NO_ANSWERS = "no answers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Smallest:
+    """The smallest level that is seen in 95 % of repeats or more, as is every larger one; or why none is.
+
+    ``seen`` is the share of repeats there, and where no level is seen that often, at the largest one.
+    """
+
+    level: float | None
+    seen: Share | None
+    why: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreCard:
+    """One metric on one risk of one dataset; ``held`` and ``varied`` as in its curve.
+
+    ``n_repeats`` is the smallest number of answers that any level rests on.
+    """
+
+    dataset: str
+    risk: str
+    metric: str
+    varied: Varied
+    held: float | None
+    n_answers: int
+    n_planned: int
+    n_repeats: int
+    bias: Mean | None
+    false_alarms: Share | None
+    no_zero: str | None  # why bias and false alarms are not known
+    rank_correlation: Reading
+    linearity: Reading
+    deviation: Reading
+    smallest: Smallest
+    cpu_seconds: Reading
+
+
+def score(trials: Trials) -> ScoreCard:
+    """Judge one metric by all its answers."""
+    levels, values = trials.pairs
+    zero = trials.answered(NOTHING) if trials.varied == "risk" else []
+    seconds = mean_seconds(trials.answered())
+    reason = None
+    if not zero:
+        untried = NOTHING not in trials.levels
+        reason = _CIRCUMSTANCES if trials.varied == "modifier" else _NO_ZERO if untried else _NO_ANSWERS
+    return ScoreCard(
+        dataset=trials.dataset,
+        risk=trials.series.label,
+        metric=trials.metric,
+        varied=trials.varied,
+        held=trials.held,
+        n_answers=len(values),
+        n_planned=len(trials.places),
+        n_repeats=min(len(trials.answered(level)) for level in trials.levels),
+        bias=mean(trials.values(NOTHING)) if zero else None,
+        false_alarms=share(sum(record.answer.seen for record in zero), len(zero)),
+        no_zero=reason,
+        rank_correlation=rank_correlation(levels, values),
+        linearity=linearity(levels, values),
+        deviation=pooled_deviation(trials.values(level) for level in trials.levels),
+        smallest=_smallest(trials),
+        cpu_seconds=Reading(value=seconds, why=_NO_ANSWERS if seconds is None else None),
+    )
+
+
+def _smallest(trials: Trials) -> Smallest:
+    """Come down from the largest level as long as the metric sees what is there."""
+    if trials.varied == "modifier":
+        return Smallest(level=None, seen=None, why=_CIRCUMSTANCES)
+    found = Smallest(level=None, seen=None, why="nothing was inserted")
+    for level in reversed([level for level in trials.levels if level != NOTHING]):
+        answered = trials.answered(level)
+        seen = share(sum(record.answer.seen for record in answered), len(answered))
+        if seen is None:
+            return found if found.level is not None else Smallest(level=None, seen=None, why=_NO_ANSWERS)
+        if seen.value < POWER:
+            unseen = Smallest(level=None, seen=seen, why="seen in too few repeats at the largest level")
+            return found if found.level is not None else unseen
+        found = Smallest(level=level, seen=seen)
+    return found

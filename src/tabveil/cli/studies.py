@@ -1,0 +1,89 @@
+"""Running studies and reporting them: what is imported first, said at the end, and written."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from tabveil import benchmark
+from tabveil.benchmark.findings import find
+from tabveil.benchmark.own_code import import_files
+from tabveil.cli import files
+from tabveil.cli.exit_codes import CELLS_FAILED, Interrupted
+from tabveil.cli.progress import progress_shown
+from tabveil.cli.screen import Screen, show_json
+from tabveil.render.benchmark import page
+from tabveil.render.benchmark_text import summary
+from tabveil.wording import plural
+from tabveil.writing import write_text
+
+STDOUT = Path("-")
+MOST_REASONS = 5
+
+
+def run(
+    *,
+    config: Path,
+    store: Path,
+    workers: int | None,
+    scheduler: str | None,
+    code: Sequence[Path],
+    retry: bool,
+    quiet: bool,
+) -> int:
+    """Run a study, and say what came of it; cells that failed in this run set the exit code."""
+    import_files(code)
+    try:
+        with progress_shown(quiet=quiet) as listener:
+            outcome = benchmark.run(
+                config,
+                store,
+                workers=workers,
+                scheduler=scheduler,
+                code=code,
+                retry=retry,
+                progress=listener,
+            )
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; what was done is kept, run the same command to go on.") from None
+    if not quiet:
+        _tell(outcome, store)
+    return CELLS_FAILED if outcome.n_failed else 0
+
+
+def _tell(outcome: benchmark.Outcome, store: Path) -> None:
+    """Say how many cells there are, why some failed, and what can be done next."""
+    screen = Screen()
+    screen.say(
+        f"{store}: {plural(outcome.known, 'cell')} known before, {outcome.new:,} new, "
+        f"{outcome.n_failed:,} failed."
+    )
+    reasons = sorted(outcome.failures.items(), key=lambda item: -item[1])
+    for why, n in reasons[:MOST_REASONS]:
+        screen.say(f"  {n:,} failed: {why}")
+    if len(reasons) > MOST_REASONS:
+        screen.say(f"  and {plural(len(reasons) - MOST_REASONS, 'further reason')}.")
+    if outcome.left:
+        screen.say(f"{plural(outcome.left, 'cell')} failed in an earlier run and were not tried again.")
+    if outcome.n_failed or outcome.left:
+        screen.say("The same command with --retry tries failed cells again.")
+    screen.say(f"See what was found:\n  tabveil benchmark report {shlex.quote(str(store))}", style="dim")
+
+
+def report(*, store: Path, html: Path | None, json: Path | None, force: bool, quiet: bool) -> None:
+    """Show the score cards of a store, and write page and numbers."""
+    targets: list[Path] = []
+    for option, path in (("--html", html), ("--json", json)):
+        if path is not None and path != STDOUT:
+            targets.append(files.writable(option, path, force=force, not_over=targets))
+    found = find(store)
+    if html is not None:
+        write_text(html.resolve(), page(found))
+    if json == STDOUT:
+        show_json(found.json_text().rstrip("\n"))
+    elif json is not None:
+        write_text(json.resolve(), found.json_text())
+    if not quiet:
+        # JSON on standard output is for a program; the table then goes where people look.
+        Screen(stderr=json == STDOUT).print(summary(found))
+        if html is not None:
+            Screen(stderr=True).say(f"The report to read and print: {html}")

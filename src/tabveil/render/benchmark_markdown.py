@@ -1,0 +1,191 @@
+"""What a benchmark found, as Markdown tables: what pages of the documentation are made of."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tabveil.benchmark.curves import Curve, Point
+from tabveil.benchmark.findings import Findings, Time
+from tabveil.benchmark.scorecard import ScoreCard
+from tabveil.benchmark.summaries import Mean, Reading
+from tabveil.render import benchmark_words as words
+from tabveil.wording import NOT_COMPUTED, clean, name, number, percent
+
+_SPECIAL = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>#|"})
+
+
+def seen(point: Point) -> str:
+    """Write a mean and, in parentheses, the share of repeats in which the risk is seen."""
+    if point.mean is None:
+        return NOT_COMPUTED
+    return number(point.mean.value) + ("" if point.seen is None else f" ({point.seen.value:.2f})")
+
+
+def spread(point: Point) -> str:
+    """Write a mean and the standard deviation between repeats."""
+    return _spread(point.mean)
+
+
+def largest(point: Point) -> str:
+    """Write the mean of the largest risk over all configurations, as papers count; else of the value."""
+    return _spread(point.largest or point.mean)
+
+
+def _spread(found: Mean | None) -> str:
+    if found is None:
+        return NOT_COMPUTED
+    return number(found.value) + ("" if found.deviation is None else f" ± {number(found.deviation)}")
+
+
+def curve_table(
+    findings: Findings,
+    dataset: str,
+    risk: str,
+    *,
+    write: Callable[[Point], str] = seen,
+    figures: bool = False,
+    held: float | None = None,
+) -> str:
+    """Return the curves of one risk on one dataset: a row for each metric, a column for each level.
+
+    ``write`` says what stands in a cell: :func:`seen`, :func:`spread` or :func:`largest`; ``figures`` asks
+    for further figures instead of the measure, and ``held`` for one level of a risk whose circumstances vary.
+    """
+    chosen = [
+        curve
+        for curve in findings.curves
+        if (curve.dataset, curve.risk) == (dataset, risk)
+        and (curve.figure is not None) == figures
+        and held in (None, curve.held)
+    ]
+    if not chosen:
+        return "No answers."
+    levels = sorted({point.level for curve in chosen for point in curve.points})
+    written = words.writer(findings.series(risk), chosen[0].varied)
+    rows = [[_named(findings, curve, only=held), *_cells(curve, levels, write)] for curve in chosen]
+    return table(["metric", *map(written, levels)], rows)
+
+
+def _named(findings: Findings, curve: Curve, *, only: float | None) -> str:
+    parts = [code(curve.metric)]
+    if curve.figure is not None:
+        parts.append(plain(curve.figure))
+    if curve.held is not None and only is None:
+        parts.append(f"at {words.writer(findings.series(curve.risk), 'risk')(curve.held)}")
+    return ", ".join(parts)
+
+
+def _cells(curve: Curve, levels: Sequence[float], write: Callable[[Point], str]) -> list[str]:
+    points = {point.level: point for point in curve.points}
+    return [write(points[level]) if level in points else "" for level in levels]
+
+
+def card_table(findings: Findings, dataset: str, risk: str) -> str:
+    """Return the score cards of one risk on one dataset."""
+    cards = [card for card in findings.cards if (card.dataset, card.risk) == (dataset, risk)]
+    if not cards:
+        return "No answers."
+    head = [
+        "metric",
+        "bias",
+        "false alarms",
+        "rank correlation",
+        "R²",
+        "deviation",
+        "sees from",
+        "CPU seconds",
+    ]
+    return table(head, [_card(findings, card) for card in cards])
+
+
+def _card(findings: Findings, card: ScoreCard) -> list[str]:
+    write = words.writer(findings.series(card.risk), "risk")
+    alarms, smallest = card.false_alarms, card.smallest
+    return [
+        code(card.metric) + ("" if card.held is None else f", at {write(card.held)}"),
+        "" if card.bias is None else _with_interval(card.bias),
+        "" if alarms is None else f"{words.counted(alarms)} (≤ {percent(alarms.high)})",
+        *map(_reading, (card.rank_correlation, card.linearity, card.deviation)),
+        "none" if smallest.level is None else f"{write(smallest.level)} ({words.counted(smallest.seen)})",
+        words.seconds(card.cpu_seconds.value),
+    ]
+
+
+def _with_interval(found: Mean) -> str:
+    if found.low is None or found.high is None:
+        return number(found.value)
+    return f"{number(found.value)} ({number(found.low)} to {number(found.high)})"
+
+
+def _reading(item: Reading) -> str:
+    return plain(item.why or "") if item.value is None else number(item.value)
+
+
+def correlation_table(findings: Findings, dataset: str, risk: str) -> str:
+    """Return the rank correlations between metrics over all trials of one risk on one dataset."""
+    found = next(
+        (item for item in findings.correlations if (item.dataset, item.risk) == (dataset, risk)), None
+    )
+    if found is None:
+        return "No answers."
+    rows = [
+        [code(metric), *("" if value is None else f"{value:.2f}".replace("-", "−") for value in values)]
+        for metric, values in zip(found.metrics, found.values, strict=True)
+    ]
+    return table(["", *map(code, found.metrics)], rows)
+
+
+def time_table(findings: Findings) -> str:
+    """Return the CPU seconds of one answer, by metric and dataset."""
+    times = {(item.metric, item.dataset): item for item in findings.times}
+    labels = [people.label for people in findings.plan.datasets]
+    rows = [
+        [code(metric.label), *(_time(times.get((metric.label, label))) for label in labels)]
+        for metric in findings.plan.metrics
+    ]
+    return table(["metric", *map(plain, labels)], rows)
+
+
+def _time(item: Time | None) -> str:
+    return "" if item is None else words.seconds(item.mean)
+
+
+def choices(findings: Findings, dataset: str, risk: str) -> str:
+    """Return which metric to take for which purpose, as a list; empty where circumstances vary."""
+    lines = []
+    for choice in findings.choices:
+        if (choice.dataset, choice.risk) == (dataset, risk):
+            metric, why = words.best(findings, choice)
+            taken = f"**{plain(metric)}** " if metric else ""
+            said = " ".join(map(plain, (why, *words.others(findings, choice))))
+            lines.append(f"- {plain(words.purpose(choice))}: {taken}{said}")
+    return "\n".join(lines)
+
+
+def report(findings: Findings) -> str:
+    """Return everything as one page without a title: caution, and for each risk choices, cards, curves."""
+    caution = words.caution(findings)
+    parts = [plain(caution)] if caution else []
+    for people in findings.plan.datasets:
+        for series in findings.plan.risks:
+            parts += [
+                f"## {plain(name(people.label))}: {plain(name(series.label))}",
+                choices(findings, people.label, series.label),
+                card_table(findings, people.label, series.label),
+                curve_table(findings, people.label, series.label),
+            ]
+    parts += ["## CPU seconds", time_table(findings)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out cells that are Markdown already."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---"] * len(head), *rows))
+
+
+def plain(text: str) -> str:
+    """Write a text from outside so that nothing in it is taken for markup."""
+    return clean(text).translate(_SPECIAL)
+
+
+def code(text: str) -> str:
+    """Write a label as code, which it cannot end."""
+    return f"`{name(text).replace('`', chr(39)).replace('|', '¦')}`"

@@ -1,0 +1,108 @@
+"""What a benchmark found, on the terminal: readable at 80 columns and without color."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tabveil import wording
+from tabveil.benchmark.findings import Findings
+from tabveil.benchmark.scorecard import ScoreCard
+from tabveil.benchmark.summaries import Reading
+from tabveil.render import benchmark_words as words
+from tabveil.render.benchmark import gathered
+from tabveil.render.text import plain_table
+from tabveil.wording import plural
+
+number = partial(wording.number, minus="-")
+_NONE = "-"
+_MOST_REASONS = 10
+_READING = (
+    "bias: the mean value where nothing was inserted. alarms: how often something is seen there. rank: rank "
+    "correlation of value and level. R2: how near values lie to a line. sd: standard deviation between "
+    "repeats. sees: the smallest level seen in 95% of repeats, as every larger one is. cpu: seconds an answer."
+)
+
+
+def summary(findings: Findings) -> RenderableType:
+    """Lay out what to take and the score cards, risk by risk; then what is missing."""
+    plan = findings.plan
+    parts: list[RenderableType] = [Text(plan.title, style="bold")] if plan.title else []
+    parts.append(
+        Text(f"tabveil {plan.version}, seed {plan.seed}, {plural(plan.repeats, 'repeat')}", style="dim")
+    )
+    caution = words.caution(findings)
+    if caution:
+        parts += [Text(), Text(caution, style="yellow")]
+    for (dataset, risk), group in groupby(findings.cards, key=lambda card: (card.dataset, card.risk)):
+        parts += [Text(), Text(f"{wording.name(dataset)}: {wording.name(risk)}", style="bold")]
+        parts += [*_chosen(findings, dataset, risk), Text(), _cards(findings, list(group))]
+    if findings.cards:
+        parts += [Text(), Text(_READING, style="dim")]
+    return Group(*parts, *_missing(findings))
+
+
+def _chosen(findings: Findings, dataset: str, risk: str) -> Iterator[RenderableType]:
+    unclear = words.in_order_only(findings, risk)
+    if unclear:
+        yield Text(unclear, style="dim")
+    for choice in findings.choices:
+        if (choice.dataset, choice.risk) == (dataset, risk):
+            metric, why = words.best(findings, choice)
+            text = Text.assemble(f"{words.purpose(choice)}: ", (metric, "bold"), " " if metric else "", why)
+            yield _item(text)
+
+
+def _cards(findings: Findings, cards: Sequence[ScoreCard]) -> Table:
+    table = plain_table("metric")
+    judged = cards[0].varied == "risk"
+    headings = ("bias", "alarms", "rank", "R2", "sd", "sees", "cpu")
+    for heading in headings if judged else ("rank", "R2", "sd", "cpu"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for card in cards:
+        series = findings.series(card.risk)
+        write = words.writer(series, "risk")
+        alarms, level = card.false_alarms, card.smallest.level
+        name = words.shown(findings.metric(card.metric))
+        middle = [_reading(item) for item in (card.rank_correlation, card.linearity, card.deviation)]
+        first = [
+            _NONE if card.bias is None else number(card.bias.value),
+            _NONE if alarms is None else f"{alarms.count}/{alarms.n}",
+        ]
+        sees = [_NONE if level is None else write(level)]
+        table.add_row(
+            name if card.held is None else f"{name}, at {write(card.held)}",
+            *(first if judged else []),
+            *middle,
+            *(sees if judged else []),
+            _NONE if card.cpu_seconds.value is None else words.seconds(card.cpu_seconds.value),
+        )
+    return table
+
+
+def _reading(item: Reading) -> str:
+    return _NONE if item.value is None else number(item.value)
+
+
+def _missing(findings: Findings) -> Iterator[RenderableType]:
+    rows = gathered(findings.gaps)
+    if not rows:
+        return
+    n_missing = sum(n for _, _, n, _ in rows)
+    yield Text()
+    yield Text(f"Without an answer: {n_missing:,} of {plural(findings.n_cells, 'cell')}", style="bold")
+    for kind, why, n, metrics in rows[:_MOST_REASONS]:
+        told = "" if kind == "not run" else f": {wording.clean(why, wording.LONGEST_BRIEF)}"
+        yield _item(Text(f"{n:,} {kind}{told} ({wording.listed(metrics)})"))
+    if len(rows) > _MOST_REASONS:
+        yield _item(Text(f"and {plural(len(rows) - _MOST_REASONS, 'further reason')}"))
+
+
+def _item(text: Text) -> RenderableType:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row(Text("-"), text)
+    return Padding(grid, (0, 0, 0, 1))
