@@ -51,7 +51,7 @@ def _load(name: str, file: Path) -> None:
 
 
 def _told(error: Exception, file: Path) -> str:
-    """Say what a file raised, and in which line; most messages stay out, for they may hold somebody's value."""
+    """Say what a file raised, and in which line; what else it says may be somebody's value, and stays out."""
     line = error.lineno if isinstance(error, SyntaxError) else _last_line(error, file)
     where = "" if line is None else f" in line {line}"
     why = f": {error}" if isinstance(error, (ImportError, NameError)) else ""

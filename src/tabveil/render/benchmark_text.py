@@ -24,7 +24,7 @@ _MOST_REASONS = 10
 _READING = (
     "bias: the mean value where nothing was inserted. alarms: how often something is seen there. rank: rank "
     "correlation of value and level. R2: how near values lie to a line. sd: standard deviation between "
-    "repeats. sees: the smallest level seen in 95% of repeats, as every larger one is. cpu: seconds an answer."
+    "repeats. sees: the smallest level seen in 95% of repeats, as all larger ones are. cpu: seconds each."
 )
 
 
