@@ -6,6 +6,8 @@ run is, the next one finds in the store what was done.
 """
 
 import logging
+import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -131,21 +133,36 @@ def _cluster(workers: int | None, scheduler: str | None, code: Sequence[str | Pa
         return
     n_workers = available_threads() if workers is None else workers
     here = {"host": "127.0.0.1"} if n_workers > 1 else {"protocol": "inproc://"}
-    with (
-        dask.config.set(_KEPT_HERE),
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=n_workers > 1,
-            dashboard_address=_LOOPBACK,
-            worker_dashboard_address=_LOOPBACK,
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-            **here,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client if n_workers == 1 else _with_code(client, code)
+    with dask.config.set(_KEPT_HERE):
+        with _deaf_to_ctrl_c():
+            cluster = LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=n_workers > 1,
+                dashboard_address=_LOOPBACK,
+                worker_dashboard_address=_LOOPBACK,
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+                **here,
+            )
+        with cluster, Client(cluster, set_as_default=False) as client:
+            yield client if n_workers == 1 else _with_code(client, code)
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Let the processes that are started in the block ignore Ctrl-C, which a terminal sends to all of them.
+
+    The one that started them hears it and ends them; else each would print a traceback of its own.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's business
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _with_code(client: Any, code: Sequence[str | Path]) -> Any:  # noqa: ANN401 - Dask's own
@@ -153,7 +170,7 @@ def _with_code(client: Any, code: Sequence[str | Path]) -> Any:  # noqa: ANN401 
     from distributed.diagnostics.plugin import UploadFile  # noqa: PLC0415 - an extra
 
     for path in code:
-        client.register_plugin(UploadFile(str(path)))
+        client.register_plugin(UploadFile(str(path)), name=f"code {path}")  # of one name, the last would stay
     return client
 
 
@@ -216,7 +233,7 @@ def load_people(dataset: Dataset, sha256: str) -> Table:
 
 def make_release(table: Table, trial: Trial, store: Store, threads: int) -> tuple[Split, Release]:
     """Make the tables of a trial, with the release that was kept if there is one."""
-    with working(threads=threads):
+    with working(threads=threads, listener=_unheard):
         costly = getattr(trial.model, "costly", False)
         kept = store.release(trial.key, table.schema) if costly else None
         split, release = trial.split(table, kept)
@@ -228,9 +245,13 @@ def make_release(table: Table, trial: Trial, store: Store, threads: int) -> tupl
 def ask(made: tuple[Split, Release], cell: Cell, store: Store, threads: int) -> None:
     """Ask a metric about a release, and keep what it says."""
     start = time.process_time()
-    with working(threads=threads):
+    with working(threads=threads, listener=_unheard):
         answer = cell.answer(*made)
     store.write(cell, answer, time.process_time() - start)
+
+
+def _unheard(doing: str, share: float) -> None:
+    """Keep a cell's own progress from being taken for that of the run, of which it is a small part."""
 
 
 def reason(error: BaseException) -> str:
