@@ -122,7 +122,7 @@ def findings(plan: Plan, records: Mapping[str, Record], failures: Mapping[str, s
         cards=cards,
         correlations=tuple(_correlations(judged)),
         times=tuple(_times(trials)),
-        choices=recommend(cards, plan.metrics),
+        choices=recommend(cards, plan),
         gaps=tuple(_gaps(plan.places, known, failures, privacy)),
         n_cells=len(placed),
     )

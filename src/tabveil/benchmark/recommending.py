@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, get_args
 
-from tabveil.benchmark.plan import AskedMetric
-from tabveil.benchmark.scorecard import ScoreCard
+from tabveil.benchmark.curves import varied
+from tabveil.benchmark.plan import Plan
+from tabveil.benchmark.scorecard import ScoreCard, inserted
 from tabveil.benchmark.summaries import Share
 from tabveil.result import Labels
 
@@ -61,10 +62,14 @@ def purpose_of(labels: Labels) -> Purpose:
     return "membership" if labels.wp29 == "propensity" else labels.wp29
 
 
-def recommend(cards: Sequence[ScoreCard], metrics: Sequence[AskedMetric]) -> tuple[Choice, ...]:
-    """Choose for every dataset and risk, purpose by purpose; where circumstances vary nothing is chosen."""
-    purposes = {item.label: purpose_of(item.labels) for item in metrics if item.labels is not None}
-    judged = [card for card in cards if card.varied == "risk" and card.metric in purposes]
+def recommend(cards: Sequence[ScoreCard], plan: Plan) -> tuple[Choice, ...]:
+    """Choose for every dataset and risk, purpose by purpose.
+
+    Nothing is chosen where circumstances vary instead of the risk, or where nothing was inserted.
+    """
+    purposes = {item.label: purpose_of(item.labels) for item in plan.metrics if item.labels is not None}
+    risky = {series.label for series in plan.risks if varied(series) == "risk" and inserted(series)}
+    judged = [card for card in cards if card.risk in risky and card.metric in purposes]
     found: list[Choice] = []
     for _, group in groupby(judged, key=lambda card: (card.dataset, card.risk)):
         together = list(group)

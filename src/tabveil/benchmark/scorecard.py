@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tabveil.benchmark.curves import Trials, Varied, mean_seconds
+from tabveil.benchmark.plan import Series
 from tabveil.benchmark.summaries import (
     Mean,
     Reading,
@@ -17,10 +18,14 @@ from tabveil.benchmark.summaries import (
 NOTHING = 0.0
 """The level at which nothing was inserted; not all risk models have one."""
 
+UNKNOWN = {"generated"}
+"""Models that insert nothing, and nobody knows what they betray: to see something is no false alarm."""
+
 POWER = 0.95
 _CIRCUMSTANCES = "circumstances vary here, not the risk"
 _NO_ZERO = "no level without any risk was tried"
 _NO_ANSWERS = "no answers"
+_NOT_KNOWN = "what the generator betrays is not known"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +68,9 @@ class ScoreCard:
 def score(trials: Trials) -> ScoreCard:
     """Judge one metric by all its answers."""
     levels, values = trials.pairs
-    zero = trials.answered(NOTHING) if trials.varied == "risk" else []
+    reason = _no_zero(trials)
+    zero = trials.answered(NOTHING) if reason is None else []
     seconds = mean_seconds(trials.answered())
-    reason = None
-    if not zero:
-        untried = NOTHING not in trials.levels
-        reason = _CIRCUMSTANCES if trials.varied == "modifier" else _NO_ZERO if untried else _NO_ANSWERS
     return ScoreCard(
         dataset=trials.dataset,
         risk=trials.series.label,
@@ -89,12 +91,28 @@ def score(trials: Trials) -> ScoreCard:
     )
 
 
+def _no_zero(trials: Trials) -> str | None:
+    """Say why nothing can be told about releases without any risk."""
+    if trials.varied == "modifier":
+        return _CIRCUMSTANCES
+    if trials.series.model in UNKNOWN:
+        return _NOT_KNOWN
+    if NOTHING not in trials.levels:
+        return _NO_ZERO
+    return None if trials.answered(NOTHING) else _NO_ANSWERS
+
+
+def inserted(series: Series) -> list[float]:
+    """Return the levels of a series at which there is something to be seen, rising."""
+    return sorted(level for level in series.levels if level != NOTHING)
+
+
 def _smallest(trials: Trials) -> Smallest:
     """Come down from the largest level as long as the metric sees what is there."""
     if trials.varied == "modifier":
         return Smallest(level=None, seen=None, why=_CIRCUMSTANCES)
     found = Smallest(level=None, seen=None, why="nothing was inserted")
-    for level in reversed([level for level in trials.levels if level != NOTHING]):
+    for level in reversed(inserted(trials.series)):
         answered = trials.answered(level)
         seen = share(sum(record.answer.seen for record in answered), len(answered))
         if seen is None:

@@ -149,7 +149,7 @@ def _time(item: Time | None) -> str:
 
 
 def choices(findings: Findings, dataset: str, risk: str) -> str:
-    """Return which metric to take for which purpose, as a list; empty where circumstances vary."""
+    """Return which metric to take for which purpose, as a list; or why there is nothing to choose."""
     lines = []
     for choice in findings.choices:
         if (choice.dataset, choice.risk) == (dataset, risk):
@@ -157,7 +157,8 @@ def choices(findings: Findings, dataset: str, risk: str) -> str:
             taken = f"**{plain(metric)}** " if metric else ""
             said = " ".join(map(plain, (why, *words.others(findings, choice))))
             lines.append(f"- {plain(words.purpose(choice))}: {taken}{said}")
-    return "\n".join(lines)
+    known = words.what_is_known(findings, risk) or ("" if lines else words.nothing_chosen(findings, risk))
+    return "\n\n".join(part for part in (plain(known), "\n".join(lines)) if part)
 
 
 def report(findings: Findings) -> str:

@@ -47,14 +47,15 @@ def summary(findings: Findings) -> RenderableType:
 
 
 def _chosen(findings: Findings, dataset: str, risk: str) -> Iterator[RenderableType]:
-    unclear = words.in_order_only(findings, risk)
+    unclear = words.what_is_known(findings, risk)
     if unclear:
         yield Text(unclear, style="dim")
-    for choice in findings.choices:
-        if (choice.dataset, choice.risk) == (dataset, risk):
-            metric, why = words.best(findings, choice)
-            text = Text.assemble(f"{words.purpose(choice)}: ", (metric, "bold"), " " if metric else "", why)
-            yield _item(text)
+    choices = [item for item in findings.choices if (item.dataset, item.risk) == (dataset, risk)]
+    for choice in choices:
+        metric, why = words.best(findings, choice)
+        yield _item(Text.assemble(f"{words.purpose(choice)}: ", (metric, "bold"), " " if metric else "", why))
+    if not choices and not unclear:
+        yield Text(words.nothing_chosen(findings, risk), style="dim")
 
 
 def _cards(findings: Findings, cards: Sequence[ScoreCard]) -> Table:

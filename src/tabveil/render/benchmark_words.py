@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from tabveil.benchmark.curves import varied
 from tabveil.benchmark.findings import Findings
 from tabveil.benchmark.plan import AskedMetric, Series
 from tabveil.benchmark.recommending import Choice
-from tabveil.benchmark.scorecard import NOTHING, POWER
+from tabveil.benchmark.scorecard import POWER, UNKNOWN, inserted
 from tabveil.benchmark.summaries import Share, repeats_to_show, share
 from tabveil.render.svg.words import percent_tick, tick
 from tabveil.wording import joined, level, name, percent, plural
@@ -18,9 +19,12 @@ AXES = {
     "outlier_removal": "share of people removed",
     "oversample": "times as many rows",
     "canaries": "people with an invented secret",
+    "generated": "no risk was inserted",
 }
 """What the levels of our own risk models and modifiers count."""
 
+_LEAKS = {"leaky", "noisy"}
+_IN_ORDER = {"overfit", "private"}
 _SHARES = {"leaky", "noisy", "outlier_removal"}
 _PURPOSES = {
     "singling out": "Singling out",
@@ -70,8 +74,8 @@ def counted(found: Share | None) -> str:
 
 
 def is_leak(series: Series) -> bool:
-    """Tell whether a level says how much risk was inserted: where there is a level without any."""
-    return NOTHING in series.levels
+    """Tell whether a level says how much risk was inserted: the share of rows that leak."""
+    return series.model in _LEAKS
 
 
 def purpose(choice: Choice) -> str:
@@ -93,14 +97,27 @@ def caution(findings: Findings) -> str | None:
     )
 
 
-def in_order_only(findings: Findings, risk: str) -> str | None:
-    """Say that levels of a risk are known in order only, where that is so."""
-    if is_leak(findings.series(risk)):
-        return None
-    return (
-        "How much risk a level of this model inserts is known in order only, not in amount: a metric that "
-        "sees nothing may be right."
-    )
+def what_is_known(findings: Findings, risk: str) -> str | None:
+    """Say where less is known of the risk than how much of it there is."""
+    series = findings.series(risk)
+    if series.model in UNKNOWN:
+        return "No risk was inserted here, and what the generator betrays is not known: nothing is judged."
+    if series.model in _IN_ORDER:
+        return (
+            "How much risk a level of this model inserts is known in order only, not in amount: a metric "
+            "that sees nothing may be right."
+        )
+    return None
+
+
+def nothing_chosen(findings: Findings, risk: str) -> str:
+    """Say why no metric is recommended."""
+    series = findings.series(risk)
+    if varied(series) == "modifier":
+        return f"The circumstances vary ({axis(series, 'modifier')}), not the risk: no metric is recommended."
+    if not inserted(series):
+        return "Nothing was inserted: only bias and false alarms can be judged, and no metric is recommended."
+    return "No metric was asked about privacy."
 
 
 def best(findings: Findings, choice: Choice) -> tuple[str, str]:
@@ -109,8 +126,7 @@ def best(findings: Findings, choice: Choice) -> tuple[str, str]:
         return "", "No metric that was asked sees any of the levels in 95% of repeats."
     series = findings.series(choice.risk)
     write = writer(series, "risk")
-    least = min((item for item in series.levels if item != NOTHING), default=choice.level)
-    already = ", the smallest level tried," if choice.level == least else ""
+    already = ", the smallest level tried," if choice.level == inserted(series)[0] else ""
     alarms = "false alarms were not measured"
     if choice.false_alarms is not None:
         alarms = f"false alarms {counted(choice.false_alarms)} (at most {percent(choice.false_alarms.high)})"
