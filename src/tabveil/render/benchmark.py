@@ -4,9 +4,10 @@ Of the same house as the audit's page: no script, nothing loaded, every text fro
 """
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from markupsafe import Markup
 
@@ -24,6 +25,9 @@ from tabveil.wording import name
 TITLE = "Privacy metrics, judged by a risk that is known"
 LARGEST_PAGE = 1_000_000
 """Bytes: of a study that would need more, fewer curves are drawn, and then fewer risks are shown."""
+
+_MOST_CURVES = 300
+"""So many would fill a page by themselves: there is no use in trying to draw more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +62,9 @@ class CurveTable:
 def page(findings: Findings, *, title: str = "", made: dt.date | None = None) -> str:
     """Lay out the findings of a benchmark; ``title`` stands in the place of the study's own."""
     pairs = [(people.label, risk.label) for people in findings.plan.datasets for risk in findings.plan.risks]
-    n_shown, n_drawn = len(pairs), len(pairs)
+    curves = Counter((curve.dataset, curve.risk) for curve in findings.curves)
+    drawn = accumulate(curves[pair] for pair in pairs)
+    n_shown, n_drawn = len(pairs), sum(n <= _MOST_CURVES for n in drawn) or 1
     while True:
         text = _page(findings, pairs[:n_shown], n_drawn, title=title, made=made)
         if len(text.encode()) < LARGEST_PAGE or n_shown <= 1:

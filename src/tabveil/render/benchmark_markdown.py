@@ -9,7 +9,8 @@ from tabveil.benchmark.summaries import Mean, Reading
 from tabveil.render import benchmark_words as words
 from tabveil.wording import NOT_COMPUTED, clean, name, number, percent
 
-_SPECIAL = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>#|"})
+_SPECIAL = str.maketrans({**{letter: f"\\{letter}" for letter in "\\`*_{}[]>#|"}, "<": "&lt;", "&": "&amp;"})
+_IN_CODE = str.maketrans({"`": "'", "|": "¦", "<": "«"})  # what would end the code, the cell, or the text
 
 
 def seen(point: Point) -> str:
@@ -157,8 +158,9 @@ def choices(findings: Findings, dataset: str, risk: str) -> str:
             taken = f"**{plain(metric)}** " if metric else ""
             said = " ".join(map(plain, (why, *words.others(findings, choice))))
             lines.append(f"- {plain(words.purpose(choice))}: {taken}{said}")
-    known = words.what_is_known(findings, risk) or ("" if lines else words.nothing_chosen(findings, risk))
-    return "\n\n".join(part for part in (plain(known), "\n".join(lines)) if part)
+    known = words.what_is_known(findings, risk) or ""
+    why = "" if lines else words.nothing_chosen(findings, risk)
+    return "\n\n".join(part for part in (plain(known), plain(why), "\n".join(lines)) if part)
 
 
 def report(findings: Findings) -> str:
@@ -189,4 +191,4 @@ def plain(text: str) -> str:
 
 def code(text: str) -> str:
     """Write a label as code, which it cannot end."""
-    return f"`{name(text).replace('`', chr(39)).replace('|', '¦')}`"
+    return f"`{name(text).translate(_IN_CODE)}`"

@@ -54,8 +54,9 @@ def _chosen(findings: Findings, dataset: str, risk: str) -> Iterator[RenderableT
     for choice in choices:
         metric, why = words.best(findings, choice)
         yield _item(Text.assemble(f"{words.purpose(choice)}: ", (metric, "bold"), " " if metric else "", why))
-    if not choices and not unclear:
-        yield Text(words.nothing_chosen(findings, risk), style="dim")
+    why = "" if choices else words.nothing_chosen(findings, risk)
+    if why:
+        yield Text(why, style="dim")
 
 
 def _cards(findings: Findings, cards: Sequence[ScoreCard]) -> Table:

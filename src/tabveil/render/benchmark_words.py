@@ -111,8 +111,10 @@ def what_is_known(findings: Findings, risk: str) -> str | None:
 
 
 def nothing_chosen(findings: Findings, risk: str) -> str:
-    """Say why no metric is recommended."""
+    """Say why no metric is recommended, where :func:`what_is_known` does not say it."""
     series = findings.series(risk)
+    if series.model in UNKNOWN:
+        return ""
     if varied(series) == "modifier":
         return f"The circumstances vary ({axis(series, 'modifier')}), not the risk: no metric is recommended."
     if not inserted(series):
