@@ -31,6 +31,7 @@ MOST_WAITING = 2000
 
 _SECONDS_TO_ANSWER = 10
 _LOOPBACK = "127.0.0.1:0"
+_SILENT = logging.CRITICAL + 1  # a cluster that is ended amid its work calls that critical
 _KEPT_HERE = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
@@ -142,7 +143,7 @@ def _cluster(workers: int | None, scheduler: str | None, code: Sequence[str | Pa
                 dashboard_address=_LOOPBACK,
                 worker_dashboard_address=_LOOPBACK,
                 scheduler_kwargs={"dashboard": False},
-                silence_logs=logging.CRITICAL,
+                silence_logs=_SILENT,
                 **here,
             )
         with cluster, Client(cluster, set_as_default=False) as client:
