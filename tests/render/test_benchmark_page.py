@@ -111,6 +111,20 @@ def test_the_page_begins_with_the_metric_to_take_and_its_evidence():
     assert "As good, but slower: Two." in text
 
 
+def test_several_risks_are_set_side_by_side():
+    risks = (made.series(LEVELS), made.series(LEVELS, label="unseen"))
+    plan = made.plan([made.metric("one"), made.metric("two")], risks, repeats=3)
+    found = made.found(plan, lambda place: noisy(place) if place.risk == "leaky" else made.answer(0.0))
+    document = Document(page(found, made=DAY))
+    rows = [text for _, text in document.all("tr")]
+    assert any(
+        re.fullmatch("adult: leaky ?not asked ?One ?from 5% ?not asked ?not asked ?not asked", row)
+        for row in rows
+    )
+    assert "One and Two see no level in 95% of repeats." in document.text
+    assert "The metric to take, and" not in Document(page(FOUND["usual"](), made=DAY)).text
+
+
 def test_a_risk_that_is_known_in_order_only_is_said_to_be():
     assert "known in order only" in Document(page(FOUND["budget"](), made=DAY)).text
     assert "known in order only" not in Document(page(FOUND["usual"](), made=DAY)).text

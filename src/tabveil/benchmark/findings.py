@@ -163,7 +163,7 @@ def _alike(one: Mapping[Any, float], other: Mapping[Any, float]) -> float | None
 
 
 def _times(trials: Sequence[Trials]) -> Iterable[Time]:
-    """Sum up what cells took, each counted once."""
+    """Sum up what answers took, each counted once."""
     seconds: dict[tuple[str, str], dict[str, float]] = {}
     for item in trials:
         kept = seconds.setdefault((item.dataset, item.metric), {})
@@ -171,7 +171,7 @@ def _times(trials: Sequence[Trials]) -> Iterable[Time]:
             {
                 key: record.cpu_seconds
                 for key, record in item.records.items()
-                if record.cpu_seconds is not None
+                if record.cpu_seconds is not None and record.answer.skipped is None
             }
         )
     for (dataset, metric), found in seconds.items():

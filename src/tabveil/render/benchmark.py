@@ -95,6 +95,7 @@ def _page(
             gaps=gathered(findings.gaps),
             times=_by_metric(findings.times, findings.plan.metrics),
             caution=words.caution(findings),
+            overview=_overview(parts),
             words=words,
             power=POWER,
         )
@@ -123,6 +124,20 @@ def _part(findings: Findings, dataset: str, risk: str, *, drawn: bool) -> Part:
         if drawn
         else None,
     )
+
+
+def _overview(parts: Sequence[Part]) -> list[tuple[str, list[Choice | None]]]:
+    """Return a row of choices for every risk on every dataset, by purpose; none where there is one risk."""
+    chosen = [part for part in parts if part.choices]
+    if len(chosen) < 2:  # noqa: PLR2004 - the sentences below say it all
+        return []
+    return [
+        (
+            part.title,
+            [next((item for item in part.choices if item.purpose == key), None) for key in words.PURPOSES],
+        )
+        for part in chosen
+    ]
 
 
 def held(findings: Findings, item: Curve | ScoreCard) -> str:

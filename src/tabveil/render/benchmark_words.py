@@ -26,13 +26,15 @@ AXES = {
 _LEAKS = {"leaky", "noisy"}
 _IN_ORDER = {"overfit", "private"}
 _SHARES = {"leaky", "noisy", "outlier_removal"}
-_PURPOSES = {
+PURPOSES = {
     "singling out": "Singling out",
     "linkability": "Linkability",
     "inference": "Inference",
     "membership": "Membership",
     "diagnosis": "Indicators (diagnostics, not evidence of anonymity)",
 }
+"""What metrics are asked for, in the order of a report."""
+
 _FEW = 8  # names in a sentence
 
 
@@ -80,7 +82,7 @@ def is_leak(series: Series) -> bool:
 
 def purpose(choice: Choice) -> str:
     """Return the heading of a choice."""
-    return _PURPOSES[choice.purpose]
+    return PURPOSES[choice.purpose]
 
 
 def caution(findings: Findings) -> str | None:
@@ -125,7 +127,9 @@ def nothing_chosen(findings: Findings, risk: str) -> str:
 def best(findings: Findings, choice: Choice) -> tuple[str, str]:
     """Return the metric to take for a purpose, and why; the name is empty if there is none."""
     if choice.metric is None or choice.level is None or choice.seen is None:
-        return "", "No metric that was asked sees any of the levels in 95% of repeats."
+        who = f"{_listed(findings, choice.blind)} see" if len(choice.blind) > 1 else "No metric sees"
+        none = "no level" if len(choice.blind) > 1 else "any level"
+        return "", f"{who} {none} in 95% of repeats."
     series = findings.series(choice.risk)
     write = writer(series, "risk")
     already = ", the smallest level tried," if choice.level == inserted(series)[0] else ""
@@ -148,7 +152,7 @@ def others(findings: Findings, choice: Choice) -> list[str]:
             f"{_shown(findings, item.metric)} (by {_shown(findings, item.by)})" for item in choice.dominated
         ]
         said.append(f"Outdone in what they see and in time: {_some(pairs)}.")
-    if choice.blind:
+    if choice.blind and choice.metric is not None:
         said.append(f"See no level in 95% of repeats: {_listed(findings, choice.blind)}.")
     if choice.alarming:
         said.append(f"Too many false alarms to be believed: {_listed(findings, choice.alarming)}.")
