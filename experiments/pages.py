@@ -5,8 +5,8 @@
     <!-- table: curve | leaky | adult | leaky | spread -->
     <!-- end -->
 
-and puts the table that is asked for between the two; the text around them is written by hand. STORES is a folder
-with a store for each study, called as its file. What a study has no store for is left as it is.
+and puts the table that is asked for between the two; the text around them is written by hand. STORES is a
+folder with a store for each study, called as its file. What a study has no store for is left as it is.
 """
 
 import json
@@ -18,9 +18,9 @@ from pathlib import Path
 from statistics import fmean
 
 import yaml
-from tabveil.benchmark.findings import find
 
 from tabveil.benchmark import Store
+from tabveil.benchmark.findings import find
 from tabveil.errors import ParameterError
 from tabveil.render import benchmark_markdown as markdown
 from tabveil.writing import write_text
@@ -68,11 +68,8 @@ class Tables:
         found = self.found(study)
         by_risk = {}
         for curve in found.curves:
-            if (
-                curve.dataset == dataset
-                and curve.figure is None
-                and len(found.series(curve.risk).levels) == 1
-            ):
+            alone = len(found.series(curve.risk).levels) == 1
+            if alone and curve.dataset == dataset and curve.figure is None:
                 by_risk.setdefault(curve.risk, {})[curve.metric] = markdown.seen(curve.points[0])
         metrics = [item.label for item in found.plan.metrics]
         rows = [[markdown.code(m), *(cells.get(m, "") for cells in by_risk.values())] for m in metrics]
@@ -101,12 +98,8 @@ class Tables:
             for metric in metrics
         ]
         head = ["covers zero", "above", "below", "mean"]
-        return markdown.table(
-            ["metric", *head, *(f"{name}, small control" for name in head)[: 4 * len(studies) - 4]]
-            if len(studies) > 1
-            else ["metric", *head],
-            rows,
-        )
+        again = [f"{name}, small control" for _ in studies[1:] for name in head]
+        return markdown.table(["metric", *head, *again], rows)
 
     def _records(self, study):
         store = Store(self.stores / study)
@@ -116,20 +109,14 @@ class Tables:
                 yield place.metric, record.answer.measure
 
     def beside(self, study, risk, *datasets):
-        """Return the least and the largest level beside table 4.3, counted as the papers count, and as gain."""
+        """Return both ends beside table 4.3, counted as the papers count, and by the headline."""
         found = self.found(study)
         rows = []
         for metric, published in self.papers[study].items():
             cells = []
             for dataset in datasets:
-                curve = next(
-                    (
-                        c
-                        for c in found.curves
-                        if (c.dataset, c.risk, c.metric, c.figure) == (dataset, risk, metric, None)
-                    ),
-                    None,
-                )
+                wanted = (dataset, risk, metric, None)
+                curve = next((c for c in found.curves if _of(c) == wanted), None)
                 cells += [_ends(published[dataset]), *_ours(curve)]
             rows.append([markdown.code(metric), *cells])
         head = [text for name in datasets for text in (f"{name}, papers", "as papers count", "headline")]
@@ -138,13 +125,10 @@ class Tables:
     def seconds(self, study, *datasets):
         """Return CPU seconds beside table 4.4."""
         times = {(item.metric, item.dataset): item.mean for item in self.found(study).times}
-        rows = [
-            [
-                markdown.code(metric),
-                *(cell for name in datasets for cell in _faster(published[name], times.get((metric, name)))),
-            ]
-            for metric, published in self.papers["seconds"].items()
-        ]
+        rows = []
+        for metric, published in self.papers["seconds"].items():
+            both = (_faster(published[name], times.get((metric, name))) for name in datasets)
+            rows.append([markdown.code(metric), *(cell for cells in both for cell in cells)])
         head = [text for name in datasets for text in (f"{name}, papers", "here", "times as fast")]
         return markdown.table(["metric", *head], rows)
 
@@ -158,6 +142,10 @@ class Tables:
         levels = sorted({level for _, level in ratios})
         rows = [[name, *(_ratios(ratios.get((name, level), {})) for level in levels)] for name in datasets]
         return markdown.table(["dataset", *(f"{level:g}" for level in levels)], rows)
+
+
+def _of(curve):
+    return curve.dataset, curve.risk, curve.metric, curve.figure
 
 
 def _ratios(by_repeat):
