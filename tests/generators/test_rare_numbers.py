@@ -1,4 +1,4 @@
-"""A number that few rows share never comes out of a network as it went in, nor does the largest of all."""
+"""A number that few rows share never comes out of a generator as it went in, nor does the largest of all."""
 
 import numpy as np
 import pytest
@@ -69,6 +69,41 @@ def test_nobody_s_number_comes_out_of_a_network(name, people):
     assert set(drawn.column("children")) <= {0, 1, 2, 3}
     assert set(drawn.column("ward")) == {0, 1, 2}
     assert note_about(people) in model.notes
+
+
+DRAWING = ("trees", "marginals")
+"""Generators that draw from real numbers."""
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_nobody_s_number_is_drawn_where_few_reach(name, people):
+    model = GENERATORS[name]().fit(people, rng=rng(1))
+    drawn = model.sample(20_000, rng=rng(2))
+    for column, values in EXTREME.items():
+        assert not np.isin(drawn.column(column), values).any(), column
+    assert not np.isin(drawn.column("dose"), people.column("dose")).any()
+    assert np.isnan(drawn.column("ill")).all()
+    assert any(note.startswith("Lone numbers: 1 column ") for note in model.notes)
+    for column in ("cost", "dose"):  # ten rows lie at or beyond either end
+        known = np.sort(people.column(column))
+        cells = drawn.column(column)
+        assert known[9] <= cells.min() < cells.max() <= known[-10]
+    assert set(drawn.column("children")) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_the_last_whole_number_does_not_come_back(name):
+    # Each is of one person: drawn between its neighbors, the last one could be itself.
+    cells = rng().permutation(np.arange(1.0, 401))
+    table = Table(schema=Schema((number("a", cells),)), values=cells[:, None])
+    drawn = GENERATORS[name]().fit(table, rng=rng(1)).sample(20_000, rng=rng(2)).column("a")
+    assert [drawn.min(), drawn.max()] == [10, 390]  # halfway from the tenth to the next, and even
+
+
+def test_as_published_trees_keep_to_the_numbers_they_have(people):
+    model = GENERATORS["trees"](preset="published").fit(people, rng=rng(1))
+    assert not any("Lone numbers" in note for note in model.notes)
+    assert not np.isnan(model.sample(4000, rng=rng(2)).column("ill")).all()
 
 
 @pytest.mark.parametrize("name", SMALL)

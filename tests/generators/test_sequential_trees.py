@@ -161,13 +161,13 @@ def test_smoothing_moves_only_what_few_rows_share():
 
 
 def test_a_number_nobody_resembles_is_moved_too():
-    # One row of 200 has 777.5 among zeros and a few others; no leaf has a second number to tell a width.
+    # Twelve rows of 200 have numbers far apart among zeros: no leaf has a second one to tell a width.
     cells = np.zeros(200)
-    cells[:4] = [777.5, 120.25, 300.5, 950.75]
+    cells[:12] = 80.25 * np.arange(1, 13)
     known = table((number("a", 0, 1000, None), cells))
     drawn = Trees().fit(known, rng=rng()).sample(3000, rng=rng(1)).column("a")
-    assert not np.isin(drawn, cells[:4]).any()
-    assert 0.005 < np.mean(drawn != 0) < 0.05
+    assert not np.isin(drawn, cells[:12]).any()
+    assert 0.03 < np.mean(drawn != 0) < 0.09
 
 
 def test_whole_numbers_stay_whole():
@@ -322,10 +322,10 @@ def test_losses_of_another_table_are_refused(fitted):
 
 def test_too_few_rows_to_hold_any_out_is_said():
     few = Trees().fit(people(9), rng=rng())
-    assert few.notes == (WITHOUT_HELD_OUT,)
+    assert WITHOUT_HELD_OUT in few.notes
     assert few.history == ()
     assert few.held_out == {}
-    assert Trees().fit(people(10), rng=rng()).notes == ()
+    assert WITHOUT_HELD_OUT not in Trees().fit(people(10), rng=rng()).notes
 
 
 # Memorizing

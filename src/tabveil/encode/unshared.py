@@ -7,8 +7,9 @@ not become one, and is not drawn onto a spike: else round numbers and spikes wou
 last digits 36 in 100 would be 0 or 5, not 20. Where that leaves too little to choose from, spikes are open to
 it: else a number between spikes would come back as it was.
 
-A network pushes many rows to the end of the range that it knows. So what it learns from ends where enough
-rows lie at or beyond (:func:`stand_ins`): the largest number of all is somebody's.
+The largest number of all is somebody's, and so is the smallest. No stand-in lies beyond where enough rows lie
+(:func:`shared_range`), whoever draws it: a network pushes many rows to the end of the range that it knows,
+and of whole numbers a tree would draw the last one as it is.
 """
 
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ class Intervals:
     origin: float  # from where steps are counted
     spikes: Floats  # the numbers that enough rows share
     shuns: NDArray[np.bool_]  # whether a stand-in must not be one of these
-    ends: tuple[float, float]  # of all numbers: rounding must not lead beyond
+    ends: Floats  # (2,) that enough rows reach: nothing is drawn beyond
 
     @classmethod
     def of(
@@ -79,8 +80,9 @@ class Intervals:
         step, origin = steps_of(column, values, cells, high - low)
         rounder = _rounder(column, cells, step, high - low)
         aside = STEPS_ASIDE * np.where(rounder > 0, 2, 1) * step / places_a_unit(column.decimals)
-        low = np.maximum(np.minimum(low, cells - aside), values[0])
-        high = np.minimum(np.maximum(high, cells + aside), values[-1])
+        ends = shared_range(column, values, counts)
+        low = np.clip(np.minimum(low, cells - aside), *ends)
+        high = np.clip(np.maximum(high, cells + aside), *ends)
         kept = counts[places] >= LEAST_SHARED
         spikes = values[counts >= LEAST_SHARED]
         steps = (high - low) * places_a_unit(column.decimals) / np.maximum(step, 1.0) + 1
@@ -94,7 +96,7 @@ class Intervals:
             origin=origin,
             spikes=spikes,
             shuns=~kept & ((step == 0) | (steps * (1 - rounder_too) - passed >= FEWEST_OPEN)),
-            ends=(float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0),
+            ends=ends,
         )
 
     def draw(self, column: Numeric, which: Indices, *, rng: Generator) -> Floats:
@@ -110,7 +112,7 @@ class Intervals:
         return drawn
 
     def _fitting(self, column: Numeric, numbers: Floats, step: Floats) -> Floats:
-        """Round numbers to their steps: one step back where that leads beyond the last of all numbers."""
+        """Round numbers to their steps: one step back where that leads beyond the ends."""
         rounded, back = _rounded(column, numbers, step, self.origin), step / places_a_unit(column.decimals)
         rounded = np.where(rounded > self.ends[1], rounded - back, rounded)
         rounded = np.where(rounded < self.ends[0], rounded + back, rounded)
@@ -179,18 +181,20 @@ def _end(values: Floats, counts: Indices) -> float:
 def stand_ins(column: Numeric, cells: Floats, *, rng: Generator) -> Floats:
     """Return the cells of a column with a stand-in for each number that few rows share.
 
-    None lies beyond where enough rows lie. Where few rows have a number at all, while others have none, all
-    are missing.
+    Where only few rows have a number at all, all are missing.
     """
-    known = ~np.isnan(cells)
-    drawn = np.array(cells)
-    if known.sum() < LEAST_SHARED and not known.all():
-        drawn[:] = np.nan
-    elif len(cells):
-        values, places, counts = np.unique(cells[known], return_inverse=True, return_counts=True)
-        around = Intervals.of(column, values, counts).draw(column, places, rng=rng)
-        drawn[known] = within(column, np.clip(around, *shared_range(column, values, counts)))
+    drawn = np.full(len(cells), np.nan) if only_few_have(cells) else np.array(cells)
+    known = ~np.isnan(drawn)
+    if known.any():
+        values, places, counts = np.unique(drawn[known], return_inverse=True, return_counts=True)
+        drawn[known] = within(column, Intervals.of(column, values, counts).draw(column, places, rng=rng))
     return drawn
+
+
+def only_few_have(cells: Floats) -> bool:
+    """Say whether few rows have a number, while others have none: whatever is near it would be theirs."""
+    known = ~np.isnan(cells)
+    return bool(0 < known.sum() < LEAST_SHARED and not known.all())
 
 
 def places_around(places: Indices, groups: Indices, counts: Indices) -> tuple[Indices, Indices]:

@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from tabveil.encode.unshared import Intervals
 from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.generators.rare_numbers import drop_lone_numbers
 from tabveil.stored_arrays import MOST_ROWS, Arrays, Expected, ascending, require, require_arrays
 from tabveil.table import Categorical, Column, Floats, Indices, Table, holds, within
 from tabveil.workers import tell
@@ -61,7 +62,7 @@ class Marginals(Maker):
     """Draw every column by itself: each looks right, nothing goes with anything else.
 
     The floor of every comparison: what a generator must beat to be of any use. Numbers that fewer than ten
-    rows share are drawn between their neighbors.
+    rows share are drawn between their neighbors, and none beyond what ten rows reach.
     """
 
     name: ClassVar[str] = "marginals"
@@ -71,6 +72,7 @@ class Marginals(Maker):
         """Count the values of each column."""
         del rng
         require_rows(self.name, table)
+        table, notes = drop_lone_numbers(table)
         found = []
         for name in table.schema.names:
             found.append(np.unique(table.column(name), return_counts=True))
@@ -80,6 +82,7 @@ class Marginals(Maker):
             schema=table.schema,
             values=tuple(values for values, _ in found),
             counts=tuple(counts for _, counts in found),
+            notes=notes,
         )
 
 

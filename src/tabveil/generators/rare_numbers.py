@@ -1,8 +1,8 @@
 """Numbers that few rows share, replaced before a network learns: it could give them back to the last digit.
 
 What labels are in :mod:`tabveil.generators.rare_labels`, numbers are here, by the rule that trees draw by
-(:mod:`tabveil.encode.unshared`). A network also pushes rows to the ends of the range it knows, so these must
-not be anybody's: ten rows lie at or beyond either.
+(:mod:`tabveil.encode.unshared`). Where only few rows have a number at all, there is nothing that trees could
+draw between: they learn such a column as missing, too (:func:`drop_lone_numbers`).
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.disclosure import LEAST_SHARED, LEAST_SHARED_IN_WORDS
-from tabveil.encode.unshared import stand_ins
+from tabveil.encode.unshared import only_few_have, stand_ins
 from tabveil.table import Floats, Numeric, Table
 from tabveil.wording import plural
 
@@ -49,6 +49,24 @@ def redraw_rare_numbers(table: Table, *, rng: Generator) -> Redrawn:
         n_cells=sum(n_cells),
         n_columns=sum(n > 0 for n in n_cells),
     )
+
+
+def drop_lone_numbers(table: Table) -> tuple[Table, tuple[str, ...]]:
+    """Make columns missing in which fewer than ten rows have a number and others have none; say how many."""
+    lone = [
+        position
+        for position, column in enumerate(table.schema.columns)
+        if isinstance(column, Numeric) and only_few_have(table.values[:, position])
+    ]
+    if not lone:
+        return table, ()
+    values = np.array(table.values)
+    values[:, lone] = np.nan
+    note = (
+        f"Lone numbers: {plural(len(lone), 'column')} in which fewer than {LEAST_SHARED_IN_WORDS} rows have "
+        "a number, learned as missing."
+    )
+    return Table(schema=table.schema, values=values), (note,)
 
 
 def _count_rare(cells: Floats) -> int:

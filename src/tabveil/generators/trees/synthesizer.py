@@ -12,6 +12,7 @@ from tabveil.encode.ordinal import Codes, CountedValues
 from tabveil.errors import ParameterError
 from tabveil.generators.dependencies import find_dependencies
 from tabveil.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.generators.rare_numbers import drop_lone_numbers
 from tabveil.generators.trees.agreement import Agreement, Agreements, visits_with
 from tabveil.generators.trees.chain import Chain, grow_chain
 from tabveil.generators.trees.growth import Tree
@@ -191,7 +192,8 @@ class Trees(Maker):
         closely, and repeat more of it.
     smoothing
         Move numbers that fewer than ten rows share; those that more share, such as zeros, stay. The careful
-        way draws between the numbers next to it in the leaf, as round as it was and no rounder. As published,
+        way draws between the numbers next to it in the leaf, as round as it was and no rounder, and none
+        beyond what ten rows reach; where fewer than ten rows have a number, all are missing. As published,
         a normal deviate is added, as wide as suits the density of such numbers in the leaf (Silverman's
         rule). Without, every number is one that a real row has.
     overfit
@@ -263,6 +265,7 @@ class Trees(Maker):
     def fit(self, table: Table, *, rng: Generator) -> TreesModel:
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
+        table, notes = drop_lone_numbers(table) if self.careful and self.smoothing else (table, ())
         visits = self._visits(table)
         levels = [CountedValues.of(table.schema.columns[k], table.values[:, k]) for k in visits]
         codes = _encode(table, visits, levels)
@@ -283,7 +286,7 @@ class Trees(Maker):
                 Epoch(epoch=i, train=loss.learned, validation=loss.held_out)
                 for i, loss in enumerate(found.losses)
             ),
-            notes=(*self._notes(found), *_follows(found.chain)),
+            notes=(*notes, *self._notes(found), *_follows(found.chain)),
         )
 
     def _agreements(
