@@ -43,6 +43,17 @@ def test_a_full_study_is_sound_and_has_a_small_variant(path, own_datasets):
         assert "small variant of" in small.read_text(encoding="utf-8")
 
 
+def test_the_papers_pate_gan_has_the_papers_teachers():
+    found = [
+        risk["settings"]
+        for path in FULL
+        for risk in yaml.safe_load(path.read_text(encoding="utf-8")).get("risks", [])
+        if isinstance(risk, dict) and risk.get("generator") == "pategan"
+    ]
+    assert len(found) >= 2
+    assert all(settings["teachers"] == "networks" for settings in found)
+
+
 def means(folder):
     """Return the mean of what is judged, by risk, level, level of the modifier, and metric."""
     store, found = Store(folder), defaultdict(list)
