@@ -182,8 +182,8 @@ class Trees(Maker):
     caution
         How many standard errors beyond chance a split must hold for the other rows. Less keeps more of the
         table, and tells more about people; as published it does not count. Chosen on four splits of each of
-        five tables. On four others, of 5,000 rows each, the default policy calls 14 of 20 releases within
-        threshold, five inconclusive and one above; of such as were learned from other people, 18 and two
+        five tables. On four others, of 5,000 rows each, the default policy calls 13 of 20 releases within
+        threshold, six inconclusive and one above; of such as were learned from other people, 18 and two
         inconclusive.
     order
         The columns to visit first, in this order. The others follow, those with the fewest different values
