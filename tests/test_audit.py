@@ -10,10 +10,11 @@ from rich.console import Console
 
 import tabveil
 from tabveil.auditing.plan import NO_CONTROL
+from tabveil.control import ControlCheck
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate
 from tabveil.metrics import METRICS, defaults
-from tabveil.render.text import comparison, number, report_page
+from tabveil.render.text import comparison, finding, number, report_page
 from tabveil.report import Report
 from tabveil.result import Input, Labels, Result, Scores, Skipped
 from tabveil.rng import stream
@@ -256,11 +257,41 @@ def test_the_page_fits_80_columns_and_keeps_each_metric_on_one_line():
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_the_page_marks_a_leak_only_when_the_lower_bound_is_above_zero():
-    marked = [f"0.070 {mark}" for mark in ("leak seen", "none seen")]
+def test_the_page_marks_an_indicator_only_when_the_lower_bound_is_above_zero():
+    marked = [f"0.070 {mark}" for mark in ("above zero", "none seen")]
     for low, expected in ((0.0001, marked[0]), (0.0, marked[1]), (-0.01, marked[1])):
         text = " ".join(page(report_page(report(low=low))).split())
         assert [mark for mark in marked if mark in text] == [expected]
+
+
+def attacked(p_value, **parts):
+    """A report of one attack whose interval lies above zero, and reaches beyond the threshold."""
+    gain = Estimate(value=0.07, low=0.001, high=0.09, n=10)
+    labels = Labels(pillar="attack", wp29="linkability", mechanism="distance")
+    attack = Result(metric="linkability", labels=labels, gain=gain, p_value=p_value)
+    others = [Result(metric=name, labels=labels, gain=gain, p_value=0.9) for name in ("one", "two")]
+    return replace(report(), results=(attack, *others), **parts)
+
+
+@pytest.mark.parametrize(
+    ("p_value", "word", "state"),
+    [(1e-6, "leak seen", "above threshold"), (0.02, "hint", "inconclusive")],
+)
+def test_the_word_for_an_attack_agrees_with_the_verdict(p_value, word, state):
+    found = attacked(p_value)
+    assert found.verdict.risks[1].state == state
+    assert finding(found, "linkability") == word
+    line = next(line for line in page(report_page(found)).splitlines() if line.startswith("linkability  0"))
+    assert line.rstrip().endswith(word)
+    compared = page(comparison({"first": found}))
+    assert "first: gain, 95%" in compared
+    line = next(line for line in compared.splitlines() if line.startswith("linkability"))
+    assert line.split()[-1] == ("first" if word == "leak seen" else "-")
+
+
+def test_nothing_is_seen_against_a_control_that_does_not_fit():
+    faulty = ControlCheck(n_train=100, n_control=100, same_chance=0.0)
+    assert finding(attacked(1e-6, control=faulty), "linkability") == "unclear"
 
 
 def test_the_page_says_what_it_is_and_what_it_is_not():
@@ -288,6 +319,7 @@ def test_two_releases_stand_side_by_side_in_80_columns():
     line = next(line for line in text.splitlines() if line.startswith("neighbor_distance_ratio"))
     assert " ".join(line.split()) == "neighbor_distance_ratio 0.070 -0.020…0.090 0.070 0.050…0.090 leaky"
     assert "not computed" in text
+    assert text.count(": risk, 95%") == 2
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,26 @@ def test_the_more_attacks_the_clearer_a_leak_must_be():
     assert judged(clean(inference=replace(doubtful, p_value=0.01))).state == "above threshold"
 
 
+def test_a_leak_is_seen_only_where_something_can_be_seen():
+    leaking = attack("inference", 0.01, 0.02, 0.03)
+    assert judged(clean(inference=leaking)).leak_seen("inference")
+    assert not judged(clean(inference=leaking)).leak_seen("linkability")
+    hint = replace(leaking, p_value=0.02)
+    assert not judged(clean(inference=hint)).leak_seen("inference")
+    no_better = attack("inference", 0.01, 0.02, 0.03, rate=0.1, naive=0.1)
+    assert not judged(clean(inference=no_better)).leak_seen("inference")
+    unfit = judged(clean(inference=leaking), control_faults=("The control table holds rows of train.",))
+    assert not unfit.leak_seen("inference")
+
+
+def test_a_metric_that_is_missing_goes_by_its_title():
+    titles = {"linkability": "Linkability of records"}
+    found = judged(clean(linkability=None), titles=titles)
+    assert "Linkability of records (required by the policy, but not run)" in found.sentence
+    unknown = judged(clean(), Policy(required=("my_metric",)), titles=titles)
+    assert "my_metric (required by the policy, but not run)" in unknown.sentence
+
+
 def test_too_few_rows_say_how_many_would_settle_it():
     found = judged(clean(linkability=attack("linkability", -0.2, 0.0, 0.1)))
     assert found.state == "inconclusive"

@@ -110,6 +110,7 @@ class Report:
             n_control=rows.get("control", 0),
             copies=self.copies,
             control_faults=() if self.control is None else self.control.fails,
+            titles={name: item.title for name, item in self.explanations.items()},
         )
 
     def to_json(self) -> str:
@@ -262,8 +263,8 @@ def _risk_in_a_line(item: RiskVerdict) -> str:
 
 def _copies_in_a_line(item: CopiesVerdict) -> str:
     told = f"copies: {item.state}"
-    if item.found.share is not None:
-        most, accepted = upper_percent(item.found.share.high), percent(item.threshold)
+    if item.high is not None:
+        most, accepted = upper_percent(item.high), percent(item.threshold)
         told += f", up to {most} of the release (accepted: {accepted})"
     return told
 

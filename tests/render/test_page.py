@@ -394,8 +394,40 @@ def test_reproducibility_has_all_that_makes_the_numbers():
 
 def test_a_leak_that_the_policy_accepts_is_named():
     text = shown(made.report(0.02)).text
-    assert "a leak was seen, smaller than the policy accepts" in text
+    assert "A leak was seen, smaller than the policy accepts" in text
     assert "smaller than the policy accepts" not in shown(made.report(made.CLEAN)).text
+
+
+def judged_by_gain(p_value):
+    """A report whose attacks have gains within the threshold, a little above zero."""
+    results = [
+        replace(
+            result,
+            gain=made.estimate(0.011),
+            p_value=p_value,
+            configurations=tuple(replace(item, gain=made.estimate(0.011)) for item in result.configurations),
+        )
+        if result.labels.pillar == "attack"
+        else result
+        for result in made.results(0.37)
+    ]
+    return made.report(results=tuple(results))
+
+
+def test_a_hint_is_no_leak():
+    assert "smaller than the policy accepts" in shown(judged_by_gain(1e-6)).text
+    assert "smaller than the policy accepts" not in shown(judged_by_gain(0.02)).text
+
+
+def test_tables_name_the_gain_that_is_judged_and_the_risk_beside_it():
+    document = shown(judged_by_gain(1e-6))
+    headings = [text for _, text in document.all("th")]
+    assert headings.count("Gain and interval (judged)") == 2  # the three risks, and membership
+    assert headings.count("Gain and interval") == 4  # the configurations of each attack
+    cells = [text for _, text in document.all("td")]
+    assert cells.count("0.011 0.007 to 0.015") == 8
+    assert cells.count("0.370 0.366 to 0.374") >= 8
+    assert "none: judged by its risk" in [text for _, text in shown(made.report()).all("td")]
 
 
 def test_a_report_read_from_json_gives_the_same_page():

@@ -18,7 +18,7 @@ from tabveil.cli.screen import Screen
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
 from tabveil.render.html import page
-from tabveil.render.text import comparison, leaks
+from tabveil.render.text import LEAK, comparison, finding
 from tabveil.report import Report
 from tabveil.risks import Leaky, Noisy
 from tabveil.rng import stream
@@ -134,19 +134,23 @@ def _about() -> str:
 
 
 def _explanation(reports: dict[str, Report]) -> str:
-    counts = {
-        name: f"{sum(map(leaks, report.results))} of {len(report.results)}"
-        for name, report in reports.items()
-    }
+    counts = {name: _seen(report) for name, report in reports.items()}
     return (
         "Both releases imitate the same simulated hospital, and by eye they look alike. "
-        f"The clean one holds fresh patients only: {counts['clean']} metrics see a leak. "
+        f"The clean one holds fresh patients only: {counts['clean']} attacks see a leak. "
         f"In the leaky one, {COPIED:.0%} of the rows are copies of training patients and {SHAKEN:.0%} are "
-        f"copies with slightly shaken numbers: {counts['leaky']} metrics see it. "
-        "Risk says how far a release goes from fresh data (0) to the worst case (1), always measured against "
-        "control patients the generator never saw."
+        f"copies with slightly shaken numbers: {counts['leaky']} attacks see it. "
+        "Gain is the share of training patients about whom an attack is right because they were trained on; "
+        "the risk of an indicator says how far a release goes from fresh data (0) to the worst case (1). "
+        "Both are measured against control patients the generator never saw."
         "\n\n" + "\n".join(f"{name}: {report.verdict.sentence}" for name, report in reports.items())
     )
+
+
+def _seen(report: Report) -> str:
+    """Count the attacks that see a leak."""
+    attacks = [result.key for result in report.results if result.labels.pillar == "attack"]
+    return f"{sum(finding(report, key) == LEAK for key in attacks)} of {len(attacks)}"
 
 
 def _next(out: Path) -> str:

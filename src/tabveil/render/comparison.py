@@ -71,6 +71,8 @@ def _row(label: str, report: Report) -> Row:
         for risk in verdict.risks
         if risk.leading and risk.leading.gain
     ]
+    if (copies := verdict.copies) and copies.high is not None and copies.threshold > 0:
+        shares.append(copies.high / copies.threshold)
     return Row(
         name=both_ends(label),
         report=report,
@@ -98,7 +100,12 @@ _MUST_AGREE: Mapping[str, Callable[[Report], Hashable]] = {
         report.version
     ),
     "They were judged by different policies: the same risk can be within one and above another.": (
-        lambda report: (report.policy.thresholds, report.policy.confidence, report.policy.required)
+        lambda report: (
+            report.policy.thresholds,
+            report.policy.copies,
+            report.policy.confidence,
+            report.policy.required,
+        )
     ),
     "Different metrics ran: what one release was asked, another may not have been.": (
         lambda report: frozenset(result.key for result in report.results)

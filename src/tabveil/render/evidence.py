@@ -61,17 +61,17 @@ class Evidence:
     tried: Sequence[Configuration]
     n_tried: int
     explained_above: bool  # a further run of a metric, for one attacker: the first one explains it
+    leak_seen: bool  # at the level that the verdict asks for
 
     @property
     def leak_accepted(self) -> bool:
         """Tell whether a leak was seen that the policy accepts."""
-        return self.state == "within" and self.result.measure is not None and self.result.measure.low > 0
+        return self.state == "within" and self.leak_seen
 
     @property
     def combinations(self) -> tuple[Combination, ...]:
         """Return the columns that single people out together, where a leak is seen."""
-        seen = self.result.measure is not None and self.result.measure.low > 0
-        return self.result.combinations[:MOST_COMBINATIONS] if seen else ()
+        return self.result.combinations[:MOST_COMBINATIONS] if self.leak_seen else ()
 
     @property
     def bar(self) -> RiskBar:
@@ -166,6 +166,7 @@ def _evidence(
         n_tried=len(result.configurations),
         explained_above=result.attacker is not None
         and any(other.key == result.metric for other in report.results),
+        leak_seen=judged is not None and judged.leak_seen,
     )
 
 

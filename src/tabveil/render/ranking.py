@@ -8,10 +8,11 @@ from rich.text import Text
 from tabveil.render import comparison
 from tabveil.render.text import STYLES, number, plain_table, upper
 from tabveil.report import Report
-from tabveil.verdict import RISKS, RiskVerdict
+from tabveil.verdict import RISKS, CopiesVerdict, RiskVerdict
 
 _READING = (
-    "For each risk the upper bound of the highest attack, which is what verdicts are judged on. Told apart: "
+    "For each risk the upper bound of the highest attack, which is what verdicts are judged on; for copies "
+    "that of their share of the release, beyond chance. Told apart: "
     "how often a model tells synthetic from real rows (0.5 best). The order is one of concern, not a score."
 )
 _SHORT = {"singling out": "singling", "linkability": "linking", "inference": "infer", "membership": "member"}
@@ -23,13 +24,15 @@ def ranking(reports: Mapping[str, Report]) -> RenderableType:
     table.add_column("verdict", no_wrap=True)
     for risk in RISKS:
         table.add_column(_SHORT[risk], justify="right", no_wrap=True)
-    table.add_column("told apart", justify="right", no_wrap=True)
+    for heading in ("copies", "told apart"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in comparison.compare(reports):
         told_apart = row.figures[0]
         table.add_row(
             Text(row.name),
             Text(row.report.verdict.state, style=STYLES[row.report.verdict.state]),
             *map(_upper, row.risks),
+            _copied(row.report.verdict.copies),
             "-" if told_apart is None else number(told_apart.value.value),
         )
     warnings = [Text(f"- {text}", style="yellow") for text in comparison.warnings(reports)]
@@ -40,3 +43,9 @@ def _upper(risk: RiskVerdict) -> Text:
     leading = risk.leading
     text = upper(leading.gain.high) if leading and leading.gain else "-"
     return Text(text, style=STYLES[risk.state] if risk.state == "above threshold" else "")
+
+
+def _copied(copies: CopiesVerdict | None) -> Text:
+    if copies is None or copies.high is None:
+        return Text("-")
+    return Text(upper(copies.high), style=STYLES[copies.state] if copies.state == "above threshold" else "")

@@ -22,9 +22,14 @@ from tabveil.verdict import State
 from tabveil.wording import plural
 
 LEAK = "leak seen"
+HINT = "hint"
+ABOVE_ZERO = "above zero"
 NONE_SEEN = "none seen"
 UNCLEAR = "unclear"
 NO_BETTER = "uninformative"
+NO_ANSWER = "no answer"
+
+_STYLE_OF_FINDING = {LEAK: "bold red", HINT: "yellow", ABOVE_ZERO: "yellow"}
 
 _HEADINGS = {
     "attack": "Attacks: what an intruder gains from the release",
@@ -48,7 +53,9 @@ _READING = (
     "Gain: the share of people exposed because their data were trained on. Risk: 0 = like fresh data, 1 = "
     "worst. Train: the metric's own score, measured with the training rows; "
     "control: the same with real rows the generator never saw. "
-    f"“{LEAK}”: the whole interval lies above zero, which at 95% happens by chance about once in 40. "
+    f"“{LEAK}”: more than chance explains, at the level that the verdict asks for, which counts in how many "
+    f"attacks were tried. “{HINT}”: the interval of this attack alone lies above zero, which at 95% happens "
+    f"by chance about once in 40; no verdict rests on it, nor on an indicator that is “{ABOVE_ZERO}”. "
     f"“{NONE_SEEN}” covers these metrics only: other ways to find out about people were not tried. "
     f"“{NO_BETTER}”: the attack does no better than guessing without the release, so it tells nothing."
 )
@@ -102,7 +109,7 @@ def _verdict(report: Report) -> list[RenderableType]:
         table.add_row(
             "copies",
             f"{plural(found.equal_train, 'row')} of {found.n_synthetic:,}",
-            upper(found.share.high) if found.share else "",
+            "" if verdict.copies.high is None else upper(verdict.copies.high),
             f"{verdict.copies.threshold:g}",
             Text(verdict.copies.state, style=STYLES[verdict.copies.state]),
         )
@@ -162,32 +169,43 @@ def comparison(reports: Mapping[str, Report]) -> RenderableType:
     for pillar, heading in _HEADINGS.items():
         metrics = {item.key: item.full_title for item in results if item.labels.pillar == pillar}
         if metrics:
-            parts += [Text(heading, style="bold"), Text(), _compared(metrics, reports), Text()]
+            table = _compared(metrics, reports, attacks=pillar == "attack")
+            parts += [Text(heading, style="bold"), Text(), table, Text()]
     return Group(*parts[:-1])
 
 
-def _compared(metrics: Mapping[str, str], reports: Mapping[str, Report]) -> Table:
+def _compared(metrics: Mapping[str, str], reports: Mapping[str, Report], *, attacks: bool) -> Table:
     table = plain_table("metric")
     table.columns[0].min_width = _WIDEST_METRIC  # so that tables stand under each other
-    for name in reports:
-        table.add_column(f"{name}: risk, 95%", no_wrap=True)
-    table.add_column(LEAK, overflow="fold", min_width=len(LEAK))
+    for name, report in reports.items():
+        table.add_column(f"{name}: {_measured(attacks=attacks)}, {_level(report)}", no_wrap=True)
+    seen = LEAK if attacks else ABOVE_ZERO
+    table.add_column(seen, overflow="fold", min_width=len(ABOVE_ZERO))
     for metric, title in metrics.items():
-        found = {name: _find(report, metric) for name, report in reports.items()}
-        leaking = [name for name, result in found.items() if result and leaks(result)]
-        cells = [_cell(result) for result in found.values()]
+        found = {name: finding(report, metric) for name, report in reports.items()}
+        leaking = [name for name, word in found.items() if word == seen]
+        cells = [_cell(_find(report, metric), seen=found[name] == seen) for name, report in reports.items()]
         table.add_row(title, *cells, Text(", ".join(leaking) or "-", style="bold red" if leaking else "dim"))
     return table
+
+
+def _measured(*, attacks: bool) -> str:
+    """Name what :attr:`~tabveil.result.Result.measure` is."""
+    return "gain" if attacks else "risk"
+
+
+def _level(report: Report) -> str:
+    return f"{report.policy.confidence * 100:.4g}%"
 
 
 def _find(report: Report, metric: str) -> Result | None:
     return next((result for result in report.results if result.key == metric), None)
 
 
-def _cell(result: Result | None) -> Text:
+def _cell(result: Result | None, *, seen: bool) -> Text:
     if result is None or result.measure is None:
         return Text("not computed", style="dim")
-    style = "bold red" if leaks(result) else ""
+    style = "bold red" if seen else ""
     return Text(f"{number(result.measure.value):>6}  {_interval(result.measure, '…')}", style=style)
 
 
@@ -210,18 +228,19 @@ def _them(report: Report) -> str:
 
 def _results(results: Sequence[Result], report: Report) -> Table:
     table = plain_table("metric")
-    first = "gain" if any(result.labels.pillar == "attack" for result in results) else "risk"
-    for heading in (first, f"{report.policy.confidence * 100:.4g}% interval", "train", "control"):
+    attacks = any(result.labels.pillar == "attack" for result in results)
+    for heading in (_measured(attacks=attacks), f"{_level(report)} interval", "train", "control"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("finding", no_wrap=True)
     for result in results:
+        word = finding(report, result.key)
         table.add_row(
             result.full_title,
-            Text(_value(result.measure), style="bold red" if leaks(result) else ""),
+            Text(_value(result.measure), style=_STYLE_OF_FINDING.get(word, "")),
             _interval(result.measure) if result.measure else "",
             _value(result.attack),
             _value(result.control),
-            _finding(result, compared=report.has_control),
+            Text(word, style=_STYLE_OF_FINDING.get(word, "dim")),
         )
     return table
 
@@ -235,20 +254,23 @@ def plain_table(first: str) -> Table:
     return table
 
 
-def _finding(result: Result, *, compared: bool) -> Text:
-    """Put a risk into a word; without a control or a working attack, that nothing was seen means nothing."""
-    if leaks(result):
-        return Text(LEAK, style="bold red")
-    if result.measure is None:
-        return Text("no answer", style="dim")
+def finding(report: Report, metric: str) -> str:
+    """Put into a word what a metric found, as the verdict judges it.
+
+    Without a control that fits, or without an attack that works, neither silence nor a gain means anything.
+    """
+    result = _find(report, metric)
+    if result is None or result.measure is None:
+        return NO_ANSWER
     if not result.informative:
-        return Text(NO_BETTER, style="dim")
-    return Text(NONE_SEEN if compared else UNCLEAR, style="dim")
-
-
-def leaks(result: Result) -> bool:
-    """Tell whether the whole interval lies above zero."""
-    return result.measure is not None and result.measure.low > 0
+        return NO_BETTER
+    if not report.has_control or report.verdict.control:
+        return UNCLEAR
+    if report.verdict.leak_seen(metric):
+        return LEAK
+    if result.measure.low <= 0:
+        return NONE_SEEN
+    return HINT if result.labels.pillar == "attack" else ABOVE_ZERO
 
 
 def _value(estimate: Estimate | None) -> str:

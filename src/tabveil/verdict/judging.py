@@ -9,8 +9,8 @@ have objected.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tabveil.copies import Copies
 from tabveil.estimate import sidak
@@ -34,6 +34,7 @@ from tabveil.verdict.judgment import (
 )
 from tabveil.verdict.policy import RISKS, Policy, Risk, risk_of
 from tabveil.verdict.sentence import sentence
+from tabveil.wording import name
 
 MANY_BY_CHANCE = 10
 
@@ -48,6 +49,7 @@ class Grounds:
     n_control: int
     copies: Copies | None = None
     control_faults: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)  # of metrics, also those that gave no answer
 
 
 def judge(grounds: Grounds, policy: Policy) -> Verdict:
@@ -72,10 +74,14 @@ def _level(grounds: Grounds, policy: Policy) -> float:
 
 
 def _missing(grounds: Grounds, policy: Policy) -> dict[str, str]:
-    """Return the required metrics that gave no answer, and why."""
+    """Return the titles of the required metrics that gave no answer, and why."""
     why = {item.key: item.why.rstrip(".") for item in grounds.skipped}
     answered = {result.key for result in grounds.results}
-    return {name: why.get(name, NOT_RUN) for name in policy.required if name not in answered}
+    return {
+        grounds.titles.get(metric) or name(metric): why.get(metric, NOT_RUN)
+        for metric in policy.required
+        if metric not in answered
+    }
 
 
 def _judge_risk(risk: Risk, grounds: Grounds, policy: Policy, level: float) -> RiskVerdict:
@@ -93,7 +99,7 @@ def _judge(result: Result, grounds: Grounds, threshold: float, level: float, *, 
     """Judge one attack by the bounds of its gain."""
     bounds = result.measure
     gain = bounds if bounds and math.isfinite(bounds.high - bounds.low) else None
-    seen = gain is not None and gain.low > 0 and (result.p_value is None or result.p_value <= level)
+    beyond_chance = gain is not None and gain.low > 0 and (result.p_value is None or result.p_value <= level)
     state, reason, rows = INCONCLUSIVE, "", None
     if grounds.n_control == 0:
         reason = NO_CONTROL
@@ -105,18 +111,18 @@ def _judge(result: Result, grounds: Grounds, threshold: float, level: float, *, 
         reason = NOT_INFORMATIVE
     elif gain.high <= threshold:
         state = WITHIN
-    elif seen:
+    elif beyond_chance:
         state = ABOVE
     else:
         reason, rows = TOO_FEW, rows_needed(gain.high, threshold, grounds.n_train, grounds.n_control)
     return Judgment(
         metric=result.key,
-        title=result.title,
+        title=result.full_title if result.title else "",
         state=state,
         required=required,
         reason=reason,
         gain=gain,
-        leak_seen=seen,
+        leak_seen=beyond_chance and not reason,
         rows_needed=rows,
     )
 
@@ -144,17 +150,14 @@ def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdi
     found = grounds.copies
     if found is None:
         return None
-    parts = [item for item in (found, found.near) if item is not None and item.share is not None]
-    seen = any(item.seen(level) for item in parts)
-    high = max((item.share.high for item in parts if item.share), default=None)
+    seen = any(item.seen(level) for item in (found, found.near) if item and item.share)
+    judged = CopiesVerdict(threshold=policy.copies, state=INCONCLUSIVE, found=found, leak_seen=seen)
     repeats = found.equal_control >= MANY_BY_CHANCE
-    if high is None or grounds.control_faults:
-        state = INCONCLUSIVE
-    elif high <= policy.copies or (repeats and not seen):
-        state = WITHIN
-    else:
-        state = ABOVE if seen else INCONCLUSIVE
-    return CopiesVerdict(threshold=policy.copies, state=state, found=found, leak_seen=seen)
+    if judged.high is None or grounds.control_faults:
+        return replace(judged, leak_seen=False)
+    if judged.high <= policy.copies or (repeats and not seen):
+        return replace(judged, state=WITHIN)
+    return replace(judged, state=ABOVE if seen else INCONCLUSIVE)
 
 
 def _together(judged: Sequence[Judgment]) -> tuple[State, str]:

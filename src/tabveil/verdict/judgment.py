@@ -64,6 +64,12 @@ class CopiesVerdict:
     found: Copies
     leak_seen: bool = False
 
+    @property
+    def high(self) -> float | None:
+        """The upper bound that is judged: of the exact copies or of the near ones, whichever is larger."""
+        parts = (self.found, self.found.near)
+        return max((item.share.high for item in parts if item and item.share), default=None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
@@ -74,6 +80,12 @@ class Verdict:
     risks: tuple[RiskVerdict, ...]
     copies: CopiesVerdict | None = None
     control: tuple[str, ...] = ()
+
+    def leak_seen(self, metric: str) -> bool:
+        """Tell whether an attack sees a leak at the level that was asked for."""
+        return any(
+            judged.leak_seen for risk in self.risks for judged in risk.metrics if judged.metric == metric
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

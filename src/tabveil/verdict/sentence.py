@@ -65,10 +65,9 @@ def _above(verdict: Verdict, policy: Policy) -> str:
         )
     copied = verdict.copies
     if copied is not None and copied.state == ABOVE:
-        shares = [item.share.high for item in (copied.found, copied.found.near) if item and item.share]
         parts.append(
-            f"up to {upper_percent(max(shares))} of the release are rows of training people, or nearly so "
-            f"(accepted: {percent(copied.threshold)})"
+            f"up to {upper_percent(copied.high or 0.0)} of the release are rows of training people, or "
+            f"nearly so (accepted: {percent(copied.threshold)})"
         )
     return f"Above threshold: {'; '.join(parts)}. As measured, this release breaks the policy; {CONTROLLER}."
 
