@@ -39,10 +39,10 @@ training rows (0.2), and train itself (1).
 
 Counted is how often the 95 % interval holds 0 with fresh rows, which at least {least} of {n_seeds} must
 (exact intervals fall short of that in about one of thirteen such lines: these are counted again with
-{n_others} other seeds), and 0.2 with the leak (`nearest_neighbors` also asks for several neighbors, so in
-few columns its risk is not the share of copies). Then come the mean risks with fresh rows, with the leak and
-with the copy, and the mean width of the interval with fresh rows: 100 control rows say little beside 6,000
-of train, and the interval says so.
+{n_others} other seeds), and 0.2 with the leak (`nearest_neighbors` also asks for several neighbors, which in
+few columns see less of it and may lead where there are few control rows: its upper bound is that of all).
+Then come the mean risks with fresh rows, with the leak and with the copy, and the mean width of the interval
+with fresh rows: 100 control rows say little beside 6,000 of train, and the interval says so.
 
 {tables}
 """

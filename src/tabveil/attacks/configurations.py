@@ -11,7 +11,7 @@ configuration with the largest gain has too low a bound (an intersection-union t
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -150,7 +150,7 @@ def choose(comparators: Mapping[Setting, Comparator], confidence: float) -> Head
     return Headline(
         setting=best,
         leading=found[best],
-        gain=_of_all(gains, [comparators[setting](confidence).gain for setting in gains]),
+        gain=replace(gains[best], high=_highest(gains, comparators, confidence)) if gains else None,
         p_value=_smallest([item.p_value for item in counted.values()], len(found)),
         configurations=tuple(item.of(setting) for setting, item in found.items()),
         informative=bool(telling),
@@ -162,12 +162,21 @@ def choose(comparators: Mapping[Setting, Comparator], confidence: float) -> Head
     )
 
 
-def _of_all(together: Mapping[Setting, Estimate], alone: Sequence[Estimate | None]) -> Estimate | None:
-    """Bound the largest gain: from below by intervals that hold together, from above by each one alone."""
-    if not together:
-        return None
-    leading = together[strongest(together)]
-    return replace(leading, high=max(item.high for item in alone if item is not None))
+def _highest(
+    together: Mapping[Setting, Estimate], comparators: Mapping[Setting, Comparator], confidence: float
+) -> float:
+    """Return the largest upper bound that any configuration has by itself.
+
+    Intervals that hold together reach farther: what they do not carry beyond the largest bound so far need
+    not be asked for again.
+    """
+    highest = -math.inf
+    for setting in sorted(together, key=lambda setting: together[setting].high, reverse=True):
+        if together[setting].high <= highest:
+            break
+        alone = comparators[setting](confidence).gain
+        highest = max(highest, alone.high if alone else -math.inf)
+    return highest
 
 
 def _smallest(p_values: Iterable[float | None], n_tried: int) -> float | None:

@@ -1,7 +1,7 @@
 """k nearest neighbors: DCR with the mean distance to several training rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -47,7 +47,8 @@ class NearestNeighbors(ByDistance):
     stands in for fresh rows, and the risk is scaled up to all of train.
 
     Intervals hold for all k together (Šidák); the headline is the k with the largest lower bound, and every k
-    is in ``details``. A k larger than the number of training rows is left out, with a note.
+    is in ``details``. The upper bound is the largest over all k: what one rules out, another may not. A k
+    larger than the number of training rows is left out, with a note.
 
     References
     ----------
@@ -98,7 +99,7 @@ class NearestNeighbors(ByDistance):
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=found[best].risk,
+            risk=replace(found[best].risk, high=max(item.risk.high for item in found.values())),
             attack=found[best].attack,
             control=found[best].control,
             details={
