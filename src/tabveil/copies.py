@@ -62,8 +62,8 @@ class Copies:
     None. ``people`` counts the training rows that some synthetic row equals, and ``people_expected`` how many
     of as many fresh people one would equal.
 
-    ``kept_together`` says that equal rows were never parted between train and control, as ``tabveil split``
-    does it: then each different row counts once, or its twins would seem to explain it.
+    ``kept_together`` says that equal rows were never parted between train and control, as records stored
+    twice are not: then each different row counts once, or its twins would seem to explain it.
     """
 
     n_synthetic: int

@@ -1,4 +1,11 @@
-"""Which rows to train on, and which to hold back: the disjoint train and control that an audit needs."""
+"""Which rows to train on, and which to hold back: the disjoint train and control that an audit needs.
+
+Rows that are equal in every column may be one person's record, stored twice: it must not be trained on and
+held back, or control would hold people who were trained on. Or they are two people's, as in tables of few
+columns and few values: these are parted like any others, or fresh people would be nearer to train than
+control is, and any release would seem to leak. Which of the two it is, the table tells: people who coincide
+by chance in all columns also do in all but one, and records stored twice hardly ever.
+"""
 
 from typing import Any, NamedTuple
 
@@ -16,12 +23,13 @@ from tabveil.rng import stream
 
 Indices = NDArray[np.int64]
 
+_MOSTLY = 0.25  # of equal rows: columns explain fewer than there are, for they go together
 _TRIES = 32
 """Orders of the groups that are tried for a control of exactly the wanted size."""
 
 
 class Parts(NamedTuple):
-    """Two tables of one kind that share no person and no row."""
+    """Two tables of one kind that share no person."""
 
     train: Any
     control: Any
@@ -50,7 +58,8 @@ def split(
     control
         The share to hold back, between 0 and 1: of persons if ``by`` is given, else of rows.
     by
-        The column that says whose row it is; rows of one person stay together, and so do equal rows.
+        The column that says whose row it is; rows of one person stay together. Without it, equal rows do,
+        where they are too many to be different people who coincide.
     seed
         Another seed, another choice.
 
@@ -68,12 +77,13 @@ def split(
 
 
 def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> tuple[Indices, Indices]:
-    """Choose the rows of train and control so that no person and no row stands on both sides.
+    """Choose the rows of train and control so that no person stands on both sides.
 
-    Rows with the same value of ``by`` (one person) stay together, and so do rows that are equal in every
-    column; a row whose ``by`` is missing is a person of its own. Two persons whose rows are equal but for
-    ``by`` are two persons and may be parted. Which group goes where depends on the seed and on what the rows
-    hold, not on their order in the file.
+    Rows with the same value of ``by`` (one person) stay together; a row whose ``by`` is missing is a person
+    of its own, with the rows that equal it. Two persons whose rows are equal but for ``by`` are two persons
+    and may be parted. Without ``by``, rows that are equal in every column stay together unless they are
+    coincidences. Which group goes where depends on the seed and on what the rows hold, not on their order in
+    the file.
 
     Parameters
     ----------
@@ -104,9 +114,12 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
             raise SchemaError(f"split: several columns are called {by!r}. Rename them.")
     hashes = hash_cells("split", data)
     rows = _combine(hashes, data.num_rows)
-    person = None if by is None else hashes[data.column_names.index(by)]
-    missing = None if by is None else missing_cells(data, by)
-    groups, keys = _group(rows, person, missing)
+    if by is None:
+        groups = _equal_rows(rows, together=not _coincide(hashes))
+    else:
+        groups = _persons(rows, hashes[data.column_names.index(by)], missing_cells(data, by))
+    keys = np.full(len(groups.weight), np.iinfo(np.uint64).max, dtype=np.uint64)  # of what each group holds
+    np.minimum.at(keys, groups.of_row, rows)
     if len(groups.weight) < 2:  # noqa: PLR2004 - one for each side
         whose = "equal" if by is None else f"equal or of one {by!r}"
         raise SchemaError(f"split: cannot divide {data.num_rows} rows that are all {whose}.")
@@ -124,30 +137,61 @@ def _combine(hashes: list[Hashes], n_rows: int) -> Hashes:
     return total
 
 
-def _group(rows: Hashes, person: Hashes | None, missing: NDArray[np.bool_] | None) -> tuple[_Groups, Hashes]:
-    """Join rows that are equal and rows of one person; return the groups and a key of what each holds."""
+def _coincide(hashes: list[Hashes]) -> bool:
+    """Tell whether equal rows are different people who coincide by chance.
+
+    Of pairs of rows that are equal in all other columns, as many more are equal in one as of any pairs that
+    differ somewhere, if not still more: columns go together. So each column tells how many pairs at least
+    coincide in all of them.
+    """
+    cells = [_salted(column, place) for place, column in enumerate(hashes)]
+    rows: Hashes = np.sum(cells, axis=0, dtype=np.uint64)  # a sum: a column can be taken out again
+    equal = _pairs(rows)
+    different = len(rows) * (len(rows) - 1) / 2 - equal
+    if not equal or not different:
+        return False
+    return any(_by_chance(rows, column, equal, different) >= _MOSTLY * equal for column in cells)
+
+
+def _by_chance(rows: Hashes, column: Hashes, equal: float, different: float) -> float:
+    """Return how many pairs coincide in one column, of those that coincide in all others."""
+    agree = (_pairs(column) - equal) / different
+    return (_pairs(rows - column) - equal) * agree / (1 - agree) if agree < 1 else 0.0
+
+
+def _salted(column: Hashes, place: int) -> Hashes:
+    """Hash the cells of each column differently: in a sum they could stand for each other."""
+    mixed = (column + np.uint64(place + 1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _pairs(rows: Hashes) -> float:
+    """Count the pairs of equal rows."""
+    times = np.unique(rows, return_counts=True)[1].astype(np.float64)
+    return float((times * (times - 1)).sum() / 2)
+
+
+def _equal_rows(rows: Hashes, *, together: bool) -> _Groups:
+    """Join rows that are equal, or none."""
+    of_row = np.unique(rows, return_inverse=True)[1] if together else np.arange(len(rows))
+    return _Groups(of_row=of_row, weight=np.bincount(of_row))
+
+
+def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> _Groups:
+    """Join rows of one person; a row without a person is joined to nothing but rows that equal it."""
     same_row = np.unique(rows, return_inverse=True)[1]
-    if person is None or missing is None:
-        of_row = same_row
-        weight = np.bincount(of_row)
-    else:
-        # A row without a person is joined to nothing but rows that equal it.
-        owner = np.where(missing, rows, person)
-        owners = np.unique(np.column_stack([missing, owner]), axis=0, return_inverse=True)[1].ravel()
-        n_owners, n_kinds = int(owners.max(initial=-1)) + 1, int(same_row.max(initial=-1)) + 1
-        links = coo_array(
-            (np.ones(len(rows)), (owners, n_owners + same_row)), shape=(n_owners + n_kinds,) * 2
-        )
-        joined = connected_components(links, directed=False)[1][owners]
-        of_row = np.unique(joined, return_inverse=True)[1]
-        persons = np.zeros(int(of_row.max(initial=-1)) + 1, dtype=np.int64)
-        first = np.unique(owners, return_index=True)[1]
-        np.add.at(persons, of_row[first[~missing[first]]], 1)
-        np.add.at(persons, of_row[missing], 1)
-        weight = persons
-    keys = np.full(len(weight), np.iinfo(np.uint64).max, dtype=np.uint64)
-    np.minimum.at(keys, of_row, rows)
-    return _Groups(of_row=of_row, weight=weight), keys
+    owner = np.where(missing, rows, person)
+    owners = np.unique(np.column_stack([missing, owner]), axis=0, return_inverse=True)[1].ravel()
+    n_owners, n_kinds = int(owners.max(initial=-1)) + 1, int(same_row.max(initial=-1)) + 1
+    links = coo_array((np.ones(len(rows)), (owners, n_owners + same_row)), shape=(n_owners + n_kinds,) * 2)
+    joined = connected_components(links, directed=False)[1][owners]
+    of_row = np.unique(joined, return_inverse=True)[1]
+    weight = np.zeros(int(of_row.max(initial=-1)) + 1, dtype=np.int64)
+    first = np.unique(owners, return_index=True)[1]
+    np.add.at(weight, of_row[first[~missing[first]]], 1)
+    np.add.at(weight, of_row[missing], 1)
+    return _Groups(of_row=of_row, weight=weight)
 
 
 def _choose(weight: Indices, keys: Hashes, share: float, rng: Generator) -> NDArray[np.bool_]:

@@ -292,7 +292,8 @@ def policy(
 @app.command(
     help="Hold back control rows before you train a generator.\n\n"
     "Train the generator on [bold]train[/] only and keep [bold]control[/] for the audit: without rows the "
-    "generator never saw, an audit concludes little. Rows of one person stay together, and so do equal rows. "
+    "generator never saw, an audit concludes little. Rows of one person ([bold]--by[/]) stay together; "
+    "without it, rows that are equal in every column do, unless different people coincide by chance. "
     "Both files are of the same kind as the data, or CSV where that is a spreadsheet.",
     epilog="Examples:\n\n[cyan]tabveil split --data patients.csv --control 0.3 --out split[/]\n\n"
     "[cyan]tabveil split --data visits.parquet --control 0.3 --by patient --out split[/]",
