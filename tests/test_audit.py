@@ -11,6 +11,7 @@ from rich.console import Console
 import tabveil
 from tabveil.auditing.plan import NO_CONTROL
 from tabveil.control import ControlCheck
+from tabveil.detection import Detection, Power, Trial
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate
 from tabveil.metrics import METRICS, defaults
@@ -312,6 +313,21 @@ def test_the_page_without_control_says_so_at_the_top_and_draws_no_comfort_from_s
     assert "control    none: little can be concluded" in text
     assert "0.070  unclear" in text
     assert "0.070  none seen" not in text
+
+
+def test_the_page_names_every_metric_whose_power_was_tried():
+    reason = "Not tried, as it fits a model to every release, which takes long: ask for it with --power."
+    detections = (
+        Detection(metric="one", smallest=0.02, trials=(Trial(leak=0.02, seen=10, of=10),), people=9),
+        Detection(metric="another", smallest=None, trials=(), people=9, reason=reason),
+    )
+    power = Power(detections=detections, people=9, release_rows=9, repetitions=10)
+    text = page(report_page(replace(report(), power=power)))
+    assert max(map(len, text.splitlines())) <= 80
+    lines = [line.split() for line in text.splitlines()]
+    assert ["one", "2%", "of", "rows"] in lines
+    assert ["another", "Not", "tried,"] in [line[:3] for line in lines]
+    assert reason in " ".join(" ".join(line) for line in lines)
 
 
 def test_two_releases_stand_side_by_side_in_80_columns():

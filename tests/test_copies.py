@@ -15,6 +15,7 @@ from tabveil.errors import ParameterError
 from tabveil.plain import from_plain, to_plain
 from tabveil.sampling import held_chance
 from tabveil.table import Categorical, Numeric, Schema, Split
+from tabveil.verdict import Grounds, Policy, judge
 
 LINE = Schema((Numeric(name="x", low=0, high=1000),))
 SIZES = [(100, 1000, 400), (500, 500, 500), (1000, 100, 500), (3000, 50, 500)]  # 1:10, 1:1, 10:1, 60:1
@@ -320,6 +321,15 @@ def test_a_few_columns_of_adult_raise_no_alarm_and_planted_copies_do(n_control):
         seen += copies(split(schema.select(names), *cuts), rng=generator).seen(0.025)
     assert alarms <= 4
     assert seen == 40 if n_control == 1500 else seen >= 10
+
+
+@pytest.mark.parametrize("kind", ["normal", "levels", "mixed"])
+def test_clean_releases_are_within_where_there_are_rows_enough(kind):
+    for seed in range(6):
+        tables = population(kind, (4000, 4000, 4000), seed=seed)
+        found = copies(tables, rng=np.random.default_rng(seed))
+        grounds = Grounds(results=(), n_train=4000, n_control=4000, copies=found)
+        assert judge(grounds, Policy()).copies.state == "within threshold"
 
 
 def test_the_chance_that_a_sample_holds_a_row():

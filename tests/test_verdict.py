@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabveil import verdict
-from tabveil.copies import Copies
+from tabveil.copies import Copies, NearCopies
 from tabveil.errors import SchemaError
 from tabveil.estimate import Estimate
 from tabveil.result import Labels, Result, Skipped
 from tabveil.verdict import RISKS, Grounds, Policy, Verdict, judge
-from tabveil.verdict.judgment import NO_CONTROL, NOT_INFORMATIVE, TOO_FEW
+from tabveil.verdict.judgment import HIDDEN, NEARLY, NO_CONTROL, NOT_INFORMATIVE, TOO_FEW
 from tabveil.verdict.template import template
 
 WP29 = {
@@ -126,7 +126,15 @@ def test_too_few_rows_say_how_many_would_settle_it():
     # A fourth of the variance 1 / 4000 + 1 / 1000 is 1 / 3200: train alone leaves most of it, so both tables.
     assert found.risks[1].leading.rows_needed == 6400
     assert "of 100 people up to 10 to linkability could be exposed, where 5 are accepted" in found.sentence
-    assert "About 6,400 control rows would settle it" in found.sentence
+    assert "About 6,400 control rows, and as many training rows, would settle it" in found.sentence
+
+
+def test_control_rows_alone_are_asked_for_where_they_are_what_lacks():
+    few = Grounds(
+        results=clean(linkability=attack("linkability", -0.2, 0.0, 0.1)), n_train=100_000, n_control=500
+    )
+    # A fourth of 1 / 100,000 + 1 / 500, less what train leaves: 1 / 0.0004925.
+    assert "About 2,100 control rows would settle it" in judge(few, Policy()).sentence
 
 
 def test_an_attack_that_is_not_required_but_cannot_tell_leaves_the_risk_open():
@@ -179,9 +187,50 @@ def test_a_few_equal_rows_are_open_while_control_is_too_small_to_tell():
     assert judged(clean(), copies=counted(4, 0, 0.0, 0.004, 0.004, 0.1)).state == "inconclusive"
 
 
+def near(rows, low, high, p_value):
+    return NearCopies(
+        distance=0.01,
+        rate=0.0001,
+        near_train=rows,
+        near_control=0,
+        expected=0.0,
+        share=Estimate(value=rows / 1000, low=low, high=high, n=1000),
+        p_value=p_value,
+    )
+
+
+def test_near_copies_are_judged_beside_the_exact_ones():
+    exact = counted(30, 0, 0.025, 0.03, 0.03, 1e-9, near=near(50, 0.04, 0.05, 1e-9))
+    found = judged(clean(), copies=exact)
+    assert "are rows of training people and up to 5% more are nearly so" in found.sentence
+    assert "50 more rows nearly equal one (by chance about 0)" in found.sentence
+    assert found.copies.high == 0.05
+    alone = judged(clean(), copies=counted(0, 0, 0.0, 0.0, 0.0, 1.0, near=near(50, 0.04, 0.05, 1e-9)))
+    assert alone.state == "above threshold"
+    assert "up to 5% of the release are nearly so" not in alone.sentence
+    assert "up to 5% of the release are nearly rows of training people" in alone.sentence
+
+
+def test_a_few_near_rows_are_open_whatever_else_repeats():
+    few = near(4, -0.001, 0.004, 0.1)
+    for exact in (counted(0, 0, 0.0, 0.0, 0.0, 1.0), counted(84, 20, -0.01, 0.004, 0.02, 0.3)):
+        open_yet = judged(clean(), copies=replace(exact, near=few))
+        assert open_yet.state == open_yet.copies.state == "inconclusive"
+        assert f"copies ({NEARLY})" in open_yet.sentence
+
+
+def test_copies_among_rows_that_repeat_may_be_no_more_than_attacks_may_expose():
+    many = counted(84, 20, -0.01, 0.004, 0.06, 0.3)
+    assert judged(clean(), copies=many).copies.state == "inconclusive"
+    assert judged(clean(), Policy().with_threshold(0.1), copies=many).copies.state == "within threshold"
+    assert judged(clean(), copies=counted(84, 2, -0.01, 0.004, 0.02, 0.3)).copies.state == "inconclusive"
+
+
 def test_rows_that_repeat_by_themselves_are_no_copies():
     found = judged(clean(), copies=counted(84, 20, -0.01, 0.004, 0.02, 0.3))
     assert found.state == "within threshold"
+    assert found.copies.reason == HIDDEN
+    assert "Up to 2% could be copies that nobody can tell from chance" in found.sentence
     assert judged(clean(), copies=counted(184, 20, 0.05, 0.1, 0.12, 1e-9)).state == "above threshold"
 
 

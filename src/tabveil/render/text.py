@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tabveil import wording
+from tabveil.copies import NearCopies
 from tabveil.estimate import Estimate
 from tabveil.render.evidence import skipped_title, title_of
 from tabveil.report import Report
@@ -108,12 +109,16 @@ def _verdict(report: Report) -> list[RenderableType]:
         found = verdict.copies.found
         table.add_row(
             "copies",
-            f"{plural(found.equal_train, 'row')} of {found.n_synthetic:,}",
+            f"{plural(found.equal_train, 'row')} of {found.n_synthetic:,}{_nearly(found.near)}",
             "" if verdict.copies.high is None else upper(verdict.copies.high),
             f"{verdict.copies.threshold:g}",
             Text(verdict.copies.state, style=STYLES[verdict.copies.state]),
         )
     return [Text.assemble((state.upper(), STYLES[verdict.state]), f": {rest}"), Text(), table]
+
+
+def _nearly(near: NearCopies | None) -> str:
+    return f", {near.near_train:,} more nearly" if near is not None and near.near_train else ""
 
 
 def _utility(report: Report) -> list[RenderableType]:
@@ -145,7 +150,8 @@ def _power(report: Report) -> list[RenderableType]:
     if report.power is None:
         return []
     table = plain_table("metric")
-    table.add_column("smallest leak noticed", justify="right", no_wrap=True)
+    table.columns[0].min_width = _WIDEST_METRIC  # reasons are long, and fold
+    table.add_column("smallest leak noticed", overflow="fold")
     for item in report.power.detections:
         found = f"{item.smallest:.0%} of rows" if item.smallest else item.reason or "none up to 20%"
         table.add_row(title_of(report, item.metric), found)

@@ -18,12 +18,15 @@ from tabveil.result import Result, Skipped
 from tabveil.verdict.judgment import (
     ABOVE,
     BAD_CONTROL,
+    HIDDEN,
     INCONCLUSIVE,
+    NEARLY,
     NO_CONTROL,
     NO_RISK,
     NOT_INFORMATIVE,
     NOT_RUN,
     NOT_TESTED,
+    REPEATED,
     TOO_FEW,
     WITHIN,
     CopiesVerdict,
@@ -61,7 +64,8 @@ def judge(grounds: Grounds, policy: Policy) -> Verdict:
     states = [*(item.state for item in risks), *(INCONCLUSIVE for _ in missing)]
     state = _worst([*states, *([copied.state] if copied else [])])
     found = Verdict(state=state, sentence="", risks=risks, copies=copied, control=grounds.control_faults)
-    return replace(found, sentence=sentence(found, missing, policy, has_control=grounds.n_control > 0))
+    told = sentence(found, missing, policy, n_train=grounds.n_train, n_control=grounds.n_control)
+    return replace(found, sentence=told)
 
 
 def _level(grounds: Grounds, policy: Policy) -> float:
@@ -144,20 +148,26 @@ def rows_needed(high: float, threshold: float, n_train: int, n_control: int) -> 
 def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdict | None:
     """Judge the rows of the release that equal, or nearly equal, those of training people.
 
-    Where the release equals many people it never saw, too, rows repeat by themselves, and a few copies more
-    are hidden from everybody: then only more of them than chance explains speak against it.
+    Where the release equals many people it never saw, too, rows repeat by themselves, and chance alone varies
+    by more than copies may be. A few of them are then hidden from everybody: as long as none are seen, as
+    many may be as people may be exposed by attacks. Near copies hide among nothing.
     """
     found = grounds.copies
     if found is None:
         return None
     seen = any(item.seen(level) for item in (found, found.near) if item and item.share)
     judged = CopiesVerdict(threshold=policy.copies, state=INCONCLUSIVE, found=found, leak_seen=seen)
-    repeats = found.equal_control >= MANY_BY_CHANCE
-    if judged.high is None or grounds.control_faults:
+    if found.share is None or grounds.control_faults:
         return replace(judged, leak_seen=False)
-    if judged.high <= policy.copies or (repeats and not seen):
-        return replace(judged, state=WITHIN)
-    return replace(judged, state=ABOVE if seen else INCONCLUSIVE)
+    hidden = not seen and found.equal_control >= MANY_BY_CHANCE
+    accepted = max(policy.copies, min(map(policy.thresholds.of, RISKS))) if hidden else policy.copies
+    open_parts = [REPEATED] if found.share.high > accepted else []
+    open_parts += [NEARLY] if found.near is not None and found.near.share.high > policy.copies else []
+    if seen and open_parts:
+        return replace(judged, state=ABOVE)
+    if open_parts:
+        return replace(judged, reason=" and ".join(open_parts))
+    return replace(judged, state=WITHIN, reason=HIDDEN if found.share.high > policy.copies else "")
 
 
 def _together(judged: Sequence[Judgment]) -> tuple[State, str]:

@@ -21,6 +21,9 @@ NOT_INFORMATIVE = "the attack does no better than guessing without the release"
 TOO_FEW = "too few rows to tell"
 NOT_RUN = "required by the policy, but not run"
 NOT_TESTED = "no attack on it was run"
+REPEATED = "too few control rows to tell how many equal rows are chance"
+NEARLY = "too few control rows to tell how many nearly equal rows are chance"
+HIDDEN = "rows of this table repeat by themselves; copies would be hidden among them"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +66,7 @@ class CopiesVerdict:
     state: State
     found: Copies
     leak_seen: bool = False
+    reason: str = ""
 
     @property
     def high(self) -> float | None:

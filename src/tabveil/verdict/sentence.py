@@ -2,18 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 
-from tabveil.copies import Copies
-from tabveil.verdict.judgment import ABOVE, INCONCLUSIVE, NOT_TESTED, TOO_FEW, WITHIN, RiskVerdict, Verdict
+from tabveil.verdict.judgment import (
+    ABOVE,
+    HIDDEN,
+    INCONCLUSIVE,
+    NO_RISK,
+    NOT_TESTED,
+    TOO_FEW,
+    WITHIN,
+    CopiesVerdict,
+    RiskVerdict,
+    Verdict,
+)
 from tabveil.verdict.policy import Policy
 from tabveil.wording import joined, level, most_people, people, percent, plural, upper_percent
 
 BECAUSE = "because their data were trained on"
 LEAST_SHOWN, MANY = 0.05, 10
+THEIRS = "rows of training people"
 CONTROLLER = "the decision belongs to the controller"
 
 
-def sentence(verdict: Verdict, missing: Mapping[str, str], policy: Policy, *, has_control: bool) -> str:
+def sentence(
+    verdict: Verdict, missing: Mapping[str, str], policy: Policy, *, n_train: int, n_control: int
+) -> str:
     """Say the verdict; ``missing`` are required metrics that gave no answer, and why."""
+    has_control = n_control > 0
     if verdict.control and has_control:
         told = f"Inconclusive: {' '.join(verdict.control)} No risk can be measured against such a control."
     elif verdict.state == ABOVE:
@@ -26,22 +40,32 @@ def sentence(verdict: Verdict, missing: Mapping[str, str], policy: Policy, *, ha
             "never saw."
         )
     else:
-        told = _inconclusive(verdict, missing)
-    copied = "" if verdict.copies is None else _copied(verdict.copies.found, by_chance=not verdict.control)
+        told = _inconclusive(verdict, missing, n_train)
+    copied = "" if verdict.copies is None else _copied(verdict.copies, by_chance=not verdict.control)
     return f"{told} {copied}".rstrip()
 
 
-def _copied(found: Copies, *, by_chance: bool) -> str:
-    """Say how many rows of the release equal a training row, and how many one would expect to."""
+def _copied(judged: CopiesVerdict, *, by_chance: bool) -> str:
+    """Say how many rows of the release equal a training row, or nearly do, and how many would by chance."""
+    found = judged.found
     if not found.equal_train:
         told = "No row of the release equals a training row"
     else:
-        rows, verb = plural(found.equal_train, "row"), "equals" if found.equal_train == 1 else "equal"
-        share = percent(found.equal_train / found.n_synthetic)
-        told = f"{rows} of the release ({share}) {verb} a training row"
+        rows, share = plural(found.equal_train, "row"), percent(found.equal_train / found.n_synthetic)
+        told = f"{rows} of the release ({share}) {_equal(found.equal_train)} a training row"
     if found.expected is None or not by_chance:
         return f"{told}."
-    return f"{told}; by chance one would expect {_about(found.expected)}."
+    told = f"{told}; by chance one would expect {_about(found.expected)}."
+    if found.near is not None and found.near.near_train:
+        nearly = f"{plural(found.near.near_train, 'more row')} nearly {_equal(found.near.near_train)}"
+        told += f" {nearly} one (by chance {_about(found.near.expected)})."
+    if judged.reason == HIDDEN and found.share is not None:
+        told += f" Up to {upper_percent(found.share.high)} could be copies that nobody can tell from chance."
+    return told
+
+
+def _equal(n_rows: int) -> str:
+    return "equals" if n_rows == 1 else "equal"
 
 
 def _about(expected: float) -> str:
@@ -65,14 +89,23 @@ def _above(verdict: Verdict, policy: Policy) -> str:
         )
     copied = verdict.copies
     if copied is not None and copied.state == ABOVE:
-        parts.append(
-            f"up to {upper_percent(copied.high or 0.0)} of the release are rows of training people, or "
-            f"nearly so (accepted: {percent(copied.threshold)})"
-        )
+        parts.append(f"{_above_chance(copied)} (accepted: {percent(copied.threshold)})")
     return f"Above threshold: {'; '.join(parts)}. As measured, this release breaks the policy; {CONTROLLER}."
 
 
-def _inconclusive(verdict: Verdict, missing: Mapping[str, str]) -> str:
+def _above_chance(copied: CopiesVerdict) -> str:
+    """Say how much of the release may be copies; near ones are none of the exact ones."""
+    exact, near = copied.found.share, copied.found.near
+    told = []
+    if exact is not None and exact.high > copied.threshold:
+        told.append(f"up to {upper_percent(exact.high)} of the release are {THEIRS}")
+    if near is not None and near.share.high > copied.threshold:
+        rest = "more are nearly so" if told else f"of the release are nearly {THEIRS}"
+        told.append(f"up to {upper_percent(near.share.high)} {rest}")
+    return " and ".join(told)
+
+
+def _inconclusive(verdict: Verdict, missing: Mapping[str, str], n_train: int) -> str:
     open_risks = [item for item in verdict.risks if item.state == INCONCLUSIVE]
     by_reason: dict[str, list[str]] = {}
     for item in open_risks:
@@ -82,13 +115,13 @@ def _inconclusive(verdict: Verdict, missing: Mapping[str, str]) -> str:
         by_reason.setdefault(reason, []).append(name)
     parts = [f"{joined(names)} ({reason})" for reason, names in by_reason.items()]
     if few := [item for item in open_risks if item.reason == TOO_FEW]:
-        parts.append(_too_few(few))
+        parts.append(_too_few(few, n_train))
     if verdict.copies is not None and verdict.copies.state == INCONCLUSIVE:
-        parts.append("copies (too few control rows to tell how many equal rows are chance)")
+        parts.append(f"copies ({verdict.copies.reason or NO_RISK})")
     return f"Inconclusive: {'; '.join(parts)}. This is neither a yes nor a no."
 
 
-def _too_few(risks: Sequence[RiskVerdict]) -> str:
+def _too_few(risks: Sequence[RiskVerdict], n_train: int) -> str:
     """Say that no leak is seen, how far the bounds reach nevertheless, and how many rows would settle it."""
     bounds, rows = [], 0
     for risk in risks:
@@ -97,9 +130,12 @@ def _too_few(risks: Sequence[RiskVerdict]) -> str:
         bounds.append(f"{most_people(high)} to {risk.risk}")
         rows = max(rows, *(item.rows_needed or 0 for item in undecided))
     accepted = joined(sorted({people(risk.threshold) for risk in risks}))
+    needed = f"{_rounded(rows):,} control rows"
+    if rows > n_train:
+        needed += ", and as many training rows,"
     return (
         f"no leak is seen, but there are too few rows to tell: of 100 people up to {joined(bounds)} could be "
-        f"exposed, where {accepted} are accepted. About {_rounded(rows):,} control rows would settle it"
+        f"exposed, where {accepted} are accepted. About {needed} would settle it"
     )
 
 
