@@ -11,7 +11,7 @@ from tabveil.explain import described, explain
 from tabveil.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.portrait import Cell, Distances, Map, Portrait
 from tabveil.report import ExposedRows, Report
-from tabveil.result import ColumnRisk, Configuration, Curve, DroppedColumn, Input, Result, Setting, Skipped
+from tabveil.result import ColumnRisk, Configuration, Curve, DroppedColumn, Input, Omission, Result, Setting
 from tabveil.utility import (
     Associations,
     Bar,
@@ -154,7 +154,7 @@ def utility(columns=("age", "income")):
                 ),
             ),
         ),
-        skipped=(Skipped(metric="mmd", reason="mmd: too few rows."),),
+        skipped=(Omission(metric="mmd", reason="mmd: too few rows."),),
         notes=("Chosen as targets: one column.",),
     )
 
@@ -220,7 +220,7 @@ def report(risk=CLEAN, *, columns=("age", "income"), full=True, **parts):
         "inputs": inputs(columns=len(columns)),
         "results": results(risk, columns),
         "explanations": {name: explain(metric) for name, metric in METRICS.items()},
-        "skipped": (Skipped(metric="gtcap", reason="gtcap: no claim is left."),),
+        "skipped": (Omission(metric="gtcap", reason="gtcap: no claim is left."),),
         "notes": ("A note about the tables.",),
         "dropped": (DroppedColumn(name="case", reason="identifier", lacking=("synthetic",)),),
         "settings": {"quick": False, "secrets": None, "missing": ["?"]},

@@ -17,7 +17,7 @@ from tabveil.estimate import Estimate
 from tabveil.metrics import METRICS, defaults
 from tabveil.render.text import comparison, finding, number, report_page
 from tabveil.report import Report
-from tabveil.result import Input, Labels, Result, Scores, Skipped
+from tabveil.result import Input, Labels, Omission, Result, Scores
 from tabveil.rng import stream
 from tabveil.workers import current, tell, working
 
@@ -87,7 +87,7 @@ def test_a_metric_draws_from_its_own_stream(tables):
 
 def test_only_not_applicable_is_caught(tables):
     report = tabveil.audit(*tables, metrics=[Picky(), Draw()])
-    assert report.skipped == (Skipped(metric="picky", reason="Picky: not here."),)
+    assert report.skipped == (Omission(metric="picky", reason="Picky: not here."),)
     assert [result.metric for result in report.results] == ["draw"]
     for error in (ParameterError, ValueError, ZeroDivisionError):
         with pytest.raises(error):
@@ -296,7 +296,7 @@ def test_nothing_is_seen_against_a_control_that_does_not_fit():
 
 
 def test_the_page_says_what_it_is_and_what_it_is_not():
-    skipped = (Skipped(metric="mmd", reason="mmd: a [red]reason[/red]."),)
+    skipped = (Omission(metric="mmd", reason="mmd: a [red]reason[/red]."),)
     text = " ".join(page(report_page(report(notes=("Column '[bold]' is odd.",), skipped=skipped))).split())
     assert "diagnostics, not evidence of anonymity" in text
     assert "0 = like fresh data, 1 = worst" in text
@@ -348,7 +348,7 @@ def test_numbers_are_short_but_never_round_a_leak_away(value, text):
 
 def test_the_notebook_shows_everything_escaped():
     shown = report(
-        notes=("<script>alert(1)</script> " + "long " * 30,), skipped=(Skipped(metric="m", reason="a<b"),)
+        notes=("<script>alert(1)</script> " + "long " * 30,), skipped=(Omission(metric="m", reason="a<b"),)
     )
     html = shown._repr_html_()
     assert "<script>" not in html

@@ -13,7 +13,7 @@ from tabveil import verdict
 from tabveil.copies import Copies, NearCopies
 from tabveil.errors import SchemaError
 from tabveil.estimate import Estimate
-from tabveil.result import Labels, Result, Skipped
+from tabveil.result import Labels, Omission, Result
 from tabveil.verdict import RISKS, Grounds, Policy, Verdict, judge
 from tabveil.verdict.judgment import HIDDEN, NEARLY, NO_CONTROL, NOT_INFORMATIVE, TOO_FEW
 from tabveil.verdict.template import template
@@ -271,7 +271,7 @@ def test_a_leak_is_above_even_where_another_risk_is_inconclusive():
 
 def test_a_required_metric_that_was_skipped_or_not_run_is_inconclusive():
     found = judged(
-        clean(linkability=None), skipped=[Skipped(metric="linkability", reason="needs 4 columns.")]
+        clean(linkability=None), skipped=[Omission(metric="linkability", reason="needs 4 columns.")]
     )
     assert found.state == "inconclusive"
     assert "linkability (needs 4 columns)" in found.sentence

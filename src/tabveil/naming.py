@@ -22,14 +22,14 @@ _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 _DESCRIPTION = {"name", "settings"}
 
 
-class Setting(NamedTuple):
+class SettingType(NamedTuple):
     """The type of a setting, and its default: ``MISSING`` where it must be given."""
 
     hint: Any
     default: Any
 
 
-def settings_of(kind: type) -> dict[str, Setting]:
+def settings_of(kind: type) -> dict[str, SettingType]:
     """Return the settings of a class by name.
 
     >>> class Shaken:
@@ -38,15 +38,19 @@ def settings_of(kind: type) -> dict[str, Setting]:
     ...     def __init__(self, noise: float = 0.1) -> None:
     ...         self.noise = noise
     >>> settings_of(Shaken)
-    {'noise': Setting(hint=<class 'float'>, default=0.1)}
+    {'noise': SettingType(hint=<class 'float'>, default=0.1)}
     """
     if is_dataclass(kind):
         hints = get_type_hints(kind)
-        return {item.name: Setting(hints[item.name], _default(item)) for item in fields(kind) if item.init}
+        return {
+            item.name: SettingType(hints[item.name], _default(item)) for item in fields(kind) if item.init
+        }
     found = [item for item in inspect.signature(kind).parameters.values() if item.kind in _BY_NAME]
     hints = get_type_hints(kind.__init__) if found else {}  # type: ignore[misc]
     return {
-        item.name: Setting(hints.get(item.name, Any), MISSING if item.default is item.empty else item.default)
+        item.name: SettingType(
+            hints.get(item.name, Any), MISSING if item.default is item.empty else item.default
+        )
         for item in found
     }
 

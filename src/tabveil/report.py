@@ -17,7 +17,7 @@ from tabveil.explain import Explanation
 from tabveil.frame import dataframes
 from tabveil.plain import from_plain, to_plain
 from tabveil.portrait import Portrait
-from tabveil.result import ESTIMATES, DroppedColumn, Input, Result, Skipped, plain
+from tabveil.result import ESTIMATES, DroppedColumn, Input, Omission, Result, plain
 from tabveil.utility import Utility
 from tabveil.verdict import CopiesVerdict, Grounds, Policy, RiskVerdict, Verdict, judge
 from tabveil.wording import LONGEST_TITLE, clean, escaped, most_people, name, people, percent, upper_percent
@@ -54,7 +54,7 @@ class Report:
     inputs: Mapping[str, Input]
     results: tuple[Result, ...]
     title: str = ""  # of the release, its data and who answers for it
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[Omission, ...] = ()
     notes: tuple[str, ...] = ()
     dropped: tuple[DroppedColumn, ...] = ()  # columns that no metric was shown
     explanations: Mapping[str, Explanation] = field(default_factory=dict)  # of every metric, by name
@@ -269,13 +269,13 @@ def _copies_in_a_line(item: CopiesVerdict) -> str:
     return told
 
 
-def _skipped_to_json(item: Skipped) -> dict[str, Any]:
+def _skipped_to_json(item: Omission) -> dict[str, Any]:
     return {"metric": item.key, "name": item.metric, "attacker": item.attacker, "reason": item.reason}
 
 
-def _skipped_from_json(data: Mapping[str, Any]) -> Skipped:
+def _skipped_from_json(data: Mapping[str, Any]) -> Omission:
     return from_plain(
-        Skipped, {"metric": data["name"], "attacker": data["attacker"], "reason": data["reason"]}
+        Omission, {"metric": data["name"], "attacker": data["attacker"], "reason": data["reason"]}
     )
 
 

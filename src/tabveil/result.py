@@ -400,7 +400,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON in, JSON out
 
 
 @dataclass(frozen=True, kw_only=True)
-class Skipped:
+class Omission:
     """A metric, or another part of an audit, that had no answer, and why."""
 
     metric: str

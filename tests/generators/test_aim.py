@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from generator_tables import rng
 from scipy.stats import beta
 
 from tabveil import generators, workers
@@ -18,10 +19,6 @@ from tabveil.networks import INTERRUPTED
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 QUICK = {"iterations": 20}
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def labels(name, n):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from generator_tables import labels, rng
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import schemas, tables
@@ -17,12 +18,12 @@ from tabveil.table import Categorical, Numeric, Schema, Table
 torch = pytest.importorskip("torch")
 
 from tabveil.generators.ctgan.network import (  # noqa: E402 - needs torch
-    Averaged,
     Conditions,
     Critic,
     Generator,
     Layout,
     Rows,
+    RunningAverage,
     condition_loss,
     penalty,
 )
@@ -35,14 +36,6 @@ LAYOUT = Layout(sizes=(3, 1, 2, 3), scalar=(1, 2), single=((), (1,)), conditiona
 def _one_thread():
     with workers.working(threads=1):
         yield
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def labels(name, n):
-    return Categorical(name=name, labels=tuple(map(str, range(n))))
 
 
 def people(n=200, seed=0):
@@ -196,11 +189,11 @@ def test_averaging_by_hand():
     with torch.random.fork_rng():
         generator = Generator(LAYOUT, embedding=2, layers=())
     generator.out.bias.data.fill_(1.0)
-    averaged = Averaged(generator, 0.75)
+    averaged = RunningAverage(generator, 0.75)
     generator.out.bias.data.fill_(5.0)
     averaged.update()
     assert averaged.kept.out.bias.tolist() == [2.0] * 10
-    assert Averaged(generator, 0.0).kept is generator
+    assert RunningAverage(generator, 0.0).kept is generator
 
 
 def test_a_seed_gives_the_same_rows():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from generator_tables import labels, rng
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import schemas, tables
@@ -25,14 +26,6 @@ SMALL = {"steps": 500, "batch_size": 128, "timesteps": 40, "width": 64, "layers"
 def _one_thread():
     with workers.working(threads=1):
         yield
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def labels(name, n):
-    return Categorical(name=name, labels=tuple(map(str, range(n))))
 
 
 def number(name, low=0.0, high=100.0, decimals=0):

@@ -7,6 +7,7 @@ import dp_accounting
 import numpy as np
 import pytest
 from dp_accounting import pld
+from generator_tables import labels, rng
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
@@ -41,14 +42,6 @@ QUICK = {
 def _one_thread():
     with workers.working(threads=1):
         yield
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def labels(name, n):
-    return Categorical(name=name, labels=tuple(map(str, range(n))))
 
 
 SCHEMA = Schema(

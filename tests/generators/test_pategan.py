@@ -1,10 +1,12 @@
 """PATE-GAN keeps to its budget, one row moves no sum of votes by more than 1, and attacks find no more."""
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from generator_tables import labels, patients, rng
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
@@ -32,29 +34,7 @@ def _one_thread():
         yield
 
 
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def labels(name, n):
-    return Categorical(name=name, labels=tuple(map(str, range(n))))
-
-
-def people(n=200, seed=0):
-    """A label with one of five unused, a whole number with missing values, a real number, a constant."""
-    random = rng(seed)
-    age = np.where(random.random(n) < 0.25, np.nan, random.integers(18, 100, n))
-    schema = Schema(
-        (
-            labels("ward", 5),
-            Numeric(name="age", low=0, high=120, decimals=0),
-            Numeric(name="dose", low=-50, high=50),
-            labels("site", 1),
-        )
-    )
-    ward = random.choice(4, n, p=[0.5, 0.3, 0.15, 0.05])
-    cells = [ward, age, random.normal(20, 5, n), np.zeros(n)]
-    return Table(schema=schema, values=np.column_stack(cells))
+people = partial(patients, with_constant=True)
 
 
 # The accounting

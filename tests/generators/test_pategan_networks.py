@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from generator_tables import labels, patients, rng
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
@@ -13,7 +14,7 @@ from tabveil import workers
 from tabveil.errors import ParameterError
 from tabveil.generators.pategan.accounting import NoisyMajorities, Plan, log_chances
 from tabveil.generators.pategan.synthesizer import PateGan
-from tabveil.table import Categorical, Numeric, Schema, Table
+from tabveil.table import Schema, Table
 
 torch = pytest.importorskip("torch")
 
@@ -35,29 +36,6 @@ QUICK = {
 def _one_thread():
     with workers.working(threads=1):
         yield
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def labels(name, n):
-    return Categorical(name=name, labels=tuple(map(str, range(n))))
-
-
-def people(n=200, seed=0):
-    """A label with one of five unused, a whole number with missing values, a real number."""
-    random = rng(seed)
-    age = np.where(random.random(n) < 0.25, np.nan, random.integers(18, 100, n))
-    ward = random.choice(4, n, p=[0.5, 0.3, 0.15, 0.05])
-    schema = Schema(
-        (
-            labels("ward", 5),
-            Numeric(name="age", low=0, high=120, decimals=0),
-            Numeric(name="dose", low=-50, high=50),
-        )
-    )
-    return Table(schema=schema, values=np.column_stack([ward, age, random.normal(20, 5, n)]))
 
 
 # The accounting
@@ -182,7 +160,7 @@ def test_as_many_votes_are_held_as_were_planned(monkeypatch):
         lambda self, asked: seen.append((len(asked), self.noise)) or vote(self, asked),
     )
     synthesizer = PateGan(**QUICK, student_steps=3)
-    model = synthesizer.fit(people(), rng=rng())
+    model = synthesizer.fit(patients(), rng=rng())
     noise = synthesizer.plan().noise
     assert seen == [(16, noise)] * 3 * 5  # every vote of every step of the student
     assert noise == NoisyMajorities(n_teachers=10).least_noise(3 * 5 * 16, 1.0, DELTA)
@@ -193,7 +171,7 @@ def test_as_many_votes_are_held_as_were_planned(monkeypatch):
 
 def test_a_noise_too_small_for_one_iteration_is_refused():
     with pytest.raises(ParameterError, match=r"pategan: noise 1 is too little for a single iteration of 32"):
-        PateGan(**QUICK, student_steps=2, noise=1.0).fit(people(), rng=rng())
+        PateGan(**QUICK, student_steps=2, noise=1.0).fit(patients(), rng=rng())
 
 
 # The teachers
@@ -315,7 +293,7 @@ def test_secrets_have_more_bits_than_a_seed_of_torch(monkeypatch):
     noises = []
     for seed in ALIKE:
         heard.clear()
-        PateGan(**{**QUICK, "iterations": 1}).fit(people(), rng=rng(seed))
+        PateGan(**{**QUICK, "iterations": 1}).fit(patients(), rng=rng(seed))
         noises.append(heard[0])
     for one, other in combinations(range(len(ALIKE)), 2):
         assert not np.array_equal(noises[one], noises[other])
@@ -399,7 +377,7 @@ def test_without_noise_the_canary_is_found(monkeypatch):
 
 
 def test_columns_are_reproduced_where_the_budget_is_large():
-    table = people(2000)
+    table = patients(2000)
     model = PateGan(
         teachers="networks",
         epsilon=1000.0,

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from generator_tables import labels, rng
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import schemas, tables
@@ -21,14 +22,6 @@ from tabveil.generators.transformer.network import Network, Reader  # noqa: E402
 
 QUICK = {"width": 16, "layers": 1, "heads": 2, "epochs": 3}
 SMALL = {"width": 32, "layers": 2, "heads": 4, "learning_rate": 3e-3, "dropout": 0.0}
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
-def labels(name, n):
-    return Categorical(name=name, labels=tuple(map(str, range(n))))
 
 
 def people(n=200, seed=0):

@@ -17,7 +17,7 @@ from tabveil.indicators import ClosestShare
 from tabveil.render import html
 from tabveil.render.html import comparison_page, page
 from tabveil.report import Report
-from tabveil.result import Configuration, Labels, Result, Setting, Skipped
+from tabveil.result import Configuration, Labels, Omission, Result, Setting
 from tabveil.utility import MEANINGS, Rules
 from tabveil.verdict import Policy, Thresholds
 
@@ -240,7 +240,7 @@ def test_texts_from_outside_stay_texts(hostile):
             profile,
             replace(unknown(), metric=hostile, title=hostile, sentence=hostile, notes=(hostile,)),
         ),
-        skipped=(Skipped(metric=hostile, reason=hostile),),
+        skipped=(Omission(metric=hostile, reason=hostile),),
         notes=(hostile,),
         settings={hostile: hostile},
         policy=made.policy(hostile[:500]),

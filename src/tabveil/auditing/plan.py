@@ -20,7 +20,7 @@ from tabveil.portrait import Portrait
 from tabveil.protocols import Metric
 from tabveil.report import Report
 from tabveil.request import AuditRequest
-from tabveil.result import Result, Skipped
+from tabveil.result import Omission, Result
 from tabveil.rng import stream
 from tabveil.utility import Utility
 from tabveil.version import __version__
@@ -85,7 +85,7 @@ class Plan:
             seed=self.request.seed,
             inputs=loaded.inputs,
             results=results,
-            skipped=tuple(item for item in found if isinstance(item, Skipped)),
+            skipped=tuple(item for item in found if isinstance(item, Omission)),
             notes=(
                 *(() if len(loaded.split.control) else (NO_CONTROL,)),
                 *(() if checked is None or checked.caution is None else (checked.caution,)),

@@ -8,7 +8,7 @@ from typing import Any
 from tabveil.errors import NotApplicable
 from tabveil.explain import described
 from tabveil.protocols import Metric
-from tabveil.result import Result, Skipped, key_of
+from tabveil.result import Omission, Result, key_of
 from tabveil.rng import stream
 from tabveil.table import Split
 from tabveil.workers import Listener, current, working
@@ -33,7 +33,7 @@ class Step:
 
 
 def run(steps: Sequence[Step]) -> list[Any]:
-    """Take every step and return what each found, or a :class:`Skipped` where it has no answer.
+    """Take every step and return what each found, or an :class:`Omission` where it has no answer.
 
     Whoever listens hears how much of all steps is done, by their weight; the text says how far the present
     one is.
@@ -57,7 +57,7 @@ def _attempt(step: Step) -> Any:  # noqa: ANN401 - whatever the step finds
     try:
         return step.work()
     except NotApplicable as reason:
-        return Skipped(metric=step.title, attacker=step.attacker, reason=str(reason))
+        return Omission(metric=step.title, attacker=step.attacker, reason=str(reason))
 
 
 def _about(step: Step, done: float, whole: float, listener: Listener) -> Listener:

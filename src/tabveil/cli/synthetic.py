@@ -31,6 +31,7 @@ _NOT_AUDITED = (
     "Not audited: whether these rows are within any policy is not known. Hold rows back with 'tabveil split' "
     "and name them with --control."
 )
+_GUARD_IT = "It holds what was learned from people: guard it like the data."
 _GO_ON = "Drawing rows from that model; Ctrl-C again ends."
 
 
@@ -76,38 +77,27 @@ def synthesize(
         )
         if save is not None:
             learned.save(save)
-    _tell(learned)
-    if rows is None and learned.account.privacy is not None:
-        Screen(stderr=True).say(_AS_MANY, style=_LOUD)
-    if INTERRUPTED in learned.account.notes:
-        Screen(stderr=True).say(_GO_ON)
+    _tell(learned, as_many=rows is None)
     n_rows = rows or learned.n_rows or 1
     drawn = _draw(learned, n_rows, seed=seed or 0, threads=threads)
-    report = None
-    if control is not None:
-        with progress_shown(quiet=False, title="audit: ") as listener:
-            report = _audited(
-                drawn,
-                target,
-                train=data,
-                control=control,
-                policy=policy,
-                schema=schema,
-                missing=missing,
-                drop_identifiers=_without_identifiers(learned),
-                threads=threads,
-                progress=listener,
-            )
+    drop = _without_identifiers(learned)
+    asked = {
+        "train": data,
+        "control": control,
+        "policy": policy,
+        "schema": schema,
+        "missing": missing,
+        "drop_identifiers": drop,
+        "threads": threads,
+    }
+    report = None if control is None else _audited(drawn, target, **asked)
     drawn.write(target)
-    console = Screen()
-    console.print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))
+    Screen().print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))
     if save is not None:
-        console.print(
-            Text(f"{save}: the model. It holds what was learned from people: guard it like the data.")
-        )
+        Screen().print(Text(f"{save}: the model. {_GUARD_IT}"))
     if report is None:
-        console.say(_NOT_AUDITED)
-        _say_next(_audit(data, out, schema, missing, drop=_without_identifiers(learned)))
+        Screen().say(_NOT_AUDITED)
+        _say_next(_audit(data, out, schema, missing, drop=drop))
         return 0
     _say_verdict(report)
     return verdict.EXIT_CODES[report.verdict.state] if policy is not None else 0
@@ -127,7 +117,8 @@ def _audited(drawn: SyntheticRows, target: Path, **asked: Any) -> Report:  # noq
     with tempfile.TemporaryDirectory() as folder:
         trial = Path(folder) / target.name
         drawn.write(trial)
-        return auditing.audit(synthetic=trial, **asked)
+        with progress_shown(quiet=False, title="audit: ") as listener:
+            return auditing.audit(synthetic=trial, **asked, progress=listener)
 
 
 def _say_verdict(report: Report) -> None:
@@ -202,11 +193,18 @@ def _refuse_folder(save: Path) -> None:
     files.folder("--save", save.resolve().parent)
 
 
-def _tell(learned: TableModel) -> None:
-    """Write notes on standard error, one line each; what weakens a promise, loudly."""
+def _tell(learned: TableModel, *, as_many: bool = False) -> None:
+    """Write notes on standard error, one line each; what weakens a promise, loudly.
+
+    ``as_many`` rows are drawn as were learned from, which tells how many these were.
+    """
     console = Screen(stderr=True)
     for line, style in _lines(learned):
         console.say(line, style=style)
+    if as_many and learned.account.privacy is not None:
+        console.say(_AS_MANY, style=_LOUD)
+    if INTERRUPTED in learned.account.notes and learned.n_rows is not None:
+        console.say(_GO_ON)
 
 
 def _lines(learned: TableModel) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ _PIECE = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Encoded:
+class EncodedColumn:
     """One column, ready to stand in the tables."""
 
     column: Column
@@ -69,7 +69,7 @@ def encode(
     declared: Declaration | None = None,
     *,
     form_by_schema: bool = False,
-) -> Encoded:
+) -> EncodedColumn:
     """Turn a column of all tables into cells under one schema; the first table is the one that leads.
 
     ``form_by_schema`` is for columns whose whole domain is declared: how their values are typed and written
@@ -89,7 +89,7 @@ def encode(
                 _require_said_zone(name, held, declared)
         case _:
             read = _labels(name, held, declared)
-    return Encoded(
+    return EncodedColumn(
         column=read.column,
         cells=dict(zip(pieces, read.cells, strict=True)),
         unbound=dict(zip(pieces, read.unbound, strict=True)),

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from tabveil.frame.encode import Encoded
+from tabveil.frame.encode import EncodedColumn
 from tabveil.frame.infer import Declaration
 from tabveil.frame.raw_column import EXACT, Kind
 from tabveil.frame.text import Floats
@@ -46,7 +46,7 @@ _PEOPLE = frozenset(
 )
 
 
-def identifies(encoded: Encoded, declared: Declaration | None = None) -> bool:
+def identifies(encoded: EncodedColumn, declared: Declaration | None = None) -> bool:
     """Tell a column that names people, as its declaration, its name and its values in the first table say."""
     if declared is not None and (declared.type == "identifier" or declared.whole_domain):
         return declared.type == "identifier"

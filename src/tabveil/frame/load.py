@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tabveil.errors import SchemaError
 from tabveil.frame import columns, declare, sources
-from tabveil.frame.encode import Encoded, encode
+from tabveil.frame.encode import EncodedColumn, encode
 from tabveil.frame.identifiers import identifies
 from tabveil.frame.layout import Layout
 from tabveil.frame.raw_column import piece_of
@@ -154,7 +154,7 @@ class _Reader:
     def without_bounds(self) -> Self:
         return replace(self, declared=self.declared.without_bounds())
 
-    def encode(self, came: Mapping[str, Source], name: str, *, form_by_schema: bool = False) -> Encoded:
+    def encode(self, came: Mapping[str, Source], name: str, *, form_by_schema: bool = False) -> EncodedColumn:
         """Read one column of the tables that have it."""
         pieces = {
             role: piece_of(
@@ -170,7 +170,7 @@ class _Reader:
         }
         return encode(name, pieces, self.declared.of(name), form_by_schema=form_by_schema)
 
-    def identifier_in(self, came: Mapping[str, Source], name: str) -> Encoded | None:
+    def identifier_in(self, came: Mapping[str, Source], name: str) -> EncodedColumn | None:
         """Return a column that only some tables have, if it names people."""
         try:
             encoded = self.without_bounds().encode(came, name)
@@ -184,7 +184,7 @@ def _encode_all(
     reader: _Reader,
     by_schema: Collection[str] = (),
     without: Collection[str] = (),
-) -> dict[str, Encoded]:
+) -> dict[str, EncodedColumn]:
     """Decide and read every column of all tables; those in ``by_schema`` stand as they are declared."""
     dropped = reader.declared.drop
     leader = next(iter(came.values()))
@@ -194,14 +194,14 @@ def _encode_all(
     return {name: reader.encode(came, name, form_by_schema=name in by_schema) for name in names}
 
 
-def _table(read: Mapping[str, Encoded], role: str, n_rows: int) -> Table:
+def _table(read: Mapping[str, EncodedColumn], role: str, n_rows: int) -> Table:
     values = np.empty((n_rows, len(read)), order="F")  # columns are read one by one
     for position, encoded in enumerate(read.values()):
         values[:, position] = encoded.cells[role]
     return Table(schema=Schema(tuple(encoded.column for encoded in read.values())), values=values)
 
 
-def _layout(source: Source, read: Mapping[str, Encoded], by_schema: Collection[str] = ()) -> Layout:
+def _layout(source: Source, read: Mapping[str, EncodedColumn], by_schema: Collection[str] = ()) -> Layout:
     """Bind the columns' places to the table they leave as."""
     places = {}
     positions = {name: position for position, name in enumerate(source.data.column_names)}
@@ -220,7 +220,9 @@ def _layout(source: Source, read: Mapping[str, Encoded], by_schema: Collection[s
     return Layout(library=source.library, columns=places, csv=source.csv)
 
 
-def _input(source: Source, read: Mapping[str, Encoded], kept: Mapping[str, Encoded] | None = None) -> Input:
+def _input(
+    source: Source, read: Mapping[str, EncodedColumn], kept: Mapping[str, EncodedColumn] | None = None
+) -> Input:
     """Identify a table: a file by its bytes, a dataframe by its content whatever library holds it.
 
     ``kept`` are the columns that are left where some are dropped: a digest of them stands beside the other.
@@ -234,14 +236,14 @@ def _input(source: Source, read: Mapping[str, Encoded], kept: Mapping[str, Encod
     )
 
 
-def _content_digest(role: str, read: Mapping[str, Encoded]) -> str:
+def _content_digest(role: str, read: Mapping[str, EncodedColumn]) -> str:
     """Digest the columns of one table."""
     return sources.content_digest(
         {name: encoded.content(role) for name, encoded in read.items() if role in encoded.unbound}
     )
 
 
-def _notes(came: Mapping[str, Source], read: Mapping[str, Encoded]) -> list[str]:
+def _notes(came: Mapping[str, Source], read: Mapping[str, EncodedColumn]) -> list[str]:
     marked: dict[str, list[str]] = {}
     for name, encoded in read.items():
         for marker in encoded.markers:

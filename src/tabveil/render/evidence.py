@@ -8,7 +8,7 @@ from tabveil.estimate import Estimate
 from tabveil.explain import Explanation
 from tabveil.render.svg import RiskBar
 from tabveil.report import Report
-from tabveil.result import Combination, Configuration, Result, Skipped
+from tabveil.result import Combination, Configuration, Omission, Result
 from tabveil.verdict import Judgment, RiskVerdict
 from tabveil.wording import (
     NOT_COMPUTED,
@@ -93,7 +93,7 @@ def title_of(report: Report, metric: str) -> str:
     return PARTS.get(metric, name(metric)) if explained is None else explained.title
 
 
-def skipped_title(report: Report, item: Skipped) -> str:
+def skipped_title(report: Report, item: Omission) -> str:
     """Name in words what gave no answer, with its attacker if there is one."""
     words = title_of(report, item.metric)
     return words if item.attacker is None else f"{words} (attacker “{name(item.attacker)}”)"

@@ -48,7 +48,7 @@ class ColumnRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Related:
+class RelationCharts:
     """How columns go together: the charts, and the names of the columns where they are numbered there."""
 
     charts: tuple[Markup, ...]
@@ -73,7 +73,7 @@ class Usefulness:
     targets: tuple[TargetUtility, ...]
     columns: tuple[ColumnRow, ...]
     n_columns: int
-    related: Related | None
+    related: RelationCharts | None
     rules: tuple[RuleRow, ...]
     n_rules: int
     looked_for_rules: bool
@@ -133,7 +133,7 @@ def _variation(figure: Figure) -> str:
     return f"Total variation {number(figure.value.value)} ({interval(figure.value)}){reference}"
 
 
-def _related(found: Associations | None) -> Related | None:
+def _related(found: Associations | None) -> RelationCharts | None:
     """Draw how columns go together, for those whose associations changed most where there are many."""
     if found is None or len(found.names) < 2:  # noqa: PLR2004 - a pair
         return None
@@ -146,7 +146,7 @@ def _related(found: Associations | None) -> Related | None:
     names = [found.names[i] for i in kept]
     real = [[found.real[i][j] for j in kept] for i in kept]
     synthetic = [[found.synthetic[i][j] for j in kept] for i in kept]
-    return Related(
+    return RelationCharts(
         charts=(svg.associations(names, real, synthetic), svg.differences(names, real, synthetic)),
         key=tuple(map(name, names)) if len(names) > MOST_NAMED else (),
         n_drawn=len(kept),

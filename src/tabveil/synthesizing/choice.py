@@ -9,7 +9,7 @@ from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS
 from tabveil.generators.models import require_synthesizer
 from tabveil.generators.privacy import PUBLIC
-from tabveil.naming import Setting, check_names, make, settings_of, values_of
+from tabveil.naming import SettingType, check_names, make, settings_of, values_of
 from tabveil.protocols import Synthesizer
 
 
@@ -28,7 +28,7 @@ def choose(generator: str | Synthesizer, settings: Mapping[str, object] | None =
     return require_synthesizer(make(kind, given, values.read))
 
 
-def settings_for_users(kind: type) -> dict[str, Setting]:
+def settings_for_users(kind: type) -> dict[str, SettingType]:
     """Return the settings that users may choose, each with its type and default."""
     return {name: setting for name, setting in settings_of(kind).items() if name != PUBLIC}
 

@@ -10,10 +10,10 @@ from numpy.random import Generator
 from tabveil import check, workers
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE
-from tabveil.result import Skipped
+from tabveil.result import Omission
 from tabveil.table import Split
 from tabveil.utility.compared_tables import ComparedTables
-from tabveil.utility.correlation import Related, relate
+from tabveil.utility.correlation import Relations, relate
 from tabveil.utility.discrepancy import discrepancy
 from tabveil.utility.discriminator import discriminate
 from tabveil.utility.downstream import choose_targets, named_targets, predict_targets
@@ -148,21 +148,21 @@ def measure(
 class _Parts:
     """What could not be measured, and what a reader should know."""
 
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[Omission] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def attempt(self, name: str, work: Callable[[], NearestRows]) -> NearestRows | None:
         try:
             return work()
         except NotApplicable as reason:
-            self.skipped.append(Skipped(metric=name, reason=str(reason)))
+            self.skipped.append(Omission(metric=name, reason=str(reason)))
             return None
 
 
 def _targets(
     sides: ComparedTables,
     asked: tuple[str, ...],
-    related: Related | None,
+    related: Relations | None,
     notes: list[str],
     confidence: float,
     *,

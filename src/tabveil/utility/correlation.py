@@ -29,7 +29,7 @@ Prepared = Numbers | Codes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Related:
+class Relations:
     """The associations of real, fresh and synthetic rows."""
 
     figure: Figure
@@ -38,7 +38,7 @@ class Related:
     notes: tuple[str, ...] = ()
 
 
-def relate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Generator) -> Related:
+def relate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Generator) -> Relations:
     """Compare the association of every pair of columns.
 
     The figure is the mean absolute difference over all pairs, with the interval of the delta method: every
@@ -71,7 +71,7 @@ def relate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Genera
         assert part is not None
         total.join(part)
     has_fresh = len(sides.fresh) > 0
-    return Related(
+    return Relations(
         figure=Figure(
             value=total.synthetic.estimate(len(pairs), confidence),
             reference=total.fresh.estimate(len(pairs), confidence) if has_fresh else None,

@@ -13,7 +13,7 @@ from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, known, mean_of, ratio_of_means, root_score, share
 from tabveil.table import Categorical, Column, Floats, Numeric, Table
 from tabveil.utility.compared_tables import ComparedTables
-from tabveil.utility.correlation import Related
+from tabveil.utility.correlation import Relations
 from tabveil.utility.findings import Figure, TargetUtility
 from tabveil.utility.learners import guess_labels, guess_numbers
 
@@ -36,7 +36,7 @@ def named_targets(target: str | Sequence[str] | None, sides: ComparedTables) -> 
     return tuple(sorted(set(names)))
 
 
-def choose_targets(sides: ComparedTables, related: Related) -> tuple[str, ...]:
+def choose_targets(sides: ComparedTables, related: Relations) -> tuple[str, ...]:
     """Choose the best-predictable columns: those most strongly associated with any one other column.
 
     Judged on the train rows, never on the release. Left out are columns that hardly vary, are mostly missing,
@@ -66,7 +66,7 @@ def _suitable(sides: ComparedTables, name: str, most_labels: int) -> bool:
     return True
 
 
-def _predictors(sides: ComparedTables, target: str, related: Related | None) -> list[str]:
+def _predictors(sides: ComparedTables, target: str, related: Relations | None) -> list[str]:
     """Name the columns a target is predicted from: all others, or those most associated with it in train."""
     names = sides.real.schema.names
     if related is None or len(names) <= MOST_COLUMNS + 1:
@@ -84,7 +84,7 @@ def predict_targets(
     sides: ComparedTables,
     targets: Sequence[str],
     *,
-    related: Related | None = None,
+    related: Relations | None = None,
     confidence: float = CONFIDENCE,
     rng: Generator,
 ) -> tuple[tuple[TargetUtility, ...], tuple[str, ...]]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from tabveil.estimate import Estimate
 from tabveil.plain import WITHOUT_NULLS, Number, from_plain, to_plain
-from tabveil.result import Skipped
+from tabveil.result import Omission
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ class Utility:
     targets: tuple[TargetUtility, ...] = ()
     associations: Associations | None = None
     rules: Rules | None = None
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[Omission, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
 

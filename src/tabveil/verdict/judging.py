@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from tabveil.copies import Copies
 from tabveil.estimate import sidak
-from tabveil.result import Result, Skipped
+from tabveil.result import Omission, Result
 from tabveil.verdict.judgment import (
     ABOVE,
     BAD_CONTROL,
@@ -47,7 +47,7 @@ class Grounds:
     """What a verdict is given on: the metrics' answers, and what is known of the tables themselves."""
 
     results: Sequence[Result]
-    skipped: Sequence[Skipped] = ()
+    skipped: Sequence[Omission] = ()
     n_train: int
     n_control: int
     copies: Copies | None = None

@@ -23,11 +23,9 @@ from tabveil.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.networks import INTERRUPTED
 from tabveil.plain import FORBID_OTHERS, require_plain
 from tabveil.stored_arrays import Arrays, Expected, require, require_arrays
-from tabveil.table import Floats, Schema, Table
+from tabveil.table import LARGEST, Floats, Schema, Table
 
 ROUNDS_PER_COLUMN = 16
-LARGEST = 1e100
-"""No logarithm of a weight is larger, and as many as there are columns can be added up."""
 MOST_MEGABYTES = 4096
 _CELL = 8  # bytes
 
@@ -86,6 +84,7 @@ class AimModel(FittedModel):
         cells = junction_tree(sizes, known.sets).n_cells
         require(cells <= max(shared["made_by"].max_cells, sum(sizes)), "sets must make a model of its size")
         shapes = [tuple(sizes[column] for column in columns) for columns in known.sets]
+        # Logarithms of weights are no larger than cells may be: as many as there are columns can be added up.
         with_parts = {f"share{i}": item for i, item in enumerate(levels) if item.n_parts}
         require_arrays(
             arrays,

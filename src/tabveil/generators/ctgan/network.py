@@ -249,7 +249,7 @@ def penalty(critic: Critic, real: Tensor, fake: Tensor) -> Tensor:
     return PENALTY * ((steepness - 1) ** 2).mean()
 
 
-class Averaged:
+class RunningAverage:
     """A running average of a generator's weights: this share of it stays at each step."""
 
     def __init__(self, generator: Generator, share: float) -> None:
@@ -286,7 +286,7 @@ class Learner:
         n_entries = len(layout.condition_slots)
         self.critic = Critic(layout.width + n_entries, layers=settings.layers, pac=settings.pac).to(device)
         self.places = torch.from_numpy(layout.condition_slots).to(device)
-        self.averaged = Averaged(generator, settings.averaging)
+        self.averaged = RunningAverage(generator, settings.averaging)
         self.generator_optimizer = torch.optim.Adam(
             generator.parameters(), lr=settings.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
         )

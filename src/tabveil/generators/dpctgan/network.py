@@ -13,11 +13,11 @@ from tabveil.generators.ctgan.network import (
     BETAS,
     SETTLING,
     WEIGHT_DECAY,
-    Averaged,
     Conditions,
     Critic,
     Generator,
     Rows,
+    RunningAverage,
     condition_loss,
 )
 
@@ -118,7 +118,7 @@ class PrivateLearner:
     ) -> None:
         self.settings, self.generator, self.critic, self.conditions = settings, generator, critic, conditions
         self.places = torch.from_numpy(generator.layout.condition_slots).to(settings.device)
-        self.averaged = Averaged(generator, settings.averaging)
+        self.averaged = RunningAverage(generator, settings.averaging)
         self.optimizer = torch.optim.Adam(
             generator.parameters(), lr=settings.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
         )

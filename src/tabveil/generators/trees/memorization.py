@@ -28,7 +28,7 @@ class Losses(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Grown:
+class Memorization:
     """A chain, the losses on the way there, and its held-out loss as a multiple of their minimum."""
 
     chain: Chain
@@ -43,7 +43,7 @@ def memorize(
     *,
     ratio: float,
     rng: Generator,
-) -> Grown:
+) -> Memorization:
     """Shrink the leaves until the held-out loss is ``ratio`` times its minimum.
 
     At the first leaf size past the ratio, columns change over from the size before one by one, in the order
@@ -68,7 +68,7 @@ def memorize(
                 losses.append(Losses.of(kept, learned, held_out))
                 break
     assert kept is not None, "there is always a leaf size"
-    return Grown(chain=kept, ratio=kept.loss(held_out) / least, losses=tuple(losses))
+    return Memorization(chain=kept, ratio=kept.loss(held_out) / least, losses=tuple(losses))
 
 
 def _change_over(before: Chain, after: Chain, held_out: Codes, wanted: float) -> Chain:

@@ -16,7 +16,7 @@ from tabveil.generators.rare_numbers import drop_lone_numbers
 from tabveil.generators.trees.agreement import Agreement, Agreements, visits_with
 from tabveil.generators.trees.chain import Chain, grow_chain
 from tabveil.generators.trees.growth import Tree
-from tabveil.generators.trees.memorization import Grown, Losses, memorize, memorized
+from tabveil.generators.trees.memorization import Losses, Memorization, memorize, memorized
 from tabveil.generators.trees.smoothing import Mover, move_between_neighbors, move_by_kernel
 from tabveil.networks import Epoch
 from tabveil.plain import FORBID_OTHERS, require_plain
@@ -309,14 +309,14 @@ class Trees(Maker):
         held_out: Codes,
         *,
         rng: Generator,
-    ) -> Grown:
+    ) -> Memorization:
         if self.overfit is not None:
             return memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
         least = MIN_LEAF[self.preset] if self.min_leaf is None else self.min_leaf
         caution = self.caution if self.careful else None
         chain = grow_chain(levels, learned, min_leaf=least, caution=caution, agreements=agreements, rng=rng)
         losses = (Losses.of(chain, learned, held_out),) if len(held_out) else ()
-        return Grown(chain=chain, losses=losses, ratio=1.0)
+        return Memorization(chain=chain, losses=losses, ratio=1.0)
 
     def _visits(self, table: Table) -> tuple[int, ...]:
         """Return the positions of the columns in the order of the visits."""
@@ -327,7 +327,7 @@ class Trees(Maker):
         others.sort(key=lambda name: (sign * len(np.unique(table.column(name))), name))
         return tuple(table.schema.position(name) for name in (*first, *others))
 
-    def _notes(self, found: Grown) -> tuple[str, ...]:
+    def _notes(self, found: Memorization) -> tuple[str, ...]:
         if self.overfit is None:
             return () if found.losses else (WITHOUT_HELD_OUT,)
         return memorized(found.ratio, self.overfit)
