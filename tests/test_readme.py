@@ -25,18 +25,26 @@ def test_installing_comes_first_and_then_the_two_commands():
 
 def test_every_finding_of_the_table_is_explained():
     (line,) = (line for line in README.splitlines() if line.startswith("| `finding` |"))
-    told = {finding.plain for finding in every_finding()}
-    assert told == set(re.findall(r"\*([a-z ]+)\*:", line))
+    assert every_finding() == set(re.findall(r"\*([a-z ]+)\*:", line))
 
 
 def every_finding():
     """What the terminal can say of a result, whatever it is."""
-    result = made.results(made.CLEAN)[0]
-    leak = made.results(made.LEAKY)[0]
-    nothing = replace(result, risk=None, gain=None)
-    dull = replace(result, beats_baseline=False)
-    found = [text._finding(item, compared=True) for item in (leak, result, nothing, dull)]
-    return [*found, text._finding(result, compared=False)]
+    attack, indicator = made.results(made.LEAKY)[0], made.results(made.LEAKY)[-1]
+    results = (
+        attack,
+        replace(attack, p_value=0.04),
+        indicator,
+        made.results(made.CLEAN)[0],
+        replace(attack, risk=None, gain=None),
+        replace(attack, beats_baseline=False),
+    )
+    others = made.results(made.LEAKY)[1:4]  # which make a verdict ask for more
+    reports = [
+        made.report(results=(item, *(replace(other, p_value=0.5) for other in others))) for item in results
+    ]
+    reports.append(replace(reports[0], inputs=made.inputs(control=0)))
+    return {text.finding(report, report.results[0].key) for report in reports}
 
 
 def test_the_page_is_short():
