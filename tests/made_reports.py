@@ -5,6 +5,7 @@ from dataclasses import replace
 from tabveil.attackers import Attacker
 from tabveil.attacks import Inference, Linkability, MembershipDistance, SinglingOut
 from tabveil.auditing import METRICS
+from tabveil.copies import Copies
 from tabveil.detection import Detection, Power, Trial
 from tabveil.estimate import Estimate
 from tabveil.explain import described, explain
@@ -236,6 +237,22 @@ def report(risk=CLEAN, *, columns=("age", "income"), full=True, **parts):
         **parts,
     }
     return Report(**given)
+
+
+def copied(n_rows):
+    """A release of 1,500 rows, so many of which equal a training row."""
+    share = Estimate(value=n_rows / 1500, low=n_rows / 2000, high=n_rows / 1500, n=1500)
+    return Copies(
+        n_synthetic=1500,
+        n_train=2000,
+        n_control=1000,
+        equal_train=n_rows,
+        equal_control=0,
+        expected=0.0,
+        share=share,
+        p_value=1e-9,
+        people=n_rows,
+    )
 
 
 def exposed(value="Ann"):

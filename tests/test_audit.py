@@ -292,7 +292,10 @@ def test_the_word_for_an_attack_agrees_with_the_verdict(p_value, word, state):
 
 def test_nothing_is_seen_against_a_control_that_does_not_fit():
     faulty = ControlCheck(n_train=100, n_control=100, same_chance=0.0)
-    assert finding(attacked(1e-6, control=faulty), "linkability") == "unclear"
+    found = attacked(1e-6, control=faulty)
+    assert finding(found, "linkability") == "unclear"
+    line = next(line for line in page(report_page(found)).splitlines() if line.startswith("linkability  "))
+    assert "not known" in line
 
 
 def test_the_page_says_what_it_is_and_what_it_is_not():

@@ -20,6 +20,7 @@ from tabveil.portrait import Portrait
 from tabveil.result import ESTIMATES, DroppedColumn, Input, Omission, Result, plain
 from tabveil.utility import Utility
 from tabveil.verdict import CopiesVerdict, Grounds, Policy, RiskVerdict, Verdict, judge
+from tabveil.verdict.judgment import BAD_CONTROL
 from tabveil.wording import LONGEST_TITLE, clean, escaped, most_people, name, people, percent, upper_percent
 from tabveil.writing import replacing, write_text
 
@@ -255,7 +256,7 @@ class Report:
 
 def _risk_in_a_line(item: RiskVerdict) -> str:
     told = f"{item.risk}: {item.state}"
-    if item.leading is not None and item.leading.gain is not None:
+    if item.leading is not None and item.leading.gain is not None and item.reason != BAD_CONTROL:
         most, accepted = most_people(item.leading.gain.high), people(item.threshold)
         told += f", up to {most} of 100 people (accepted: {accepted})"
     return f"{told}; {item.reason}" if item.reason else told
@@ -263,10 +264,10 @@ def _risk_in_a_line(item: RiskVerdict) -> str:
 
 def _copies_in_a_line(item: CopiesVerdict) -> str:
     told = f"copies: {item.state}"
-    if item.high is not None:
+    if item.high is not None and item.reason != BAD_CONTROL:
         most, accepted = upper_percent(item.high), percent(item.threshold)
         told += f", up to {most} of the release (accepted: {accepted})"
-    return told
+    return f"{told}; {item.reason}" if item.reason else told
 
 
 def _skipped_to_json(item: Omission) -> dict[str, Any]:

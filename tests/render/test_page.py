@@ -11,6 +11,7 @@ import pytest
 from documents import FORBIDDEN, Document, says
 
 from tabveil.attacks import DomiasKde, Inference
+from tabveil.control import ControlCheck
 from tabveil.estimate import Estimate
 from tabveil.explain import described
 from tabveil.indicators import ClosestShare
@@ -203,6 +204,18 @@ def test_without_control_the_page_says_so_first():
     text = shown(all_states()["no control"]).text
     assert text.index("There is no control table.") < text.index("The three risks of WP29")
     assert "Control rows none" in text
+
+
+def test_a_control_that_does_not_fit_is_said_first_and_bounds_nothing():
+    same = ControlCheck(n_train=2000, n_control=2000, same_chance=0.0)
+    found = made.report(made.LEAKY, control=same, copies=made.copied(30))
+    assert found.verdict.state == "inconclusive"
+    first = shown(found).text.partition("The three risks of WP29")[0]
+    assert "The control table does not fit. The control holds the same rows as train" in first
+    assert first.count("not known") == 5  # four risks, and the copies
+    assert "30 rows" in first
+    assert "by chance" not in first
+    assert "up to" not in str(found)
 
 
 def test_recipient_and_context_or_that_they_are_not_stated():

@@ -19,7 +19,7 @@ from tabveil.render.evidence import skipped_title, title_of
 from tabveil.report import Report
 from tabveil.result import Result
 from tabveil.utility import MEANINGS, RULES
-from tabveil.verdict import State
+from tabveil.verdict import State, Verdict
 from tabveil.wording import plural
 
 LEAK = "leak seen"
@@ -101,7 +101,7 @@ def _verdict(report: Report) -> list[RenderableType]:
         table.add_row(
             item.risk,
             report.titled(leading.metric) if leading else "-",
-            upper(leading.gain.high) if leading and leading.gain else "",
+            _bound(leading.gain.high if leading and leading.gain else None, verdict),
             f"{item.threshold:g}",
             Text(item.state, style=STYLES[item.state]),
         )
@@ -110,11 +110,18 @@ def _verdict(report: Report) -> list[RenderableType]:
         table.add_row(
             "copies",
             f"{plural(found.equal_train, 'row')} of {found.n_synthetic:,}{_nearly(found.near)}",
-            "" if verdict.copies.high is None else upper(verdict.copies.high),
+            _bound(verdict.copies.high, verdict),
             f"{verdict.copies.threshold:g}",
             Text(verdict.copies.state, style=STYLES[verdict.copies.state]),
         )
     return [Text.assemble((state.upper(), STYLES[verdict.state]), f": {rest}"), Text(), table]
+
+
+def _bound(high: float | None, verdict: Verdict) -> str:
+    """Write an upper bound; against a control that does not fit there is none."""
+    if high is None:
+        return ""
+    return "not known" if verdict.control else upper(high)
 
 
 def _nearly(near: NearCopies | None) -> str:

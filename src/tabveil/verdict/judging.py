@@ -158,7 +158,7 @@ def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdi
     seen = any(item.seen(level) for item in (found, found.near) if item and item.share)
     judged = CopiesVerdict(threshold=policy.copies, state=INCONCLUSIVE, found=found, leak_seen=seen)
     if found.share is None or grounds.control_faults:
-        return replace(judged, leak_seen=False)
+        return replace(judged, leak_seen=False, reason=NO_CONTROL if found.share is None else BAD_CONTROL)
     hidden = not seen and found.equal_control >= MANY_BY_CHANCE
     accepted = max(policy.copies, min(map(policy.thresholds.of, RISKS))) if hidden else policy.copies
     open_parts = [REPEATED] if found.share.high > accepted else []
