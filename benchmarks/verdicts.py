@@ -67,8 +67,8 @@ attacks and the two kinds of copies):
 
 An attack tries many configurations on the same people, and its p-value is corrected as if they were
 independent (Šidák). An exact test of all together, which draws train and control labels anew, need not be.
-`python benchmarks/joint_test.py` plants copies of a few of 3,000 training rows of Adult and asks both tests of
-inference (45 configurations), at the level that a verdict asks for:
+`python benchmarks/joint_test.py` plants copies of a few of 3,000 training rows of Adult and asks both tests
+of inference (45 configurations), at the level that a verdict asks for:
 
 | copies | seen, corrected | seen, jointly | median p, corrected | median p, jointly |
 | --- | --- | --- | --- | --- |
