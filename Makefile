@@ -10,7 +10,7 @@ PIP := $(BIN)/$(INSTALL) -c constraints.txt
 LOCKED := $(BIN)/python -c 'import platform as p, sys; here = (sys.version_info[:2], p.system(), p.machine(), p.libc_ver()[0]); sys.exit(here != ((3, 11), "Linux", "x86_64", "glibc"))'
 SOURCES := src tests benchmarks examples experiments docs_build .ci
 
-.PHONY: demo test docs bench bench-peers bench-generators bench-million bench-pages power check-coverage pages lint format lock clean
+.PHONY: demo test docs bench bench-peers bench-generators bench-million bench-pages experiments pages lint format lock clean
 .DELETE_ON_ERROR:
 
 demo: .venv/core.stamp
@@ -48,12 +48,11 @@ bench-million: .venv/all.stamp
 bench-pages: .venv/all.stamp
 	@$(BIN)/python benchmarks/pages.py
 
-# Minutes each, and each writes its page in docs/.
-power: .venv/all.stamp
-	@$(BIN)/python benchmarks/power.py
-
-check-coverage: .venv/all.stamp
-	@$(BIN)/python benchmarks/check_coverage.py
+# The papers' experiments: hours on two cores; what is done is kept. Some want a GPU, see experiments/README.md.
+STUDIES := $(filter-out papers,$(basename $(notdir $(wildcard experiments/*.yaml))))
+experiments: .venv/all.stamp
+	@for study in $(STUDIES); do echo "$$study"; $(BIN)/tabveil benchmark run experiments/$$study.yaml --store .bench/studies/$$study --with experiments/people.py || true; done
+	@$(BIN)/python experiments/pages.py .bench/studies
 
 # After a change of a docstring, an option or a default: what docs/ holds that is made from the program.
 pages: .venv/all.stamp
