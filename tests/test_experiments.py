@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tabveil.benchmark import DATASETS, Store, Study, run
+from tabveil.metrics import METRICS
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 SMALL = sorted((FOLDER / "small").glob("*.yaml"))
@@ -184,3 +185,68 @@ def test_comments_say_which_table_or_figure_a_study_is_for():
     for path in FULL:
         assert path.read_text(encoding="utf-8").startswith("# "), path.name
         assert yaml.safe_load(path.read_text(encoding="utf-8"))["title"]
+
+
+@pytest.fixture(scope="module")
+def pages():
+    """The script that fills the documentation."""
+    sys.path.insert(0, str(FOLDER))
+    try:
+        yield __import__("pages")
+    finally:
+        sys.path.remove(str(FOLDER))
+        sys.modules.pop("pages", None)
+
+
+def marks(pages):
+    docs = FOLDER.parent / "docs"
+    return [(page.name, mark) for page in docs.glob("*.md") for mark in pages.MARK.findall(page.read_text())]
+
+
+def test_what_pages_ask_for_can_be_made(pages):
+    asked = marks(pages)
+    assert len(asked) > 30
+    for page, mark in asked:
+        kind, study, *_ = (part.strip() for part in mark.split("|"))
+        assert callable(getattr(pages.Tables, kind)), page
+        assert (FOLDER / f"{study}.yaml").exists(), page
+
+
+def test_published_numbers_stand_beside_metrics_that_exist(pages, tmp_path):
+    papers = pages.Tables(tmp_path).papers
+    names = {name for study in papers.values() for name in study}
+    assert names <= set(METRICS)
+    assert papers["leaky"]["linkability"]["adult"] == [0.0015, 0.6433]
+
+
+def test_a_page_is_filled_where_it_asks_and_nowhere_else(pages, tmp_path):
+    study = {
+        "datasets": [{"name": "hospital", "rows": 300, "label": "adult"}],
+        "risks": [{"name": "leaky", "levels": [0, 1]}],
+        "metrics": ["identical_match_share"],
+        "repeats": 2,
+    }
+    run(study, tmp_path / "leaky", workers=1)
+    page = tmp_path / "page.md"
+    wanted = "<!-- table: {} -->\n<!-- end -->\n"
+    asked = (
+        "curve | leaky | adult | leaky | spread",
+        "cards | leaky | adult | leaky",
+        "beside | leaky | leaky | adult",
+        "seconds | leaky | adult",
+        "covered | leaky",
+        "choices | leaky | adult | leaky",
+        "correlations | leaky | adult | leaky",
+        "curve | unknown | adult | leaky",
+    )
+    page.write_text("before\n" + "between\n".join(map(wanted.format, asked)) + "after\n", encoding="utf-8")
+    tables = pages.Tables(tmp_path)
+    pages.fill(page, tables)
+    text = page.read_text(encoding="utf-8")
+    assert "| `identical_match_share` | 0.000 ± 0.000 | 1.000 ± 0.000 |" in text
+    assert "| `identical_match_share` | 0.000 → 1.000 | 0.000 → 1.000 | 0.000 → 1.000 |" in text
+    assert "<!-- table: curve | unknown | adult | leaky -->\n<!-- end -->" in text, "left as it was"
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    pages.fill(page, tables)
+    assert page.read_text(encoding="utf-8") == text, "filling again changes nothing"
