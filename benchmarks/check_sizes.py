@@ -8,13 +8,13 @@ import sys
 
 import numpy as np
 import samples
-import trials
-from measure import markdown
-from trials import DOCS
+from measure import DOCS, markdown, write
 
 from tabveil.errors import NotApplicable
 from tabveil.indicators import INDICATORS
+from tabveil.risks import Leaky
 from tabveil.rng import stream
+from tabveil.table import Split
 from tabveil.workers import working
 
 LEAST_COVERED = 0.93
@@ -68,11 +68,13 @@ def measured(metric, table, sizes, seeds, *, n_leaks=0, n_copies=0):
         train, control, release = trial(table, sizes, seed)
         releases = {"fresh": release}
         if seed < n_leaks:
-            releases["leak"] = trials.LEAKY(train, release, LEAK, rng=stream(seed, "leak"))
+            releases["leak"] = Leaky()(train, release, LEAK, rng=stream(seed, "leak"))
         if seed < n_copies:
             releases["copy"] = train
         for name, synthetic in releases.items():
-            answer = risk(metric, trials.split_of(train, control, synthetic), seed)
+            answer = risk(
+                metric, Split(train=train, control=control, synthetic=synthetic).with_own_ranges(), seed
+            )
             if answer is not None:
                 found[name].append((answer.value, answer.low, answer.high))
     return {name: np.array(answers).reshape(-1, 3) for name, answers in found.items()}
@@ -139,7 +141,7 @@ def main(argv=None):
         least=-int(-LEAST_COVERED * options.seeds // 1),
         tables="\n\n".join(parts),
     )
-    trials.write(text, options.out)
+    write(text, options.out)
     return f"Falls short: {', '.join(short)}." if short else None
 
 

@@ -13,14 +13,15 @@ from unittest.mock import patch
 
 import numpy as np
 import samples
-import trials
 from measure import markdown
 from scipy.stats import hypergeom
 from verdicts import LEVEL, N_TRAIN
 
 from tabveil.attacks import Inference
 from tabveil.attacks.guessing import rank_together, usable_levels
+from tabveil.risks import Leaky
 from tabveil.rng import stream
+from tabveil.table import Split
 from tabveil.workers import working
 
 DRAWS = 300
@@ -66,8 +67,11 @@ def trial(table, n_copies, seed):
     """Return the p-values of one audit: corrected for the number of configurations, and joint."""
     order = stream(seed, "joint").permutation(len(table))[: 3 * N_TRAIN]
     train, control, release = (table.take(part) for part in np.split(order, 3))
-    release = trials.LEAKY(train, release, n_copies / N_TRAIN, rng=stream(seed, "leak"))
-    found, kept = inferred(trials.split_of(train, control, release), rng=stream(seed, Inference.name))
+    release = Leaky()(train, release, n_copies / N_TRAIN, rng=stream(seed, "leak"))
+    found, kept = inferred(
+        Split(train=train, control=control, synthetic=release).with_own_ranges(),
+        rng=stream(seed, Inference.name),
+    )
     return found.p_value, joint_p_value(kept, rng=stream(seed, "labels"))
 
 

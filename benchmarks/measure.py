@@ -3,8 +3,14 @@
 import os
 import platform
 import resource
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from tabveil.writing import write_text
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
 def cpu_seconds():
@@ -79,3 +85,11 @@ def markdown(header, rows):
     """Return a Markdown table."""
     lines = ["| " + " | ".join(header) + " |", "| " + " | ".join("---" for _ in header) + " |"]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def write(text, path):
+    """Write a page whole or not at all."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+    print(f"written: {path.name}", file=sys.stderr)

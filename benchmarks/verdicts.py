@@ -20,7 +20,7 @@ import data
 import measure
 import numpy as np
 from generators import MISSING, SOURCES
-from trials import DOCS, ONE_THREAD
+from measure import DOCS, ONE_THREAD
 
 from tabveil import audit
 from tabveil.verdict import RISKS

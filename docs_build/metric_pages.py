@@ -68,6 +68,7 @@ def _parameters(item: Explanation) -> str:
 def _detected(seen: Mapping[str, Mapping[str, float]]) -> str:
     cells = [f"{found['risk']:.3f} ({found['detected']:.2f})" for found in seen.values()]
     return (
-        "Mean risk for a known leak, and in parentheses the share of repetitions in which the leak was "
-        "detected ([how it was measured](../power.md)):\n\n" + table(list(seen), [cells])
+        "Mean answer (the gain of an attack, the risk of an indicator) for a known leak of Adult, and in "
+        "parentheses the share of repetitions in which the leak was detected "
+        "([how it was measured](../power.md)):\n\n" + table(list(seen), [cells])
     )

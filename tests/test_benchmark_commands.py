@@ -241,7 +241,8 @@ def test_ctrl_c_on_a_terminal_reaches_all_processes_and_is_one_line(folder):
     while process.poll() is None and not (cells.is_dir() and any(cells.glob("[!.]*"))):
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    with process:  # closes its pipes, whatever comes
+        _, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
     assert told.splitlines() == [
         "tabveil: interrupted; what was done is kept, run the same command to go on."

@@ -183,3 +183,8 @@ def test_rows_are_compared_by_any_bytes_and_any_codes():
     ):
         train, control = split(pa.table({"x": column}), 0.5, "x")
         assert {tuple(train), tuple(control)} == {(0, 2), (1, 3)}
+
+
+def test_a_file_without_columns_is_refused_in_a_line():
+    with pytest.raises(SchemaError, match="cannot divide 0 rows"):
+        holdout.split_rows(pa.table({}), control=0.5, by=None, seed=0)

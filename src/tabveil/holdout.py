@@ -144,6 +144,8 @@ def _coincide(hashes: list[Hashes]) -> bool:
     differ somewhere, if not still more: columns go together. So each column tells how many pairs at least
     coincide in all of them.
     """
+    if not hashes:
+        return False
     cells = [_salted(column, place) for place, column in enumerate(hashes)]
     rows: Hashes = np.sum(cells, axis=0, dtype=np.uint64)  # a sum: a column can be taken out again
     equal = _pairs(rows)
