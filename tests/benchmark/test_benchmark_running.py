@@ -122,11 +122,12 @@ def start(tmp_path, study, folder, workers):
     )
 
 
-def kill_after(process, share):
-    """Kill a run once it has told of so much."""
+def kill_after(process, share, seconds=0.0):
+    """Kill a run once it has told of so much, and so many seconds later."""
     for line in process.stdout:
         if float(line) >= share:
             break
+    time.sleep(seconds)
     process.kill()
     process.stdout.close()
     return process.wait()
@@ -146,20 +147,11 @@ def test_a_run_that_was_killed_goes_on_where_it_was(share, whole, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", range(20))
 def test_a_run_killed_at_any_moment_ends_with_the_same_store(moment, whole, tmp_path):
-    rng = np.random.default_rng(moment)
-    folder, workers = tmp_path / "store", 1 + moment % 2
-    while True:
-        process = start(tmp_path, SMALL, folder, workers)
-        try:
-            process.wait(timeout=rng.uniform(0.5, 8.0))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.stdout.close()
-            process.wait()
-            continue
-        process.stdout.close()
-        break
+    folder, rng = tmp_path / "store", np.random.default_rng(moment)
+    process = start(tmp_path, SMALL, folder, 1 + moment % 2)
+    kill_after(process, 0.0, seconds=rng.uniform(0, 3))
     time.sleep(1)  # processes that lost their scheduler end by themselves
+    run(SMALL, folder, workers=1)
     assert {name: text for name, text in cells(folder).items() if not name.startswith(".")} == cells(whole)
 
 
