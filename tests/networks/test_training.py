@@ -51,6 +51,17 @@ def test_patience_ends_training():
     assert (network.weight, record.best, len(record.history)) == (2, 1, 4)
 
 
+def test_patience_may_look_at_the_mean_of_several_epochs():
+    losses = [4.0, 1.0, 3.0, 1.5, 3.0, 1.0, 4.0, 4.0]  # means of two: 4, 2.5, 2, 2.25, 2.25, 2, 2.5, 4
+    network, record = trained(losses, patience=2)
+    assert (network.weight, record.best, len(record.history)) == (2, 1, 4)
+    network, record = trained(losses, patience=3, window=2)
+    assert (network.weight, record.best, len(record.history)) == (2, 1, 6)
+    falling = [4.0, 1.0, 3.0, 2.5, 2.0, 1.5, 9.0, 9.0]  # the mean falls on, though no epoch is better
+    network, record = trained(falling, patience=2, window=3)
+    assert (network.weight, record.best, len(record.history)) == (2, 1, 8)
+
+
 def test_the_weights_from_before_are_kept_if_nothing_is_better():
     network, record = trained([2.0, 3.0, 0.5], before=1.0, patience=2)
     assert (network.weight, record.best, len(record.history)) == (0, -1, 2)

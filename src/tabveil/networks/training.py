@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,7 @@ def train(
     *,
     epochs: int,
     patience: int | None = None,
+    window: int = 1,
     before: float | None = None,
     stop: Callable[[float, float], bool] | None = None,
     stalled: Callable[[int], None] | None = None,
@@ -57,6 +59,8 @@ def train(
 
     Parameters
     ----------
+    window
+        Patience looks at the mean validation loss of so many epochs, which hides their ups and downs.
     before
         The validation loss of the weights as they are now, which are then kept if nothing is better.
     stop
@@ -70,6 +74,7 @@ def train(
     best = _Best(network)
     if before is not None:
         best.keep(-1, math.inf if math.isnan(before) else before)
+    steady = _Steady(window, best.epoch, best.loss)
     interrupted = False
     try:
         for i in range(epochs):
@@ -78,9 +83,10 @@ def train(
             history.append(Epoch(epoch=i, train=losses[0], validation=losses[1]))
             tell(_doing(history[-1], epochs), (i + 1) / epochs)
             loss = losses[1] if losses[1] is not None else -float(i)
+            steady.add(i, loss)
             if loss < best.loss:
                 best.keep(i, loss)
-            elif stop is None and patience is not None and i - best.epoch >= patience:
+            elif stop is None and patience is not None and i - steady.best >= patience:
                 break
             elif stalled is not None:
                 stalled(i - best.epoch)
@@ -93,6 +99,21 @@ def train(
         interrupted = True
     best.restore()
     return TrainingRecord(history=tuple(history), best=best.epoch, interrupted=interrupted)
+
+
+class _Steady:
+    """The mean loss of a window of epochs, and the epoch at which it was least."""
+
+    def __init__(self, window: int, epoch: int, loss: float) -> None:
+        self._losses: deque[float] = deque(maxlen=window)
+        self.best, self._least = epoch, loss
+
+    def add(self, epoch: int, loss: float) -> None:
+        """Take one more epoch into account."""
+        self._losses.append(loss)
+        mean = sum(self._losses) / len(self._losses)
+        if mean < self._least:
+            self._least, self.best = mean, epoch
 
 
 class _Best:
