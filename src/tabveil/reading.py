@@ -11,11 +11,15 @@ import os
 import re
 import stat
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tabveil.errors import ParameterError, TabveilError
 
 MOST_JSON = 1 << 28
 """Bytes of a JSON file; the largest that we write list the labels of a column, one for each row."""
@@ -42,6 +46,38 @@ class Unreadable(ValueError):  # noqa: N818 - an answer about a file, for the op
     def __str__(self) -> str:
         text = " ".join(super().__str__().split())
         return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
+
+
+@contextmanager
+def opening(place: Path) -> Iterator[None]:
+    """Say in one line, with the folder's name, what is wrong with a model that is opened in the block."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise ParameterError(f"{place}: there is no model in this folder.") from None
+    except TabveilError as error:
+        raise ParameterError(f"{place}: {Unreadable(error)}") from error
+    except Unreadable as error:
+        raise ParameterError(f"{place}: the model cannot be read: {error}; fit it again.") from error
+    except OSError as error:
+        raise ParameterError(f"{place}: the model cannot be read: {error.strerror}.") from error
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ParameterError(f"{place}: the model cannot be read; fit it again.") from error
+
+
+def require_format(about: Any, key: str, form: int) -> None:  # noqa: ANN401 - whatever stands in a file
+    """Refuse a form that another version wrote; it stands under ``key``."""
+    match about.get(key) if isinstance(about, dict) else None:
+        case int(found) if found == form:
+            return
+        case None:
+            raise Unreadable("it does not say which form it has")
+    version = about.get("version")
+    if not isinstance(version, str):
+        raise Unreadable("it does not say which form it has")
+    raise ParameterError(
+        f"stored by tabveil {version} in a form this version does not read; fit the model again."
+    )
 
 
 def open_file(path: Path) -> BinaryIO:

@@ -19,11 +19,10 @@ from numpy.random import Generator
 from tabveil.errors import ParameterError
 from tabveil.generators.models import (
     FORMAT,
+    FORMAT_KEY,
     GENERATORS,
     MODEL,
     load_model,
-    opening,
-    require_format,
     save_model,
 )
 from tabveil.generators.privacy import Privacy, require_own
@@ -31,7 +30,7 @@ from tabveil.naming import describe, rebuild
 from tabveil.networks import Epoch
 from tabveil.plain import FORBID_OTHERS, require_plain
 from tabveil.protocols import Model
-from tabveil.reading import read_arrays, read_json
+from tabveil.reading import opening, read_arrays, read_json, require_format
 from tabveil.result import plain
 from tabveil.stored_arrays import Arrays, require
 from tabveil.table import Schema, Table
@@ -94,7 +93,7 @@ class FittedModel(ABC):
         state, arrays = self.state()
         description = plain(describe(self.made_by))
         about = {
-            "tabveil_model": FORMAT,
+            FORMAT_KEY: FORMAT,
             "version": __version__,
             "generator": description["name"],
             "params": description["settings"],
@@ -174,7 +173,7 @@ class _About:
 def _read(place: Path) -> _About:
     """Read what :meth:`FittedModel.save` wrote."""
     about = read_json(place / MODEL)
-    require_format(about)
+    require_format(about, FORMAT_KEY, FORMAT)
     return require_plain(_About, about, MODEL)
 
 

@@ -7,17 +7,15 @@ any other model it is put into ``generator.json``.
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from tabveil.errors import ParameterError, TabveilError
+from tabveil.errors import ParameterError
 from tabveil.generators.privacy import Privacy
 from tabveil.networks import Epoch
 from tabveil.protocols import Model, Synthesizer
-from tabveil.reading import Unreadable, read_json
+from tabveil.reading import Unreadable, opening, read_json, require_format
 from tabveil.registry import Registry
 from tabveil.table import Schema
 from tabveil.version import __version__
@@ -26,7 +24,7 @@ from tabveil.writing import new_folder
 GENERATORS: Registry[Synthesizer] = Registry("generator", ())
 """Every registered synthesizer by its name; one of your own joins with ``GENERATORS.add(Mine)``."""
 
-FORMAT = 1
+FORMAT, FORMAT_KEY = 1, "tabveil_model"
 MODEL, MAKER = "model.json", "generator.json"
 
 
@@ -93,7 +91,7 @@ def save_model(model: Model, folder: Path) -> None:
         if (place / MAKER).exists():
             raise ParameterError(f"{model.name}: save must not write {MAKER}, which says who made it.")
         if not _names_its_maker(place, model.name):
-            about = {"tabveil_model": FORMAT, "version": __version__, "generator": model.name}
+            about = {FORMAT_KEY: FORMAT, "version": __version__, "generator": model.name}
             (place / MAKER).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
@@ -110,40 +108,11 @@ def load_model(folder: str | Path) -> Model:
     return require_model(name, GENERATORS[name].load(place))
 
 
-@contextmanager
-def opening(place: Path) -> Iterator[None]:
-    """Say in one line, with the folder's name, what is wrong with a model that is opened in the block."""
-    try:
-        yield
-    except (FileNotFoundError, NotADirectoryError):
-        raise ParameterError(f"{place}: there is no model in this folder.") from None
-    except TabveilError as error:
-        raise ParameterError(f"{place}: {Unreadable(error)}") from error
-    except Unreadable as error:
-        raise ParameterError(f"{place}: the model cannot be read: {error}; fit it again.") from error
-    except OSError as error:
-        raise ParameterError(f"{place}: the model cannot be read: {error.strerror}.") from error
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise ParameterError(f"{place}: the model cannot be read; fit it again.") from error
-
-
-def require_format(about: Any) -> None:  # noqa: ANN401 - whatever stands in a file
-    """Refuse a form that another version wrote."""
-    match about:
-        case {"tabveil_model": int(form)} if form == FORMAT:
-            return
-        case {"tabveil_model": _, "version": str(version)}:
-            raise ParameterError(
-                f"stored by tabveil {version} in a form this version does not read; fit the model again."
-            )
-    raise Unreadable("it does not say which form it has")
-
-
 def _maker(place: Path) -> str:
     """Return the name of the generator that a folder says it is from."""
     file = MAKER if os.path.lexists(place / MAKER) else MODEL
     about = read_json(place / file)
-    require_format(about)
+    require_format(about, FORMAT_KEY, FORMAT)
     name = about.get("generator")
     if not isinstance(name, str):
         raise Unreadable(f"{file} does not say who made the model")
