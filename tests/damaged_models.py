@@ -31,23 +31,26 @@ RAW = st.sampled_from(["NaN", "Infinity", "-1e999", "1e999", '"\\ud800"', "[" * 
 MARK = "@@here@@"
 
 
+MODEL_FILES = ("model.json", "arrays.npz", "layout.json")
+
+
 @st.composite
-def damages(draw, strangers):
-    """Draw a function that damages a folder; ``strangers`` are folders of other models."""
+def damages(draw, strangers, names=MODEL_FILES):
+    """Draw a function that damages a folder; ``strangers`` are folders of other models.
+
+    ``names`` are the files there, the first of them the most important one.
+    """
     kind = draw(st.sampled_from(["json", "json", "json", "array", "array", "array", "file", "swap"]))
     match kind:
         case "json":
-            return draw(json_damages())
+            return draw(json_damages(names))
         case "array":
             return draw(array_damages())
         case "file":
-            return draw(file_damages())
+            return draw(file_damages(names))
         case _:
-            other, name = draw(st.sampled_from(strangers)), draw(FILES)
+            other, name = draw(st.sampled_from(strangers)), draw(st.sampled_from(names))
             return lambda folder: shutil.copy(other / name, folder / name)
-
-
-FILES = st.sampled_from(["model.json", "arrays.npz", "layout.json"])
 
 
 def spots(data, path=()):
@@ -79,8 +82,9 @@ def moved(value, step, like_it):
 
 
 @st.composite
-def json_damages(draw):
-    name = draw(st.sampled_from(["model.json", "model.json", "layout.json"]))
+def json_damages(draw, names):
+    written = [name for name in names if name.endswith(".json")]
+    name = draw(st.sampled_from([written[0], *written]))
     where, other = (draw(st.floats(0, 1, exclude_max=True)) for _ in range(2))
     how = draw(st.integers(0, 9))
     value, raw, key = draw(ODD), draw(RAW), draw(st.text(max_size=3))
@@ -105,8 +109,7 @@ def json_damages(draw):
                 spot[key] = value
             case _:
                 spot.append(value)
-        written = json.dumps(data).replace(f'"{MARK}"', raw)
-        (folder / name).write_text(written)
+        (folder / name).write_text(json.dumps(data).replace(f'"{MARK}"', raw))
 
     return damage
 
@@ -177,8 +180,8 @@ def changed(array, how, where, spot, number, dtype):
 
 
 @st.composite
-def file_damages(draw):
-    name, how = draw(FILES), draw(st.integers(0, 8))
+def file_damages(draw, names):
+    name, how = draw(st.sampled_from(names)), draw(st.integers(0, 8))
     share, junk = draw(st.floats(0, 1)), draw(st.binary(max_size=30))
 
     def damage(folder):
