@@ -28,6 +28,7 @@ LAYERS = (
         "reading",
         "registry",
         "rng",
+        "sharing",
         "stored_arrays",
         "workers",
         "writing",
@@ -78,7 +79,7 @@ LAYERS = (
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 BESIDE = {
     "representation": {"attacks", "risks"},
-    "embedding": {"attacks"},
+    "embedding": {"attacks", "representation", "risks"},
     "generators": {"pipeline", "risks"},
     "anonymize": {"pipeline", "risks"},
 }  # who else in layer 3 may import them

@@ -55,12 +55,20 @@ class View(Protocol):
 
 
 class Representation(Protocol):
-    """What an attack calls near. Fields are settings; looking at tables changes nothing here."""
+    """What an attack calls near. Fields are settings; looking at tables changes nothing here.
+
+    It may also say that it ``learns``: that a view of every release takes a training, which takes long; and
+    it may have ``notes``, which whoever reads an answer should know.
+    """
 
     name: ClassVar[str]
 
-    def view(self, split: Split, *, rng: Generator) -> View:
-        """Get ready to look at rows of these tables, learning from what an attacker has if need be."""
+    def view(self, split: Split, *, rng: Generator, reference: Table | None = None) -> View:
+        """Get ready to look at rows of these tables, learning from what an attacker has if need be.
+
+        That is the release, and ``reference``: further real rows that an attacker may own. Nobody among them
+        may be attacked.
+        """
         ...
 
 

@@ -116,7 +116,7 @@ def test_an_embedding_that_returns_something_else_is_told(vectors):
 
 
 def test_representations_have_names():
-    assert list(REPRESENTATIONS) == ["mixed", "euclidean"]
+    assert list(REPRESENTATIONS) == ["mixed", "euclidean", "contrastive"]
     with pytest.raises(ParameterError, match="encoding must be one of"):
         Euclidean(encoding="binary")
 

@@ -121,7 +121,7 @@ class Headline:
             columns=columns,
             combinations=combinations,
             details={**self.details, **(details or {})},
-            notes=(*self.notes, *notes),
+            notes=(*self.notes, *notes, *getattr(getattr(metric, "representation", None), "notes", ())),
             scores=scores,
         )
 

@@ -11,6 +11,7 @@ from tabveil.frame import load_split
 from tabveil.protocols import Metric
 from tabveil.report import Report
 from tabveil.request import AuditRequest
+from tabveil.sharing import sharing
 from tabveil.workers import Listener, tell, warn, working
 
 MANY_COLUMNS, VERY_MANY_COLUMNS = 300, 2000
@@ -131,7 +132,7 @@ def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Repor
     """Do what was asked for: the one way that Python, the command line and a web page all take."""
     start = time.perf_counter()
     plan = Plan.of(request)
-    with working(threads=request.threads, listener=progress):
+    with working(threads=request.threads, listener=progress), sharing(request.seed):
         tell("reading the tables", 0.0)
         loaded = load_split(
             request.train,

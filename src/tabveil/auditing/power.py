@@ -138,7 +138,8 @@ def _most_people(n_columns: int) -> int:
 
 def _fits_a_model(metric: Metric) -> bool:
     """Tell a metric that takes far longer than others, because it fits a model to each release."""
-    return metric.labels.mechanism == "ML"
+    looks_through = getattr(metric, "representation", None)
+    return metric.labels.mechanism == "ML" or bool(getattr(looks_through, "learns", False))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -30,7 +30,13 @@ class Euclidean:
     def __post_init__(self) -> None:
         check.one_of("Euclidean", "encoding", self.encoding, ("onehot", "ordinal"))
 
-    def view(self, split: Split, *, rng: Generator) -> "EuclideanView":  # noqa: ARG002 - nothing is drawn
+    def view(
+        self,
+        split: Split,
+        *,
+        rng: Generator,  # noqa: ARG002 - nothing is drawn
+        reference: Table | None = None,  # noqa: ARG002 - train alone is the scale
+    ) -> "EuclideanView":
         """Look at rows of these tables; numbers are standardized on train, whatever its order."""
         return EuclideanView(train=in_order(split.train).table, encoding=self.encoding)
 

@@ -16,7 +16,13 @@ class Mixed:
 
     name: ClassVar[str] = "mixed"
 
-    def view(self, split: Split, *, rng: Generator) -> "MixedView":  # noqa: ARG002 - nothing is learned
+    def view(
+        self,
+        split: Split,
+        *,
+        rng: Generator,  # noqa: ARG002 - nothing is learned
+        reference: Table | None = None,  # noqa: ARG002 - nothing is learned
+    ) -> "MixedView":
         """Look at rows of these tables."""
         return MixedView(schema=split.schema)
 
