@@ -168,6 +168,19 @@ def test_metrics_lists_questions_and_labels(folder):
     assert text.count("?") >= len(METRICS)
 
 
+def test_a_metric_is_given_with_its_parameters(folder):
+    wanted = "{name: linkability, n_neighbors: [3], representation: {name: euclidean, encoding: ordinal}}"
+    result = run(*AUDIT, "--metrics", wanted, "--metrics", "mmd", "--json", "-", "--quiet")
+    assert result.exit_code == 0, result.output
+    found = {item["metric"]: item["params"] for item in json.loads(result.stdout)["results"]}
+    assert list(found) == ["linkability", "mmd"]
+    assert found["linkability"]["n_neighbors"] == [3]
+    assert found["linkability"]["representation"]["settings"] == {"encoding": "ordinal"}
+    assert "no setting 'n_neighbor'" in refused(*AUDIT, "--metrics", "{name: linkability, n_neighbor: 3}")
+    assert "--metrics: line 1: not valid YAML" in refused(*AUDIT, "--metrics", "{name: linkability")
+    assert "must also have a name" in refused(*AUDIT, "--metrics", "{n_neighbors: 3}")
+
+
 def test_help_teaches(folder):
     assert "tabveil demo" in run("--help").stdout
     assert run().stdout == run("--help").stdout

@@ -78,8 +78,13 @@ def load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ParameterError(f"{where}: cannot be read: {reason}.") from None
+    return parse(written, where, as_json=path.suffix.lower() == ".json")
+
+
+def parse(written: str, where: str, *, as_json: bool = False) -> Any:  # noqa: ANN401 - YAML
+    """Return what a text of YAML, or of JSON, says; ``where`` is who complains."""
     try:
-        return json.loads(written) if path.suffix.lower() == ".json" else yaml.safe_load(written)
+        return json.loads(written) if as_json else yaml.safe_load(written)
     except json.JSONDecodeError as error:
         raise SchemaError(f"{where}: line {error.lineno}: not valid JSON.") from None
     except yaml.YAMLError as error:

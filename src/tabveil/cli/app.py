@@ -51,7 +51,10 @@ SchemaFile = Annotated[
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Run only this one (see 'tabveil metrics'). Repeatable."),
+    typer.Option(
+        metavar="NAME",
+        help="Run only this one (see 'tabveil metrics'), or '{name: NAME, parameter: value}'. Repeatable.",
+    ),
 ]
 Quick = Annotated[
     bool | None, typer.Option("--quick/--no-quick", help="Leave out what takes longer than seconds.")
@@ -212,7 +215,7 @@ def audit(
             "control": control,
             "title": title,
             "schema": schema,
-            "metrics": metrics or None,
+            "metrics": auditing.metrics(metrics) if metrics else None,
             "quick": quick,
             "secrets": secrets or None,
             "known": known or None,

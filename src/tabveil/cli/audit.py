@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tabveil import auditing
+from tabveil import auditing, settings
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show_json
@@ -70,6 +70,11 @@ def audit(
     _write(report, targets)
     _show(report, outputs)
     return EXIT_CODES[report.verdict.state] if request.policy is not None else 0
+
+
+def metrics(texts: Sequence[str]) -> list[Any]:
+    """Read metrics, each its name or a mapping written ``{name: linkability, n_neighbors: [1]}``."""
+    return [settings.parse(text, "--metrics") if text.lstrip().startswith("{") else text for text in texts]
 
 
 def pairs(texts: Sequence[str]) -> list[tuple[list[str], list[str]]]:
