@@ -98,9 +98,10 @@ class Embedding(ContrastiveSettings):
 
     References
     ----------
-    - SPEC 4, after the contrastive privacy metrics of the paper it names; the loss is that of van den Oord,
-      A., Li, Y. and Vinyals, O. (2018). Representation Learning with Contrastive Predictive Coding.
-      arXiv:1807.03748.
+    - Plasencia Palacios, M. N. et al. (2025). Contrastive Learning-Based Privacy Metrics in Tabular Synthetic
+      Datasets. arXiv:2502.13833.
+    - van den Oord, A., Li, Y. and Vinyals, O. (2018). Representation Learning with Contrastive Predictive
+      Coding. arXiv:1807.03748.
 
     Examples
     --------
