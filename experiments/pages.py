@@ -56,8 +56,15 @@ class Tables:
         return markdown.card_table(self.found(study), dataset, risk)
 
     def correlations(self, study, dataset, risk):
-        """Return how alike metrics answer."""
-        return markdown.correlation_table(self.found(study), dataset, risk)
+        """Return how alike those metrics answer that the papers have."""
+        wanted = (dataset, risk)
+        found = next(item for item in self.found(study).correlations if (item.dataset, item.risk) == wanted)
+        places = [place for place, name in enumerate(found.metrics) if name in self.papers["leaky"]]
+        rows = [
+            [markdown.code(found.metrics[row]), *(_correlation(found.values[row][place]) for place in places)]
+            for row in places
+        ]
+        return markdown.table(["", *(markdown.code(found.metrics[place]) for place in places)], rows)
 
     def choices(self, study, dataset, risk):
         """Return which metrics to take."""
@@ -142,6 +149,10 @@ class Tables:
         levels = sorted({level for _, level in ratios})
         rows = [[name, *(_ratios(ratios.get((name, level), {})) for level in levels)] for name in datasets]
         return markdown.table(["dataset", *(f"{level:g}" for level in levels)], rows)
+
+
+def _correlation(value):
+    return "" if value is None else f"{value:.2f}"
 
 
 def _of(curve):
