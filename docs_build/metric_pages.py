@@ -47,6 +47,7 @@ def _page(item: Explanation, seen: Mapping[str, Mapping[str, float]] | None) -> 
         f"**{plain(item.question)}**",
         table(list(places), [list(places.values())]),
         f"Needs the extra `{item.extra}`; run it with `--metrics {item.name}`." if item.extra else "",
+        f"Runs where it is named: `--metrics {item.name}`." if item.on_request else "",
         *map(from_docstring, item.summary),
         *_titled("How it is measured", [from_docstring(text) for text in item.notes]),
         *_titled("Parameters", [_parameters(item)] if item.parameters else []),

@@ -33,6 +33,7 @@ class Explanation:
     question: str
     cost: Cost = "quick"
     extra: str | None = None
+    on_request: bool = False
     summary: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     notes: tuple[str, ...] = ()
@@ -56,6 +57,7 @@ def explain(metric: type[Metric]) -> Explanation:
         title=getattr(metric, "title", metric.name),
         cost=getattr(metric, "cost", "quick"),
         extra=getattr(metric, "extra", None),
+        on_request=getattr(metric, "on_request", False),
         labels=metric.labels,
         question=question,
         summary=tuple(summary),

@@ -1,7 +1,7 @@
 """Which metrics there are, and how one is made from its name, its parameters and what attackers know.
 
 A metric of your own joins with ``METRICS.add``. It is then listed, can be chosen by its name, and takes part
-in every audit that names no metrics, unless a parameter of it has no default.
+in every audit that names no metrics, unless a parameter of it has no default or it is ``on_request``.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,8 @@ _OBJECTS: Mapping[Any, Registry[Any]] = {Representation: REPRESENTATIONS}
 def defaults(*, quick: bool = False) -> tuple[str, ...]:
     """Return what runs unless something else is asked for: all that needs no extra and no parameter.
 
-    A quick audit leaves out what takes longer than seconds.
+    What says of itself that it runs ``on_request`` is left out, too, and by a quick audit what takes longer
+    than seconds.
     """
     return tuple(name for name, metric in METRICS.items() if _needs_nothing(metric, quick=quick))
 
@@ -36,7 +37,8 @@ def defaults(*, quick: bool = False) -> tuple[str, ...]:
 def _needs_nothing(metric: type[Metric], *, quick: bool) -> bool:
     affordable = not quick or getattr(metric, "cost", "quick") == "quick"
     complete = all(setting.default is not MISSING for setting in settings_of(metric).values())
-    return affordable and complete and getattr(metric, "extra", None) is None
+    asked_for = getattr(metric, "on_request", False) or getattr(metric, "extra", None) is not None
+    return affordable and complete and not asked_for
 
 
 @dataclass(frozen=True, kw_only=True)

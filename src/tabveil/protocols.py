@@ -16,7 +16,8 @@ class Metric(Protocol):
     """A question about a release. Fields are parameters, checked when made; calling it changes nothing.
 
     It describes itself: a title, where it belongs, what it costs, and what its result says in words. It may
-    also say which extra it needs (``extra``) and that larger tables make it weaker (``weaker_when_larger``).
+    also say which extra it needs (``extra``), that it runs only where it is named (``on_request``), and that
+    larger tables make it weaker (``weaker_when_larger``).
     """
 
     name: ClassVar[str]

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from populations import population, split
 
-from tabveil.attacks import Inference, Linkability, MembershipDistance, NeighborVote
+from tabveil.attacks import (
+    Inference,
+    Linkability,
+    MembershipCalibrated,
+    MembershipDistance,
+    MembershipRatio,
+    NeighborVote,
+)
 from tabveil.encode.scale import unit
 from tabveil.errors import ParameterError
 from tabveil.neighbors import Neighbors
@@ -16,7 +23,14 @@ from tabveil.result import Result
 from tabveil.rng import stream
 from tabveil.table import Categorical
 
-ATTACKS = (Inference, Linkability, MembershipDistance, NeighborVote)
+ATTACKS = (
+    Inference,
+    Linkability,
+    MembershipCalibrated,
+    MembershipDistance,
+    MembershipRatio,
+    NeighborVote,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +57,9 @@ class Stretched:
 
 
 every_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-every_kind = pytest.mark.parametrize("kind", [Mixed, Euclidean, Stretched], ids=lambda kind: kind.name)
+every_kind = pytest.mark.parametrize(
+    "kind", [Mixed, Euclidean, Stretched], ids=lambda kind: kind.name
+)
 
 
 def ask(metric, tables):

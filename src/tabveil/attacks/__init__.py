@@ -6,6 +6,8 @@ from tabveil.attacks.gtcap.attack import Attribution
 from tabveil.attacks.inference import Inference
 from tabveil.attacks.linkability import Linkability
 from tabveil.attacks.membership import MembershipDistance
+from tabveil.attacks.membership_calibrated import MembershipCalibrated
+from tabveil.attacks.membership_ratio import MembershipRatio
 from tabveil.attacks.ml_inference.attack import MLInference
 from tabveil.attacks.neighbor_vote.attack import NeighborVote
 from tabveil.attacks.singling_out.attack import SinglingOut
@@ -19,6 +21,8 @@ ATTACKS: tuple[type[Metric], ...] = (
     NeighborVote,
     Attribution,
     MembershipDistance,
+    MembershipCalibrated,
+    MembershipRatio,
     DomiasKde,
     DomiasFlow,
 )
@@ -32,7 +36,9 @@ __all__ = [
     "Inference",
     "Linkability",
     "MLInference",
+    "MembershipCalibrated",
     "MembershipDistance",
+    "MembershipRatio",
     "NeighborVote",
     "SinglingOut",
 ]

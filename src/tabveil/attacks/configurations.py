@@ -18,6 +18,7 @@ from typing import Any
 
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
 from tabveil.estimate import (
+    Deals,
     Estimate,
     chance_of_difference,
     difference,
@@ -131,15 +132,19 @@ def headline(counted: Mapping[Setting, Tally], confidence: float) -> Headline:
     return choose({setting: partial(compare_counts, tally) for setting, tally in counted.items()}, confidence)
 
 
-def choose(comparators: Mapping[Setting, Comparator], confidence: float) -> Headline:
+def choose(
+    comparators: Mapping[Setting, Comparator], confidence: float, *, deals: Deals | None = None
+) -> Headline:
     """Choose the configuration with the largest lower bound of its gain.
 
     Only configurations that do better than the naive guesser can lead or bound anything; the attack is
-    informative if there is one. The intervals of all configurations hold together with this ``confidence``.
+    informative if there is one. The intervals of all configurations hold together with this ``confidence``:
+    by Šidák's correction, or by the ``deals`` of labels over the same people where there are some.
     Without control there is no gain; then the one that is farthest ahead of the naive guesser is shown. The
     largest point estimate, which the papers report, stands in the details: it is biased upward by the choice.
     """
-    level = sidak(confidence, len(comparators))
+    n_tried = len(comparators)
+    level = deals.level(confidence, n_tried) if deals else sidak(confidence, n_tried)
     found = {setting: compare(level) for setting, compare in comparators.items()}
     telling = {setting: item for setting, item in found.items() if item.beats_baseline}
     counted = telling or found
@@ -151,7 +156,7 @@ def choose(comparators: Mapping[Setting, Comparator], confidence: float) -> Head
         setting=best,
         leading=found[best],
         gain=replace(gains[best], high=_highest(gains, comparators, confidence)) if gains else None,
-        p_value=_smallest([item.p_value for item in counted.values()], len(found)),
+        p_value=_smallest([item.p_value for item in counted.values()], n_tried, deals),
         configurations=tuple(item.of(setting) for setting, item in found.items()),
         informative=bool(telling),
         details={
@@ -179,9 +184,11 @@ def _highest(
     return highest
 
 
-def _smallest(p_values: Iterable[float | None], n_tried: int) -> float | None:
-    """Return the chance that the smallest of so many p-values would be so small by itself (Šidák)."""
+def _smallest(p_values: Iterable[float | None], n_tried: int, deals: Deals | None) -> float | None:
+    """Return the chance that the smallest of so many p-values would be so small by itself."""
     known = [p_value for p_value in p_values if p_value is not None]
+    if deals and known:
+        return deals.p_value(min(known))
     return -math.expm1(n_tried * math.log1p(-min(*known, 0.5))) if known else None
 
 

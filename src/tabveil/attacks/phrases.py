@@ -65,6 +65,16 @@ def members_found(result: Result) -> str:
     )
 
 
+def members_named(result: Result) -> str:
+    """Tell how well members were told from others by somebody who names those most like members."""
+    if result.leading is None or result.leading.statistic == "area":
+        return members_found(result)
+    return (
+        f"An attacker who names the {surest(result)} of all people that are most like members names "
+        f"{both_sides(result)}. Equal shares would mean that membership does not show."
+    )
+
+
 def targets(result: Result) -> str | None:
     """List the columns that the configurations are about."""
     found = dict.fromkeys(item.setting.target for item in result.configurations if item.setting.target)

@@ -130,22 +130,24 @@ def judge(
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
     """
     comparators: dict[Setting, Comparator] = {
-        Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(_compare_area, other)
+        Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(compare_area, other)
         for key, other in {name: ranked, **(also or {})}.items()
     }
     for setting, tally in _confident(name, ranked).items():
         comparators[setting] = partial(_compare_rates, tally)
+    return RankedHeadline(headline=choose(comparators, confidence), curve=curve_of(ranked, confidence))
+
+
+def curve_of(ranked: Ranking, confidence: float) -> Curve:
+    """Return the curve of a ranking, its area, and what it reads at low false positive rates."""
     readings = [
         (rate, ranked.true_positives(rate, confidence) if rate * len(ranked.control) >= 1 else None)
         for rate in FALSE_POSITIVES
     ]
-    return RankedHeadline(
-        headline=choose(comparators, confidence),
-        curve=Curve(points=ranked.points(), area=ranked.area(confidence), readings=tuple(readings)),
-    )
+    return Curve(points=ranked.points(), area=ranked.area(confidence), readings=tuple(readings))
 
 
-def _compare_area(ranked: Ranking, confidence: float) -> Comparison:
+def compare_area(ranked: Ranking, confidence: float) -> Comparison:
     """Compare the area with a coin's; its gain is the risk, as there is nobody to count."""
 
     def risk(level: float) -> Estimate:

@@ -58,7 +58,7 @@ def audit(
         What the report is called: the release, its data, the organization that answers for it. The name of
         the released file if left out.
     metrics
-        Names or metric objects; None runs all that need no extra.
+        Names or metric objects; None runs all that need no extra and wait for no request.
     quick
         Leave out what takes longer than seconds.
     secrets, known

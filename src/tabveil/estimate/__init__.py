@@ -26,16 +26,21 @@ from tabveil.estimate.rates import (
     share,
     wilson,
 )
+from tabveil.estimate.relabeling import Deals, Scanned, chance_of_ranks, deal
 from tabveil.estimate.risk import excess, part_of_room, risk_between, risk_toward
 from tabveil.estimate.squared_errors import error_score, risk_of_errors, root_score
 
 __all__ = [
     "CONFIDENCE",
+    "Deals",
     "Estimate",
+    "Scanned",
     "area_under_curve",
     "around",
     "bounded_distance",
     "chance_of_difference",
+    "chance_of_ranks",
+    "deal",
     "difference",
     "error_score",
     "excess",

@@ -1,0 +1,111 @@
+"""How well do scores tell members from others, looked at from the top down, and tested exactly?
+
+Members and others are pooled and ranked by scores that do not know who is who. An attacker names the first
+five, the first seven, … of them, down to a tenth. Where nothing leaks, those named are members as often as
+their share of all people, whatever the depth; so all depths, and all scores, share one exact test (labels
+dealt anew). A few copies stand out at small depths, many blurred ones at large ones, a model that learned its
+rows a little too well in the area under the curve.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Self
+
+import numpy as np
+from numpy.random import Generator
+from scipy.stats import rankdata
+
+from tabveil.attacks.configurations import Comparator, Comparison, choose, compare_counts
+from tabveil.attacks.guessing import Tally, rank_together
+from tabveil.attacks.roc import RankedHeadline, Ranking, compare_area, curve_of
+from tabveil.estimate import Scanned, chance_of_ranks, deal
+from tabveil.result import Setting
+from tabveil.table import Floats, Indices
+
+FIRST = 5  # people named by the most careful attacker
+STEP = 1.5  # the next one names so many times as many
+DEEPEST = 0.1  # of all people
+DECIMALS = 9  # of scores: what differs less is a rounding error
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pooled:
+    """Members and others ranked together: higher is more like a member, and equals share a rank."""
+
+    train: Indices  # (n,)
+    control: Indices  # (m,)
+
+    @classmethod
+    def of(cls, scores: Floats, n_train: int, tie_break: Floats | None = None) -> Self:
+        """Rank pooled people, train first, by score, then by ``tie_break``."""
+        broken = None if tie_break is None else (tie_break[:n_train], tie_break[n_train:])
+        rounded = np.round(scores, DECIMALS) + 0.0
+        train, control = rank_together((rounded[:n_train], rounded[n_train:]), broken)
+        return cls(train=train, control=control)
+
+    @cached_property
+    def scanned(self) -> Scanned:
+        """The pooled people, and the depths at which no tie is cut."""
+        ranks = np.concatenate([self.train, self.control])
+        order = np.argsort(-ranks, kind="stable")
+        above = np.sort(-ranks)
+        ends = [int(np.searchsorted(above, above[depth - 1], side="right")) for depth in depths(len(ranks))]
+        kept = np.unique([end for end in ends if end < len(ranks)]).astype(np.int64)
+        return Scanned(order=order, ranks=rankdata(ranks), depths=kept)
+
+    def tally(self, depth: int) -> Tally:
+        """Count the members and the others among the first ``depth``."""
+        named = self.scanned.order[:depth]
+        members = int(np.sum(named < len(self.train)))
+        return Tally(
+            train=members, n_train=len(self.train), control=depth - members, n_control=len(self.control)
+        )
+
+
+def depths(n_people: int) -> list[int]:
+    """Return how many people are named, one depth after the other; none where a tenth are fewer than five.
+
+    >>> depths(200), depths(40)
+    ([5, 8, 11, 17, 20], [])
+    """
+    deepest = int(DEEPEST * n_people)
+    steps = [FIRST * STEP**step for step in range(64)]
+    return sorted({min(round(depth), deepest) for depth in steps}) if deepest >= FIRST else []
+
+
+def scan(
+    rankings: Mapping[str, Pooled], drawn: str, *, confidence: float, n_deals: int, rng: Generator
+) -> RankedHeadline:
+    """Choose the headline among all depths and areas of all rankings; the curve is that of ``drawn``."""
+    n_train = len(rankings[drawn].train)
+    dealt = deal([pooled.scanned for pooled in rankings.values()], n_train, n_deals, rng=rng)
+    comparators: dict[Setting, Comparator] = {}
+    for name, pooled in rankings.items():
+        area = Setting(label=f"{name}, 2·AUC − 1", statistic="area")
+        comparators[area] = partial(_compare_area, pooled)
+        for depth in pooled.scanned.depths:
+            setting = Setting(label=f"{name}, first {depth}", level=depth / len(pooled.scanned.ranks))
+            comparators[setting] = partial(_compare_named, pooled.tally(int(depth)))
+    ranked = Ranking(train=rankings[drawn].train, control=rankings[drawn].control)
+    return RankedHeadline(
+        headline=choose(comparators, confidence, deals=dealt), curve=curve_of(ranked, confidence)
+    )
+
+
+def _compare_named(tally: Tally, confidence: float) -> Comparison:
+    """Compare the shares of members and of others that are named: equal for somebody who names by lot."""
+    compared = compare_counts(tally, confidence)
+    return replace(compared, baseline=compared.control, beats_baseline=True)
+
+
+def _compare_area(pooled: Pooled, confidence: float) -> Comparison:
+    """Compare the area with a coin's; that it is larger is decided by the test that was dealt for."""
+    compared = compare_area(Ranking(train=pooled.train, control=pooled.control), confidence)
+    ranks = pooled.scanned.ranks
+    total = np.array(ranks[: len(pooled.train)].sum())
+    p_value = max(compared.p_value or 0.0, float(chance_of_ranks(total, ranks, len(pooled.train))))
+    risk = compared.risk
+    if risk is not None and risk.low > 0 and 2 * p_value > 1 - confidence:
+        risk = replace(risk, low=0.0)
+    return replace(compared, risk=risk, gain=risk, p_value=p_value)
