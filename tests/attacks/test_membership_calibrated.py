@@ -197,8 +197,8 @@ class Watching:
     shown: list
     name: ClassVar[str] = "watching"
 
-    def view(self, split, *, rng):
-        self.shown.append(split)
+    def view(self, split, *, rng, reference=None):
+        self.shown.append((split, reference))
         return Mixed().view(split, rng=rng)
 
 
@@ -206,8 +206,9 @@ class Watching:
 def test_a_representation_is_not_told_who_was_trained_on(attack):
     watching = Watching(shown=[])
     ask(fast(attack, representation=watching), population("mixed", (90, 60, 80), seed=1))
-    (shown,) = watching.shown
+    ((shown, reference),) = watching.shown
     assert len(shown.train) == (150 if attack is MembershipCalibrated else 120)
+    assert (reference is None) == (attack is MembershipCalibrated)  # a sample that may be learned from, too
 
 
 @both
@@ -275,3 +276,13 @@ def test_parameters_are_checked(attack):
 def test_a_sample_has_equal_counts():
     found = ask(fast(MembershipCalibrated, n_attacks=70), population("mixed", (90, 60, 80), seed=3))
     assert [len(item.rows) for item in found.scores] == [60, 60]
+
+
+@both
+def test_no_more_people_are_called_exposed_than_are(attack):
+    metric = fast(attack)
+    lows = [
+        ask(metric, population("mixed", (300,) * 3, leak=0.1, seed=seed), seed).gain.low for seed in range(40)
+    ]
+    assert sum(low > 0.1 for low in lows) <= binom.ppf(0.999, 40, 0.025)
+    assert np.median(lows) > 0.02

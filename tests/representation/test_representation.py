@@ -41,7 +41,7 @@ class Stretched:
 
     factor: float = 2.0
 
-    def view(self, split, *, rng):
+    def view(self, split, *, rng, reference=None):
         widths = [len(c.labels) if isinstance(c, Categorical) else 1 for c in split.schema.columns]
         return VectorView(embed=self.embed, schema=split.schema, n_dimensions=sum(widths))
 
@@ -57,9 +57,7 @@ class Stretched:
 
 
 every_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-every_kind = pytest.mark.parametrize(
-    "kind", [Mixed, Euclidean, Stretched], ids=lambda kind: kind.name
-)
+every_kind = pytest.mark.parametrize("kind", [Mixed, Euclidean, Stretched], ids=lambda kind: kind.name)
 
 
 def ask(metric, tables):

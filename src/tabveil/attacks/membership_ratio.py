@@ -89,7 +89,7 @@ class MembershipRatio(NearestRowAttack):
         reference, attacked = set_aside(split, self.reference_share, self.n_attacks, rng=rng)
         people, n_train = pool(*(drawn.table for drawn in attacked)), len(attacked[0])
         blind = Split(train=people, control=reference, synthetic=split.synthetic)
-        view, names = self.representation.view(blind, rng=rng), split.schema.names
+        view, names = self.representation.view(blind, rng=rng, reference=reference), split.schema.names
         space, seen = view.space(names), view.see(people, names)
         to_release, to_sample = (
             Neighbors(space, view.see(table, names)).nearest(seen).distance[:, 0]
