@@ -56,7 +56,14 @@ def settings_of(kind: type) -> dict[str, SettingType]:
 
 
 def _default(item: Field[Any]) -> Any:  # noqa: ANN401 - of any type
-    return item.default if item.default_factory is MISSING else item.default_factory()
+    if not _is_missing(item.default_factory):
+        return item.default_factory()  # type: ignore[operator]
+    return MISSING if _is_missing(item.default) else item.default
+
+
+def _is_missing(value: object) -> bool:
+    """Tell the mark of what is not given: a class that was sent to another process has a copy of it."""
+    return isinstance(value, type(MISSING))
 
 
 def values_of(thing: object) -> dict[str, Any]:

@@ -262,6 +262,44 @@ def test_a_failure_stops_nothing_and_is_tried_again_only_when_asked(tmp_path):
     assert not Store(folder).failed()
 
 
+OWN = """
+from dataclasses import dataclass, field
+from typing import ClassVar
+from tabveil.benchmark import Store, run
+from tabveil.estimate import Estimate
+from tabveil.result import Labels, Result
+
+@dataclass(frozen=True)
+class Own:
+    name: ClassVar[str] = "own"
+    title: ClassVar[str] = "Own"
+    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
+    size: int = 3
+    names: tuple[str, ...] = field(default_factory=tuple)
+
+    def __call__(self, split, *, rng):
+        risk = Estimate(value=len(split.train) / 1000, low=0.0, high=1.0, n=self.size)
+        return Result(metric=self.name, labels=self.labels, risk=risk)
+
+if __name__ == "__main__":
+    people = [{"name": "hospital", "rows": 300}]
+    study = {"datasets": people, "risks": ["leaky"], "metrics": [Own()], "repeats": 1}
+    for workers in (1, 2):
+        outcome = run(study, f"found{workers}", workers=workers)
+        assert (outcome.new, outcome.failures) == (6, {}), outcome.failures
+"""
+
+
+def test_a_metric_of_a_users_own_script_is_sent_to_workers(tmp_path, whole):
+    """Classes of a program itself travel by value, and what marks a missing default with them."""
+    (tmp_path / "script.py").write_text(OWN)
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert cells(tmp_path / "found1") == cells(tmp_path / "found2")
+
+
 @dataclass(frozen=True)
 class Counting:
     """Counts in a file how often a release is made."""
