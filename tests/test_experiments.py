@@ -1,5 +1,6 @@
 """The papers' experiments: every full study is sound, and every small one runs and shows what it is about."""
 
+import importlib.util
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -189,13 +190,11 @@ def test_comments_say_which_table_or_figure_a_study_is_for():
 
 @pytest.fixture(scope="module")
 def pages():
-    """The script that fills the documentation."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        yield __import__("pages")
-    finally:
-        sys.path.remove(str(FOLDER))
-        sys.modules.pop("pages", None)
+    """The script that fills the documentation; loaded by its path, as there are others of its name."""
+    spec = importlib.util.spec_from_file_location("experiments_pages", FOLDER / "pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def marks(pages):
