@@ -45,7 +45,7 @@ def test_as_published_the_policy_is_broken(people):
 
 
 def test_as_published_columns_of_numbers_are_told_apart_no_better_than_a_peer_s():
-    """A peer's plain trees reach 0.65 on such a table; by default, passing the policy costs more than that."""
+    """A peer's plain trees reach 0.65 on such a table; by default, passing the policy costs more."""
     table = load_table(need_table("loans.parquet")).table
     table = table.select(column.name for column in table.schema.columns if isinstance(column, Numeric))
     order = np.random.default_rng(1000).permutation(len(table))
