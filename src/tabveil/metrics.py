@@ -62,7 +62,7 @@ class MetricChoice:
         name, parameters = _name_and_settings(f"{owner}: metrics", given)
         known = settings_of(METRICS.find(owner, name))
         check_names(name, parameters, known)
-        read = {key: _read(name, key, value, known[key].hint) for key, value in parameters.items()}
+        read = {key: read_setting(name, key, value, known[key].hint) for key, value in parameters.items()}
         choice = cls(name=name, parameters=read)
         Knowledge().make(choice)  # the metric itself knows what its parameters may be
         return choice
@@ -93,15 +93,16 @@ class Knowledge:
         return make(metric, {**told, **choice.parameters}, lambda *given: given[2])
 
 
-def _read(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - whatever type it has
+def read_setting(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - whatever type it has
     """Read one parameter by its type; an object may be given by its name, alone or with its settings.
 
-    >>> _read("linkability", "representation", {"name": "euclidean", "encoding": "ordinal"}, Representation)
+    >>> given = {"name": "euclidean", "encoding": "ordinal"}
+    >>> read_setting("linkability", "representation", given, Representation)
     Euclidean(encoding='ordinal')
     """
     if hint in _OBJECTS and isinstance(value, (str, Mapping)):
         name, settings = _name_and_settings(f"{owner}: {key}", value)
-        return make(_OBJECTS[hint].find(owner, name), settings, _read)
+        return make(_OBJECTS[hint].find(owner, name), settings, read_setting)
     return values.read(owner, key, value, hint)
 
 

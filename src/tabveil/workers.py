@@ -71,6 +71,10 @@ def tell(doing: str, share: float) -> None:
         listener(doing, share)
 
 
+def unheard(doing: str, share: float) -> None:
+    """Listen and pass nothing on: what is one of many must not be taken for the whole."""
+
+
 def warn(text: str) -> None:
     """Say before something takes long what is large, and what can be done about it."""
     warned = current().warned

@@ -1,7 +1,7 @@
 """How well do scores tell members from others, looked at from the top down, and tested exactly?
 
 Members and others are pooled and ranked by scores that do not know who is who. An attacker names the first
-five, the first seven, … of them, down to a tenth. Where nothing leaks, those named are members as often as
+five, the first eight, … of them, down to a tenth. Where nothing leaks, those named are members as often as
 their share of all people, whatever the depth; so all depths, and all scores, share one exact test (labels
 dealt anew). A few copies stand out at small depths, many blurred ones at large ones, a model that learned its
 rows a little too well in the area under the curve.

@@ -195,7 +195,7 @@ class _Watcher:
     def sees(self, split: Split, *, rng: Generator) -> bool:
         """Ask the metric about one release; to have no answer is to see nothing."""
         try:
-            with workers.working(listener=_unheard):
+            with workers.working(listener=workers.unheard):
                 measure = self.metric(split, rng=rng).measure
         except NotApplicable as refusal:
             self.refusal = str(refusal)
@@ -214,10 +214,6 @@ class _Watcher:
             people=self.size.people,
             reason=None if self.answered else f"No answer on trials of {size}: {why.rstrip('.')}.",
         )
-
-
-def _unheard(doing: str, share: float) -> None:
-    """Hear what a metric says of itself and pass nothing on: hundreds of runs would drown the whole."""
 
 
 def _untried(title: str, size: _Size) -> Detection:

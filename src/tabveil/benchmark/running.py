@@ -24,7 +24,7 @@ from tabveil.benchmark.trials import Cell, Trial
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Dataset, Release
 from tabveil.table import Split, Table
-from tabveil.workers import Listener, available_threads, tell, working
+from tabveil.workers import Listener, available_threads, tell, unheard, working
 
 MOST_WAITING = 2000
 """So many tasks are handed out at once: a scheduler slows down under tens of thousands."""
@@ -234,7 +234,7 @@ def load_people(dataset: Dataset, sha256: str) -> Table:
 
 def make_release(table: Table, trial: Trial, store: Store, threads: int) -> tuple[Split, Release]:
     """Make the tables of a trial, with the release that was kept if there is one."""
-    with working(threads=threads, listener=_unheard):
+    with working(threads=threads, listener=unheard):
         costly = getattr(trial.model, "costly", False)
         kept = store.release(trial.key, table.schema) if costly else None
         split, release = trial.split(table, kept)
@@ -246,13 +246,9 @@ def make_release(table: Table, trial: Trial, store: Store, threads: int) -> tupl
 def ask(made: tuple[Split, Release], cell: Cell, store: Store, threads: int) -> None:
     """Ask a metric about a release, and keep what it says."""
     start = time.process_time()
-    with working(threads=threads, listener=_unheard):
+    with working(threads=threads, listener=unheard):
         answer = cell.answer(*made)
     store.write(cell, answer, time.process_time() - start)
-
-
-def _unheard(doing: str, share: float) -> None:
-    """Keep a cell's own progress from being taken for that of the run, of which it is a small part."""
 
 
 def reason(error: BaseException) -> str:

@@ -16,11 +16,10 @@ from pydantic import Field, ValidationError, field_validator
 from tabveil import check, settings, values
 from tabveil.benchmark.people import DATASETS
 from tabveil.errors import ParameterError, TabveilError
-from tabveil.metrics import Knowledge, MetricChoice, defaults
-from tabveil.naming import check_names, make, settings_of
-from tabveil.protocols import Dataset, Metric, Modifier, Representation, RiskModel
+from tabveil.metrics import Knowledge, MetricChoice, defaults, read_setting
+from tabveil.naming import make
+from tabveil.protocols import Dataset, Metric, Modifier, RiskModel
 from tabveil.registry import Registry
-from tabveil.representation import REPRESENTATIONS
 from tabveil.risks import MODIFIERS, RISKS
 from tabveil.settings import Strict
 from tabveil.wording import clean
@@ -242,17 +241,7 @@ def _parts(
 
 
 def _made(key: str, known: Registry[Any], name: str, parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
-    kind = known.find(key, name)
-    check_names(name, parameters, settings_of(kind))
-    return make(kind, parameters, _read)
-
-
-def _read(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - whatever type it has
-    """Read a parameter by its type; a representation may be given by its name."""
-    if hint is Representation and isinstance(value, (str, Mapping)):
-        _, name, parameters = _parts(key, value)
-        return make(REPRESENTATIONS.find(owner, name), parameters, _read)
-    return values.read(owner, key, value, hint)
+    return make(known.find(key, name), parameters, read_setting)
 
 
 def _levels(model: Any, asked: Any) -> tuple[float, ...]:  # noqa: ANN401 - checked here
