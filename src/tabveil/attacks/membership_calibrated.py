@@ -6,20 +6,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil import check
-from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.guessing import draw_attacked, scores
-from tabveil.attacks.phrases import members_named, membership_threat
-from tabveil.attacks.scan import Pooled, scan
+from tabveil.attacks.scan import Pooled, PooledAttack, pool, scan
 from tabveil.neighbors import Neighbors
-from tabveil.result import Cost, Labels, Result, Threat
+from tabveil.result import Result
 from tabveil.table import Floats, Split, Table
 
 N_OTHERS = 5  # real neighbors that say how crowded it is around a person
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipCalibrated(NearestRowAttack):
+class MembershipCalibrated(PooledAttack):
     """Is a synthetic row nearer to a person than it should be, with so many people around?
 
     Common people have some synthetic row nearby whether they were trained on or not; for an unusual person
@@ -67,22 +64,8 @@ class MembershipCalibrated(NearestRowAttack):
     - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
     """
 
-    n_attacks: int | None = None
-    n_permutations: int = 999
-    offset: float = 0.001
-
     name: ClassVar[str] = "membership_calibrated"
     title: ClassVar[str] = "Membership by calibrated distance"
-    cost: ClassVar[Cost] = "quick"
-    on_request: ClassVar[bool] = True
-    labels: ClassVar[Labels] = Labels(
-        pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.at_least("MembershipCalibrated", "n_permutations", self.n_permutations, 1)
-        check.between("MembershipCalibrated", "offset", self.offset, 0, np.inf)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack, and compare members with others."""
@@ -106,14 +89,6 @@ class MembershipCalibrated(NearestRowAttack):
             self, curve=judged.curve, scores=scores(attacked, (surprise[:n_train], surprise[n_train:]))
         )
 
-    def sentence(self, result: Result) -> str:
-        """Tell how well members were told from others."""
-        return members_named(result)
-
-    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
-        """Describe the attacker."""
-        return membership_threat(reference=True)
-
     def _distances(self, split: Split, people: Table, *, rng: Generator) -> tuple[Floats, Floats]:
         """Return how far the release is from each person (n,), and other people: first, mean of five (n, 2).
 
@@ -126,11 +101,6 @@ class MembershipCalibrated(NearestRowAttack):
         n_others = min(N_OTHERS, len(people) - 1)
         near = Neighbors(space, seen).nearest_other(n_others).distance
         return release, np.column_stack([near[:, 0], near.mean(axis=1)])
-
-
-def pool(train: Table, control: Table) -> Table:
-    """Put the rows of both tables into one, those of train first."""
-    return Table(schema=train.schema, values=np.concatenate([train.values, control.values]))
 
 
 def unexplained(distance: Floats, others: Floats) -> Floats:

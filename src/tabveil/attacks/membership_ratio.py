@@ -8,19 +8,16 @@ from numpy.random import Generator
 from scipy.stats import rankdata
 
 from tabveil import check
-from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.domias.kde import set_aside
 from tabveil.attacks.guessing import scores
-from tabveil.attacks.membership_calibrated import pool
-from tabveil.attacks.phrases import members_named, membership_threat
-from tabveil.attacks.scan import DECIMALS, Pooled, scan
+from tabveil.attacks.scan import DECIMALS, Pooled, PooledAttack, pool, scan
 from tabveil.neighbors import Neighbors
-from tabveil.result import Cost, Labels, Result, Threat
+from tabveil.result import Result
 from tabveil.table import Floats, Split
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipRatio(NearestRowAttack):
+class MembershipRatio(PooledAttack):
     """Is the release nearer to a person than a sample of the population is?
 
     The attacker owns a sample of the same population. A person to whom the release is nearer than the sample
@@ -64,23 +61,13 @@ class MembershipRatio(NearestRowAttack):
     - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
     """
 
-    n_attacks: int | None = None
-    n_permutations: int = 999
-    offset: float = 0.001
     reference_share: float = 0.5
 
     name: ClassVar[str] = "membership_ratio"
     title: ClassVar[str] = "Membership by a ratio of distances"
-    cost: ClassVar[Cost] = "quick"
-    on_request: ClassVar[bool] = True
-    labels: ClassVar[Labels] = Labels(
-        pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.at_least("MembershipRatio", "n_permutations", self.n_permutations, 1)
-        check.between("MembershipRatio", "offset", self.offset, 0, np.inf)
         check.between("MembershipRatio", "reference_share", self.reference_share, 0, 1)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
@@ -109,14 +96,6 @@ class MembershipRatio(NearestRowAttack):
             details={"n_reference": len(reference)},
             scores=scores(attacked, (ratio[:n_train], ratio[n_train:])),
         )
-
-    def sentence(self, result: Result) -> str:
-        """Tell how well members were told from others."""
-        return members_named(result)
-
-    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
-        """Describe the attacker."""
-        return membership_threat(reference=True)
 
     @staticmethod
     def _rankings(

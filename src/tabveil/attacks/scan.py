@@ -10,23 +10,60 @@ rows a little too well in the area under the curve.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 from scipy.stats import rankdata
 
+from tabveil import check
+from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.configurations import Comparator, Comparison, choose, compare_counts
 from tabveil.attacks.guessing import Tally, rank_together
+from tabveil.attacks.phrases import members_named, membership_threat
 from tabveil.attacks.roc import RankedHeadline, Ranking, compare_area, curve_of
 from tabveil.estimate import Scanned, chance_of_ranks, deal
-from tabveil.result import Setting
-from tabveil.table import Floats, Indices
+from tabveil.result import Cost, Labels, Result, Setting, Threat
+from tabveil.table import Floats, Indices, Table
 
 FIRST = 5  # people named by the most careful attacker
 STEP = 1.5  # the next one names so many times as many
 DEEPEST = 0.1  # of all people
 DECIMALS = 9  # of scores: what differs less is a rounding error
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledAttack(NearestRowAttack):
+    """What attacks have in common that rank members and others together, and test by dealing labels anew."""
+
+    n_attacks: int | None = None
+    n_permutations: int = 999
+    offset: float = 0.001
+
+    cost: ClassVar[Cost] = "quick"
+    on_request: ClassVar[bool] = True
+    labels: ClassVar[Labels] = Labels(
+        pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        owner = type(self).__name__
+        check.at_least(owner, "n_permutations", self.n_permutations, 1)
+        check.between(owner, "offset", self.offset, 0, np.inf)
+
+    def sentence(self, result: Result) -> str:
+        """Tell how well members were told from others."""
+        return members_named(result)
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
+        """Describe the attacker."""
+        return membership_threat(reference=True)
+
+
+def pool(train: Table, control: Table) -> Table:
+    """Put the rows of both tables into one, those of train first."""
+    return Table(schema=train.schema, values=np.concatenate([train.values, control.values]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
