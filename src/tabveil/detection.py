@@ -1,10 +1,8 @@
 """What an audit could have seen: for each metric the planted leaks it saw, as a report stores them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
 
-from tabveil.plain import from_plain, to_plain
+from tabveil.plain import PlainData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +33,7 @@ class Detection:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Power:
+class Power(PlainData):
     """What each metric of an audit could have seen, and how large the trials were."""
 
     detections: tuple[Detection, ...]
@@ -44,13 +42,3 @@ class Power:
     repetitions: int
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data; ``seconds`` is the only field that differs between equal runs."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)

@@ -5,7 +5,8 @@ a half-made object.
 """
 
 import math
-from typing import Annotated, Any, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, TypeVar
 
 from tabveil.reading import Unreadable
 
@@ -116,3 +117,17 @@ def require_plain(kind: type[Kind], data: Any, what: str) -> Kind:  # noqa: ANN4
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, (what, *first["loc"])))
         raise Unreadable(f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+
+
+class PlainData:
+    """A dataclass that is stored as its fields are, and read back."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; times apart, it is equal for equal runs."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        return from_plain(cls, data)

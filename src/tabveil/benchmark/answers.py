@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from tabveil.estimate import Estimate
-from tabveil.plain import from_plain, to_plain
+from tabveil.plain import PlainData
 from tabveil.result import Result
 from tabveil.utility import Utility
 
@@ -13,7 +13,7 @@ LARGEST = "largest_point_estimate"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(PlainData):
     """The headline of a result, or why there is none.
 
     ``largest`` is the largest risk over all configurations, which the papers report; ``figures`` are other
@@ -58,13 +58,3 @@ class Answer:
     def seen(self) -> bool:
         """Whether the metric sees a risk: its whole interval lies above zero."""
         return self.measure is not None and bool(self.measure.low > 0)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)

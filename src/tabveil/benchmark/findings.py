@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from tabveil.benchmark.curves import Curve, Trials, all_trials, curves, value_of
 from tabveil.benchmark.plan import AskedMetric, People, Place, Plan, Series
@@ -17,7 +17,7 @@ from tabveil.benchmark.recommending import Choice, recommend
 from tabveil.benchmark.scorecard import ScoreCard, score
 from tabveil.benchmark.store import Record, Store
 from tabveil.benchmark.summaries import mean, rank_correlation
-from tabveil.plain import from_plain, to_plain
+from tabveil.plain import PlainData
 
 Missing = Literal["failed", "skipped", "without a value", "not run"]
 
@@ -57,7 +57,7 @@ class Gap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Findings:
+class Findings(PlainData):
     """Everything a report shows; ``plan`` is the study, without the addresses of its cells."""
 
     plan: Plan
@@ -80,16 +80,6 @@ class Findings:
     def metric(self, label: str) -> AskedMetric:
         """Return a metric by its label."""
         return next(item for item in self.plan.metrics if item.label == label)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)
 
     def json_text(self) -> str:
         """Return the text of a file."""

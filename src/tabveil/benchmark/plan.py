@@ -6,12 +6,11 @@ The plan is stored beside the cells. A report needs nothing else: no table, no c
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 from tabveil.benchmark.people import load
 from tabveil.benchmark.study import RiskChoice, Study
 from tabveil.benchmark.trials import UTILITY, Cell, Trial, trials
-from tabveil.plain import from_plain, to_plain
+from tabveil.plain import PlainData
 from tabveil.protocols import Dataset, Metric
 from tabveil.result import Labels
 from tabveil.table import Table
@@ -67,7 +66,7 @@ class People:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(PlainData):
     """What a study comes to, as it is stored."""
 
     version: str
@@ -78,16 +77,6 @@ class Plan:
     risks: tuple[Series, ...]
     metrics: tuple[AskedMetric, ...]
     places: tuple[Place, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ same statistic. A distance of 0.02 is perfect where real people differ by 0.02 f
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from tabveil.estimate import Estimate
-from tabveil.plain import WITHOUT_NULLS, Number, from_plain, to_plain
+from tabveil.plain import WITHOUT_NULLS, Number, PlainData
 from tabveil.result import Omission
 
 
@@ -140,7 +140,7 @@ class Rules:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Utility:
+class Utility(PlainData):
     """Everything found about the utility of a release: overall, by column, by target."""
 
     params: Mapping[str, Any]
@@ -152,13 +152,3 @@ class Utility:
     skipped: tuple[Omission, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data; ``seconds`` is the only field that differs between equal runs."""
-        found: dict[str, Any] = to_plain(self)
-        return found
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)
