@@ -16,8 +16,8 @@ FOLDER = Path(__file__).parents[1] / "experiments"
 SMALL = sorted((FOLDER / "small").glob("*.yaml"))
 PAPERS = FOLDER / "papers.yaml"  # the published numbers, not a study
 FULL = [path for path in sorted(FOLDER.glob("*.yaml")) if path != PAPERS]
-FURTHER = {"leaky_adult", "coverage_small_control", "overfit_trees_census", "power_stand_ins"}
-"""Variants of studies on other tables or sizes, which need no small one."""
+FURTHER = {path.stem for path in FULL if any(path.stem.startswith(f"{other.stem}_") for other in FULL)}
+"""Variants of studies on other tables or sizes, or with other generators, which need no small one."""
 
 
 @pytest.fixture(scope="module")
