@@ -119,7 +119,7 @@ class Tables:
         """Return both ends beside table 4.3, counted as the papers count, and by the headline."""
         found = self.found(study)
         rows = []
-        for metric, published in self.papers[study].items():
+        for metric, published in self._published(study).items():
             cells = []
             for dataset in datasets:
                 wanted = (dataset, risk, metric, None)
@@ -128,6 +128,12 @@ class Tables:
             rows.append([markdown.code(metric), *cells])
         head = [text for name in datasets for text in (f"{name}, papers", "as papers count", "headline")]
         return markdown.table(["metric", *head], rows)
+
+    def _published(self, study):
+        """Return the papers' numbers for a study, or for the one that it is a variant of."""
+        return next(
+            numbers for name, numbers in self.papers.items() if study == name or study.startswith(f"{name}_")
+        )
 
     def seconds(self, study, *datasets):
         """Return CPU seconds beside table 4.4."""
