@@ -78,7 +78,7 @@ LAYERS = (
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 BESIDE = {
-    "representation": {"attacks", "risks"},
+    "representation": {"attacks", "indicators", "risks"},
     "embedding": {"attacks", "representation", "risks"},
     "generators": {"pipeline", "risks"},
     "anonymize": {"pipeline", "risks"},

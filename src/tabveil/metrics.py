@@ -16,7 +16,7 @@ from tabveil.indicators import INDICATORS
 from tabveil.naming import check_names, make, settings_of
 from tabveil.protocols import Metric, Representation
 from tabveil.registry import Registry
-from tabveil.representation import REPRESENTATIONS
+from tabveil.representation import REPRESENTATIONS, Contrastive
 
 METRICS: Registry[Metric] = Registry("metric", (*ATTACKS, *INDICATORS))
 """Every registered metric by its name, in the order of the report."""
@@ -32,6 +32,16 @@ def defaults(*, quick: bool = False) -> tuple[str, ...]:
     than seconds.
     """
     return tuple(name for name, metric in METRICS.items() if _needs_nothing(metric, quick=quick))
+
+
+def contrastive() -> tuple[str, ...]:
+    """Return what looks at a release through an embedding, unless it is told to look otherwise."""
+    return tuple(name for name, metric in METRICS.items() if _is_contrastive(metric))
+
+
+def _is_contrastive(metric: type[Metric]) -> bool:
+    representation = settings_of(metric).get("representation")
+    return representation is not None and isinstance(representation.default, Contrastive)
 
 
 def _needs_nothing(metric: type[Metric], *, quick: bool) -> bool:

@@ -112,8 +112,7 @@ def test_least_squares_by_numpy():
 def test_distances_by_hand():
     tables = split(LINE, [[10], [20], [50]], [[12], [90]], [[11], [60]])
     people = Table(schema=LINE, values=np.concatenate([tables.train.values, tables.control.values]))
-    metric = MembershipCalibrated()
-    release, others = metric._distances(tables, people, rng=np.random.default_rng(0))
+    release, others = distances(tables, people, Mixed(), rng=np.random.default_rng(0))
     np.testing.assert_allclose(release, [0.01, 0.09, 0.1, 0.01, 0.3])
     np.testing.assert_allclose(others[:, 0], [0.02, 0.08, 0.3, 0.02, 0.4])
     np.testing.assert_allclose(

@@ -1,5 +1,9 @@
 """Attacks: what an intruder who holds only the release can do with it."""
 
+from tabveil.attacks.contrastive.inference import InferenceContrastive
+from tabveil.attacks.contrastive.linkability import LinkabilityContrastive
+from tabveil.attacks.contrastive.membership import MembershipContrastive
+from tabveil.attacks.contrastive.singling_out import SinglingOutContrastive
 from tabveil.attacks.domias.flow import DomiasFlow
 from tabveil.attacks.domias.kde import DomiasKde
 from tabveil.attacks.gtcap.attack import Attribution
@@ -15,14 +19,18 @@ from tabveil.protocols import Metric
 
 ATTACKS: tuple[type[Metric], ...] = (
     SinglingOut,
+    SinglingOutContrastive,
     Linkability,
+    LinkabilityContrastive,
     Inference,
+    InferenceContrastive,
     MLInference,
     NeighborVote,
     Attribution,
     MembershipDistance,
     MembershipCalibrated,
     MembershipRatio,
+    MembershipContrastive,
     DomiasKde,
     DomiasFlow,
 )
@@ -34,11 +42,15 @@ __all__ = [
     "DomiasFlow",
     "DomiasKde",
     "Inference",
+    "InferenceContrastive",
     "Linkability",
+    "LinkabilityContrastive",
     "MLInference",
     "MembershipCalibrated",
+    "MembershipContrastive",
     "MembershipDistance",
     "MembershipRatio",
     "NeighborVote",
     "SinglingOut",
+    "SinglingOutContrastive",
 ]

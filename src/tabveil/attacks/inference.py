@@ -1,6 +1,6 @@
 """Attribute inference: does the release betray what somebody who knows the rest does not know?"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -24,8 +24,12 @@ from tabveil.attacks.phrases import guessed, secret_threat
 from tabveil.attacks.tolerance import TOLERANCE, ZERO_TOLERANCE, Truth
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate, strongest
+from tabveil.protocols import View
 from tabveil.result import ColumnRisk, Configuration, Cost, Labels, Result, Setting, Threat
 from tabveil.table import Floats, Schema, Split
+
+Sides = tuple[Floats, Floats]
+"""A cell for each train row (n,), and for each control row (m,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,16 +118,19 @@ class Inference(NearestRowAttack):
         sums = tuple(np.zeros(len(side)) for side in attacked)
         view = self.representation.view(targets, rng=rng)
         for secret, looked_up in look_up(targets, view, {name: known[name] for name in secrets}, rng=rng):
-            guesses = self._guess(targets, secret, looked_up)
             present = [~np.isnan(side.table.column(secret)) for side in attacked]
-            asked = tuple(made.take(rows) for made, rows in zip(guesses, present, strict=True))
             without = [int(np.sum(~rows)) for rows in present]
-            for setting, tally in tallies(Setting(label=secret, target=secret), asked[0], asked[1]).items():
-                found[setting] = replace(tally, without_train=without[0], without_control=without[1])
+            ways = self._ways(targets, view, secret, known[secret], looked_up)
+            judged = {label: self._judge(targets, secret, looked_up, cells) for label, cells in ways.items()}
+            for label, made in judged.items():
+                asked = made[0].take(present[0]), made[1].take(present[1])
+                for setting, tally in tallies(Setting(label=label, target=secret), *asked).items():
+                    found[setting] = replace(tally, without_train=without[0], without_control=without[1])
+            guesses = next(iter(judged.values()))
             if not (present[0].all() and present[1].all()):
                 missing[secret] = _missing(guesses, present)
-            for total, made in zip(sums, guesses, strict=True):
-                np.add(total, nearness(made), out=total)
+            for total, side in zip(sums, guesses, strict=True):
+                np.add(total, nearness(side), out=total)
         best = headline(found, self.confidence)
         return best.answer(
             self,
@@ -154,27 +161,43 @@ class Inference(NearestRowAttack):
                 raise ParameterError(f"Inference: nothing is known that {secret!r} could be inferred from.")
         return rest
 
-    def _guess(self, targets: Split, secret: str, looked_up: LookedUp) -> tuple[Guesses, Guesses]:
-        """Guess the secret of every train and control row: that of the nearest synthetic row."""
-        pool = targets.synthetic.column(secret)[looked_up.order]
+    def _ways(
+        self,
+        targets: Split,
+        view: View,  # noqa: ARG002 - the rows that were looked up are all that is needed
+        secret: str,
+        known: Sequence[str],  # noqa: ARG002 - likewise
+        looked_up: LookedUp,
+    ) -> Mapping[str, Sides]:
+        """Guess the secret of every train and control row, in one way or several, each with its label.
 
-        def guesses(side: int, cells: Floats) -> Guesses:
+        The guess is the secret of the nearest synthetic row. Rows are scored by the first way.
+        """
+        pool = targets.synthetic.column(secret)[looked_up.order]
+        return {secret: (pool[looked_up.index[0]], pool[looked_up.index[1]])}
+
+    def _judge(
+        self, targets: Split, secret: str, looked_up: LookedUp, guessed: Sides
+    ) -> tuple[Guesses, Guesses]:
+        """Compare the guesses with the truth."""
+        pool = targets.synthetic.column(secret)
+
+        def judge(side: int, cells: Floats) -> Guesses:
             truth = Truth.of(
                 cells,
                 targets.schema[secret],
                 tolerance=self.tolerance,
                 zero_tolerance=self.zero_tolerance,
             )
-            guess = pool[looked_up.index[side]]
             return Guesses(
-                correct=truth.met_by(guess),
+                correct=truth.met_by(guessed[side]),
                 naive=truth.chance(pool),
                 confidence=looked_up.confidence[side],
                 rarity=looked_up.rarity[side],
-                missing=np.isnan(guess),
+                missing=np.isnan(guessed[side]),
             )
 
-        return guesses(0, targets.train.column(secret)), guesses(1, targets.control.column(secret))
+        return judge(0, targets.train.column(secret)), judge(1, targets.control.column(secret))
 
 
 def _missing(guesses: tuple[Guesses, Guesses], present: Sequence[Bools]) -> dict[str, int]:

@@ -32,6 +32,7 @@ class LookedUp:
     index: tuple[Indices, Indices]  # (n,) each, places in that order
     confidence: tuple[Floats, Floats]  # (n,) each, the negative distance
     rarity: Rarity  # (n,) each, where ties of confidence matter
+    seen: Split | None = None  # all rows as somebody sees them who knows the rest, if looked up by it alone
 
 
 def look_up(
@@ -69,6 +70,7 @@ def _alone(targets: Split, view: View, known: Names, *, rng: Generator) -> Looke
         index=(train.index[:, 0], control.index[:, 0]),
         confidence=confidence,
         rarity=tie_break(confidence[1], space, seen, rng=rng),
+        seen=seen,
     )
 
 

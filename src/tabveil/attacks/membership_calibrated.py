@@ -9,6 +9,7 @@ from numpy.random import Generator
 from tabveil.attacks.guessing import draw_attacked, scores
 from tabveil.attacks.scan import Pooled, PooledAttack, pool, scan
 from tabveil.neighbors import Neighbors
+from tabveil.protocols import Representation
 from tabveil.result import Result
 from tabveil.table import Floats, Split, Table
 
@@ -72,7 +73,8 @@ class MembershipCalibrated(PooledAttack):
         split.require_control(self.name)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         n_train = len(attacked[0])
-        distance, others = self._distances(split, pool(*(drawn.table for drawn in attacked)), rng=rng)
+        people = pool(*(drawn.table for drawn in attacked))
+        distance, others = distances(split, people, self.representation, rng=rng)
         surprise = -unexplained(np.log(distance + self.offset), np.log(others + self.offset))
         rankings = {
             "calibrated distance": Pooled.of(surprise, n_train),
@@ -89,18 +91,21 @@ class MembershipCalibrated(PooledAttack):
             self, curve=judged.curve, scores=scores(attacked, (surprise[:n_train], surprise[n_train:]))
         )
 
-    def _distances(self, split: Split, people: Table, *, rng: Generator) -> tuple[Floats, Floats]:
-        """Return how far the release is from each person (n,), and other people: first, mean of five (n, 2).
 
-        The representation is shown the people as one table: it must not know who was trained on either.
-        """
-        blind = Split(train=people, control=people, synthetic=split.synthetic)
-        view, names = self.representation.view(blind, rng=rng), split.schema.names
-        space, seen = view.space(names), view.see(people, names)
-        release = Neighbors(space, view.see(split.synthetic, names)).nearest(seen).distance[:, 0]
-        n_others = min(N_OTHERS, len(people) - 1)
-        near = Neighbors(space, seen).nearest_other(n_others).distance
-        return release, np.column_stack([near[:, 0], near.mean(axis=1)])
+def distances(
+    split: Split, people: Table, representation: Representation, *, rng: Generator
+) -> tuple[Floats, Floats]:
+    """Return how far the release is from each person (n,), and other people: first, mean of five (n, 2).
+
+    The representation is shown the people as one table: it must not know who was trained on either.
+    """
+    blind = Split(train=people, control=people, synthetic=split.synthetic)
+    view, names = representation.view(blind, rng=rng), split.schema.names
+    space, seen = view.space(names), view.see(people, names)
+    release = Neighbors(space, view.see(split.synthetic, names)).nearest(seen).distance[:, 0]
+    n_others = min(N_OTHERS, len(people) - 1)
+    near = Neighbors(space, seen).nearest_other(n_others).distance
+    return release, np.column_stack([near[:, 0], near.mean(axis=1)])
 
 
 def unexplained(distance: Floats, others: Floats) -> Floats:

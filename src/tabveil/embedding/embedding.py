@@ -80,7 +80,7 @@ class EmbeddingModel:
             np.savez(place / ARRAYS, allow_pickle=False, **weights_of(self.network))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Embedding(ContrastiveSettings):
     """Place rows such that those are near which are alike in whatever is known of them.
 

@@ -1,7 +1,7 @@
 """Every choice behind an embedding, by name, and the two sets of choices that have a name of their own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from tabveil import check
@@ -45,7 +45,7 @@ PRESETS: Mapping[Preset, Mapping[str, Any]] = {
 """What sees most by our own measurements, and what the papers used."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ContrastiveSettings:
     """The settings of an embedding. What is left out is what the preset says.
 
@@ -130,6 +130,12 @@ class ContrastiveSettings:
         check.at_least(self.name, "temperature", self.temperature, 1e-3)
         check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
+
+    def __repr__(self) -> str:
+        """Write what is not as the preset says: all the rest would hide it."""
+        usual = {**{item.name: item.default for item in fields(self)}, **PRESETS[self.preset]}
+        own = [item.name for item in fields(self) if getattr(self, item.name) != usual[item.name]]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in own)})"
 
     def _check_masks(self) -> None:
         check.at_least(self.name, "least_masked", self.least_masked, 0)

@@ -1,7 +1,7 @@
 """Indicators: what a release looks like beside the training rows. Diagnostics, not evidence of anonymity."""
 
 from tabveil.indicators.adversarial import AdversarialAccuracy
-from tabveil.indicators.closest import ClosestShare, DistanceToClosest
+from tabveil.indicators.closest import ClosestShare, DistanceToClosest, DistanceToClosestContrastive
 from tabveil.indicators.discrepancy import MaximumMeanDiscrepancy
 from tabveil.indicators.identical import IdenticalMatchShare
 from tabveil.indicators.nearest import NearestNeighbors
@@ -11,6 +11,7 @@ from tabveil.protocols import Metric
 INDICATORS: tuple[type[Metric], ...] = (
     IdenticalMatchShare,
     DistanceToClosest,
+    DistanceToClosestContrastive,
     ClosestShare,
     NearestNeighbors,
     NeighborDistanceRatio,
@@ -23,6 +24,7 @@ __all__ = [
     "AdversarialAccuracy",
     "ClosestShare",
     "DistanceToClosest",
+    "DistanceToClosestContrastive",
     "IdenticalMatchShare",
     "MaximumMeanDiscrepancy",
     "NearestNeighbors",

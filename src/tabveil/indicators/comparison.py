@@ -4,10 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.random import Generator
 
 from tabveil import check
 from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.neighbors import NearestRows, Neighbors, Space
+from tabveil.protocols import View
+from tabveil.representation import Euclidean, Mixed
 from tabveil.result import Result, Threat
 from tabveil.sampling import in_order
 from tabveil.table import Floats, Split, Table
@@ -38,6 +41,11 @@ class ByDistance(Indicator):
         super().__post_init__()
         check.one_of(type(self).__name__, "distance", self.distance, ("gower", "euclidean"))
         check.one_of(type(self).__name__, "encoding", self.encoding, ("onehot", "ordinal"))
+
+    def view(self, split: Split, *, rng: Generator) -> View:
+        """Get ready to look at rows of these tables."""
+        near = Mixed() if self.distance == "gower" else Euclidean(encoding=self.encoding)
+        return near.view(split, rng=rng)
 
     def space(self, split: Split) -> Space:
         """Return the distance for these tables."""

@@ -26,7 +26,7 @@ UNION = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Contrastive(ContrastiveSettings):
     """Compare rows by the Euclidean distance between their vectors in a contrastive embedding.
 

@@ -84,6 +84,25 @@ def windows(synthetic: RankedTable, width: float) -> Form:
     return _form(synthetic, around)
 
 
+def bins(synthetic: RankedTable, n_bins: int) -> Form:
+    """In the same one of ``n_bins`` equally wide bins, from the least to the largest synthetic value."""
+
+    def around(counts: Codes, values: Floats) -> tuple[Codes, Codes]:
+        held = np.flatnonzero(counts[1:])
+        if not len(held):
+            codes = np.arange(len(counts), dtype=np.int32)
+            return codes, codes
+        least, largest = values[held[0]], values[held[-1]]
+        places = (values - least) / (largest - least or 1.0)
+        # The largest value is in the last bin. What lies outside of all bins is in no synthetic row either.
+        inside = np.clip(np.floor(places * n_bins), -1, n_bins - 1)
+        numbers = np.where(values > largest, n_bins, inside)
+        first, last = (np.searchsorted(numbers, numbers, side=side) for side in ("left", "right"))
+        return np.concatenate([[MISSING], first + 1]), np.concatenate([[MISSING], last])
+
+    return _form(synthetic, around)
+
+
 def _deviation(values: Floats, counts: Codes) -> float:
     """Return the standard deviation of values that occur so often."""
     mean = float((values * counts).sum()) / int(counts.sum())
@@ -148,16 +167,23 @@ def every_row(
 
 
 def draw_isolating(
-    synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator
+    synthetic: RankedTable,
+    form: Form,
+    n_columns: int,
+    n_predicates: int,
+    *,
+    rng: Generator,
+    around: Indices | None = None,
 ) -> Predicates:
     """Draw distinct predicates around random rows, on random columns, that hold for that row alone.
 
-    The number of attempts is bounded; where few rows are alone there will be fewer than asked for.
+    With ``around``, not random rows but these, one after the other, and again from the first with other
+    columns. The number of attempts is bounded; where few rows are alone there will be fewer than asked for.
     """
     n_choices = comb(synthetic.n_columns, n_columns)
     most = _ATTEMPTS_A_PREDICATE * n_predicates
-    if n_choices * len(synthetic) <= most:
-        return _try_all(synthetic, form, n_columns, n_predicates, rng=rng)
+    if n_choices * (len(synthetic) if around is None else len(around)) <= most:
+        return _try_all(synthetic, form, n_columns, n_predicates, rng=rng, around=around)
     seed = _seed(rng)
     keys_of_rows, keys_of_columns = (
         rng.integers(2**64, size=size, dtype=np.uint64) for size in (len(synthetic), synthetic.n_columns)
@@ -169,7 +195,12 @@ def draw_isolating(
         missing = n_predicates - len(found)
         batch = int(min(1.1 * missing / rate + 100, _ATTEMPTS_AT_ONCE, most - attempts))
         columns = _random_columns(synthetic, n_columns, batch, seed=seed, first=attempts)
-        more, rows = _isolating(synthetic, form, rng.integers(len(synthetic), size=batch), columns)
+        drawn = (
+            rng.integers(len(synthetic), size=batch)
+            if around is None
+            else around[(attempts + np.arange(batch)) % len(around)]
+        )
+        more, rows = _isolating(synthetic, form, drawn, columns)
         attempts += batch
         # A predicate that holds for one row alone is known by that row and its columns.
         more_keys = keys_of_rows[rows] ^ keys_of_columns[more.columns].sum(axis=1, dtype=np.uint64)
@@ -180,11 +211,22 @@ def draw_isolating(
 
 
 def _try_all(
-    synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator
+    synthetic: RankedTable,
+    form: Form,
+    n_columns: int,
+    n_predicates: int,
+    *,
+    rng: Generator,
+    around: Indices | None,
 ) -> Predicates:
-    """Try all choices of a row and columns, in random order."""
+    """Try all choices of a row and columns, in random order, or of ``around`` one row after the other."""
     choices = np.array(list(combinations(range(synthetic.n_columns), n_columns)), dtype=np.int32)
-    rows, choice = np.divmod(rng.permutation(len(synthetic) * len(choices)), len(choices))
+    if around is None:
+        rows, choice = np.divmod(rng.permutation(len(synthetic) * len(choices)), len(choices))
+    else:
+        rows = np.tile(around, len(choices))
+        every = np.tile(np.arange(len(choices)), (len(around), 1))
+        choice = rng.permuted(every, axis=1).T.ravel()  # of each row another one, turn by turn
     found = Predicates.empty(0, n_columns)
     for start in range(0, len(rows), _ATTEMPTS_AT_ONCE):
         part = slice(start, start + _ATTEMPTS_AT_ONCE)

@@ -1,0 +1,129 @@
+"""Membership by calibrated distances in two spaces: a learned one sees what the mixed distance does not."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from scipy.stats import rankdata
+
+from tabveil import check
+from tabveil.attacks.guessing import draw_attacked, scores
+from tabveil.attacks.membership_calibrated import distances, unexplained
+from tabveil.attacks.scan import DECIMALS, Pooled, PooledAttack, pool, scan
+from tabveil.protocols import Representation
+from tabveil.representation import Contrastive, Mixed
+from tabveil.result import Cost, Result
+from tabveil.table import Floats, Split, Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class MembershipContrastive(PooledAttack):
+    """Is a synthetic row nearer to a person than it should be, in a learned space or by the mixed distance?
+
+    As ``membership_calibrated``: the attacker suspects those to whom the release is nearer than is to be
+    expected with so many people around. What is near is asked twice, in a contrastive embedding of the
+    release and by Gower's distance. A leaked row whose values were moved a little is still near in the first;
+    an exact copy stands out most in the second; who stands out in both is suspected first.
+
+    Parameters
+    ----------
+    n_attacks
+        How many training rows, and as many control rows, are attacked; None attacks all.
+    n_permutations
+        How often labels are dealt anew for the exact test.
+    offset
+        What is added to Gower's distances before their logarithm is taken, so that 0 is not infinitely far
+        from the smallest other one: the size of differences that mean nothing.
+    vector_offset
+        The same for distances in the embedding.
+    representation
+        The other space: an embedding that is trained on the release.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    Two scores are made in each space. The first is what is left of ``log(d + offset)``, d the distance to the
+    nearest synthetic row, after least squares on the logarithms of the distances to other people
+    (``membership_calibrated`` tells more). The second is ``r − d``, r the distance to the nearest other
+    person. For each, the mean of a person's ranks in both spaces is one more ranking. The other people are
+    all who are attacked, training and control rows alike: an attacker would need a sample of about that size.
+
+    Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
+    any sizes. The attacker names the first 5, 8, 11, … people, down to a tenth of all: ``attack`` is the
+    share of training people named, ``control`` and ``baseline`` that of other people, ``risk`` is
+    ``(attack − control) / (1 − control)``. One more reading is ``2·AUC − 1``: there ``attack`` is the AUC,
+    ``control`` and ``baseline`` a coin's one half. The headline is the reading with the largest lower bound
+    of its gain, in intervals that hold for all of them together, by the same deals of the labels (max-T);
+    each is in ``details``. The p-value is that of the joint test.
+
+    The test asks that training and control rows are drawn alike. Where equal rows were kept on one side on
+    purpose, they are not.
+
+    References
+    ----------
+    - Plasencia Palacios, M. N. et al. (2025). Contrastive Learning-Based Privacy Metrics in Tabular Synthetic
+      Datasets. arXiv:2502.13833.
+    - Watson, L., Guo, C., Cormode, G. and Sablayrolles, A. (2022). On the Importance of Difficulty
+      Calibration in Membership Inference Attacks. ICLR.
+    - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
+    """
+
+    vector_offset: float = 0.03
+    representation: Representation = field(default_factory=Contrastive)
+
+    name: ClassVar[str] = "membership_contrastive"
+    title: ClassVar[str] = "Membership, contrastive and mixed"
+    cost: ClassVar[Cost] = "slow"
+    extra: ClassVar[str] = "deep"
+    beside: ClassVar[tuple[str, ...]] = ("membership_calibrated", "membership_distance")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.between(type(self).__name__, "vector_offset", self.vector_offset, 0, np.inf)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Attack in both spaces, and compare members with others."""
+        split.require_control(self.name)
+        attacked = draw_attacked(split, self.n_attacks, rng=rng)
+        n_train, people = len(attacked[0]), pool(*(drawn.table for drawn in attacked))
+        suspicion = self._suspicion(split, people, rng=rng)
+        drawn = next(iter(suspicion))
+        judged = scan(
+            {name: Pooled.of(score, n_train, rare) for name, (score, rare) in suspicion.items()},
+            drawn,
+            confidence=self.confidence,
+            n_deals=self.n_permutations,
+            rng=rng,
+        )
+        shown = suspicion[drawn][0]
+        return judged.headline.answer(
+            self, curve=judged.curve, scores=scores(attacked, (shown[:n_train], shown[n_train:]))
+        )
+
+    def _suspicion(self, split: Split, people: Table, *, rng: Generator) -> dict[str, tuple[Floats, Floats]]:
+        """Score people by each way of looking, (n,), and say how rare they are, which breaks ties (n,)."""
+        spaces = {
+            "contrastive": (self.representation, self.vector_offset),
+            "mixed": (Mixed(), self.offset),
+        }
+        found: dict[str, dict[str, tuple[Floats, Floats]]] = {"calibrated": {}, "difference": {}}
+        for name, (representation, offset) in spaces.items():
+            distance, others = distances(split, people, representation, rng=rng)
+            left = unexplained(np.log(distance + offset), np.log(others + offset))
+            found["calibrated"][name] = -left, others[:, -1]
+            found["difference"][name] = others[:, 0] - distance, others[:, -1]
+        return {
+            **{f"both spaces, {score}": _mean_of_ranks(*by.values()) for score, by in found.items()},
+            **{f"{name}, {score}": one for score, by in found.items() for name, one in by.items()},
+        }
+
+
+def _mean_of_ranks(*rankings: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Return the mean of a person's ranks, of the scores and of what breaks their ties."""
+    scores, rare = (
+        np.mean([rankdata(np.round(values, DECIMALS)) for values in part], axis=0)
+        for part in zip(*rankings, strict=True)
+    )
+    return scores, rare
