@@ -15,8 +15,9 @@ import numpy as np
 from tabveil import settings
 from tabveil.frame.declare import SchemaFile
 from tabveil.metrics import METRICS, MetricChoice
-from tabveil.naming import is_named, settings_of
+from tabveil.naming import is_named, settings_of, values_of
 from tabveil.protocols import Metric
+from tabveil.representation import Contrastive
 from tabveil.request import ON_A_PAGE, TABLES, AuditRequest
 from tabveil.result import Input
 
@@ -81,6 +82,8 @@ def _setting(request: AuditRequest, name: str, value: Any) -> Any:  # noqa: ANN4
             return value.model_dump(mode="json", exclude_defaults=True)
         case "attackers":
             return [profile.model_dump(mode="json", exclude_none=True) for profile in value]
+        case "contrastive":
+            return True if value == Contrastive() else _plain(values_of(value))
         case "metrics":
             return [_entry(request, item) for item in value]
         case _:

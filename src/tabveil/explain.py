@@ -25,7 +25,10 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """A metric in words. Texts hold inline markup (see :func:`inline`); a list item begins with ``"- "``."""
+    """A metric in words. Texts hold inline markup (see :func:`inline`); a list item begins with ``"- "``.
+
+    ``beside`` names the metrics that ask the same by the mixed distance, the most alike first.
+    """
 
     name: str
     title: str
@@ -34,6 +37,7 @@ class Explanation:
     cost: Cost = "quick"
     extra: str | None = None
     on_request: bool = False
+    beside: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     notes: tuple[str, ...] = ()
@@ -58,6 +62,7 @@ def explain(metric: type[Metric]) -> Explanation:
         cost=getattr(metric, "cost", "quick"),
         extra=getattr(metric, "extra", None),
         on_request=getattr(metric, "on_request", False),
+        beside=getattr(metric, "beside", ()),
         labels=metric.labels,
         question=question,
         summary=tuple(summary),

@@ -17,7 +17,8 @@ class Metric(Protocol):
 
     It describes itself: a title, where it belongs, what it costs, and what its result says in words. It may
     also say which extra it needs (``extra``), that it runs only where it is named (``on_request``), and that
-    larger tables make it weaker (``weaker_when_larger``).
+    larger tables make it weaker (``weaker_when_larger``), and beside which metrics its answer should be read,
+    that ask the same in another space (``beside``).
     """
 
     name: ClassVar[str]

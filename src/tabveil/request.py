@@ -18,8 +18,10 @@ from tabveil.errors import ParameterError, TabveilError
 from tabveil.frame import declare
 from tabveil.frame.declare import SchemaFile
 from tabveil.frame.wording import nearest
-from tabveil.metrics import METRICS, Knowledge, MetricChoice
+from tabveil.metrics import METRICS, Knowledge, MetricChoice, read_setting
+from tabveil.naming import make
 from tabveil.protocols import Metric
+from tabveil.representation import Contrastive
 from tabveil.settings import Strict
 from tabveil.verdict import Policy
 from tabveil.wording import LONGEST_TITLE, clean
@@ -55,6 +57,7 @@ class AuditRequest(Strict):
     drop_identifiers: bool = False
     metrics: tuple[Any, ...] | None = None  # of MetricChoice and Metric; None: all that need no extra
     quick: bool = False
+    contrastive: Any = None  # a Contrastive: how the embedding is trained; None: there is none
     secrets: Columns | None = None
     known: Columns | None = None
     auxiliary: tuple[tuple[Columns, Columns], ...] | None = None
@@ -98,6 +101,15 @@ class AuditRequest(Strict):
     @classmethod
     def _flag(cls, value: object, info: ValidationInfo) -> Any:  # noqa: ANN401 - true or false
         return values.read(_owner(info), _key(info), value, bool)
+
+    @field_validator("contrastive", mode="before")
+    @classmethod
+    def _space(cls, value: object, info: ValidationInfo) -> Contrastive | None:
+        if isinstance(value, Contrastive):
+            return value
+        if isinstance(value, Mapping):
+            return make(Contrastive, value, read_setting)
+        return Contrastive() if values.read(_owner(info), _key(info), value, bool) else None
 
     @field_validator("power", mode="before")
     @classmethod

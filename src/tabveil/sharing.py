@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from numpy.random import Generator
@@ -28,22 +29,32 @@ class _Shelf:
         self._made: OrderedDict[tuple[str, ...], Any] = OrderedDict()
 
     def get(self, key: tuple[str, ...], make: Callable[[Generator], Kind]) -> Kind:
-        if key not in self._made:
-            self._made[key] = make(stream(self._seed, *key))
-        self._made.move_to_end(key)
+        found: Kind
+        try:
+            found = self._made.pop(key)
+        except KeyError:  # asked rather than looked up first: several threads may share a shelf
+            found = make(stream(self._seed, *key))
+        self._made[key] = found
         while len(self._made) > MOST_KEPT:
             self._made.popitem(last=False)
-        found: Kind = self._made[key]
         return found
+
+
+_kept = lru_cache(maxsize=1)(_Shelf)
+"""The shelf of the seed that was worked with last in this process."""
 
 
 _current: ContextVar[_Shelf | None] = ContextVar("tabveil_shelf", default=None)
 
 
 @contextmanager
-def sharing(seed: int) -> Iterator[None]:
-    """Let all that runs in the block share what :func:`shared` makes."""
-    token = _current.set(_Shelf(seed))
+def sharing(seed: int, *, kept: bool = False) -> Iterator[None]:
+    """Let all that runs in the block share what :func:`shared` makes.
+
+    Where it is ``kept``, the next block of the same seed finds it, too. That saves time and changes nothing:
+    what is made follows from the seed and the key alone.
+    """
+    token = _current.set(_kept(seed) if kept else _Shelf(seed))
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from populations import population, split
 from scipy.stats import binom, fisher_exact, hypergeom
 
 from tabveil.attacks import MembershipCalibrated, MembershipDistance, MembershipRatio
-from tabveil.attacks.membership_calibrated import unexplained
+from tabveil.attacks.membership_calibrated import distances, unexplained
 from tabveil.attacks.scan import Pooled, depths, scan
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Deals, Scanned, deal, sidak

@@ -1,20 +1,39 @@
 """Which metrics run, and which of them each attacker tries."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from tabveil.attackers import Attacker
-from tabveil.metrics import MetricChoice, defaults
+from tabveil.metrics import MetricChoice, contrastive, defaults
 from tabveil.naming import make, settings_of, values_of
+from tabveil.networks import load_torch, require_device
 from tabveil.protocols import Metric
+from tabveil.representation import Contrastive
 from tabveil.request import AuditRequest
 
 
 def choose(request: AuditRequest) -> list[Metric]:
     """Return the metrics to run, each told what concerns it."""
-    asked = request.metrics or [MetricChoice(name=name) for name in defaults(quick=request.quick)]
+    asked = list(request.metrics or [MetricChoice(name=name) for name in defaults(quick=request.quick)])
+    if request.contrastive is not None:
+        asked += _through(request.contrastive, without={item.name for item in asked})
     knowledge = request.knowledge
     return [knowledge.make(item) if isinstance(item, MetricChoice) else item for item in asked]
+
+
+def _through(space: Contrastive, *, without: Collection[str]) -> list[MetricChoice]:
+    """Choose what looks through an embedding, unless it was asked for by name; refuse what cannot be trained.
+
+    An attack that was chosen by its name is skipped where its extra is not installed. Whoever asks for the
+    embedding itself should know at once.
+    """
+    load_torch(space.name)
+    require_device(space.name, space.device)
+    return [
+        MetricChoice(name=name, parameters={"representation": space})
+        for name in contrastive()
+        if name not in without
+    ]
 
 
 def by_attackers(attackers: Iterable[Attacker], metrics: Iterable[Metric]) -> list[tuple[str, Metric]]:

@@ -9,6 +9,7 @@ from tabveil import config
 from tabveil.auditing.choice import by_attackers, choose
 from tabveil.auditing.exposure import exposed
 from tabveil.auditing.extras import extra_steps
+from tabveil.auditing.power import fits_a_model
 from tabveil.auditing.steps import Step, answer
 from tabveil.control import ControlCheck, check_control
 from tabveil.copies import Copies, copies
@@ -117,6 +118,7 @@ class Plan:
         return {
             "metrics": None if request.metrics is None else [metric.name for metric in self.metrics],
             "quick": request.quick,
+            "contrastive": request.contrastive is not None,
             "secrets": request.secrets,
             "known": request.known,
             "auxiliary": request.auxiliary,
@@ -131,7 +133,7 @@ class Plan:
 def _weight(metric: Metric) -> float:
     if getattr(metric, "cost", "quick") == "training":
         return TRAINING
-    return FITTING if metric.labels.mechanism == "ML" else 1.0
+    return FITTING if fits_a_model(metric) else 1.0
 
 
 def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:

@@ -77,7 +77,7 @@ def measure(
     watchers = [
         _Watcher(title=title, metric=metric, size=size.for_metric(metric, len(split.schema)))
         for title, metric in metrics
-        if learners or not _fits_a_model(metric)
+        if learners or not fits_a_model(metric)
     ]
     for leak in LEAKS:
         _try_leak(leak, watchers, pool, repetitions)
@@ -121,7 +121,7 @@ class _Size:
 
     def for_metric(self, metric: Metric, n_columns: int) -> "_Size":
         """Return the size at which a metric can be tried often enough."""
-        if not _fits_a_model(metric):
+        if not fits_a_model(metric):
             return self
         people = min(self.people, max(_most_people(n_columns) // LEARNERS_PART, FEWEST_PEOPLE))
         return _Size(people=people, release_rows=self.release_rows * people // self.people)
@@ -136,7 +136,7 @@ def _most_people(n_columns: int) -> int:
     return min(MOST_PEOPLE, max(MOST_CELLS // n_columns, FEWEST_PEOPLE))
 
 
-def _fits_a_model(metric: Metric) -> bool:
+def fits_a_model(metric: Metric) -> bool:
     """Tell a metric that takes far longer than others, because it fits a model to each release."""
     looks_through = getattr(metric, "representation", None)
     return metric.labels.mechanism == "ML" or bool(getattr(looks_through, "learns", False))

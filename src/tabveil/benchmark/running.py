@@ -23,6 +23,7 @@ from tabveil.benchmark.study import Study
 from tabveil.benchmark.trials import Cell, Trial
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Dataset, Release
+from tabveil.sharing import sharing
 from tabveil.table import Split, Table
 from tabveil.workers import Listener, available_threads, tell, unheard, working
 
@@ -244,9 +245,12 @@ def make_release(table: Table, trial: Trial, store: Store, threads: int) -> tupl
 
 
 def ask(made: tuple[Split, Release], cell: Cell, store: Store, threads: int) -> None:
-    """Ask a metric about a release, and keep what it says."""
+    """Ask a metric about a release, and keep what it says.
+
+    What takes long to make and other metrics need, too, is made once a process.
+    """
     start = time.process_time()
-    with working(threads=threads, listener=unheard):
+    with working(threads=threads, listener=unheard), sharing(cell.trial.shared_seed, kept=True):
         answer = cell.answer(*made)
     store.write(cell, answer, time.process_time() - start)
 

@@ -20,6 +20,7 @@ from tabveil.render import comparison, sections, svg
 from tabveil.render.evidence import attacks, diagnostics, state_key, title_of
 from tabveil.render.secrets import secrets
 from tabveil.render.sheets import sheet
+from tabveil.render.spaces import spaces
 from tabveil.render.threats import DROPPED, NEVER_TESTED, outliers_attacked, threats, untested
 from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
 from tabveil.report import Report
@@ -66,6 +67,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
             curves=sections.curves(report),
             rates=sections.rates(report),
             secrets=secrets(report),
+            spaces=spaces(report),
             detections=sections.detections(report),
             planted=sections.planted(report),
             sheet=sheet(report, risks),

@@ -16,6 +16,7 @@ from tabveil import wording
 from tabveil.copies import NearCopies
 from tabveil.estimate import Estimate
 from tabveil.render.evidence import skipped_title, title_of
+from tabveil.render.spaces import spaces
 from tabveil.report import Report
 from tabveil.result import Result
 from tabveil.utility import MEANINGS, RULES
@@ -76,7 +77,7 @@ def report_page(report: Report) -> RenderableType:
         ]
     if pillars:
         parts += [Text(), Text(_READING, style="dim")]
-    parts += [*_utility(report), *_power(report)]
+    parts += [*_spaces(report), *_utility(report), *_power(report)]
     if report.skipped:
         parts += [Text(), Text("Not computed", style="bold")]
         parts += [_item(f"{skipped_title(report, item)}: {item.why}") for item in report.skipped]
@@ -126,6 +127,19 @@ def _bound(high: float | None, verdict: Verdict) -> str:
 
 def _nearly(near: NearCopies | None) -> str:
     return f", {near.near_train:,} more nearly" if near is not None and near.near_train else ""
+
+
+def _spaces(report: Report) -> list[RenderableType]:
+    found = spaces(report)
+    if not found:
+        return []
+    table = plain_table("metric")
+    for heading in ("mixed", "contrastive"):
+        table.add_column(f"{heading}, {_level(report)}", no_wrap=True)
+    for item in found:
+        table.add_row(item.title, _measure(item.mixed), _measure(item.contrastive))
+    heading = "The contrastive space beside the mixed distance: gain, or risk"
+    return [Text(), Text(heading, style="bold"), Text(), table]
 
 
 def _utility(report: Report) -> list[RenderableType]:
@@ -216,10 +230,13 @@ def _find(report: Report, metric: str) -> Result | None:
 
 
 def _cell(result: Result | None, *, seen: bool) -> Text:
-    if result is None or result.measure is None:
+    return _measure(None if result is None else result.measure, style="bold red" if seen else "")
+
+
+def _measure(estimate: Estimate | None, *, style: str = "") -> Text:
+    if estimate is None:
         return Text("not computed", style="dim")
-    style = "bold red" if seen else ""
-    return Text(f"{number(result.measure.value):>6}  {_interval(result.measure, '…')}", style=style)
+    return Text(f"{number(estimate.value):>6}  {_interval(estimate, '…')}", style=style)
 
 
 def _inputs(report: Report) -> RenderableType:
