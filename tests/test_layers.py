@@ -68,7 +68,7 @@ LAYERS = (
         "verdict",
     },
     {"metrics"},
-    {"request"},
+    {"request", "outlying"},
     {"config"},
     {"config"},
     {"report"},

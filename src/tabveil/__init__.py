@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tabveil.frame import load_split
     from tabveil.generators import load_model
     from tabveil.holdout import split
+    from tabveil.outlying import Outliers, outliers
     from tabveil.render.html import page as html_page
     from tabveil.render.side_by_side import compare
     from tabveil.report import Report
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tabveil.synthesizing import sample, synthesize
 
 __all__ = [
+    "Outliers",
     "Report",
     "Result",
     "TabveilError",
@@ -38,6 +40,7 @@ __all__ = [
     "html_page",
     "load_model",
     "load_split",
+    "outliers",
     "sample",
     "split",
     "synthesize",
@@ -45,6 +48,7 @@ __all__ = [
 
 # Loaded when first asked for, so that `tabveil --help` does not wait for pandas and the compiler.
 _HOMES = {
+    "Outliers": ("tabveil.outlying", "Outliers"),
     "Report": ("tabveil.report", "Report"),
     "Result": ("tabveil.result", "Result"),
     "TabveilError": ("tabveil.errors", "TabveilError"),
@@ -53,6 +57,7 @@ _HOMES = {
     "html_page": ("tabveil.render.html", "page"),
     "load_model": ("tabveil.generators", "load_model"),
     "load_split": ("tabveil.frame", "load_split"),
+    "outliers": ("tabveil.outlying", "outliers"),
     "sample": ("tabveil.synthesizing", "sample"),
     "split": ("tabveil.holdout", "split"),
     "synthesize": ("tabveil.synthesizing", "synthesize"),

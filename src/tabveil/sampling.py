@@ -6,6 +6,7 @@ no answer changes when a file is sorted differently. Outcomes whose chances depe
 :func:`draw_given`, as evenly as their number allows.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from tabveil.table import Floats, Indices, Table
+
+ROUNDING = 1e-9  # 0.29 × 100 is a little less than 29
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,6 +28,15 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def count_share(level: float, n_rows: int) -> int:
+    """Count the rows that are a share ``level`` of ``n_rows``: never more than it says.
+
+    >>> count_share(0.29, 100), count_share(0.2, 9)
+    (29, 1)
+    """
+    return math.floor(level * n_rows + ROUNDING)
 
 
 def draw(table: Table, n_rows: int, *, rng: Generator) -> Sample:

@@ -13,7 +13,7 @@ from strategies import schemas, tables
 
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.risks import RISKS, Leaky, Noisy
-from tabveil.risks.planting import count_share
+from tabveil.sampling import count_share
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 NUMBERS = Schema((Numeric(name="x", low=0, high=1e6, decimals=0),))

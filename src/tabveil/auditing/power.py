@@ -19,9 +19,8 @@ from tabveil.detection import Detection, Power, Trial
 from tabveil.errors import NotApplicable
 from tabveil.protocols import Metric
 from tabveil.risks import Leaky
-from tabveil.risks.planting import ROUNDING, count_share
 from tabveil.rng import stream
-from tabveil.sampling import in_order
+from tabveil.sampling import ROUNDING, count_share, in_order
 from tabveil.table import Split, Table
 
 LEAKS = (0.01, 0.02, 0.05, 0.10, 0.20)

@@ -5,9 +5,18 @@ from tabveil.registry import Registry
 from tabveil.representation.contrastive import Contrastive
 from tabveil.representation.euclidean import Euclidean
 from tabveil.representation.mixed import Mixed
+from tabveil.representation.outliers import outlier_factors, require_representation
 from tabveil.representation.vectors import VectorView
 
 REPRESENTATIONS: Registry[Representation] = Registry("representation", (Mixed, Euclidean, Contrastive))
 """Every representation by its name."""
 
-__all__ = ["REPRESENTATIONS", "Contrastive", "Euclidean", "Mixed", "VectorView"]
+__all__ = [
+    "REPRESENTATIONS",
+    "Contrastive",
+    "Euclidean",
+    "Mixed",
+    "VectorView",
+    "outlier_factors",
+    "require_representation",
+]

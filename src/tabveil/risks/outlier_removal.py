@@ -9,11 +9,10 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.errors import ParameterError, SchemaError
-from tabveil.neighbors import local_outlier_factors
 from tabveil.protocols import People, Representation
-from tabveil.representation import Mixed
-from tabveil.risks.planting import count_share
-from tabveil.table import Floats, Split, Table
+from tabveil.representation import Mixed, outlier_factors, require_representation
+from tabveil.sampling import count_share
+from tabveil.table import Split, Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,12 +63,7 @@ class OutlierRemoval:
 
     def __post_init__(self) -> None:
         check.at_least("OutlierRemoval", "n_neighbors", self.n_neighbors, 1)
-        given = self.representation
-        if isinstance(given, type) or not callable(getattr(given, "view", None)):
-            raise ParameterError(
-                "OutlierRemoval: representation must be one, such as tabveil.representation.Mixed(), "
-                f"got {given!r}."
-            )
+        require_representation("OutlierRemoval", self.representation)
 
     @staticmethod
     def check_level(level: float) -> None:
@@ -85,7 +79,9 @@ class OutlierRemoval:
         if any(table.schema != people.train.schema for table in tables):
             raise SchemaError("OutlierRemoval: train, control and release must have the same schema.")
         ends = np.cumsum([len(table) for table in tables])
-        factors = self.factors(_together(tables), rng=rng)
+        factors = outlier_factors(
+            _together(tables), self.representation, n_neighbors=self.n_neighbors, rng=rng
+        )
         order = rng.permutation(len(factors))
         order = order[np.argsort(-factors[order], kind="stable")]  # the most outlying first, equals by lot
         stays = np.ones(len(factors), dtype=np.bool_)
@@ -98,15 +94,6 @@ class OutlierRemoval:
             if not len(table):
                 raise ParameterError(f"OutlierRemoval: level must leave a row of {role}, got {level!r}.")
         return Split(train=train, control=control, synthetic=make(train, release))
-
-    def factors(self, everybody: Table, *, rng: Generator) -> Floats:
-        """Return the local outlier factor of every row (n,), in the representation."""
-        # Whoever learns what is near learns it from everybody: no table is treated in its own way.
-        split = Split(train=everybody, control=everybody, synthetic=everybody)
-        view, names = self.representation.view(split, rng=rng), everybody.schema.names
-        return local_outlier_factors(
-            view.space(names), view.see(everybody, names), n_neighbors=self.n_neighbors
-        )
 
 
 def _together(tables: tuple[Table, ...]) -> Table:

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.protocols import People
-from tabveil.risks.planting import count_share
+from tabveil.sampling import count_share
 from tabveil.table import Split, Table
 
 

@@ -1,6 +1,5 @@
 """Whose rows are planted in a release, and where: the draw that leaks of every kind share."""
 
-import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,21 +8,11 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.errors import ParameterError, SchemaError
+from tabveil.sampling import count_share
 from tabveil.table import Floats, Indices, Table
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """The shares of a release that the papers plant."""
-
-ROUNDING = 1e-9  # 0.29 × 100 is a little less than 29
-
-
-def count_share(level: float, n_rows: int) -> int:
-    """Count the rows that are a share ``level`` of ``n_rows``: never more than it says.
-
-    >>> count_share(0.29, 100), count_share(0.2, 9)
-    (29, 1)
-    """
-    return math.floor(level * n_rows + ROUNDING)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
