@@ -10,7 +10,7 @@ from tabveil.detection import Detection, Power, Trial
 from tabveil.estimate import Estimate
 from tabveil.explain import described, explain
 from tabveil.indicators import ClosestShare, IdenticalMatchShare
-from tabveil.portrait import Cell, Distances, Map, Portrait
+from tabveil.portrait import Cell, Distances, Map, Outlying, OutlyingCell, Portrait
 from tabveil.report import ExposedRows, Report
 from tabveil.result import ColumnRisk, Configuration, Curve, DroppedColumn, Input, Omission, Result, Setting
 from tabveil.utility import (
@@ -185,6 +185,15 @@ def power():
 
 def portrait():
     cells = (Cell(x=0, y=0, real=0.5, synthetic=0.4), Cell(x=1, y=0, real=None, synthetic=0.1))
+    drawn = Map(columns=2, rows=2, cells=cells, explained=(0.4, 0.2), hidden_real=0.5, hidden_synthetic=0.5)
+    apart = Outlying(
+        share=0.1,
+        n_neighbors=20,
+        columns=1,
+        rows=1,
+        cells=(OutlyingCell(x=0, y=0, share=0.75),),
+        hidden=0.25,
+    )
     return Portrait(
         distances=Distances(
             grid=(0.0, 0.1, 0.2),
@@ -193,7 +202,8 @@ def portrait():
             median_synthetic=0.1,
             median_control=0.12,
         ),
-        map=Map(columns=2, rows=2, cells=cells, explained=(0.4, 0.2), hidden_real=0.5, hidden_synthetic=0.5),
+        map=drawn,
+        learned=replace(drawn, outlying=apart),
     )
 
 

@@ -58,8 +58,8 @@ def test_frames_paths_and_tables_of_ours_are_one(tmp_path):
     frame = tabveil.datasets.hospital(80, seed=1)
     frame.to_csv(tmp_path / "people.csv", index=False)
     ours = mixed(tabveil.frame.load_table(frame).table)
-    for given in (frame, str(tmp_path / "people.csv"), tmp_path / "people.csv"):
-        np.testing.assert_allclose(mixed(given).scores, ours.scores)
+    for source in (frame, str(tmp_path / "people.csv"), tmp_path / "people.csv"):
+        np.testing.assert_allclose(mixed(source).scores, ours.scores)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ DAMAGES = {
     "utility.associations.real": [["strong"]],
     "portrait.map.cells": [[1, 2]],
     "portrait.map.explained": [0.5],
+    "portrait.learned.outlying.cells": [[0, 0, "many"]],
     "portrait.distances.grid": 3,
 }
 

@@ -8,11 +8,17 @@ from hypothesis import HealthCheck, given, settings
 from populations import SCHEMAS, population, rows, split
 from strategies import splits
 
+import tabveil
+from tabveil.datasets import hospital
 from tabveil.disclosure import LEAST_SHARED
-from tabveil.portrait import Cell, Map, Portrait, draw
-from tabveil.portrait.cells import _count
+from tabveil.embedding import Embedding
+from tabveil.errors import NotApplicable
+from tabveil.portrait import Cell, Map, Outlying, OutlyingCell, Portrait, draw
+from tabveil.portrait.cells import count_rows
 from tabveil.portrait.distances import _curve, _grid
+from tabveil.portrait.learned_space import _outlying
 from tabveil.portrait.projection import MOST_LABELS, Projection
+from tabveil.representation import VectorView
 from tabveil.table import Categorical, Numeric, Schema, Split, Table
 
 NAN = np.nan
@@ -172,7 +178,7 @@ def test_cells_by_hand():
     corners = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
     real = np.repeat(corners, [40, 30, 20, 10], axis=0)
     synthetic = np.repeat(corners, [9, 11, 0, 80], axis=0)
-    assert _count((real, synthetic), 4, (0.6, 0.3)) == Map(
+    assert count_rows((real, synthetic), 4, (0.6, 0.3)) == Map(
         columns=4,
         rows=4,
         cells=(
@@ -241,18 +247,165 @@ def test_numbers_of_any_size():
     assert found.distances is not None
 
 
+# The learned space
+
+
+class Turned:
+    """Sees rows of two numbers as vectors: those numbers, and one that is always the same."""
+
+    name = "turned"
+    learns = True
+
+    def view(self, split, *, rng, reference=None):
+        def embed(table, masked):
+            assert not masked, "the map shows all that is known"
+            return np.column_stack([table.values, np.ones(len(table))])
+
+        return VectorView(embed=embed, schema=split.schema, n_dimensions=3)
+
+
+PLANE = Schema((Numeric(name="a", low=-1e3, high=1e3), Numeric(name="b", low=-1e3, high=1e3)))
+
+
+def in_the_plane(n=400, seed=0, apart=0):
+    """Return people around the origin, of whom synthetic ones have some in a corner far away."""
+    rng = np.random.default_rng(seed)
+    train, control, synthetic = (rng.normal(0, (40, 20), (n, 2)) for _ in range(3))
+    synthetic[:apart] = rng.uniform((120, 60), (240, 120), (apart, 2))
+    return split(PLANE, train, control, synthetic)
+
+
+def learned(tables, seed=0):
+    return draw(tables, rng=np.random.default_rng(seed), representation=Turned())
+
+
+def test_vectors_are_drawn_as_they_are():
+    tables = in_the_plane(2000)
+    found = Projection.of_vectors(tables.train)
+    assert np.abs(found.axes) == pytest.approx(np.eye(2), abs=0.05)  # not standardized: a is the longer one
+    assert found.explained == (pytest.approx(0.8, abs=0.02), pytest.approx(0.2, abs=0.02))
+
+
+def test_the_other_pictures_are_those_of_an_audit_that_learns_nothing():
+    tables = in_the_plane()
+    with_it, without = learned(tables), drawn(tables)
+    assert (with_it.distances, with_it.map) == (without.distances, without.map)
+    assert without.learned is None
+    assert with_it.learned.cells
+    assert with_it.learned.explained == pytest.approx((0.8, 0.2), abs=0.05)
+
+
+def test_rows_that_stand_apart_are_ringed_where_they_lie(monkeypatch):
+    asked = []
+
+    def factors(space, table, *, n_neighbors):
+        asked.append((space.power, len(space.measured), len(table), n_neighbors))
+        return table.values[:, 0]  # who has the largest a, which is the first direction of the map
+
+    monkeypatch.setattr("tabveil.portrait.learned_space.local_outlier_factors", factors)
+    found = learned(in_the_plane(1000)).learned.outlying
+    assert asked == [(2, 3, 1000, 20)]  # synthetic rows alone, by the distance between vectors
+    assert (found.share, found.n_neighbors, found.columns, found.rows) == (0.1, 20, 2, 2)
+    assert [cell.x for cell in found.cells] == [1, 1]
+    assert sum(cell.share for cell in found.cells) + found.hidden == pytest.approx(1)
+
+
+def test_rings_by_hand():
+    corners = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
+    real = np.repeat(corners, 100, axis=0)
+    factors = np.repeat([1.0, 2.0, 1.0, 3.0], [200, 15, 176, 9])
+    places = np.repeat(corners[[0, 1, 2, 3]], [200, 15, 176, 9], axis=0)
+    # forty of four hundred: nine, who are too few to be shown, fifteen, and the first sixteen of all others
+    assert _outlying((real, places), factors) == Outlying(
+        share=0.1,
+        n_neighbors=20,
+        columns=2,
+        rows=2,
+        cells=(OutlyingCell(x=0, y=0, share=0.4), OutlyingCell(x=1, y=0, share=0.375)),
+        hidden=0.225,
+    )
+    assert _outlying((real, places[:90]), factors[:90]) is None  # nine
+
+
+def test_the_learned_map_does_not_depend_on_the_order_of_rows_and_columns(monkeypatch):
+    monkeypatch.setattr("tabveil.portrait.learned_space.MOST_ROWS", 300)
+    tables = in_the_plane(apart=30)
+
+    class Sorted(Turned):
+        def view(self, split, *, rng, reference=None):
+            def embed(table, masked):
+                return table.select(["a", "b"]).values
+
+            return VectorView(embed=embed, schema=split.schema, n_dimensions=2)
+
+    def seen(given, seed=0):
+        return draw(given, rng=np.random.default_rng(seed), representation=Sorted())
+
+    assert seen(tables) == seen(shuffled(tables, seed=2))
+    assert seen(tables) != seen(tables, seed=1)
+    assert "The map of the learned space is drawn from 300 of 800 real rows." in seen(tables).notes
+
+
+def test_a_learned_map_that_cannot_be_drawn_has_a_reason():
+    class Absent(Turned):
+        def view(self, split, *, rng, reference=None):
+            raise NotApplicable("contrastive: needs PyTorch.")
+
+    found = draw(in_the_plane(), rng=np.random.default_rng(0), representation=Absent())
+    assert found.learned is None
+    assert found.map is not None
+    assert "The map of the learned space is not drawn: contrastive: needs PyTorch." in found.notes
+    few = learned(in_the_plane(9))
+    assert few.learned is None
+    assert any("learned space is not drawn: that needs at least 10 synthetic" in note for note in few.notes)
+
+
+def test_an_audit_draws_the_space_its_attacks_learned_without_learning_again(monkeypatch):
+    pytest.importorskip("torch")
+    trained, fit = [], Embedding.fit
+    monkeypatch.setattr(
+        Embedding, "fit", lambda self, table, *, rng: trained.append(1) or fit(self, table, rng=rng)
+    )
+    train, release, control = (hospital(150, seed=seed) for seed in (1, 2, 3))
+    near = {"name": "contrastive", "width": 16, "layers": 1, "dimension": 4, "epochs": 2}
+    attack = {"name": "membership_distance", "representation": near}
+    report = tabveil.audit(train, release, control, metrics=["mmd", attack], portrait=True)
+    assert len(trained) == 1
+    assert report.portrait.learned.cells
+    again = tabveil.Report.from_json(report.to_json())
+    assert again.portrait == report.portrait
+    assert tabveil.html_page(again) == tabveil.html_page(report)
+    assert "Map of the learned space" in tabveil.html_page(again)
+    plain = tabveil.audit(train, release, control, metrics=["mmd"], portrait=True)
+    assert plain.portrait.learned is None
+    assert plain.portrait.map == report.portrait.map
+
+
+@pytest.mark.parametrize("apart", [0, 3, 12, 60])
+def test_nobody_who_stands_apart_is_shown_alone(apart):
+    found = learned(in_the_plane(apart=apart, seed=apart))
+    hides_everybody(found, 800, 400, 400)
+    data = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert Portrait.from_json(data) == found
+    data.pop("learned")  # as reports had it before there was such a map
+    assert Portrait.from_json(data).learned is None
+
+
 # Both
 
 
 def hides_everybody(found, n_real, n_synthetic, n_control):
     """Check that every share of the pictures rests on at least ten rows."""
-    if found.map is not None:
-        for cell in found.map.cells:
+    for each in filter(None, (found.map, found.learned)):
+        for cell in each.cells:
             for share, n in ((cell.real, n_real), (cell.synthetic, n_synthetic)):
                 assert share is None or round(share * n) >= LEAST_SHARED
         for name in ("real", "synthetic"):
-            shown = sum(getattr(cell, name) or 0 for cell in found.map.cells)
-            assert shown + getattr(found.map, f"hidden_{name}") == pytest.approx(1, abs=1e-3)
+            shown = sum(getattr(cell, name) or 0 for cell in each.cells)
+            assert shown + getattr(each, f"hidden_{name}") == pytest.approx(1, abs=1e-3)
+        if each.outlying is not None:
+            for cell in each.outlying.cells:
+                assert round(cell.share * each.outlying.share * n_synthetic) >= LEAST_SHARED
     if found.distances is not None:
         for curve, n in ((found.distances.synthetic, n_synthetic), (found.distances.control, n_control)):
             if curve is not None:

@@ -354,6 +354,18 @@ def test_outliers_that_were_attacked_are_not_called_untested():
     assert "not attacked separately" not in text
 
 
+def test_the_learned_space_is_drawn_where_attacks_learned_one():
+    text = shown(made.report()).text
+    assert "Map of the learned space" in text
+    assert "synthetic rows that stand apart, 75.0% of them in the largest ring" in text
+    assert "the 10.0% of the synthetic rows lie that stand apart most" in text
+    assert "among 20 neighbors; 25.0% of them are not drawn" in text
+    portrait = made.portrait()
+    few = made.report(portrait=replace(portrait, learned=replace(portrait.learned, outlying=None)))
+    assert "Too few synthetic rows stand apart in one place" in shown(few).text
+    assert "learned space" not in shown(made.report(portrait=replace(portrait, learned=None))).text
+
+
 def test_detection_power_in_says():
     text = shown(made.report()).text
     assert "Would have seen a leak of 2% of the release rows (seen in 20 of 20 trials)." in text

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from tabveil.estimate import Estimate
+from tabveil.portrait import Outlying, OutlyingCell
 from tabveil.render import svg
 from tabveil.render.svg import ColumnBar, Point, PowerRow, RiskBar, RocCurve
 from tabveil.render.svg.scale import Scale
@@ -29,6 +30,17 @@ class Field:
     y: int
     real: float | None
     synthetic: float | None
+
+
+def outlying(*cells, across=2):
+    return Outlying(
+        share=0.1,
+        n_neighbors=20,
+        columns=across,
+        rows=across,
+        cells=tuple(OutlyingCell(*cell) for cell in cells),
+        hidden=0.0,
+    )
 
 
 def estimate(value, low=None, high=None):
@@ -65,6 +77,13 @@ def charts(text="Linkability", value=0.25):
             ]
         ),
         "heat_map": svg.heat_map([Field(x=0, y=1, real=value, synthetic=0.2)], columns=3, rows=2),
+        "rings": svg.heat_map(
+            [Field(x=0, y=1, real=0.1, synthetic=0.2)],
+            columns=3,
+            rows=2,
+            outlying=outlying((0, 0, value)),
+            title="Rings",
+        ),
         "labels": svg.marginals(
             [
                 Bar(kind="label", label=text, real=0.5, synthetic=value),
@@ -198,7 +217,7 @@ def test_hostile_texts_are_escaped_cleaned_and_cut(name, drawn):
     assert "<script" not in drawn
     assert not any(sign in drawn for sign in "\u202e\x00\ud800\ufffe")
     assert len(drawn) < 12_000
-    if name not in {"distributions", "heat_map", "ranges"}:
+    if name not in {"distributions", "heat_map", "ranges", "rings"}:
         assert any("<script>" in text for text in texts(drawn))
         assert any(text.endswith("…") for text in texts(drawn))
 
@@ -509,6 +528,26 @@ def test_the_map_draws_squares_and_circles_in_their_cells():
     )  # the lower left, where most real rows are
     assert of_class(drawn, "r3")[0].get("d").startswith("M330.3 0.3h")
     assert "2 cells with real rows, 2 with synthetic rows, 1 with both" in description(drawn)
+
+
+def test_rings_are_rows_that_stand_apart_in_larger_cells_of_the_same_map():
+    cells = [Field(x=0, y=0, real=0.04, synthetic=0.1)]
+    plain = svg.heat_map(cells, columns=4, rows=4)
+    drawn = svg.heat_map(cells, columns=4, rows=4, outlying=outlying((0, 0, 0.1), (1, 1, 0.4)))
+    *rings, legend = of_class(drawn, "apart")
+    assert legend.get("r") == "8"
+    circles = list(rings[0])
+    # cells of 220: the lower left, and the upper right with four times as many rows
+    assert [(ring.get("cx"), ring.get("cy")) for ring in circles] == [("110", "330"), ("330", "110")]
+    areas = [float(ring.get("r")) ** 2 for ring in circles]
+    assert areas[1] / areas[0] == pytest.approx(4, rel=0.01)
+    assert float(circles[1].get("r")) < 110, "rings do not leave their cells"
+    assert "40.0% of them in the largest ring" in " ".join(texts(drawn))
+    assert "2 larger cells with synthetic rows that stand apart, 50.0% of them." in description(drawn)
+    assert not of_class(plain, "apart")
+    assert height_of(drawn) > height_of(plain)
+    for nothing in (outlying(), outlying((0, 0, 0.5), across=0), None):
+        assert svg.heat_map(cells, columns=4, rows=4, outlying=nothing) == plain
 
 
 def test_a_full_map_stays_small():

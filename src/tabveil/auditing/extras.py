@@ -12,7 +12,7 @@ from tabveil.auditing.steps import Step
 from tabveil.detection import Power
 from tabveil.errors import NotApplicable
 from tabveil.frame import LoadedTables, edges_in_words
-from tabveil.protocols import Metric
+from tabveil.protocols import Metric, Representation
 from tabveil.request import AuditRequest
 from tabveil.rng import stream
 from tabveil.table import Split
@@ -27,12 +27,23 @@ def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditR
     steps = []
     if request.utility or request.target:
         steps.append(Step(title="utility", work=partial(_useful, loaded, request), weight=30))
+    if request.portrait:  # before power, whose many embeddings would take the place of the one to draw
+        draw = partial(
+            portrait.draw,
+            split,
+            rng=stream(request.seed, "portrait"),
+            representation=_learned(metrics),
+        )
+        steps.append(Step(title="portrait", work=draw))
     if request.power:
         steps.append(Step(title="power", work=partial(_detected, metrics, split, request), weight=40))
-    if request.portrait:
-        draw = partial(portrait.draw, split, rng=stream(request.seed, "portrait"))
-        steps.append(Step(title="portrait", work=draw))
     return steps
+
+
+def _learned(metrics: Sequence[Metric]) -> Representation | None:
+    """Return the first representation that learns through which an attack looks at rows."""
+    found = (getattr(metric, "representation", None) for metric in metrics)
+    return next((item for item in found if getattr(item, "learns", False)), None)
 
 
 def _detected(metrics: Sequence[Metric], split: Split, request: AuditRequest) -> Power:

@@ -14,16 +14,21 @@ from tabveil import workers
 from tabveil.errors import NotApplicable
 from tabveil.portrait.cells import map_rows
 from tabveil.portrait.distances import compare_distances
-from tabveil.portrait.pictures import Cell, Distances, Map, Portrait
+from tabveil.portrait.learned_space import map_learned
+from tabveil.portrait.pictures import Cell, Distances, Map, Outlying, OutlyingCell, Portrait
+from tabveil.protocols import Representation
 from tabveil.table import Split
 
-__all__ = ["Cell", "Distances", "Map", "Portrait", "draw"]
+__all__ = ["Cell", "Distances", "Map", "Outlying", "OutlyingCell", "Portrait", "draw"]
 
 Sample = TypeVar("Sample")
 
 
-def draw(split: Split, *, rng: Generator) -> Portrait:
+def draw(split: Split, *, rng: Generator, representation: Representation | None = None) -> Portrait:
     """Draw the distances to the nearest train row, and a map of real and synthetic rows.
+
+    Where attacks looked at rows through a ``representation`` that learns, a map of what they saw is drawn,
+    too. In an audit what they learned is shared, and not learned again.
 
     Examples
     --------
@@ -37,19 +42,35 @@ def draw(split: Split, *, rng: Generator) -> Portrait:
     (0.0, 1.0, 0.0)
     """
     start = time.perf_counter()
-    streams = rng.spawn(2)
+    streams = rng.spawn(3)
     workers.tell("drawing distances", 0.0)
-    distances, notes = _attempt(lambda: compare_distances(split, rng=streams[0]))
+    distances, notes = _attempt(
+        lambda: compare_distances(split, rng=streams[0]), "The distances are not drawn"
+    )
     workers.tell("drawing the map", 0.0)
-    drawn, more = _attempt(lambda: map_rows(split, rng=streams[1]))
+    drawn, more = _attempt(lambda: map_rows(split, rng=streams[1]), "The map is not drawn")
+    learned = None
+    if representation is not None:
+        workers.tell("drawing the map of the learned space", 0.0)
+        learned, others = _attempt(
+            lambda: map_learned(split, representation, rng=streams[2]),
+            "The map of the learned space is not drawn",
+        )
+        more += others
     return Portrait(
-        distances=distances, map=drawn, notes=(*notes, *more), seconds=time.perf_counter() - start
+        distances=distances,
+        map=drawn,
+        learned=learned,
+        notes=(*notes, *more),
+        seconds=time.perf_counter() - start,
     )
 
 
-def _attempt(work: Callable[[], tuple[Sample, tuple[str, ...]]]) -> tuple[Sample | None, tuple[str, ...]]:
-    """Return a picture and what it leaves out, or the reason why there is none."""
+def _attempt(
+    work: Callable[[], tuple[Sample, tuple[str, ...]]], failure: str
+) -> tuple[Sample | None, tuple[str, ...]]:
+    """Return a picture and what it leaves out, or why there is none."""
     try:
         return work()
     except NotApplicable as reason:
-        return None, (str(reason),)
+        return None, (f"{failure}: {reason}",)

@@ -23,10 +23,7 @@ SHARE_DIGITS = 6
 def compare_distances(split: Split, *, rng: Generator) -> tuple[Distances, tuple[str, ...]]:
     """Draw the curves of SRD and RRD, both to the same (all) train rows; and say what they leave out."""
     if len(split.synthetic) < LEAST_SHARED:
-        raise NotApplicable(
-            f"The distances are not drawn: that needs at least {LEAST_SHARED} synthetic rows, got "
-            f"{len(split.synthetic)}."
-        )
+        raise NotApplicable(f"that needs at least {LEAST_SHARED} synthetic rows, got {len(split.synthetic)}.")
     people = Neighbors(Space.gower(split.schema), in_order(split.train).table)
     found, notes = {}, []
     for role, table in (("synthetic", split.synthetic), ("control", split.control)):

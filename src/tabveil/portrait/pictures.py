@@ -35,12 +35,36 @@ class Cell(NamedTuple):
     synthetic: float | None
 
 
+class OutlyingCell(NamedTuple):
+    """One of the larger fields in which rows that stand apart are counted, and the share of them in it."""
+
+    x: int  # from the left
+    y: int  # from the bottom
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlying:
+    """Where do the synthetic rows lie that stand apart most, by their local outlier factor?
+
+    They are few, and counted in larger fields than all rows are; those with too few of them are not listed.
+    """
+
+    share: float  # of the synthetic rows, that are counted here
+    n_neighbors: int
+    columns: int  # fields across the same map
+    rows: int  # fields upward
+    cells: tuple[OutlyingCell, ...]
+    hidden: float  # the share of them that no field shows
+
+
 @dataclass(frozen=True, kw_only=True)
 class Map:
     """Where real and synthetic rows lie along the two directions in which real rows differ most.
 
     Fields with too few rows of both kinds are not listed. ``hidden_real`` and ``hidden_synthetic`` are the
     shares of rows that no field shows; ``explained`` is each direction's share of the real rows' variance.
+    ``outlying`` is None where nobody looked for rows that stand apart, or there are too few to tell.
     """
 
     columns: int  # fields across
@@ -49,14 +73,19 @@ class Map:
     explained: tuple[float, float]
     hidden_real: float
     hidden_synthetic: float
+    outlying: Outlying | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Portrait:
-    """The pictures of a release; one that could not be drawn is None, and a note says why."""
+    """The pictures of a release; one that could not be drawn is None, and a note says why.
+
+    ``learned`` is a map of the space that attacks learned, where any did.
+    """
 
     distances: Distances | None
     map: Map | None
+    learned: Map | None = None
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
 

@@ -1,7 +1,8 @@
 """The two directions in which real rows differ most: principal axes of the encoded columns.
 
 Numbers are standardized, labels one-hot and scaled by 1/√2, so that two different labels lie 1 apart, as in
-the Euclidean distance between rows. Missing is a label of its own. Everything is fitted on real rows.
+the Euclidean distance between rows. Missing is a label of its own. Vectors, whose distances count already,
+are taken as they are. Everything is fitted on real rows.
 """
 
 from collections.abc import Callable
@@ -26,14 +27,14 @@ DIGITS = 9  # of a place on the map: sums in another order must not move a row i
 SIGN_DIGITS = 6
 
 Encoder = Callable[[Table], Floats]
-"""Gives a column of a table as a matrix (n, dimensions)."""
+"""Gives a table, or a column of it, as a matrix (n, dimensions)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Projection:
     """How to find a row's place on the map."""
 
-    encoders: tuple[Encoder, ...]  # one a column, by name
+    encode: Encoder
     center: Floats  # (e,)
     axes: Floats  # (e, 2)
     explained: tuple[float, float]  # each axis' share of the variance
@@ -42,11 +43,24 @@ class Projection:
     def of(cls, real: Table) -> Self:
         """Find the axes of real rows, which must come in an order of their content."""
         if len(real.schema) < 2:  # noqa: PLR2004 - a map of one column would be a line
-            raise NotApplicable("The map is not drawn: that needs at least two columns.")
+            raise NotApplicable("that needs at least two columns.")
         encoders = _encoders(real)
-        cells = _encode(encoders, real)  # (n, e)
+
+        def encode(table: Table) -> Floats:
+            return np.concatenate([encode(table) for encode in encoders], axis=1)
+
+        return cls._fitted(encode, real)
+
+    @classmethod
+    def of_vectors(cls, real: Table) -> Self:
+        """Find the axes of vectors of real rows, which must come in an order of their rows' content."""
+        return cls._fitted(lambda table: table.values, real)
+
+    @classmethod
+    def _fitted(cls, encode: Encoder, real: Table) -> Self:
+        cells = encode(real)  # (n, e)
         center = cells.mean(axis=0)
-        cells -= center
+        cells = cells - center
         covariance = cells.T @ cells / len(cells)
         total = float(np.trace(covariance))
         last = len(center) - 1
@@ -57,7 +71,7 @@ class Projection:
             raise NotApplicable(_FLAT)
         axes = _directed(axes[:, ::-1])
         return cls(
-            encoders=encoders,
+            encode=encode,
             center=center,
             axes=axes,
             explained=(float(spread[1]) / total, float(spread[0]) / total),
@@ -65,10 +79,10 @@ class Projection:
 
     def places(self, table: Table) -> Floats:
         """Return where rows lie along both axes, (n, 2)."""
-        return np.round((_encode(self.encoders, table) - self.center) @ self.axes, DIGITS)
+        return np.round((self.encode(table) - self.center) @ self.axes, DIGITS)
 
 
-_FLAT = "The map is not drawn: the real rows differ in fewer than two directions."
+_FLAT = "the real rows differ in fewer than two directions."
 
 
 def _directed(axes: Floats) -> Floats:
@@ -85,10 +99,6 @@ def _encoders(real: Table) -> tuple[Encoder, ...]:
         _labels(column, real, n_labels) if isinstance(column, Categorical) else _numbers(column, real)
         for column in columns
     )
-
-
-def _encode(encoders: tuple[Encoder, ...], table: Table) -> Floats:
-    return np.concatenate([encode(table) for encode in encoders], axis=1)
 
 
 def _numbers(column: Numeric, real: Table) -> Encoder:

@@ -14,6 +14,8 @@ from tabveil.wording import percent
 
 _GAP = 0.6  # between squares
 _SMALLEST_RADIUS = 0.5  # a circle that can still be seen
+_LARGEST_RING = 0.9  # of its cell, so that neighbors do not touch
+_RING = "apart line-third"
 
 
 class Cell(Protocol):
@@ -36,13 +38,51 @@ class Cell(Protocol):
         """Share of the synthetic rows."""
 
 
+class OutlyingCell(Protocol):
+    """One of the larger cells for rows that stand apart, and the share of these in it."""
+
+    @property
+    def x(self) -> int:
+        """Column of the grid."""
+
+    @property
+    def y(self) -> int:
+        """Row of the grid."""
+
+    @property
+    def share(self) -> float:
+        """Share of the rows that stand apart."""
+
+
+class Outlying(Protocol):
+    """Where rows that stand apart lie on the same map, in fewer and larger cells."""
+
+    @property
+    def columns(self) -> int:
+        """Cells across."""
+
+    @property
+    def rows(self) -> int:
+        """Cells upward."""
+
+    @property
+    def cells(self) -> Sequence[OutlyingCell]:
+        """Cells that hold enough such rows to be shown."""
+
+
 def heat_map(
-    cells: Sequence[Cell], *, columns: int, rows: int, title: str = "Map of real and synthetic rows"
+    cells: Sequence[Cell],
+    *,
+    columns: int,
+    rows: int,
+    outlying: Outlying | None = None,
+    title: str = "Map of real and synthetic rows",
 ) -> Markup:
     """Do synthetic rows lie where real rows lie?
 
     Real rows are squares, darker where there are more of them; synthetic rows are circles whose area is their
-    share. Cells without a share are left empty.
+    share. Cells without a share are left empty. Rings are the synthetic rows that stand apart, likewise by
+    their area.
     """
     real = {(cell.x, cell.y): cell.real for cell in cells if cell.real and drawable(cell.real)}
     synthetic = {
@@ -52,13 +92,22 @@ def heat_map(
         return nothing(title, "No cell of the map holds enough rows to be shown.")
     size = WIDTH / columns
     height = size * rows
+    apart = _apart(outlying)
     parts = [
         _squares(real, size, rows),
         _circles(synthetic, size, rows),
+        _rings(apart, outlying, height),
         tag("rect", x=0.5, y=0.5, width=WIDTH - 1, height=height - 1, class_="frame"),
         _legend(max(real.values(), default=0.0), max(synthetic.values(), default=0.0), height + 14, size),
     ]
-    return chart(parts, title=title, description=_spoken(real, synthetic), height=height + 66)
+    below = 66
+    if apart:
+        parts.append(tag("circle", cx=60, cy=height + 73, r=8, class_=_RING))
+        most = f"synthetic rows that stand apart, {percent(max(apart.values()))} of them in the largest ring"
+        parts.append(label(130, height + 78, most))
+        below += 26
+    spoken = " ".join([_spoken(real, synthetic), *([_spoken_apart(apart)] if apart else [])])
+    return chart(parts, title=title, description=spoken, height=height + below)
 
 
 def shade(share: float, largest: float) -> int:
@@ -91,6 +140,28 @@ def _circles(shares: dict[tuple[int, int], float], size: float, rows: int) -> Ma
     return tag("g", circles, class_="fill-synthetic dot")
 
 
+def _apart(outlying: Outlying | None) -> dict[tuple[int, int], float]:
+    """Return the shares that can be drawn, by their place."""
+    if outlying is None or outlying.columns < 1 or outlying.rows < 1:
+        return {}
+    return {
+        (cell.x, cell.y): cell.share for cell in outlying.cells if drawable(cell.share) and cell.share > 0
+    }
+
+
+def _rings(shares: dict[tuple[int, int], float], outlying: Outlying | None, height: float) -> Markup:
+    if outlying is None or not shares:
+        return Markup()
+    wide, high = WIDTH / outlying.columns, height / outlying.rows
+    largest = max(shares.values())
+    size = _LARGEST_RING * min(wide, high)
+    rings = joined(
+        tag("circle", cx=(x + 0.5) * wide, cy=height - (y + 0.5) * high, r=radius(share, largest, size))
+        for (x, y), share in sorted(shares.items())
+    )
+    return tag("g", rings, class_=_RING)
+
+
 def radius(share: float, largest: float, size: float) -> float:
     """Return the radius whose circle's area is to the largest circle's as the shares are."""
     return max(0.46 * size * sqrt(share / largest), _SMALLEST_RADIUS)
@@ -115,3 +186,8 @@ def _spoken(real: dict[tuple[int, int], float], synthetic: dict[tuple[int, int],
         f"synthetic {percent(sum(synthetic.values()))}. Overlap, the smaller share of each cell summed up: "
         f"{shown(sum(min(real[cell], synthetic[cell]) for cell in both))}."
     )
+
+
+def _spoken_apart(shares: dict[tuple[int, int], float]) -> str:
+    shown_of_them = percent(sum(shares.values()))
+    return f"{len(shares)} larger cells with synthetic rows that stand apart, {shown_of_them} of them."

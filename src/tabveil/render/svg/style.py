@@ -100,6 +100,7 @@ print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .chart .hatch{fill:none;stroke:var(--chart-mute);stroke-width:.8px}
 .chart .sure{fill:var(--chart-real)}
 .chart .ring{fill:none;stroke:var(--chart-ink);stroke-width:2.5px}
+.chart .apart{fill:none;stroke-width:2.2px}
 .chart .minus{fill:none;stroke:var(--chart-ink);stroke-width:.8px;opacity:.7}
 """
 
