@@ -1,7 +1,7 @@
 """How long does an embedding take to train, and to place a million rows, on a CPU or a GPU?
 
 ``PYTHONPATH=src python benchmarks/embedding.py --device cuda`` trains with the default settings and with the
-papers' on 16,280 rows, then places a million, and prints a table. On a CPU only the default settings are tried
+papers' on 16,280 rows, then places a million, and prints a table. On a CPU only the default ones are tried
 unless ``--settings paper`` asks for more, which takes long. Rows are those of a Parquet file (``--data``) or
 of the simulated hospital. It needs torch, NumPy, SciPy and pandas, not all that tabveil depends on.
 """
