@@ -37,8 +37,8 @@ def main():
         "Adult resampled and jittered; each size in a process of its own.\n",
         growth + "\n",
         "The attacks beside Anonymeter's are in [peers.md](peers.md), and what pages of wide tables cost in",
-        "[pages.md](pages.md). [embedding.md](embedding.md) has the contrastive embedding. `make bench-million`",
-        "measures a whole audit of a million rows.\n",
+        "[pages.md](pages.md). The contrastive embedding is in [embedding.md](embedding.md).",
+        "`make bench-million` measures a whole audit of a million rows.\n",
     ]
     text = "\n".join(parts)
     print(text)

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field
 
 from tabveil import check
-from tabveil.errors import ParameterError
 from tabveil.estimate import CONFIDENCE
 from tabveil.protocols import Representation
-from tabveil.representation import Mixed
+from tabveil.representation import Mixed, require_representation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +30,4 @@ class NearestRowAttack(Attack):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = self.representation
-        if isinstance(given, type) or not callable(getattr(given, "view", None)):
-            raise ParameterError(
-                f"{type(self).__name__}: representation must be one, such as tabveil.representation.Mixed(), "
-                f"got {given!r}."
-            )
+        require_representation(type(self).__name__, self.representation)
