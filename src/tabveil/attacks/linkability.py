@@ -15,10 +15,11 @@ from tabveil.attacks.guessing import (
     Tally,
     draw_attacked,
     nearness,
+    rarity,
     scores,
     seen_by,
     tallies,
-    tie_break,
+    ties_matter,
 )
 from tabveil.attacks.phrases import both_sides, naively, surely
 from tabveil.errors import NotApplicable, ParameterError
@@ -282,7 +283,9 @@ def _link(
     met = [_first_meeting(one.index, other.index) for one, other in zip(*found, strict=True)]
     apart = [_distance(pair, one, other) for one, other in zip(*found, strict=True)]
     both = pair[0] + pair[1]
-    rare = tie_break(-apart[1], view.space(both), seen_by(view, targets, both), rng=rng)
+    rare: tuple[Floats, Floats] | tuple[None, None] = (None, None)
+    if ties_matter(-apart[1]):  # else nobody need be looked at once more, which an embedding takes long for
+        rare = rarity(view.space(both), seen_by(view, targets, both), rng=rng)
 
     def guesses(side: int, k: int) -> Guesses:
         chance = np.full(len(met[side]), chance_to_meet(k, len(targets.synthetic)))

@@ -1,6 +1,7 @@
 """Exact nearest neighbors between tables: one call, whatever the columns are."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from tabveil.neighbors import search_kernels
 from tabveil.neighbors.index import Index, hashes
 from tabveil.neighbors.queries import QUERIES_AT_ONCE, Queries
 from tabveil.neighbors.space import Space
+from tabveil.neighbors.vector_kernels import search_near
+from tabveil.neighbors.vectors import Vectors
 from tabveil.table import Table
 
 Floats = NDArray[np.float64]
@@ -40,11 +43,10 @@ class Neighbors:
     """
 
     def __init__(self, space: Space, reference: Table) -> None:
-        workers.announce_compilation(search_kernels.search)
         self.space = space
         self.n_rows = len(reference)
         self._reference = reference
-        self._index = Index.of(space, reference)
+        self._vectors = Vectors.of(space, reference)
 
     def nearest(self, queries: Table, n_neighbors: int = 1) -> NearestRows:
         """Find the nearest reference rows of every query row."""
@@ -66,7 +68,30 @@ class Neighbors:
             distance=self.space.reported(total[~own].reshape(keep)), index=index[~own].reshape(keep)
         )
 
+    @cached_property
+    def _index(self) -> Index:
+        workers.announce_compilation(search_kernels.search)
+        return Index.of(self.space, self._reference)
+
     def _search(self, queries: Table, k: int) -> tuple[Floats, Indices]:
+        """Return the sums (m, k) to the nearest rows, and the rows, by products of vectors where possible."""
+        vectors = None if self._vectors is None else Vectors.of(self.space, queries)
+        if self._vectors is None or vectors is None:
+            return self._search_rows(queries, k)
+        return self._search_vectors(self._vectors, vectors, k)
+
+    @staticmethod
+    def _search_vectors(reference: Vectors, queries: Vectors, k: int) -> tuple[Floats, Indices]:
+        best, found = np.full((len(queries), k), np.inf), np.full((len(queries), k), NOBODY)
+
+        def search(start: int, stop: int) -> None:
+            reference.search(queries, start, stop, best[start:stop], found[start:stop])
+
+        workers.announce_compilation(search_near)
+        workers.each_chunk(len(queries), QUERIES_AT_ONCE, search, doing="comparing rows")
+        return best, found
+
+    def _search_rows(self, queries: Table, k: int) -> tuple[Floats, Indices]:
         index, asked = self._index, Queries.of(self.space, queries, self._index)
         best = np.full((len(asked), k), np.inf)
         found = np.full((len(asked), k), NOBODY)
