@@ -321,6 +321,27 @@ def test_an_unwritable_place_is_found_out_before_the_long_work(folder, monkeypat
     refused(*AUDIT, "--metric", "nonsense")
 
 
+def test_without_its_extra_the_contrastive_space_is_one_line(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    line = refused(*AUDIT, "--contrastive")
+    assert line == "tabveil: contrastive: needs PyTorch: pip install tabveil[deep]."
+
+
+def test_the_contrastive_space_is_shown_beside_the_mixed_distance(folder, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setenv("COLUMNS", "80")
+    told = {"contrastive": {"epochs": 2, "width": 16, "layers": 1, "dimension": 8}}
+    Path("space.json").write_text(json.dumps(told))
+    result = run(*AUDIT, "--config", "space.json", "--metrics", "linkability", "--html", "page.html")
+    assert result.exit_code == 0, result.output
+    assert "The contrastive space beside the mixed distance" in result.stdout
+    assert "Inference, contrastive" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert 'id="contrastive"' in page
+    assert "fits a model to every release" in page, "power that comes with a page leaves trainings out"
+
+
 def test_our_own_fault_is_one_line_without_values_and_says_how_to_see_more(folder, monkeypatch):
     def fail(*args, **kwargs):
         raise ZeroDivisionError("a secret value")

@@ -169,6 +169,7 @@ ASKED = st.fixed_dictionaries(
             max_size=3,
         ),
         "quick": st.booleans(),
+        "contrastive": st.sampled_from([True, False, {"epochs": 3}, {"preset": "paper", "device": "cuda"}]),
         "secrets": COLUMNS,
         "known": COLUMNS,
         "auxiliary": st.lists(st.tuples(COLUMNS, COLUMNS), min_size=1, max_size=2),

@@ -17,6 +17,7 @@ from tabveil.cli import app
 from tabveil.cli import audit as command
 from tabveil.errors import ParameterError, SchemaError, TabveilError
 from tabveil.metrics import MetricChoice
+from tabveil.representation import Contrastive
 from tabveil.request import AuditRequest, files_named
 from tabveil.verdict import Policy
 
@@ -30,6 +31,7 @@ ASKED = {
     "drop_identifiers": True,
     "metrics": ["inference", "mmd"],
     "quick": True,
+    "contrastive": True,
     "secrets": ["ward"],
     "known": ["age", "sex"],
     "auxiliary": [[["age"], ["ward", "cost"]]],
@@ -46,7 +48,18 @@ ASKED = {
 OPTIONS = (
     *("--train", "train.csv", "--synthetic", "synthetic.csv", "--control", "control.csv"),
     *("--schema", "schema.yaml", "--missing", "?", "--missing", "none", "--drop-identifiers"),
-    *("--metric", "inference", "--metric", "mmd", "--quick", "--secret", "ward", "--known", "age"),
+    *(
+        "--metric",
+        "inference",
+        "--metric",
+        "mmd",
+        "--quick",
+        "--contrastive",
+        "--secret",
+        "ward",
+        "--known",
+        "age",
+    ),
     *("--known", "sex", "--auxiliary", "age|ward,cost", "--attackers", "attackers.yaml"),
     *("--policy", "policy.yaml", "--utility", "--target", "outcome", "--power", "--show-values"),
     *("--title", "Visits 2024, release 2 (Example Hospital)", "--seed", "5", "--threads", "2"),
@@ -158,6 +171,21 @@ def test_tables_in_memory_are_handed_on_untouched(make):
     request = AuditRequest.read(train=table, synthetic=table)
     assert request.train is table
     assert "1" not in repr(request)  # a request may be logged, the data may not
+
+
+@pytest.mark.parametrize(
+    ("asked", "space"),
+    [
+        (True, Contrastive()),
+        ("yes", Contrastive()),
+        ({}, Contrastive()),
+        ({"epochs": 5, "preset": "paper"}, Contrastive(epochs=5, preset="paper")),
+        (Contrastive(jitter=0.1), Contrastive(jitter=0.1)),
+        (False, None),
+    ],
+)
+def test_an_embedding_may_be_told_how_to_train(asked, space):
+    assert AuditRequest.read({**TABLES, "contrastive": asked}).contrastive == space
 
 
 def test_a_request_never_changes():
@@ -288,6 +316,9 @@ def test_python_asks_for_what_a_page_shows_by_name(listening):
         ({"seed": -1}, "seed must be >= 0, got -1."),
         ({"threads": 0}, "threads must be >= 1, got 0."),
         ({"quick": "perhaps"}, "quick must be true or false, got 'perhaps'."),
+        ({"contrastive": 3}, "contrastive must be true or false, got 3."),
+        ({"contrastive": {"epoch": 3}}, "contrastive: no setting 'epoch'. Did you mean 'epochs'?"),
+        ({"contrastive": {"epochs": 0}}, "contrastive: epochs must be >= 1, got 0."),
         ({"utility": 1}, "utility must be true or false, got 1."),
         ({"power": "often"}, "power must be true or false or affordable, got 'often'."),
         ({"secrets": "ward"}, "secrets must be a list of columns, got the text 'ward'."),

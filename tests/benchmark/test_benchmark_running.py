@@ -16,7 +16,9 @@ import psutil
 import pytest
 from distributed import Client
 
+from tabveil import sharing
 from tabveil.benchmark import Store, Study, run
+from tabveil.embedding import Embedding
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate
 from tabveil.protocols import Release
@@ -341,6 +343,34 @@ class Impossible:
 
     def __call__(self, train, release, level, *, rng):
         raise ParameterError("impossible: cannot be made.")
+
+
+SPACE = {"name": "contrastive", "width": 16, "layers": 1, "dimension": 8, "epochs": 2}
+THROUGH = [
+    {"name": name, "representation": SPACE}
+    for name in ("linkability_contrastive", "membership_contrastive", "distance_to_closest_contrastive")
+]
+
+
+def test_an_embedding_is_trained_once_for_all_metrics_and_whoever_comes_first(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    trained, fit = [], Embedding.fit
+
+    def counted(self, table, *, rng):
+        trained.append(len(table))
+        return fit(self, table, rng=rng)
+
+    monkeypatch.setattr(Embedding, "fit", counted)
+    sharing._kept.cache_clear()
+    study = {**SMALL, "metrics": THROUGH}
+    run(study, tmp_path / "once", workers=1)
+    assert len(trained) == 4, "two levels, two repeats"
+    for place, metrics in (("turned", THROUGH[::-1]), ("alone", THROUGH[1:2]), ("rest", THROUGH[:1])):
+        sharing._kept.cache_clear()
+        run({**study, "metrics": metrics}, tmp_path / place, workers=1)
+        known = cells(tmp_path / "once")
+        assert all(known[name] == found for name, found in cells(tmp_path / place).items())
+    assert len(trained) == 4 * 4
 
 
 def test_a_release_that_cannot_be_made_fails_its_cells_and_no_others(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from populations import population, split
 
 import tabveil
+from tabveil import sharing as sharing_module
 from tabveil.attacks import Inference, Linkability, MembershipDistance, NeighborVote
 from tabveil.auditing.power import measure
 from tabveil.embedding import Embedding
@@ -166,6 +167,31 @@ def test_few_things_are_kept():
     make("a")
     make("a")
     assert made[-2:] == ["a", "a"]  # nothing is kept where nothing is shared
+
+
+def test_what_is_kept_is_found_by_the_next_block_of_the_same_seed():
+    sharing_module._kept.cache_clear()
+    made = []
+
+    def lot(seed, *, kept):
+        with sharing(seed, kept=kept):
+            return shared(("lot",), lambda rng: made.append(seed) or rng.random(), rng=None)
+
+    first = lot(1, kept=True)
+    assert lot(1, kept=True) == first
+    assert made == [1]
+    assert lot(1, kept=False) == first
+    assert made == [1, 1]
+    assert lot(2, kept=True) != first
+    assert lot(1, kept=True) == first  # the last seed only is kept, and what it made is made again the same
+    assert made == [1, 1, 2, 1]
+
+
+def test_settings_are_written_as_far_as_they_are_not_the_preset_s():
+    assert repr(Contrastive()) == "Contrastive()"
+    assert repr(Contrastive(preset="paper")) == "Contrastive(preset='paper')"
+    assert repr(Contrastive(epochs=5, train_on="union")) == "Contrastive(epochs=5, train_on='union')"
+    assert repr(Contrastive(preset="paper", epochs=60)) == "Contrastive(preset='paper', epochs=60)"
 
 
 def test_it_is_chosen_by_its_name():

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.attack import NearestRowAttack
-from tabveil.attacks.singling_out.descriptions import DescriptionAttack, possible_numbers
+from tabveil.attacks.singling_out.descriptions import DescriptionAttack
 from tabveil.attacks.singling_out.predicates import Predicates, bins, draw_isolating, draw_naive
 from tabveil.encode.ranked_tables import RankedTable
 from tabveil.neighbors import local_outlier_factors
@@ -34,11 +34,11 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
     n_attacks
         The most guesses of each configuration, about the most unusual rows first.
     n_columns
-        On how many columns to guess, as far as there are so many.
+        On how many columns, besides all of them, to guess.
     n_bins
         Into how many equally wide bins the range of a number is cut.
     contamination
-        The share of synthetic rows that counts as unusual.
+        The share of synthetic rows that counts as unusual; 1 describes all, as far as ``n_attacks`` goes.
     n_neighbors
         How many rows around it a row is compared with.
     deduplicate
@@ -55,10 +55,10 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
     values instead of rows. ``risk = (attack - control) / (1 - control)``: 0 where people never seen are
     singled out as often, 1 where every guess singles out somebody from training.
 
-    The gain counts people, and no more of them can be singled out than rows are described. Sizes that
-    differ, and guesses that point at the same person, are treated as in ``singling_out``. The headline is the
-    configuration with the largest lower bound, among intervals that hold for all of them together (Šidák);
-    each is in ``details``.
+    The gain counts people, and no more of them can be singled out than rows are described: a contamination of
+    0.1 sees no more than a tenth of a leak. Sizes that differ, and guesses that point at the same person, are
+    treated as in ``singling_out``. The headline is the configuration with the largest lower bound, among
+    intervals that hold for all of them together (Šidák); each is in ``details``.
 
     References
     ----------
@@ -70,7 +70,7 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
 
     n_columns: tuple[int, ...] = (4, 8, 12)
     n_bins: int = 20
-    contamination: float = 0.1
+    contamination: float = 1.0
     n_neighbors: int = 20
     representation: Representation = field(default_factory=Contrastive)
 
@@ -93,10 +93,12 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
     ) -> Iterator[tuple[Setting, Predicates, Predicates]]:
         """Name each configuration, with its guesses and as many naive ones."""
         unusual, form = self._unusual(tables, rng=rng), bins(synthetic, self.n_bins)
-        for n in possible_numbers(self.n_columns, synthetic.n_columns):
+        d = synthetic.n_columns
+        for n in sorted({*(n for n in self.n_columns if n < d), d}):
             guesses = draw_isolating(synthetic, form, n, self.n_attacks, rng=rng, around=unusual)
             naive = draw_naive(synthetic, form, n, len(guesses), rng=rng)
-            yield Setting(label=f"outliers, {n} columns", n_columns=n), guesses, naive
+            where = "all columns" if n == d else f"{n} columns"
+            yield Setting(label=f"outliers, {where}", n_columns=n), guesses, naive
 
     def _unusual(self, tables: Split, *, rng: Generator) -> Indices:
         """Return the synthetic rows that stand apart, the most unusual first."""

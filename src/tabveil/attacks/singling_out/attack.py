@@ -7,7 +7,7 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.attacks.singling_out.descriptions import DescriptionAttack, possible_numbers
+from tabveil.attacks.singling_out.descriptions import DescriptionAttack
 from tabveil.attacks.singling_out.predicates import (
     Form,
     Predicates,
@@ -106,7 +106,7 @@ class SinglingOut(DescriptionAttack):
             Setting(label="univariate"),
             *beside_naive(univariate(synthetic, self.n_attacks, rng=rng), lines),
         )
-        for n in possible_numbers(self.n_columns, d):
+        for n in _possible(self.n_columns, d):
             guesses = draw_isolating(synthetic, lines, n, self.n_attacks, rng=rng)
             yield Setting(label=f"{n} columns", n_columns=n), *beside_naive(guesses, lines)
         seen: list[Form] = []
@@ -127,3 +127,8 @@ class SinglingOut(DescriptionAttack):
         if n_synthetic > self.n_windows and self.widths:
             notes += (f"Windows were placed around {self.n_windows} of {n_synthetic} synthetic rows.",)
         return notes
+
+
+def _possible(n_columns: tuple[int, ...], d: int) -> tuple[int, ...]:
+    """Keep the numbers of columns there are; where even the smallest is too many, take all columns."""
+    return tuple(n for n in n_columns if n <= d) or ((d,) if n_columns and d > 1 else ())

@@ -145,11 +145,6 @@ def _compare(tally: Tally, people: tuple[float, int, float, int], confidence: fl
     )
 
 
-def possible_numbers(n_columns: tuple[int, ...], d: int) -> tuple[int, ...]:
-    """Keep the numbers of columns there are; where even the smallest is too many, take all columns."""
-    return tuple(n for n in n_columns if n <= d) or ((d,) if n_columns and d > 1 else ())
-
-
 def _no_guess(name: str, made: Mapping[Setting, Isolation]) -> str:
     if not made:
         return f"{name}: no predicate holds for exactly one synthetic row, so there is nothing to guess."

@@ -1,0 +1,94 @@
+"""What the contrastive space saw, beside the mixed distance: on the page and in the terminal."""
+
+from dataclasses import replace
+
+import made_reports as made
+from documents import Document, says
+from rich.console import Console
+
+from tabveil.attacks import (
+    Inference,
+    InferenceContrastive,
+    LinkabilityContrastive,
+    MembershipContrastive,
+    MembershipDistance,
+)
+from tabveil.indicators import DistanceToClosestContrastive
+from tabveil.render.html import page
+from tabveil.render.spaces import spaces
+from tabveil.render.text import report_page
+from tabveil.report import Report
+from tabveil.result import Setting
+
+WARD = Setting(label="ward", target="ward")
+
+
+def asked(*results):
+    return made.report(full=False, results=results)
+
+
+def both():
+    return asked(
+        made.attack(Inference, 0.125, WARD),
+        made.attack(InferenceContrastive, 0.25, WARD),
+        made.membership(MembershipDistance, 0.05),
+        made.membership(MembershipContrastive, 0.1),
+    )
+
+
+def text(report):
+    console = Console(width=80, record=True, file=None, quiet=True)
+    console.print(report_page(report))
+    return console.export_text()
+
+
+def test_answers_to_one_question_stand_side_by_side():
+    found = {
+        item.title: (item.mixed_title, item.mixed.value, item.contrastive.value) for item in spaces(both())
+    }
+    assert found == {
+        "Inference, contrastive": ("Inference from the nearest row", 0.125, 0.25),
+        "Membership, contrastive and mixed": ("Membership by distance", 0.05, 0.1),
+    }
+
+
+def test_only_the_same_attacker_is_compared():
+    own = replace(made.attack(InferenceContrastive, 0.25, WARD), attacker="neighbor")
+    assert spaces(asked(made.attack(Inference, 0.125, WARD), own)) == []
+    (pair,) = spaces(asked(replace(made.attack(Inference, 0.3, WARD), attacker="neighbor"), own))
+    assert (pair.mixed.value, pair.contrastive.value) == (0.3, 0.25)
+
+
+def test_the_most_alike_comes_first():
+    calibrated = replace(made.membership(MembershipDistance, 0.4), metric="membership_calibrated")
+    report = asked(
+        made.membership(MembershipDistance, 0.05), calibrated, made.membership(MembershipContrastive, 0.1)
+    )
+    assert [item.mixed.value for item in spaces(report)] == [0.4]
+
+
+def test_what_has_nothing_beside_it_is_left_out():
+    alone = asked(
+        made.attack(LinkabilityContrastive, 0.1, Setting(label="a | b")),
+        made.indicator(DistanceToClosestContrastive, 0.1),
+    )
+    assert spaces(alone) == []
+    assert "contrastive space" not in text(alone)
+    assert 'id="contrastive"' not in page(alone)
+    old = replace(both(), explanations={})
+    assert spaces(old) == []
+
+
+def test_page_and_terminal_have_the_table():
+    report = Report.from_json(both().to_json())
+    document = Document(page(report))
+    assert says(document, "The contrastive space beside the mixed distance")
+    written = page(report)
+    assert '<a href="#contrastive">' in written
+    shown = text(report)
+    assert "The contrastive space beside the mixed distance: gain, or risk" in shown
+    line = next(
+        line for line in shown.splitlines() if line.startswith("Inference, contrastive  ") and "…" in line
+    )
+    assert "0.125" in line
+    assert "0.25" in line
