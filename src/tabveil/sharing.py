@@ -40,8 +40,8 @@ class _Shelf:
         return found
 
 
-_kept = lru_cache(maxsize=1)(_Shelf)
-"""The shelf of the seed that was worked with last in this process."""
+_kept = lru_cache(maxsize=16)(_Shelf)
+"""The shelves of the seeds that were worked with last in this process; work on several may be mixed."""
 
 
 _current: ContextVar[_Shelf | None] = ContextVar("tabveil_shelf", default=None)
