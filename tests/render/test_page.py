@@ -357,7 +357,7 @@ def test_outliers_that_were_attacked_are_not_called_untested():
 def test_the_learned_space_is_drawn_where_attacks_learned_one():
     text = shown(made.report()).text
     assert "Map of the learned space" in text
-    assert "synthetic rows that stand apart, 75.0% of them in the largest ring" in text
+    assert "standing apart, 75.0% in the largest ring" in text
     assert "the 10.0% of the synthetic rows lie that stand apart most" in text
     assert "among 20 neighbors; 25.0% of them are not drawn" in text
     portrait = made.portrait()

@@ -542,7 +542,7 @@ def test_rings_are_rows_that_stand_apart_in_larger_cells_of_the_same_map():
     areas = [float(ring.get("r")) ** 2 for ring in circles]
     assert areas[1] / areas[0] == pytest.approx(4, rel=0.01)
     assert float(circles[1].get("r")) < 110, "rings do not leave their cells"
-    assert "40.0% of them in the largest ring" in " ".join(texts(drawn))
+    assert "standing apart, 40.0% in the largest ring" in " ".join(texts(drawn))
     assert "2 larger cells with synthetic rows that stand apart, 50.0% of them." in description(drawn)
     assert not of_class(plain, "apart")
     assert height_of(drawn) > height_of(plain)

@@ -103,7 +103,7 @@ def heat_map(
     below = 66
     if apart:
         parts.append(tag("circle", cx=60, cy=height + 73, r=8, class_=_RING))
-        most = f"synthetic rows that stand apart, {percent(max(apart.values()))} of them in the largest ring"
+        most = f"standing apart, {percent(max(apart.values()))} in the largest ring"
         parts.append(label(130, height + 78, most))
         below += 26
     spoken = " ".join([_spoken(real, synthetic), *([_spoken_apart(apart)] if apart else [])])
