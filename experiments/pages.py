@@ -96,6 +96,25 @@ class Tables:
         ]
         return markdown.table(["generator", *datasets], rows)
 
+    def found_beyond(self, study, dataset, risk, level):
+        """Return the share of members found beyond the share of others wrongly named, at few false alarms."""
+        rates = {"10%": 0.1, "1%": 0.01, "0.1%": 0.001}
+        cells = {
+            (curve.metric, curve.figure): point.mean.value
+            for curve in self.found(study).curves
+            if (curve.dataset, curve.risk) == (dataset, risk)
+            for point in curve.points
+            if point.level == float(level) and point.mean is not None
+        }
+        rows = []
+        for item in self.found(study).plan.metrics:
+            found = [cells.get((item.label, f"found at {rate:.1%} false alarms")) for rate in rates.values()]
+            if any(value is not None for value in found):
+                beyond = zip(found, rates.values(), strict=True)
+                shown = ["" if value is None else f"{value - rate:.3f}" for value, rate in beyond]
+                rows.append([markdown.code(item.label), *shown])
+        return markdown.table(["attack", *rates], rows)
+
     def covered(self, *studies):
         """Return how often intervals hold zero where nothing leaks, above or below it, and the mean."""
         records = {study: list(self._records(study)) for study in studies}
