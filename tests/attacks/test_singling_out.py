@@ -284,3 +284,14 @@ def test_combinations_by_hand():
     assert combinations(("x", "y", "z"), [*made, wide]) == (
         Combination(columns=("x", "y"), train=40.0, control=0.0),
     )
+
+
+def test_combinations_name_their_columns_whatever_the_order_of_the_file():
+    tables = population("mixed", (300, 300, 300), leak=0.5, seed=4)
+    turned = tables.select(tables.schema.names[::-1])
+    pairs, again = (
+        [found.columns for found in SinglingOut()(it, rng=np.random.default_rng(0)).combinations]
+        for it in (tables, turned)
+    )
+    assert pairs
+    assert pairs == again

@@ -61,7 +61,7 @@ class DescriptionAttack(Attack):
         return best.answer(
             self,
             configurations=tuple(_configurations(best, found)),
-            combinations=combinations(split.schema.names, made.values()),
+            combinations=combinations(sorted(split.schema.names), made.values()),
             details={} if _equal_sizes(train, control) else {"rows_compared": min(len(train), len(control))},
             notes=self._notes(tables),
             scores=scores(
