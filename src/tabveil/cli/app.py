@@ -63,7 +63,7 @@ Contrastive = Annotated[
     bool | None,
     typer.Option(
         "--contrastive/--no-contrastive",
-        help="Also attack in a space learned from the release. Minutes; needs tabveil[deep].",
+        help="Also attack in a space learned from the release. Takes minutes; needs the extra 'deep'.",
     ),
 ]
 Secrets = Annotated[
