@@ -44,6 +44,8 @@ LAYERS = (
         "result",
         "detection",
         "boosting",
+        "forest",
+        "forest_kernels",
         "protocols",
         "explain",
         "copies",

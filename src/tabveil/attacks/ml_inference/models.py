@@ -51,10 +51,7 @@ class LabelModel:
                 general=sure,
                 of_truth=(truth == self.labels[0]).astype(np.float64),
             )
-        rows = self.trees.matrix(known)
-        chances, general = (
-            _chances(self.trees.predict_matrix(rows, rounds)) for rounds in (ROUNDS, GENERAL_ROUNDS)
-        )
+        general, chances = map(_chances, self.trees.predict_after(known, GENERAL_ROUNDS, ROUNDS))
         best = chances.argmax(axis=1)
         at = np.minimum(np.searchsorted(self.labels, truth), len(self.labels) - 1)
         return LabelGuesses(
