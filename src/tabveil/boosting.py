@@ -49,8 +49,9 @@ class Trees:
         cells = self._cells(rows)
         codes = self.forest.codes(cells)
         first = self.booster.inplace_predict(cells, iteration_range=(0, 1), predict_type="margin")
-        sums = np.reshape(first, (len(cells), -1)).T  # (k, n)
-        found, done, a_round = [], 1, len(self.forest.trees) // ROUNDS
+        a_round = len(self.forest.trees) // ROUNDS
+        sums = np.reshape(first, (len(cells), a_round)).T  # (k, n)
+        found, done = [], 1
         for wanted in rounds:
             sums = self.forest.add(sums, codes, slice(done * a_round, wanted * a_round))
             done = wanted
@@ -85,7 +86,9 @@ def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> Trees:
     seen = tuple(_seen(rows, name) for name in rows.schema.names)
     return Trees(
         booster=booster,
-        forest=Forest.read(booster.save_raw("json"), [None if codes is None else len(codes) for codes in seen]),
+        forest=Forest.read(
+            booster.save_raw("json"), [None if codes is None else len(codes) for codes in seen]
+        ),
         objective=settings["objective"],
         seen=seen,
     )

@@ -4,6 +4,7 @@ The answers are XGBoost's own to the last bit: the same leaves, added up in the 
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -31,6 +32,8 @@ NODE = np.dtype(
     ]
 )
 
+NOT_NEEDED = re.compile(rb'("(?:base_weights|loss_changes|parents|sum_hessian)":\[)[^\]]*')  # half of a model
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forest:
@@ -45,7 +48,7 @@ class Forest:
     @classmethod
     def read(cls, model: bytes | bytearray, n_labels: Sequence[int | None]) -> Self:
         """Read a model in XGBoost's JSON; ``n_labels`` of a column is None where it has numbers."""
-        content = json.loads(model)["learner"]["gradient_booster"]["model"]
+        content = json.loads(NOT_NEEDED.sub(rb"\1", model))["learner"]["gradient_booster"]["model"]
         grown = content["trees"]
         trees = np.zeros(len(grown), dtype=TREE)
         trees["margin"] = content["tree_info"]
@@ -71,7 +74,9 @@ class Forest:
         for column, numbers in enumerate(self.cuts):
             mine = cells[:, column].astype(np.float32)  # as XGBoost compares
             missing = np.isnan(mine)
-            found[column] = np.nan_to_num(mine) if numbers is None else np.searchsorted(numbers, mine, "right")
+            found[column] = (
+                np.nan_to_num(mine) if numbers is None else np.searchsorted(numbers, mine, "right")
+            )
             found[column, missing] = self.n_codes[column] - 1
         return found
 
@@ -83,7 +88,9 @@ class Forest:
         return sums
 
 
-def _nodes(grown: Sequence[dict[str, Any]], firsts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+def _nodes(
+    grown: Sequence[dict[str, Any]], firsts: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Join the nodes of all trees, and the labels that they send to the right."""
 
     def joined(field: str, kind: type[np.generic]) -> NDArray[Any]:

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy.stats import rankdata
 
 from tabveil import check
 from tabveil.attacks.domias.kde import set_aside
 from tabveil.attacks.guessing import scores
 from tabveil.attacks.scan import DECIMALS, Pooled, PooledAttack, pool, scan
+from tabveil.estimate import mean_ranks
 from tabveil.neighbors import Neighbors
 from tabveil.result import Result
 from tabveil.table import Floats, Split
@@ -103,9 +103,9 @@ class MembershipRatio(PooledAttack):
     ) -> dict[str, Pooled]:
         """Rank people by each score, and by the mean of their ranks."""
         found = {"log ratio": ratio, "difference": to_sample - to_release, "distance": -to_release}
-        ranks = np.mean([rankdata(np.round(score, DECIMALS)) for score in found.values()], axis=0)
+        ranks = np.mean([mean_ranks(np.round(score, DECIMALS)) for score in found.values()], axis=0)
         lot = rng.permutation(len(ratio)).astype(np.float64)
-        by_sample = rankdata(to_sample) * len(lot) + lot
+        by_sample = mean_ranks(to_sample) * len(lot) + lot
         return {
             name: Pooled.of(score, n_train, by_sample if name == "distance" else lot)
             for name, score in {**found, "mean of ranks": ranks}.items()

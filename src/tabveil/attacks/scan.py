@@ -14,7 +14,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
-from scipy.stats import rankdata
 
 from tabveil import check
 from tabveil.attacks.attack import NearestRowAttack
@@ -22,7 +21,7 @@ from tabveil.attacks.configurations import Comparator, Comparison, choose, compa
 from tabveil.attacks.guessing import Tally, rank_together
 from tabveil.attacks.phrases import members_named, membership_threat
 from tabveil.attacks.roc import RankedHeadline, Ranking, compare_area, curve_of
-from tabveil.estimate import Scanned, chance_of_ranks, deal
+from tabveil.estimate import Scanned, chance_of_ranks, deal, mean_ranks
 from tabveil.result import Cost, Labels, Result, Setting, Threat
 from tabveil.table import Floats, Indices, Table
 
@@ -89,7 +88,7 @@ class Pooled:
         above = np.sort(-ranks)
         ends = [int(np.searchsorted(above, above[depth - 1], side="right")) for depth in depths(len(ranks))]
         kept = np.unique([end for end in ends if end < len(ranks)]).astype(np.int64)
-        return Scanned(order=order, ranks=rankdata(ranks), depths=kept)
+        return Scanned(order=order, ranks=mean_ranks(ranks), depths=kept)
 
     def tally(self, depth: int) -> Tally:
         """Count the members and the others among the first ``depth``."""

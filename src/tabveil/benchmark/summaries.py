@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaincinv
-from scipy.stats import rankdata
 
-from tabveil.estimate import CONFIDENCE, around
+from tabveil.estimate import CONFIDENCE, around, mean_ranks
 from tabveil.table import Floats
 
 LEAST_PAIRS = 3  # two points lie on a line, and in an order, whatever they are
@@ -107,7 +106,7 @@ def rank_correlation(x: Sequence[float], y: Sequence[float]) -> Reading:
     reason = _unrelatable(x, y)
     if reason is not None:
         return Reading(why=reason)
-    return Reading(value=_correlation(rankdata(x), rankdata(y)))
+    return Reading(value=_correlation(mean_ranks(x), mean_ranks(y)))
 
 
 def linearity(x: Sequence[float], y: Sequence[float]) -> Reading:

@@ -14,7 +14,7 @@ from tabveil.estimate.means import (
     ratio_of_means,
     resamples_for,
 )
-from tabveil.estimate.ranking import area_under_curve, rate_beyond
+from tabveil.estimate.ranking import area_under_curve, mean_ranks, rate_beyond
 from tabveil.estimate.rates import (
     CONFIDENCE,
     Estimate,
@@ -48,6 +48,7 @@ __all__ = [
     "known",
     "level_of",
     "mean_of",
+    "mean_ranks",
     "mean_share",
     "part_of_room",
     "percentile_interval",
