@@ -56,17 +56,20 @@ class Forest:
         trees["first"][1:] = trees["end"][:-1]
         nodes, labels = _nodes(grown, trees["first"])
         cuts: list[Singles | None] = []
+        n_codes = np.zeros(len(n_labels), dtype=np.int64)
         for column, n in enumerate(n_labels):
             asking = nodes["column"] == column
-            numbers = np.unique(nodes["value"][asking]) if n is None else None
-            cuts.append(numbers)
-            nodes["n_left"][asking] = (
-                n if numbers is None else np.searchsorted(numbers, nodes["value"][asking]) + 1
-            )
-        n_codes = [
-            n + 1 if numbers is None else len(numbers) + 2 for n, numbers in zip(n_labels, cuts, strict=True)
-        ]
-        return cls(trees=trees, nodes=nodes, labels=labels, cuts=tuple(cuts), n_codes=np.array(n_codes))
+            if n is None:
+                cut_at = nodes["value"][asking]
+                numbers = np.unique(cut_at)
+                nodes["n_left"][asking] = np.searchsorted(numbers, cut_at) + 1
+                cuts.append(numbers)
+                n_codes[column] = len(numbers) + 2
+            else:
+                nodes["n_left"][asking] = n
+                cuts.append(None)
+                n_codes[column] = n + 1
+        return cls(trees=trees, nodes=nodes, labels=labels, cuts=tuple(cuts), n_codes=n_codes)
 
     def codes(self, cells: Floats) -> NDArray[np.int32]:
         """Return the codes (d, n) of cells (n, d); labels are their own, if they are known or missing."""

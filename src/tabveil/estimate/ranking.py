@@ -4,6 +4,7 @@ Given the release, the rows' scores are independent of each other, so the usual 
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from tabveil.estimate.rates import CONFIDENCE, Estimate, probit, tossed, wilson
 from tabveil.table import Floats
 
 
-def mean_ranks(values: Floats) -> Floats:
+def mean_ranks(values: Floats | Sequence[float]) -> Floats:
     """Return the rank of each value from 1 up; equals share the mean of theirs.
 
     What ``scipy.stats.rankdata`` returns; to load that package takes longer than many a metric.
