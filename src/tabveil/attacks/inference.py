@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
+from tabveil.attacks import calibrated
 from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.configurations import headline
 from tabveil.attacks.guessing import (
@@ -61,6 +62,9 @@ class Inference(NearestRowAttack):
     representation
         What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
         distance in an embedding.
+    calibrated
+        Whether guesses are also ranked by how near the row is for somebody with so many other people around,
+        and all configurations are tested together by dealing labels anew. Takes several times as long.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
@@ -88,6 +92,7 @@ class Inference(NearestRowAttack):
     tolerance: float = TOLERANCE
     zero_tolerance: float = ZERO_TOLERANCE
     n_attacks: int | None = None
+    calibrated: bool = False
 
     name: ClassVar[str] = "inference"
     title: ClassVar[str] = "Inference from the nearest row"
@@ -106,6 +111,8 @@ class Inference(NearestRowAttack):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack train and control rows alike."""
         known = self._known(split.schema)
+        if self.calibrated:
+            split.require_control(self.name)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         targets = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
         secrets = [secret for secret in known if not _is_constant(targets, secret)]
@@ -114,24 +121,33 @@ class Inference(NearestRowAttack):
                 f"{self.name}: every secret column is constant, so there is nothing to infer."
             )
         found: dict[Setting, Tally] = {}
+        ranked: list[calibrated.Sure] = []
         missing: dict[str, dict[str, int]] = {}
         sums = tuple(np.zeros(len(side)) for side in attacked)
-        view = self.representation.view(targets, rng=rng)
+        view = self.representation.view(
+            calibrated.blind(targets) if self.calibrated else targets, rng=rng
+        )
         for secret, looked_up in look_up(targets, view, {name: known[name] for name in secrets}, rng=rng):
             present = [~np.isnan(side.table.column(secret)) for side in attacked]
-            without = [int(np.sum(~rows)) for rows in present]
             ways = self._ways(targets, view, secret, known[secret], looked_up)
             judged = {label: self._judge(targets, secret, looked_up, cells) for label, cells in ways.items()}
+            others = calibrated.crowding(targets, view, known[secret]) if self.calibrated else None
             for label, made in judged.items():
-                asked = made[0].take(present[0]), made[1].take(present[1])
-                for setting, tally in tallies(Setting(label=label, target=secret), *asked).items():
-                    found[setting] = replace(tally, without_train=without[0], without_control=without[1])
+                setting = Setting(label=label, target=secret)
+                if others is None:
+                    found |= _tallies(setting, made, present)
+                else:
+                    ranked += calibrated.rank(setting, made, others, (present[0], present[1]))
             guesses = next(iter(judged.values()))
             if not (present[0].all() and present[1].all()):
                 missing[secret] = _missing(guesses, present)
             for total, side in zip(sums, guesses, strict=True):
                 np.add(total, nearness(side), out=total)
-        best = headline(found, self.confidence)
+        best = (
+            calibrated.joint_headline(ranked, len(targets.train), self.confidence, rng=rng)
+            if self.calibrated
+            else headline(found, self.confidence)
+        )
         return best.answer(
             self,
             columns=by_column(best.configurations),
@@ -198,6 +214,18 @@ class Inference(NearestRowAttack):
             )
 
         return judge(0, targets.train.column(secret)), judge(1, targets.control.column(secret))
+
+
+def _tallies(
+    setting: Setting, guesses: tuple[Guesses, Guesses], present: Sequence[Bools]
+) -> dict[Setting, Tally]:
+    """Count right guesses about people who have a value to infer, at each level of confidence."""
+    asked = [made.take(rows) for made, rows in zip(guesses, present, strict=True)]
+    without = [int(np.sum(~rows)) for rows in present]
+    return {
+        level: replace(tally, without_train=without[0], without_control=without[1])
+        for level, tally in tallies(setting, asked[0], asked[1]).items()
+    }
 
 
 def _missing(guesses: tuple[Guesses, Guesses], present: Sequence[Bools]) -> dict[str, int]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check, wording
+from tabveil.attacks import calibrated
 from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.configurations import headline
 from tabveil.attacks.guessing import (
@@ -59,6 +60,9 @@ class Linkability(NearestRowAttack):
     representation
         What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
         distance in an embedding.
+    calibrated
+        Whether guesses are also ranked by how near the rows are for somebody with so many other people
+        around, and all configurations are tested together by dealing labels anew.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
@@ -85,6 +89,7 @@ class Linkability(NearestRowAttack):
     auxiliary: tuple[Pair, ...] | None = None
     n_splits: int | None = 3
     n_attacks: int | None = None
+    calibrated: bool = False
 
     name: ClassVar[str] = "linkability"
     title: ClassVar[str] = "Linkability"
@@ -106,6 +111,8 @@ class Linkability(NearestRowAttack):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack train and control rows alike."""
         splits = self._splits(split.schema)
+        if self.calibrated:
+            split.require_control(self.name)
         usable, notes = self._usable_neighbors(len(split.synthetic))
         ease = _ease(split.synthetic, splits)
         chosen = _easiest(ease, len(splits) if self.auxiliary or not self.n_splits else self.n_splits)
@@ -113,17 +120,30 @@ class Linkability(NearestRowAttack):
         found: dict[Setting, Tally] = {}
         made: dict[Setting, tuple[Guesses, Guesses]] = {}
         targets = Split(train=train.table, control=control.table, synthetic=split.synthetic)
-        view = self.representation.view(targets, rng=rng)
+        view = self.representation.view(
+            calibrated.blind(targets) if self.calibrated else targets, rng=rng
+        )
+        ranked: list[calibrated.Sure] = []
         for turn, name in enumerate(chosen):
             pair = splits[name].pair
             with part(turn / len(chosen), (turn + 1) / len(chosen)):
                 linked = _link(targets, view, pair, usable, rng=rng)
             for k, guesses in linked.items():
                 setting = Setting(label=f"{name}, k = {k}", split=pair, n_neighbors=k)
-                counted = tallies(setting, *guesses)
-                found |= counted
-                made |= dict.fromkeys(counted, guesses)
-        best = headline(found, self.confidence)
+                if self.calibrated:
+                    others = calibrated.crowding(targets, view, pair[0] + pair[1])
+                    sure = calibrated.rank(setting, guesses, others)
+                    ranked += sure
+                    made |= {counted: guesses for item in sure for counted in item.tallies}
+                else:
+                    counted = tallies(setting, *guesses)
+                    found |= counted
+                    made |= dict.fromkeys(counted, guesses)
+        best = (
+            calibrated.joint_headline(ranked, len(train), self.confidence, rng=rng)
+            if self.calibrated
+            else headline(found, self.confidence)
+        )
         shown = made[best.setting]
         return best.answer(
             self,

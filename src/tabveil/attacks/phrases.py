@@ -12,6 +12,8 @@ def surely(result: Result) -> str:
     """Say at which level a careful attacker acted, if the headline is theirs."""
     if result.leading is None or result.leading.level == 1:
         return ""
+    if result.params.get("calibrated"):
+        return f"Counting only the surest {surest(result)} of all guesses: "
     return f"Counting only guesses as sure as the surest {surest(result)} about {UNSEEN}: "
 
 

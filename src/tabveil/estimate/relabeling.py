@@ -51,7 +51,7 @@ class Deals:
 
 def deal(rankings: Sequence["Scanned"], n_first: int, n_deals: int, *, rng: Generator) -> Deals:
     """Deal labels anew, and note the smallest p-value of all rankings each time."""
-    n_people = len(rankings[0].order)
+    n_people = len(rankings[0].ranks)
     labels = np.arange(n_people) < n_first
     smallest = np.ones(n_deals)
     at_once = max(CELLS_AT_ONCE // n_people, 1)
@@ -64,9 +64,12 @@ def deal(rankings: Sequence["Scanned"], n_first: int, n_deals: int, *, rng: Gene
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scanned:
-    """People ranked blind to their labels, and how deep down the ranking is looked."""
+    """People ranked blind to their labels, and how deep down the ranking is looked.
 
-    order: Indices  # (n,) people from the highest rank down
+    The order may leave people out who count at no depth. Where all share a rank, only depths are looked at.
+    """
+
+    order: Indices  # (m,) people from the highest rank down
     ranks: Floats  # (n,) of each person; equals share their mean
     depths: Indices  # (k,) how many of the first are looked at
 
@@ -76,7 +79,9 @@ class Scanned:
         (n_deals, k + 1): for each depth (Fisher 1935), and for the sum of all ranks (Wilcoxon 1945).
         """
         found = np.empty((len(first), len(self.depths) + 1))
-        found[:, -1] = chance_of_ranks(first @ self.ranks, self.ranks, n_first)
+        found[:, -1] = 1.0
+        if np.ptp(self.ranks) > 0:
+            found[:, -1] = chance_of_ranks(first @ self.ranks, self.ranks, n_first)
         if len(self.depths):
             starts = np.concatenate([[0], self.depths[:-1]])
             high = first[:, self.order[: self.depths[-1]]].astype(np.int32)
