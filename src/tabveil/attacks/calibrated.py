@@ -72,7 +72,11 @@ def rank(
         there=there,
     )
     surest = replace(setting, label=f"{setting.label}, calibrated")
-    return [pooled.scan(setting, -distance, others[:, -1]), pooled.scan(surest, surprise, others[:, -1])]
+    n, deep = len(distance), depths(len(distance))
+    return [
+        pooled.scan(setting, -distance, others[:, -1], [*deep, n]),
+        pooled.scan(surest, surprise, others[:, -1], deep),  # all guesses are the same by either
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,18 +88,19 @@ class _People:
     naive: Floats  # (n,)
     there: Bools  # (n,)
 
-    def scan(self, setting: Setting, confidence: Floats, tie_break: Floats) -> Sure:
-        """Look at the surest guesses down to several depths, and at all; no tie is cut."""
+    def scan(self, setting: Setting, confidence: Floats, tie_break: Floats, deep: Sequence[int]) -> Sure:
+        """Look at the surest guesses down to several depths; no tie is cut."""
         n = len(confidence)
-        order = np.lexsort((-tie_break, -np.round(confidence, DECIMALS)))
-        keys = np.column_stack([np.round(confidence, DECIMALS), tie_break])[order]
+        keys = np.round(np.column_stack([confidence, tie_break]), DECIMALS) + 0.0  # no -0.0
+        order = np.lexsort((-keys[:, 1], -keys[:, 0]))
+        keys = keys[order]
         ends = np.append(np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1, n)  # of each tie
-        looked = np.unique(ends[np.searchsorted(ends, [*depths(n), n])])
+        looked = np.unique(ends[np.searchsorted(ends, deep)]).astype(np.int64)
         is_right = self.right[order]
         n_right = np.cumsum(is_right)[looked - 1]
-        deep = np.unique(n_right[n_right > 0]).astype(np.int64)
+        counted = np.unique(n_right[n_right > 0]).astype(np.int64)
         return Sure(
-            scanned=Scanned(order=order[is_right], ranks=np.ones(n), depths=deep),
+            scanned=Scanned(order=order[is_right], ranks=np.ones(n), depths=counted),
             tallies={_first(setting, int(depth), n): self._tally(order[:depth]) for depth in looked},
         )
 

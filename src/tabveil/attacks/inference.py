@@ -124,9 +124,7 @@ class Inference(NearestRowAttack):
         ranked: list[calibrated.Sure] = []
         missing: dict[str, dict[str, int]] = {}
         sums = tuple(np.zeros(len(side)) for side in attacked)
-        view = self.representation.view(
-            calibrated.blind(targets) if self.calibrated else targets, rng=rng
-        )
+        view = self.representation.view(calibrated.blind(targets) if self.calibrated else targets, rng=rng)
         for secret, looked_up in look_up(targets, view, {name: known[name] for name in secrets}, rng=rng):
             present = [~np.isnan(side.table.column(secret)) for side in attacked]
             ways = self._ways(targets, view, secret, known[secret], looked_up)

@@ -120,9 +120,7 @@ class Linkability(NearestRowAttack):
         found: dict[Setting, Tally] = {}
         made: dict[Setting, tuple[Guesses, Guesses]] = {}
         targets = Split(train=train.table, control=control.table, synthetic=split.synthetic)
-        view = self.representation.view(
-            calibrated.blind(targets) if self.calibrated else targets, rng=rng
-        )
+        view = self.representation.view(calibrated.blind(targets) if self.calibrated else targets, rng=rng)
         ranked: list[calibrated.Sure] = []
         for turn, name in enumerate(chosen):
             pair = splits[name].pair
