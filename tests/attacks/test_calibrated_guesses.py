@@ -64,12 +64,12 @@ def test_unusual_people_whose_row_is_near_come_first():
     crowd = np.column_stack([np.arange(400) % 100, np.arange(400) % 2]).astype(float)
     release = np.column_stack([rng.integers(0, 100, 400), rng.integers(0, 2, 400)]).astype(float)
     unusual = np.column_stack([1000 + 90.0 * np.arange(10), np.ones(10)])
-    others = unusual + [45, 0]
+    others, near = unusual + np.array([45, 0]), unusual + np.array([1, 0])
     tables = split(
         schema,
         np.concatenate([crowd[:200], unusual]),
         np.concatenate([crowd[200:], others]),
-        np.concatenate([release, unusual + [1, 0]]),
+        np.concatenate([release, near]),
     )
     found = by_name(ask(Inference(secrets=("job",), calibrated=True), tables))
     counted = {name: (facts["successes_train"], facts["successes_control"]) for name, facts in found.items()}

@@ -128,7 +128,7 @@ def _first(setting: Setting, depth: int, n_people: int) -> Setting:
 
 
 def joint_headline(ranked: Sequence[Sure], n_train: int, confidence: float, *, rng: Generator) -> Headline:
-    """Choose among all secrets, depths and confidences, in intervals that hold together by deals of labels."""
+    """Choose among all that was ranked, in intervals that hold together by deals of the labels."""
     dealt = deal([item.scanned for item in ranked], n_train, N_DEALS, rng=rng)
     counted = {setting: tally for item in ranked for setting, tally in item.tallies.items()}
     return choose(

@@ -81,6 +81,11 @@ class Inference(NearestRowAttack):
     largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each is in
     ``details``.
 
+    With ``calibrated``, training and control rows are pooled and guesses are ranked blind to who is who: by
+    distance (of equals, those farthest from their five nearest other people first), and by what least squares
+    on the distances to other people leave of its logarithm. A level is then a share of all guesses: the first
+    5, 8, 11, … of them, down to a tenth, and all. The intervals hold together by 999 deals of the labels.
+
     References
     ----------
     - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2023). A Unified Framework for Quantifying
