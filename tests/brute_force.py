@@ -12,7 +12,9 @@ def nearest(space, reference, queries, k, *, skip_self=False):
     numbers = np.zeros_like(total)
     for column in space.measured:
         if column.weight > 0:
-            numbers += _cost(queries, reference, column.name, column.weight, column.decimals, space.power)
+            numbers += np.minimum(
+                _cost(queries, reference, column.name, column.weight, column.decimals, space.power), space.most
+            )
         total += (
             np.isnan(queries.column(column.name))[:, None] != np.isnan(reference.column(column.name))[None, :]
         )
@@ -21,7 +23,8 @@ def nearest(space, reference, queries, k, *, skip_self=False):
         np.fill_diagonal(total, np.inf)
     index = np.argsort(total, axis=1, kind="stable")[:, :k]
     distance = np.take_along_axis(total, index, axis=1)
-    return np.round((np.sqrt(distance) if space.power == 2 else distance) / space.divisor, 12), index
+    rooted = space.power == 2 and np.isinf(space.most)
+    return np.round((np.sqrt(distance) if rooted else distance) / space.divisor, 12), index
 
 
 def _cost(queries, reference, name, weight, places, power):

@@ -9,12 +9,12 @@ from populations import population, split
 from scipy.stats import binom, fisher_exact, hypergeom
 
 from tabveil.attacks import MembershipCalibrated, MembershipDistance, MembershipRatio
-from tabveil.attacks.membership_calibrated import distances, unexplained
+from tabveil.attacks.membership_calibrated import surroundings, unexplained
 from tabveil.attacks.scan import Pooled, depths, scan
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Deals, Scanned, deal, sidak
 from tabveil.estimate.relabeling import chance_of_ranks, chances_of_hits
-from tabveil.representation import Euclidean, Mixed
+from tabveil.representation import Euclidean, Mixed, Tolerant
 from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema, Table
 
@@ -70,7 +70,7 @@ def test_the_level_is_where_the_joint_test_is_passed():
 
 def test_depths_do_not_cut_ties():
     scores = np.array([9.0] * 7 + [8.0] * 3 + list(np.linspace(0, 1, 190)))
-    assert Pooled.of(scores, 100).scanned.depths.tolist() == [7, 10, 11, 17, 20]
+    assert Pooled.of(scores, 100).scanned.depths.tolist() == [7, 10, 12, 15, 18, 20]
     assert not len(Pooled.of(np.zeros(200), 100).scanned.depths)
     assert depths(49) == []
 
@@ -112,12 +112,20 @@ def test_least_squares_by_numpy():
 def test_distances_by_hand():
     tables = split(LINE, [[10], [20], [50]], [[12], [90]], [[11], [60]])
     people = Table(schema=LINE, values=np.concatenate([tables.train.values, tables.control.values]))
-    release, others = distances(tables, people, Mixed(), rng=np.random.default_rng(0))
-    np.testing.assert_allclose(release, [0.01, 0.09, 0.1, 0.01, 0.3])
-    np.testing.assert_allclose(others[:, 0], [0.02, 0.08, 0.3, 0.02, 0.4])
+    found = surroundings(tables, people, Mixed(), rng=np.random.default_rng(0))
+    np.testing.assert_allclose(found.release, [0.01, 0.09, 0.1, 0.01, 0.3])
+    np.testing.assert_allclose(found.loneliness, [0.02, 0.08, 0.3, 0.02, 0.4])  # the second row is farther
+    np.testing.assert_allclose(found.others[:, 0], [0.02, 0.08, 0.3, 0.02, 0.4])
     np.testing.assert_allclose(
-        others[:, 1], [(2 + 10 + 40 + 80) / 400, (8 + 10 + 30 + 70) / 400, 148 / 400, 126 / 400, 268 / 400]
+        found.others[:, 1], [(2 + 10 + 40 + 80) / 400, (8 + 10 + 30 + 70) / 400, 148 / 400, 126 / 400, 268 / 400]
     )
+
+
+def test_a_second_synthetic_row_is_company():
+    tables = split(LINE, [[10], [50]], [[90]], [[10], [11], [50]])
+    people = Table(schema=LINE, values=np.concatenate([tables.train.values, tables.control.values]))
+    found = surroundings(tables, people, Mixed(), rng=np.random.default_rng(0))
+    np.testing.assert_allclose(found.loneliness, [0.01, 0.39, 0.4])
 
 
 def test_ratios_by_hand():
@@ -211,7 +219,7 @@ def test_a_representation_is_not_told_who_was_trained_on(attack):
 
 
 @both
-@pytest.mark.parametrize("representation", [Mixed(), Euclidean()])
+@pytest.mark.parametrize("representation", [Mixed(), Euclidean(), Tolerant()])
 def test_any_representation_serves(attack, representation):
     copy = population("mixed", (200, 200, 200), leak=1.0, seed=2)
     assert ask(fast(attack, representation=representation), copy).gain.low > 0.3
@@ -265,9 +273,11 @@ def test_missing_values_and_constant_columns(attack):
 
 @both
 def test_parameters_are_checked(attack):
-    for settings in ({"n_permutations": 0}, {"offset": 0.0}, {"n_attacks": 0}):
+    for settings in ({"n_permutations": 0}, {"n_attacks": 0}):
         with pytest.raises(ParameterError, match=next(iter(settings))):
             attack(**settings)
+    with pytest.raises(ParameterError, match="offset"):
+        MembershipRatio(offset=0.0)
     with pytest.raises(ParameterError, match="reference_share"):
         MembershipRatio(reference_share=1.0)
 

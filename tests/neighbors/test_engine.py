@@ -18,11 +18,13 @@ def make_space(kind, train):
     match kind:
         case "gower":
             return Space.gower(train.schema)
+        case "tolerant":
+            return Space.tolerant(train, 0.4)
         case encoding:
             return Space.euclidean(train, encoding)
 
 
-KINDS = ["gower", "onehot", "ordinal"]
+KINDS = ["gower", "onehot", "ordinal", "tolerant"]
 
 
 def assert_same(found, expected):

@@ -5,12 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import schemas, tables
-from test_engine import KINDS, SHAPES, make_space, population
+from test_engine import KINDS as ALL_KINDS
+from test_engine import SHAPES, make_space, population
 
 from tabveil import workers
 from tabveil.errors import ParameterError
 from tabveil.neighbors import Neighbors, NeighborsWithout, Space
 from tabveil.table import Categorical, Numeric, Schema, Table
+
+KINDS = [kind for kind in ALL_KINDS if kind != "tolerant"]  # which has a most that a number may cost
 
 
 def rest(schema, name):
@@ -105,3 +108,11 @@ def test_a_space_lacks_one_column_at_most(part):
     table = Table(schema=schema, values=np.zeros((2, 4)))
     with pytest.raises(ParameterError, match="lack one column"):
         NeighborsWithout(Space.gower(schema.select("xyz")), table, [Space.gower(schema.select(part))])
+
+
+def test_a_space_with_a_most_is_refused():
+    schema = Schema(tuple(Numeric(name=name, low=0, high=1) for name in "xyz"))
+    table = Table(schema=schema, values=np.zeros((2, 3)))
+    space, part = (Space.tolerant(table.select(names), 0.4) for names in ("xyz", "xy"))
+    with pytest.raises(ParameterError, match="lack one column"):
+        NeighborsWithout(space, table, [part])

@@ -18,10 +18,12 @@ from tabveil.attacks import (
 from tabveil.encode.scale import unit
 from tabveil.errors import ParameterError
 from tabveil.neighbors import Neighbors
-from tabveil.representation import REPRESENTATIONS, Euclidean, Mixed, VectorView
+from tabveil.representation import REPRESENTATIONS, Euclidean, Mixed, Tolerant, VectorView
 from tabveil.result import Result
 from tabveil.rng import stream
-from tabveil.table import Categorical
+from tabveil.table import Categorical, Numeric, Schema, Table
+
+NAN = np.nan
 
 ATTACKS = (
     Inference,
@@ -57,7 +59,7 @@ class Stretched:
 
 
 every_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-every_kind = pytest.mark.parametrize("kind", [Mixed, Euclidean, Stretched], ids=lambda kind: kind.name)
+every_kind = pytest.mark.parametrize("kind", [Mixed, Euclidean, Tolerant, Stretched], ids=lambda kind: kind.name)
 
 
 def ask(metric, tables):
@@ -81,8 +83,9 @@ def test_a_copy_is_riskier_than_fresh_rows(attack, kind):
 
 
 @every_attack
-def test_the_mixed_distance_is_what_is_meant_if_nothing_is_said(attack):
-    asked, given = ask(attack(), tables()), ask(attack(representation=Mixed()), tables())
+def test_what_is_meant_if_nothing_is_said(attack):
+    meant = Tolerant() if attack is MembershipCalibrated else Mixed()
+    asked, given = ask(attack(), tables()), ask(attack(representation=meant), tables())
     assert asked.to_json() == given.to_json()
 
 
@@ -130,9 +133,32 @@ def test_an_embedding_that_returns_something_else_is_told(vectors):
 
 
 def test_representations_have_names():
-    assert list(REPRESENTATIONS) == ["mixed", "euclidean", "contrastive"]
+    assert list(REPRESENTATIONS) == ["mixed", "euclidean", "tolerant", "contrastive"]
     with pytest.raises(ParameterError, match="encoding must be one of"):
         Euclidean(encoding="binary")
+
+
+def test_columns_that_differ_by_hand():
+    schema = Schema((Numeric(name="x", low=0, high=100), Categorical(name="c", labels=("a", "b"))))
+    rows = split(schema, [[50, 0], [NAN, 0]], [], [[40, 0], [60, 1]])  # a standard deviation of 10
+    asked = np.array([[50, 0], [52, 0], [50, 1], [99, 1], [NAN, 0]])
+    view = Tolerant(tolerance=0.4).view(rows, rng=np.random.default_rng(0))
+    people = Table(schema=schema, values=asked)
+    found = Neighbors(view.space(schema.names), rows.train.take([0])).nearest(people).distance[:, 0]
+    np.testing.assert_allclose(found, [0, 0.5 * (2 / 4) ** 2, 0.5, 1, 0.5])
+    found = Neighbors(view.space(schema.names), rows.train.take([1])).nearest(people).distance[:, 0]
+    np.testing.assert_allclose(found, [0.5, 0.5, 1, 1, 0])
+    with pytest.raises(ParameterError, match="tolerance"):
+        Tolerant(tolerance=0)
+
+
+def test_where_the_release_does_not_vary_a_range_is_the_scale():
+    schema = Schema((Numeric(name="x", low=0, high=10),))
+    rows = split(schema, [[5]], [], [[5], [5]])
+    view = Tolerant(tolerance=0.4).view(rows, rng=np.random.default_rng(0))
+    people = Table(schema=schema, values=np.array([[5.0], [7.0], [10.0]]))
+    found = Neighbors(view.space(schema.names), rows.train).nearest(people).distance[:, 0]
+    np.testing.assert_allclose(found, [0, 0.25, 1])
 
 
 def test_a_result_says_which_representation_it_was():

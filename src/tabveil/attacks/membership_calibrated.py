@@ -1,6 +1,6 @@
 """Membership by calibrated distance: is the release nearer to a person than other people are?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ from tabveil.attacks.guessing import draw_attacked, scores
 from tabveil.attacks.scan import Pooled, PooledAttack, pool, scan
 from tabveil.neighbors import Neighbors
 from tabveil.protocols import Representation
+from tabveil.representation import Tolerant
 from tabveil.result import Result
 from tabveil.table import Floats, Split, Table
 
@@ -30,25 +31,22 @@ class MembershipCalibrated(PooledAttack):
         How many training rows, and as many control rows, are attacked; None attacks all.
     n_permutations
         How often labels are dealt anew for the exact test.
-    offset
-        What is added to distances before their logarithm is taken, so that 0 is not infinitely far from the
-        smallest other one: the size of differences that mean nothing.
     representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
+        What is called near: few columns that differ, numbers within a tolerance by a part (``Tolerant``),
+        Gower's distance (``Mixed``), the Euclidean one, or the distance in an embedding.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
-    The score is what is left of ``log(d + offset)``, d the distance to the nearest synthetic row, after least
-    squares on the logarithms of the distance to the nearest other real person and of the mean of the five
-    nearest, and the square of the latter. The other people are all who are attacked, training and control
-    rows alike: an attacker would need a sample of about that size. The plain distance, ties broken by the
-    mean of the five, competes.
+    The score is what is left of the distance to the nearest synthetic row after least squares on the distance
+    to the nearest other real person, the mean of those to the five nearest, and the square of this mean. The
+    other people are all who are attacked, training and control rows alike: an attacker would need a sample of
+    about that size. The plain distance competes. Of people who are equally near, those come first of whom no
+    other row is near, neither a real one nor a second synthetic one.
 
     Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
-    any sizes. The attacker names the first 5, 8, 11, … people, down to a tenth of all: ``attack`` is the
+    any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all: ``attack`` is the
     share of training people named, ``control`` and ``baseline`` that of other people, ``risk`` is
     ``(attack − control) / (1 − control)``. One more reading is ``2·AUC − 1``: there ``attack`` is the AUC,
     ``control`` and ``baseline`` a coin's one half. The headline is the reading with the largest lower bound
@@ -65,6 +63,8 @@ class MembershipCalibrated(PooledAttack):
     - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
     """
 
+    representation: Representation = field(default_factory=Tolerant)
+
     name: ClassVar[str] = "membership_calibrated"
     title: ClassVar[str] = "Membership by calibrated distance"
 
@@ -74,11 +74,11 @@ class MembershipCalibrated(PooledAttack):
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         n_train = len(attacked[0])
         people = pool(*(drawn.table for drawn in attacked))
-        distance, others = distances(split, people, self.representation, rng=rng)
-        surprise = -unexplained(np.log(distance + self.offset), np.log(others + self.offset))
+        around = surroundings(split, people, self.representation, rng=rng)
+        surprise = -unexplained(around.release, around.others)
         rankings = {
             "calibrated distance": Pooled.of(surprise, n_train),
-            "distance": Pooled.of(-distance, n_train, others[:, -1]),
+            "distance": Pooled.of(-around.release, n_train, around.loneliness),
         }
         judged = scan(
             rankings,
@@ -92,20 +92,33 @@ class MembershipCalibrated(PooledAttack):
         )
 
 
-def distances(
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Surroundings:
+    """How far away rows are from each person."""
+
+    release: Floats  # (n,) the nearest synthetic one
+    others: Floats  # (n, 2) other people: the nearest, the mean of the five nearest
+    loneliness: Floats  # (n,) the nearest row of all but the nearest synthetic one
+
+
+def surroundings(
     split: Split, people: Table, representation: Representation, *, rng: Generator
-) -> tuple[Floats, Floats]:
-    """Return how far the release is from each person (n,), and other people: first, mean of five (n, 2).
+) -> Surroundings:
+    """Look how near the release is to each person, and how near other people are.
 
     The representation is shown the people as one table: it must not know who was trained on either.
     """
     blind = Split(train=people, control=people, synthetic=split.synthetic)
     view, names = representation.view(blind, rng=rng), split.schema.names
     space, seen = view.space(names), view.see(people, names)
-    release = Neighbors(space, view.see(split.synthetic, names)).nearest(seen).distance[:, 0]
-    n_others = min(N_OTHERS, len(people) - 1)
-    near = Neighbors(space, seen).nearest_other(n_others).distance
-    return release, np.column_stack([near[:, 0], near.mean(axis=1)])
+    n_synthetic = min(2, len(split.synthetic))
+    release = Neighbors(space, view.see(split.synthetic, names)).nearest(seen, n_synthetic).distance
+    near = Neighbors(space, seen).nearest_other(min(N_OTHERS, len(people) - 1)).distance
+    return Surroundings(
+        release=release[:, 0],
+        others=np.column_stack([near[:, 0], near.mean(axis=1)]),
+        loneliness=np.column_stack([near[:, 0], release[:, 1:]]).min(axis=1),
+    )
 
 
 def unexplained(distance: Floats, others: Floats) -> Floats:

@@ -47,7 +47,7 @@ class MembershipRatio(PooledAttack):
     ranks of these three. Ties are broken by lot, those of ``−d`` by r first.
 
     Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
-    the tested people is an exact test. The attacker names the first 5, 8, 11, … people, down to a tenth of
+    the tested people is an exact test. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of
     all: ``attack`` is the share of training people named, ``control`` and ``baseline`` that of other people,
     ``risk`` is ``(attack − control) / (1 − control)``. One more reading is ``2·AUC − 1``: there ``attack`` is
     the AUC, ``control`` and ``baseline`` a coin's one half. The headline is the reading with the largest
@@ -61,6 +61,7 @@ class MembershipRatio(PooledAttack):
     - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
     """
 
+    offset: float = 0.001
     reference_share: float = 0.5
 
     name: ClassVar[str] = "membership_ratio"
@@ -68,6 +69,7 @@ class MembershipRatio(PooledAttack):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check.between("MembershipRatio", "offset", self.offset, 0, np.inf)
         check.between("MembershipRatio", "reference_share", self.reference_share, 0, 1)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:

@@ -100,8 +100,8 @@ class Neighbors:
         def search(start: int, stop: int) -> None:
             search_kernels.search(
                 index.groups, index.tree, index.reference, index.weights, self.space.power,
-                (asked.codes, asked.values), runs, index.counters(), start, best[start:stop],
-                found[start:stop],
+                self.space.most, (asked.codes, asked.values), runs, index.counters(), start,
+                best[start:stop], found[start:stop],
             )  # fmt: skip
 
         workers.each_chunk(len(asked), QUERIES_AT_ONCE, search, doing="comparing rows")

@@ -8,7 +8,8 @@ It works on arrays prepared by ``index``. The layout of the reference:
 - A group of up to ``BLOCK`` rows is one block. A larger group is a tree whose leaves are blocks and whose
   nodes carry bounding boxes.
 
-A distance is ``level + sum of column costs``, the level being the number of mismatches. Sums run in the same
+A distance is ``level + sum of column costs``, none of them above ``most``, the level being the number of
+mismatches. Sums run in the same
 order everywhere and rounding is monotone, so a bound computed from a box never exceeds the distance of a row
 in the box, not even by one bit: pruning is exact, and ties are real ties. A sum in another order is faster
 and may differ in its last bits; it only ever tells which rows are worth the exact one.
@@ -26,31 +27,31 @@ GLANCE = 64  # groups that a few instructions tell to have a level among them or
 
 
 @njit(cache=True, nogil=True, inline="always")
-def sum_row(rows, row, blank, query, weights, power):
+def sum_row(rows, row, blank, query, weights, power, most):
     """Sum the costs of one row of a small block, but for the columns that are ``blank`` (d,)."""
     total = 0.0
     for j in range(query.size):
         gap = 0.0 if blank[j] else abs(rows[row, j] - query[j]) * weights[j]
-        total += gap if power == 1 else gap * gap
+        total += min(gap if power == 1 else gap * gap, most)
     return total
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def guess_row(rows, row, missing, group, query, weights, power):
+def guess_row(rows, row, missing, group, query, weights, power, most):
     """Sum the same costs, in whatever order is fastest."""
     total = 0.0
     if power == 1:
         for j in range(query.size):
-            total += 0.0 if missing[group, j] else abs(rows[row, j] - query[j]) * weights[j]
+            total += 0.0 if missing[group, j] else min(abs(rows[row, j] - query[j]) * weights[j], most)
     else:
         for j in range(query.size):
             gap = 0.0 if missing[group, j] else (rows[row, j] - query[j]) * weights[j]
-            total += gap * gap
+            total += min(gap * gap, most)
     return total
 
 
 @njit(cache=True, nogil=True)
-def _sum_block(blocks, base, size, query, weights, power, sums):
+def _sum_block(blocks, base, size, query, weights, power, most, sums):
     """Sum the costs of a block's rows into ``sums``, column by column, in the order of `sum_row`."""
     for r in range(size):
         sums[r] = 0.0
@@ -58,28 +59,28 @@ def _sum_block(blocks, base, size, query, weights, power, sums):
         for r in range(size):
             for j in range(query.size):
                 gap = abs(blocks[base + r * query.size + j] - query[j]) * weights[j]
-                sums[r] += gap if power == 1 else gap * gap
+                sums[r] += min(gap if power == 1 else gap * gap, most)
         return
     for j in range(query.size):
         column = blocks[base + j * size : base + (j + 1) * size]
         x, w = query[j], weights[j]
         if power == 1:
             for r in range(size):
-                sums[r] += abs(column[r] - x) * w
+                sums[r] += min(abs(column[r] - x) * w, most)
         else:
             for r in range(size):
                 gap = (column[r] - x) * w
-                sums[r] += gap * gap
+                sums[r] += min(gap * gap, most)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _gap_to_box(box, node, query, weights, power):
+def _gap_to_box(box, node, query, weights, power, most):
     """Sum the least costs that any row in a node's box can have."""
     total = 0.0
     for j in range(query.size):
         x = query[j]
         gap = max(box[node, 0, j] - x, x - box[node, 1, j], 0.0) * weights[j]
-        total += gap if power == 1 else gap * gap
+        total += min(gap if power == 1 else gap * gap, most)
     return total
 
 
@@ -100,11 +101,11 @@ def _offer(best, index, q, distance, member_start, members, row):
 
 @njit(cache=True, nogil=True)
 def _visit_block(
-    blocks, member_start, members, start, size, level, query, weights, power, best, index, q, sums
+    blocks, member_start, members, start, size, level, query, weights, power, most, best, index, q, sums
 ):
     """Offer every row of a block that can still enter the query's list."""
     last = best.shape[1] - 1
-    _sum_block(blocks, start * query.size, size, query, weights, power, sums)
+    _sum_block(blocks, start * query.size, size, query, weights, power, most, sums)
     limit, n_near = best[q, last], 0
     for r in range(size):
         n_near += level + sums[r] <= limit
@@ -118,20 +119,20 @@ def _visit_block(
 
 @njit(cache=True, nogil=True)
 def _visit_tree(
-    blocks, member_start, members, left, right, begin, end, box, root, level, query, weights, power,
+    blocks, member_start, members, left, right, begin, end, box, root, level, query, weights, power, most,
     best, index, q, sums, stack, gaps,
 ):  # fmt: skip
     """Descend to the nearer child first and skip every box that lies beyond the query's worst neighbor."""
     last = best.shape[1] - 1
-    stack[0], gaps[0] = root, _gap_to_box(box, root, query, weights, power)
+    stack[0], gaps[0] = root, _gap_to_box(box, root, query, weights, power, most)
     depth = 1
     while depth:
         depth -= 1
         node, gap = stack[depth], gaps[depth]
         while level + gap <= best[q, last] and left[node] >= 0:
             near, far = left[node], right[node]
-            gap = _gap_to_box(box, near, query, weights, power)
-            far_gap = _gap_to_box(box, far, query, weights, power)
+            gap = _gap_to_box(box, near, query, weights, power, most)
+            far_gap = _gap_to_box(box, far, query, weights, power, most)
             if far_gap < gap:
                 near, far, gap, far_gap = far, near, far_gap, gap
             stack[depth], gaps[depth] = far, far_gap
@@ -151,6 +152,7 @@ def _visit_tree(
                     query,
                     weights,
                     power,
+                    most,
                     best,
                     index,
                     q,
@@ -190,7 +192,7 @@ def count_mismatches(codes, query, counts, lowest):
 
 
 @njit(cache=True, nogil=True)
-def search(groups, tree, reference, weights, power, queries, runs, counts, first, best, index):
+def search(groups, tree, reference, weights, power, most, queries, runs, counts, first, best, index):
     """Find the nearest reference rows of consecutive distinct queries.
 
     ``queries`` = (codes (c, q), values (q, d)); ``runs`` = (run (q,): queries with equal codes share one,
@@ -235,9 +237,9 @@ def search(groups, tree, reference, weights, power, queries, runs, counts, first
                 start, stop = group_start[g], group_start[g + 1]
                 if stop - start <= FEW:
                     for row in range(start, stop):
-                        near = base_level + guess_row(rows, row, missing, g, query, asked, power)
+                        near = base_level + guess_row(rows, row, missing, g, query, asked, power, most)
                         if near <= best[q, last] * SLACK:
-                            distance = base_level + sum_row(rows, row, missing[g], query, asked, power)
+                            distance = base_level + sum_row(rows, row, missing[g], query, asked, power, most)
                             if distance <= best[q, last]:
                                 _offer(best, index, q, distance, member_start, members, row)
                     continue
@@ -246,12 +248,12 @@ def search(groups, tree, reference, weights, power, queries, runs, counts, first
                 if root[g] < 0:
                     _visit_block(
                         blocks, member_start, members, start, stop - start, base_level, query, effective,
-                        power, best, index, q, sums,
+                        power, most, best, index, q, sums,
                     )  # fmt: skip
                 else:
                     _visit_tree(
                         blocks, member_start, members, left, right, begin, end, box, root[g], base_level,
-                        query, effective, power, best, index, q, sums, stack, gaps,
+                        query, effective, power, most, best, index, q, sums, stack, gaps,
                     )  # fmt: skip
             level += 1
 

@@ -5,8 +5,12 @@ compared by difference, where a pair costs ``(weight * |a - b|) ** power``. Gowe
 weights 1 / range; the Euclidean distance over standardized numbers and one-hot codes scaled by 1/√2 is power
 2 with weights 1 / standard deviation, since two different one-hot codes are then 1 apart. Missing against
 missing costs 0 and missing against a value 1, in every column. So one search engine serves both.
+
+A pair of numbers may be kept from costing more than some most: how far they are apart beyond that does not
+matter then.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -39,6 +43,7 @@ class Space:
     measured: tuple[MeasuredColumn, ...]  # compared by difference
     power: Literal[1, 2]
     divisor: float = 1.0  # what the sum is divided by when reported
+    most: float = math.inf  # that a pair of numbers may cost
 
     @classmethod
     def gower(cls, schema: Schema) -> Self:
@@ -79,9 +84,35 @@ class Space:
             power=2,
         )
 
+    @classmethod
+    def tolerant(cls, release: Table, tolerance: float) -> Self:
+        """Return the share of columns that differ; numbers within the tolerance differ by a part.
+
+        That is the square of the share of the tolerance that lies between them, which is counted in standard
+        deviations of the column in ``release``; in shares of its range where all rows of the release agree.
+        """
+        columns = _by_name(release.schema)
+        return cls(
+            matched=tuple(c.name for c in columns if isinstance(c, Categorical)),
+            measured=tuple(
+                MeasuredColumn(
+                    name=c.name, weight=_inverse_spread(c, release) / tolerance, decimals=c.decimals
+                )
+                for c in columns
+                if isinstance(c, Numeric)
+            ),
+            power=2,
+            divisor=float(len(columns)),
+            most=1.0,
+        )
+
     def reported(self, total: Floats) -> Floats:
-        """Return distances as they are reported, from sums over the columns."""
-        distance = (np.sqrt(total) if self.power == 2 else total) / self.divisor  # noqa: PLR2004
+        """Return distances as they are reported, from sums over the columns.
+
+        Sums of squares have their root taken, unless a most makes them counts of columns.
+        """
+        rooted = self.power == 2 and self.most == math.inf  # noqa: PLR2004
+        distance = (np.sqrt(total) if rooted else total) / self.divisor
         return np.round(distance, 12)  # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie
 
     @property
@@ -92,6 +123,10 @@ class Space:
 
 def _by_name(schema: Schema) -> list[Column]:
     return sorted(schema.columns, key=lambda column: column.name)
+
+
+def _inverse_spread(column: Numeric, release: Table) -> float:
+    return _inverse_deviation(release.column(column.name)) or (1 / column.width if column.width > 0 else 0.0)
 
 
 def _inverse_deviation(cells: Floats) -> float:

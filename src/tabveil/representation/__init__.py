@@ -6,9 +6,12 @@ from tabveil.representation.contrastive import Contrastive
 from tabveil.representation.euclidean import Euclidean
 from tabveil.representation.mixed import Mixed
 from tabveil.representation.outliers import outlier_factors, require_representation
+from tabveil.representation.tolerant import Tolerant
 from tabveil.representation.vectors import VectorView
 
-REPRESENTATIONS: Registry[Representation] = Registry("representation", (Mixed, Euclidean, Contrastive))
+REPRESENTATIONS: Registry[Representation] = Registry(
+    "representation", (Mixed, Euclidean, Tolerant, Contrastive)
+)
 """Every representation by its name."""
 
 __all__ = [
@@ -16,6 +19,7 @@ __all__ = [
     "Contrastive",
     "Euclidean",
     "Mixed",
+    "Tolerant",
     "VectorView",
     "outlier_factors",
     "require_representation",

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from tabveil import check
 from tabveil.attacks.guessing import draw_attacked, scores
-from tabveil.attacks.membership_calibrated import distances, unexplained
+from tabveil.attacks.membership_calibrated import surroundings, unexplained
 from tabveil.attacks.scan import DECIMALS, Pooled, PooledAttack, pool, scan
 from tabveil.protocols import Representation
 from tabveil.representation import Contrastive, Mixed
@@ -51,7 +51,7 @@ class MembershipContrastive(PooledAttack):
     all who are attacked, training and control rows alike: an attacker would need a sample of about that size.
 
     Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
-    any sizes. The attacker names the first 5, 8, 11, … people, down to a tenth of all: ``attack`` is the
+    any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all: ``attack`` is the
     share of training people named, ``control`` and ``baseline`` that of other people, ``risk`` is
     ``(attack − control) / (1 − control)``. One more reading is ``2·AUC − 1``: there ``attack`` is the AUC,
     ``control`` and ``baseline`` a coin's one half. The headline is the reading with the largest lower bound
@@ -70,6 +70,7 @@ class MembershipContrastive(PooledAttack):
     - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
     """
 
+    offset: float = 0.001
     vector_offset: float = 0.03
     representation: Representation = field(default_factory=Contrastive)
 
@@ -81,7 +82,8 @@ class MembershipContrastive(PooledAttack):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.between(type(self).__name__, "vector_offset", self.vector_offset, 0, np.inf)
+        for name in ("offset", "vector_offset"):
+            check.between(type(self).__name__, name, getattr(self, name), 0, np.inf)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack in both spaces, and compare members with others."""
@@ -110,7 +112,8 @@ class MembershipContrastive(PooledAttack):
         }
         found: dict[str, dict[str, tuple[Floats, Floats]]] = {"calibrated": {}, "difference": {}}
         for name, (representation, offset) in spaces.items():
-            distance, others = distances(split, people, representation, rng=rng)
+            around = surroundings(split, people, representation, rng=rng)
+            distance, others = around.release, around.others
             left = unexplained(np.log(distance + offset), np.log(others + offset))
             found["calibrated"][name] = -left, others[:, -1]
             found["difference"][name] = others[:, 0] - distance, others[:, -1]
