@@ -82,7 +82,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 BESIDE = {
     "representation": {"attacks", "indicators", "risks"},
     "embedding": {"attacks", "representation", "risks"},
-    "generators": {"pipeline", "risks"},
+    "generators": {"attacks", "pipeline", "risks"},  # attacks by densities that generators learn
     "anonymize": {"pipeline", "risks"},
 }  # who else in layer 3 may import them
 

@@ -11,7 +11,9 @@ from tabveil.attacks.inference import Inference
 from tabveil.attacks.linkability import Linkability
 from tabveil.attacks.membership import MembershipDistance
 from tabveil.attacks.membership_calibrated import MembershipCalibrated
+from tabveil.attacks.membership_influence import MembershipInfluence
 from tabveil.attacks.membership_ratio import MembershipRatio
+from tabveil.attacks.membership_trees import MembershipTrees
 from tabveil.attacks.ml_inference.attack import MLInference
 from tabveil.attacks.neighbor_vote.attack import NeighborVote
 from tabveil.attacks.singling_out.attack import SinglingOut
@@ -30,6 +32,8 @@ ATTACKS: tuple[type[Metric], ...] = (
     MembershipDistance,
     MembershipCalibrated,
     MembershipRatio,
+    MembershipTrees,
+    MembershipInfluence,
     MembershipContrastive,
     DomiasKde,
     DomiasFlow,
@@ -49,7 +53,9 @@ __all__ = [
     "MembershipCalibrated",
     "MembershipContrastive",
     "MembershipDistance",
+    "MembershipInfluence",
     "MembershipRatio",
+    "MembershipTrees",
     "NeighborVote",
     "SinglingOut",
     "SinglingOutContrastive",

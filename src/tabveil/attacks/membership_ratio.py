@@ -7,17 +7,12 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.attacks.domias.kde import set_aside
-from tabveil.attacks.guessing import scores
-from tabveil.attacks.scan import DECIMALS, Pooled, PooledAttack, pool, scan
-from tabveil.estimate import mean_ranks
-from tabveil.neighbors import Neighbors
-from tabveil.result import Result
-from tabveil.table import Floats, Split
+from tabveil.attacks.sampled import SampledAttack, Suspects, mean_rank
+from tabveil.table import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipRatio(PooledAttack):
+class MembershipRatio(SampledAttack):
     """Is the release nearer to a person than a sample of the population is?
 
     The attacker owns a sample of the same population. A person to whom the release is nearer than the sample
@@ -62,7 +57,6 @@ class MembershipRatio(PooledAttack):
     """
 
     offset: float = 0.001
-    reference_share: float = 0.5
 
     name: ClassVar[str] = "membership_ratio"
     title: ClassVar[str] = "Membership by a ratio of distances"
@@ -70,45 +64,13 @@ class MembershipRatio(PooledAttack):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.between("MembershipRatio", "offset", self.offset, 0, np.inf)
-        check.between("MembershipRatio", "reference_share", self.reference_share, 0, 1)
 
-    def __call__(self, split: Split, *, rng: Generator) -> Result:
-        """Attack, and compare members with others."""
-        split.require_control(self.name, 2)
-        reference, attacked = set_aside(split, self.reference_share, self.n_attacks, rng=rng)
-        people, n_train = pool(*(drawn.table for drawn in attacked)), len(attacked[0])
-        blind = Split(train=people, control=reference, synthetic=split.synthetic)
-        view, names = self.representation.view(blind, rng=rng, reference=reference), split.schema.names
-        space, seen = view.space(names), view.see(people, names)
-        to_release, to_sample = (
-            Neighbors(space, view.see(table, names)).nearest(seen).distance[:, 0]
-            for table in (split.synthetic, reference)
-        )
-        ratio = np.log(to_sample + self.offset) - np.log(to_release + self.offset)
-        judged = scan(
-            self._rankings(ratio, to_sample, to_release, n_train, rng=rng),
-            "log ratio",
-            confidence=self.confidence,
-            n_deals=self.n_permutations,
-            rng=rng,
-        )
-        return judged.headline.answer(
-            self,
-            curve=judged.curve,
-            details={"n_reference": len(reference)},
-            scores=scores(attacked, (ratio[:n_train], ratio[n_train:])),
-        )
-
-    @staticmethod
-    def _rankings(
-        ratio: Floats, to_sample: Floats, to_release: Floats, n_train: int, *, rng: Generator
-    ) -> dict[str, Pooled]:
-        """Rank people by each score, and by the mean of their ranks."""
-        found = {"log ratio": ratio, "difference": to_sample - to_release, "distance": -to_release}
-        ranks = np.mean([mean_ranks(np.round(score, DECIMALS)) for score in found.values()], axis=0)
-        lot = rng.permutation(len(ratio)).astype(np.float64)
-        by_sample = mean_ranks(to_sample) * len(lot) + lot
-        return {
-            name: Pooled.of(score, n_train, by_sample if name == "distance" else lot)
-            for name, score in {**found, "mean of ranks": ranks}.items()
+    def suspicions(self, suspects: Suspects, *, rng: Generator) -> dict[str, Floats]:  # noqa: ARG002 - no draws
+        """Compare how near release and sample are."""
+        to_release, to_sample = suspects.to_release, suspects.to_sample
+        found = {
+            "log ratio": np.log(to_sample + self.offset) - np.log(to_release + self.offset),
+            "difference": to_sample - to_release,
+            "distance": -to_release,
         }
+        return {**found, "mean of ranks": mean_rank(*found.values())}
