@@ -75,8 +75,9 @@ def test_the_exponential():
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("most", [math.inf, 0.02])
 @pytest.mark.parametrize("shape", [(0, 3), (5, 0), (6, 4)])
-def test_mixed_sums_by_brute_force(shape, missing):
+def test_mixed_sums_by_brute_force(shape, most, missing):
     d, c = shape
     rng = np.random.default_rng(d)
     sides = []
@@ -84,9 +85,9 @@ def test_mixed_sums_by_brute_force(shape, missing):
         places = rng.random((n, d))
         places[rng.random((n, d)) < missing] = NAN
         sides.append(Points(places=places, codes=rng.integers(0, 3, (n, c)).astype(np.int32)))
-    kernels = Kernel(slope=9.0, cost=1.5), Kernel(slope=4000.0, cost=5.0)
+    kernels = Kernel(slope=9.0, cost=1.5, most=most), Kernel(slope=4000.0, cost=5.0, most=most)
     queries, rows = sides
-    gaps = np.nansum((queries.places[:, None] - rows.places[None]) ** 2, axis=2)
+    gaps = np.nansum(np.minimum((queries.places[:, None] - rows.places[None]) ** 2, most), axis=2)
     mismatches = (queries.codes[:, None] != rows.codes[None]).sum(axis=2)
     found = log_density(queries, rows, kernels, 0 if missing else d)
     for kernel, sums in zip(kernels, found, strict=True):
@@ -102,9 +103,32 @@ def test_bandwidths_by_hand():
     copy = Kernel.copy(0.01)
     assert copy.slope == pytest.approx(5000)
     assert math.exp(copy.cost) == pytest.approx(99)
+    assert copy.slope * copy.most == pytest.approx(copy.cost)  # another number costs what another label does
 
 
 # Coordinates ----------------------------------------------------------------------------------------------
+
+
+def test_deviations_by_hand():
+    schema = Schema((AGE, Numeric(name="year", low=7, high=7), Numeric(name="x", low=0, high=8)))
+    release = Table(schema=schema, values=np.array([[40.0, 7, 4], [60.0, 7, 4]]))
+    straight = Coordinates.of(release).by_deviation(release)
+    asked = Table(schema=schema, values=np.array([[0.0, 7, 0], [10.0, 7, 8], [25.0, 7, 4]]))
+    found = straight.points(asked).places * math.sqrt(12)
+    expected = {"age": [0, 1, 2.5], "x": [0, 1, 0.5], "year": [0, 0, 0]}  # deviations of 10, none, none
+    np.testing.assert_allclose(found, np.column_stack([expected[name] for name in straight.complete]))
+
+
+def test_a_leak_behind_noise_is_seen():
+    rng, seen = np.random.default_rng(1), 0
+    for seed in range(10):
+        fresh = population("mixed", (600, 600, 600), seed=seed)
+        people, release = fresh.train.values[:60], fresh.synthetic.values.copy()
+        moved = people + rng.normal(0, [1, 0, 0.06, 0, 0], people.shape)
+        moved[:, 0] = np.clip(np.round(moved[:, 0]), 0, 90)
+        release[:60] = np.clip(moved, [0, 0, -6, 0, 0], [90, 7, 9, 1, 10])
+        seen += ask(split(fresh.schema, fresh.train.values, fresh.control.values, release)).risk.low > 0
+    assert seen >= 6
 
 
 def test_constant_columns_do_not_count():

@@ -188,7 +188,7 @@ def test_a_few_exact_copies_are_seen():
     assert share_seen(fast(MembershipCalibrated), copied, 10) >= 0.9
 
 
-@every
+@both
 @pytest.mark.parametrize("kind", ["normal", "levels", "mixed"])
 @pytest.mark.parametrize("sizes", [(200, 200, 200), (400, 100, 150), (80, 320, 200)])
 def test_fresh_rows_raise_no_more_alarms_than_promised(attack, kind, sizes):
@@ -300,7 +300,7 @@ def test_a_sample_has_equal_counts():
     assert [len(item.rows) for item in found.scores] == [60, 60]
 
 
-@every
+@both
 def test_no_more_people_are_called_exposed_than_are(attack):
     metric = fast(attack)
     lows = [

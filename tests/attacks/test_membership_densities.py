@@ -146,6 +146,14 @@ def test_the_interval_of_a_fresh_release_holds_one_half(attack, kind, sizes):
     assert held >= binom.ppf(0.001, n_seeds, 0.95)
 
 
+@pytest.mark.parametrize("attack", [MembershipTrees, MembershipInfluence], ids=lambda attack: attack.name)
+def test_fresh_rows_raise_no_more_alarms_than_promised(attack):
+    n_seeds, metric = 50, attack(n_permutations=199)
+    found = [ask(metric, population("mixed", (160, 120, 100), seed=seed), seed) for seed in range(n_seeds)]
+    assert sum(item.gain.low > 0 for item in found) <= binom.ppf(0.999, n_seeds, 0.025)
+    assert sum(item.p_value <= 0.2 for item in found) <= binom.ppf(0.999, n_seeds, 0.2)
+
+
 @every
 def test_columns_in_another_order_change_nothing(attack):
     tables = population("mixed", (80, 80, 80), leak=0.3, seed=8)

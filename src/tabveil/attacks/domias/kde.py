@@ -32,10 +32,14 @@ OUTLYING_MEMBERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """What a row counts at a distance: ``exp(−slope · squared differences of place − cost · mismatches)``."""
+    """What a row counts at a distance: ``exp(−slope · squared differences of place − cost · mismatches)``.
+
+    No squared difference counts more than ``most``: beyond it a number is another one, however far.
+    """
 
     slope: float
     cost: float
+    most: float = math.inf
 
     @classmethod
     def rule(cls, rule: Literal["scott", "silverman"], n_rows: int, n_columns: int) -> "Kernel":
@@ -46,8 +50,13 @@ class Kernel:
 
     @classmethod
     def copy(cls, noise: float) -> "Kernel":
-        """Return the kernel of a copy whose places err by ``noise``, and categories with that probability."""
-        return cls(slope=0.5 / noise**2, cost=math.log((1 - noise) / noise))
+        """Return the kernel of a copy whose places err by ``noise``, and categories with that probability.
+
+        A number that is another one altogether costs as much as a category that is. Without that, a value
+        just off one that many rows have, which noise moves far in rank, would rule a copy out.
+        """
+        slope, cost = 0.5 / noise**2, math.log((1 - noise) / noise)
+        return cls(slope=slope, cost=cost, most=cost / slope)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +71,17 @@ class DomiasKde(Attack):
     Densities are products over all columns, in logs: Gaussian over numbers (a mix of their rank and their
     position in the range), a constant factor for each category that differs (Aitchison and Aitken); missing
     is a category. The population is taken smooth, the release sharp, as if rows were copies with a little
-    noise. Two smooth densities, as the paper has them, hardly see single copies; they are one more
-    configuration.
+    noise: there numbers count by their standard deviation, and one that is far off costs no more than a
+    category that differs. Two smooth densities, as the paper has them, hardly see single copies; they are one
+    more configuration.
 
     Parameters
     ----------
     n_attacks
         The most training rows, and control rows, to test; None takes all.
     copy_noise
-        By how much numbers of a copy are taken to err, and the probability that its categories change.
+        By how much numbers of a copy are taken to err (0.29 is a standard deviation), and the probability
+        that its categories change, or its numbers become others altogether.
     bandwidth
         The rule by which the population's density is smoothed.
     tested
@@ -105,7 +116,7 @@ class DomiasKde(Attack):
     """
 
     n_attacks: int | None = 5000
-    copy_noise: float = 0.01
+    copy_noise: float = 0.02
     bandwidth: Literal["scott", "silverman"] = "scott"
     tested: Tested = "random"
     outlier_share: float = 0.1
@@ -166,16 +177,16 @@ class DomiasKde(Attack):
         sharp = Kernel.copy(self.copy_noise)
         release = in_order(split.synthetic).table  # sums run in an order that no file decides
         coordinates = Coordinates.of(release, split.train, split.control)
-        n_complete = len(coordinates.complete)
-        around = {"release": coordinates.points(release), "reference": coordinates.points(reference)}
+        straight = coordinates.by_deviation(release)
+
+        def density(drawn: Table, rows: Table, kernel: Kernel, read: Coordinates) -> Floats:
+            return log_density(read.points(drawn), read.points(rows), (kernel,), len(read.complete))[0]
 
         def estimate(drawn: Sample) -> _Densities:
-            queries = coordinates.points(drawn.table)
-            of_release = log_density(queries, around["release"], (sharp, smooth), n_complete)
-            of_reference = log_density(queries, around["reference"], (smooth,), n_complete)[0]
+            of_reference = density(drawn.table, reference, smooth, coordinates)
             return _Densities(
-                sharp=of_release[0] - of_reference,
-                smooth=of_release[1] - of_reference,
+                sharp=density(drawn.table, release, sharp, straight) - of_reference,
+                smooth=density(drawn.table, release, smooth, coordinates) - of_reference,
                 reference=of_reference,
             )
 
@@ -241,8 +252,12 @@ class _Densities:
 
 
 def log_density(queries: Points, rows: Points, kernels: tuple[Kernel, ...], n_complete: int) -> Floats:
-    """Return the log of the mean kernel between each query and all rows, (n_kernels, n_queries)."""
+    """Return the log of the mean kernel between each query and all rows, (n_kernels, n_queries).
+
+    All kernels must have the same ``most``: one look at two rows then serves them all.
+    """
     workers.announce_compilation(log_sums)
+    (most,) = {kernel.most for kernel in kernels}
     out = np.empty((len(kernels), len(queries)))
     slopes, costs = np.array([(kernel.slope, kernel.cost) for kernel in kernels]).T.copy()
 
@@ -251,7 +266,7 @@ def log_density(queries: Points, rows: Points, kernels: tuple[Kernel, ...], n_co
             np.ascontiguousarray(cells[start:stop].T) for cells in (queries.places, queries.codes)
         )
         found = np.empty((len(kernels), stop - start))  # contiguous, or the kernel is compiled once more
-        log_sums(places, codes, rows.places, rows.codes, n_complete, slopes, costs, found)
+        log_sums(places, codes, rows.places, rows.codes, n_complete, most, slopes, costs, found)
         out[:, start:stop] = found
 
     workers.each_chunk(len(queries), QUERIES_AT_ONCE, estimate, doing="estimating densities")

@@ -1,7 +1,7 @@
 """The compiled sum of a kernel density: how much of a table lies around each query?
 
-For a query x and a row y the exponent is ``slope · Σ(x − y)² + cost · mismatches``: a Gaussian over numbers
-times a factor for every category that differs (Aitchison and Aitken 1976). Queries and rows go in tiles, and
+For a query x and a row y the exponent is ``slope · Σ min((x − y)², most) + cost · mismatches``: a Gaussian
+over numbers, down to a floor, times a factor for every category that differs (Aitchison and Aitken 1976). Queries and rows go in tiles, and
 every inner loop runs over the queries of a tile, so that one instruction works on several queries and no sum
 is ever reordered. Sums are kept relative to the nearest row so far: no density is too small for a float.
 """
@@ -72,7 +72,7 @@ def exponential(z):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _measure(numbers, codes, row_numbers, row_codes, n_complete, gaps, mismatches, counts):
+def _measure(numbers, codes, row_numbers, row_codes, n_complete, most, gaps, mismatches, counts):
     """Fill in the squared gaps and the mismatches of a tile; columns past ``n_complete`` may hold NaN."""
     d = numbers.shape[0]
     for r in range(row_numbers.shape[0]):
@@ -90,19 +90,20 @@ def _measure(numbers, codes, row_numbers, row_codes, n_complete, gaps, mismatche
             at, bt, ct, et = numbers[j], numbers[j + 1], numbers[j + 2], numbers[j + 3]
             for q in range(QUERIES):
                 s, t, u, v = at[q] - a, bt[q] - b, ct[q] - c, et[q] - e
-                gap[q] = (((gap[q] + s * s) + t * t) + u * u) + v * v
+                s, t, u, v = min(s * s, most), min(t * t, most), min(u * u, most), min(v * v, most)
+                gap[q] = (((gap[q] + s) + t) + u) + v
             j += 4
         while j < n_complete:
             a, at = row_numbers[r, j], numbers[j]
             for q in range(QUERIES):
                 s = at[q] - a
-                gap[q] += s * s
+                gap[q] += min(s * s, most)
             j += 1
         while j < d:
             a, at = row_numbers[r, j], numbers[j]
             for q in range(QUERIES):
                 s = at[q] - a
-                gap[q] += s * s if s == s else 0.0  # noqa: PLR0124 - NaN: one is missing, a mismatch
+                gap[q] += min(s * s, most) if s == s else 0.0  # noqa: PLR0124 - NaN: one is missing, a mismatch
             j += 1
         for q in range(QUERIES):
             counts[q] = _ZERO
@@ -152,11 +153,11 @@ def _lower(least, base, total, cutoff):
 
 
 @njit(cache=True, nogil=True)
-def log_sums(numbers, codes, row_numbers, row_codes, n_complete, slopes, costs, out):
+def log_sums(numbers, codes, row_numbers, row_codes, n_complete, most, slopes, costs, out):
     """Write log Σ_y exp(−exponent(x, y)) for every query x and every pair of slope and cost.
 
     ``numbers`` (d, m) and ``codes`` (c, m) hold the queries, ``row_numbers`` (n, d) and ``row_codes`` (n, c)
-    the rows, ``out`` is (k, m). Terms that together are below e^-40 of the sum are left out.
+    the rows, ``most`` is what a squared gap may be, ``out`` is (k, m). Terms that together are below e^-40 of the sum are left out.
     """
     d, m = numbers.shape
     n, k = row_numbers.shape[0], slopes.size
@@ -175,7 +176,7 @@ def log_sums(numbers, codes, row_numbers, row_codes, n_complete, slopes, costs, 
         for start in range(0, n, ROWS):
             stop = min(start + ROWS, n)
             _measure(
-                tile, code_tile, row_numbers[start:stop], row_codes[start:stop], n_complete,
+                tile, code_tile, row_numbers[start:stop], row_codes[start:stop], n_complete, most,
                 gaps, mismatches, counts,
             )  # fmt: skip
             for i in range(k):
