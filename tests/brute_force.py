@@ -13,7 +13,8 @@ def nearest(space, reference, queries, k, *, skip_self=False):
     for column in space.measured:
         if column.weight > 0:
             numbers += np.minimum(
-                _cost(queries, reference, column.name, column.weight, column.decimals, space.power), space.most
+                _cost(queries, reference, column.name, column.weight, column.decimals, space.power),
+                space.most,
             )
         total += (
             np.isnan(queries.column(column.name))[:, None] != np.isnan(reference.column(column.name))[None, :]

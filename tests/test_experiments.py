@@ -157,11 +157,19 @@ def power(found, folder):
     assert all(seen)
 
 
+def calibration(found, folder):
+    for metric in ("membership_calibrated", "membership_ratio", "membership_trees", "membership_influence"):
+        assert abs(found["leaky", 0, None, metric]) < 0.05, metric
+        rises(found, metric, "leaky", 0, 0.1, by=0.02)
+    assert found["noise .05", 0.1, None, "membership_calibrated"] > 0.02
+
+
 def coverage(found, folder):
     assert all(abs(value) < 0.05 for value in found.values())
 
 
 CHECKS = {
+    "calibration": calibration,
     "canaries": canaries,
     "coverage": coverage,
     "leaky": leaky,

@@ -70,7 +70,13 @@ def run(*args):
 
 
 def test_what_runs_by_default_is_all_that_needs_nothing():
-    assert set(METRICS) - set(defaults()) == {"domias_flow", "membership_calibrated", "membership_ratio"}
+    assert set(METRICS) - set(defaults()) == {
+        "domias_flow",
+        "membership_calibrated",
+        "membership_influence",
+        "membership_ratio",
+        "membership_trees",
+    }
     assert set(defaults()) - set(defaults(quick=True)) == {"ml_inference", "neighbor_vote", "domias_kde"}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from populations import population, split
 
-from tabveil.attacks.domias.flow import DomiasFlow
+from tabveil.attacks.domias.flow import VARIANT, DomiasFlow
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.networks import limited_threads
 from tabveil.rng import stream
@@ -90,6 +90,7 @@ def test_an_answer_that_repeats_and_leaves_torch_alone(torch):
     state, threads = torch.get_rng_state(), torch.get_num_threads()
     first, second = ask(tables), ask(tables)
     assert first.to_json() == second.to_json()
+    assert VARIANT in first.notes
     assert torch.equal(state, torch.get_rng_state())
     assert torch.get_num_threads() == threads
     assert first.details["n_reference"] == 45

@@ -29,7 +29,7 @@ LINE = Schema((Numeric(name="x", low=0, high=100, decimals=0),))
 BOTH = (MembershipCalibrated, MembershipRatio)
 SAMPLED = (MembershipRatio, MembershipTrees, MembershipInfluence)
 both = pytest.mark.parametrize("attack", BOTH, ids=lambda attack: attack.name)
-every = pytest.mark.parametrize("attack", (MembershipCalibrated, *SAMPLED), ids=lambda attack: attack.name)
+every = pytest.mark.parametrize("attack", [MembershipCalibrated, *SAMPLED], ids=lambda attack: attack.name)
 
 
 def ask(metric, tables, seed=0):
@@ -125,7 +125,8 @@ def test_distances_by_hand():
     np.testing.assert_allclose(found.loneliness, [0.02, 0.08, 0.3, 0.02, 0.4])  # the second row is farther
     np.testing.assert_allclose(found.others[:, 0], [0.02, 0.08, 0.3, 0.02, 0.4])
     np.testing.assert_allclose(
-        found.others[:, 1], [(2 + 10 + 40 + 80) / 400, (8 + 10 + 30 + 70) / 400, 148 / 400, 126 / 400, 268 / 400]
+        found.others[:, 1],
+        [(2 + 10 + 40 + 80) / 400, (8 + 10 + 30 + 70) / 400, 148 / 400, 126 / 400, 268 / 400],
     )
 
 

@@ -1,4 +1,4 @@
-"""Ratios against a sample of the population: their scores by hand, what they see, and what fresh rows read."""
+"""Ratios against a sample of the population: scores by hand, what is seen, and what they read of fresh rows."""
 
 import numpy as np
 import pytest

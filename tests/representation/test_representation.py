@@ -59,7 +59,9 @@ class Stretched:
 
 
 every_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-every_kind = pytest.mark.parametrize("kind", [Mixed, Euclidean, Tolerant, Stretched], ids=lambda kind: kind.name)
+every_kind = pytest.mark.parametrize(
+    "kind", [Mixed, Euclidean, Tolerant, Stretched], ids=lambda kind: kind.name
+)
 
 
 def ask(metric, tables):

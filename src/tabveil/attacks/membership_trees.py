@@ -84,9 +84,7 @@ class MembershipTrees(SampledAttack):
         """
         owned = np.concatenate([suspects.sample.values, suspects.release.values])
         columns = suspects.people.schema.columns
-        visits = sorted(
-            range(len(columns)), key=lambda k: (len(np.unique(owned[:, k])), columns[k].name)
-        )
+        visits = sorted(range(len(columns)), key=lambda k: (len(np.unique(owned[:, k])), columns[k].name))
         levels = [CountedValues.of(columns[k], owned[:, k]) for k in visits]
 
         def encode(table: Table) -> Codes:

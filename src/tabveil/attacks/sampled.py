@@ -1,8 +1,9 @@
-"""Attacks by somebody who owns a sample of the population: rows of control that are held back, never tested."""
+"""Attacks by somebody who owns a sample of the population: rows of control that are never tested."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -57,6 +58,9 @@ class SampledAttack(PooledAttack):
     """What attacks have in common whose attacker owns a sample of the population."""
 
     reference_share: float = 0.5
+
+    name: ClassVar[str]
+    title: ClassVar[str]
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -180,7 +180,8 @@ class DomiasKde(Attack):
         straight = coordinates.by_deviation(release)
 
         def density(drawn: Table, rows: Table, kernel: Kernel, read: Coordinates) -> Floats:
-            return log_density(read.points(drawn), read.points(rows), (kernel,), len(read.complete))[0]
+            found = log_density(read.points(drawn), read.points(rows), (kernel,), len(read.complete))
+            return np.asarray(found[0])
 
         def estimate(drawn: Sample) -> _Densities:
             of_reference = density(drawn.table, reference, smooth, coordinates)
