@@ -1,4 +1,4 @@
-"""Ratios against a sample of the population: scores by hand, what is seen, and what they read of fresh rows."""
+"""Ratios against a sample of the population: scores by hand, what is seen, and what fresh rows read."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_the_fast_form_is_what_refitting_gives(kind):
     people, release, sample = map(coordinates.points, (tables.train, tables.synthetic, tables.control))
     near = np.random.default_rng(2).integers(0, 120, (150, 4))
     for kernel in (Kernel.rule("scott", 80, 5), Kernel.copy(0.05)):
-        found = influence(people, release, sample, near, kernel, len(coordinates.complete))
+        found = influence(people, release, sample, near, kernel=kernel, n_complete=len(coordinates.complete))
         expected = refitted(people, release, sample, near, kernel)
         np.testing.assert_allclose(found, expected, atol=1e-9)
         assert np.corrcoef(found, expected)[0, 1] > 0.999

@@ -86,12 +86,14 @@ class MembershipInfluence(SampledAttack):
         kernel = Kernel.rule("scott", len(sample), max(count_varying(suspects.people.schema), 1))
         return {
             "sharp influence": np.maximum(gained, 0).sum(axis=1),
-            "influence": influence(people, release, sample, near.index, kernel, len(coordinates.complete)),
+            "influence": influence(
+                people, release, sample, near.index, kernel=kernel, n_complete=len(coordinates.complete)
+            ),
         }
 
 
 def influence(
-    people: Points, release: Points, sample: Points, near: Indices, kernel: Kernel, n_complete: int
+    people: Points, release: Points, sample: Points, near: Indices, *, kernel: Kernel, n_complete: int
 ) -> Floats:
     """Return how much likelier the synthetic rows ``near`` (n, k) each person get when that person joins.
 

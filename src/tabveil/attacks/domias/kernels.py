@@ -1,9 +1,10 @@
 """The compiled sum of a kernel density: how much of a table lies around each query?
 
 For a query x and a row y the exponent is ``slope · Σ min((x − y)², most) + cost · mismatches``: a Gaussian
-over numbers, down to a floor, times a factor for every category that differs (Aitchison and Aitken 1976). Queries and rows go in tiles, and
-every inner loop runs over the queries of a tile, so that one instruction works on several queries and no sum
-is ever reordered. Sums are kept relative to the nearest row so far: no density is too small for a float.
+over numbers, down to a floor, times a factor for every category that differs (Aitchison and Aitken 1976).
+Queries and rows go in tiles, and every inner loop runs over the queries of a tile, so that one instruction
+works on several queries and no sum is ever reordered. Sums are kept relative to the nearest row so far: no
+density is too small for a float.
 """
 
 # mypy: allow-untyped-defs
@@ -157,7 +158,8 @@ def log_sums(numbers, codes, row_numbers, row_codes, n_complete, most, slopes, c
     """Write log Σ_y exp(−exponent(x, y)) for every query x and every pair of slope and cost.
 
     ``numbers`` (d, m) and ``codes`` (c, m) hold the queries, ``row_numbers`` (n, d) and ``row_codes`` (n, c)
-    the rows, ``most`` is what a squared gap may be, ``out`` is (k, m). Terms that together are below e^-40 of the sum are left out.
+    the rows, ``most`` is what a squared gap may be, ``out`` is (k, m). Terms that together are below e^-40 of
+    the sum are left out.
     """
     d, m = numbers.shape
     n, k = row_numbers.shape[0], slopes.size
