@@ -54,7 +54,8 @@ def refitted(people, release, sample, near, kernel):
     """What the nearest synthetic rows gain when the density is estimated anew with each person."""
 
     def log_kernels(queries, rows):
-        gaps = np.nansum((queries.places[:, None] - rows.places[None]) ** 2, axis=2)
+        squares = (queries.places[:, None] - rows.places[None]) ** 2
+        gaps = np.nansum(np.minimum(squares, kernel.most), axis=2)
         mismatches = (queries.codes[:, None] != rows.codes[None]).sum(axis=2)
         return -kernel.slope * gaps - kernel.cost * mismatches
 

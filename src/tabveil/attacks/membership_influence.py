@@ -103,7 +103,7 @@ def influence(
     n, k = len(sample), near.shape[1]
     log_total = log_density(release, sample, (kernel,), n_complete)[0] + math.log(n)  # (m,) of all kernels
     gaps = people.places[:, None] - release.places[near]  # (n, k, d)
-    squares = np.nansum(gaps**2, axis=2)  # a missing number is a mismatch of codes
+    squares = np.nansum(np.minimum(gaps**2, kernel.most), axis=2)  # a missing number is a mismatch of codes
     mismatches = (people.codes[:, None] != release.codes[near]).sum(axis=2)
     log_own = -kernel.slope * squares - kernel.cost * mismatches  # (n, k)
     joined = np.logaddexp(0, log_own - log_total[near]).sum(axis=1)
