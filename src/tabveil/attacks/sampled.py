@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy.stats import rankdata
 
 from tabveil import check
 from tabveil.attacks.domias.kde import set_aside
 from tabveil.attacks.guessing import scores
 from tabveil.attacks.scan import DECIMALS, Pooled, PooledAttack, pool, scan
+from tabveil.estimate import mean_ranks
 from tabveil.neighbors import NearestRows, Neighbors, Space
 from tabveil.protocols import View
 from tabveil.result import Result
@@ -86,7 +86,7 @@ class SampledAttack(PooledAttack):
         lot = rng.permutation(len(people)).astype(np.float64)
         rankings = {
             name: Pooled.of(
-                score, n_train, rankdata(suspects.to_sample) * len(lot) + lot if name == "distance" else lot
+                score, n_train, mean_ranks(suspects.to_sample) * len(lot) + lot if name == "distance" else lot
             )
             for name, score in found.items()
         }
@@ -106,4 +106,4 @@ def mean_rank(*scores: Floats) -> Floats:
     >>> mean_rank(np.array([1.0, 5.0, 9.0]), np.array([0.3, 0.1, 0.2])).tolist()
     [2.0, 1.5, 2.5]
     """
-    return np.asarray(np.mean([rankdata(np.round(score, DECIMALS)) for score in scores], axis=0))
+    return np.asarray(np.mean([mean_ranks(np.round(score, DECIMALS)) for score in scores], axis=0))

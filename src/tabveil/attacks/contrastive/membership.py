@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
-from scipy.stats import rankdata
 
 from tabveil import check
 from tabveil.attacks.guessing import draw_attacked, scores
 from tabveil.attacks.membership_calibrated import surroundings, unexplained
 from tabveil.attacks.scan import DECIMALS, Pooled, PooledAttack, pool, scan
+from tabveil.estimate import mean_ranks
 from tabveil.protocols import Representation
 from tabveil.representation import Contrastive, Mixed
 from tabveil.result import Cost, Result
@@ -126,7 +126,7 @@ class MembershipContrastive(PooledAttack):
 def _mean_of_ranks(*rankings: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Return the mean of a person's ranks, of the scores and of what breaks their ties."""
     scores, rare = (
-        np.mean([rankdata(np.round(values, DECIMALS)) for values in part], axis=0)
+        np.mean([mean_ranks(np.round(values, DECIMALS)) for values in part], axis=0)
         for part in zip(*rankings, strict=True)
     )
     return scores, rare
