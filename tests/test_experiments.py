@@ -168,9 +168,15 @@ def coverage(found, folder):
     assert all(abs(value) < 0.05 for value in found.values())
 
 
+def contrastive(found, folder):
+    rises(found, "linkability, contrastive", "behind noise", 0, 1, by=0.1)
+    rises(found, "membership, both spaces", "behind noise", 0, 1, by=0.5)
+
+
 CHECKS = {
     "calibration": calibration,
     "canaries": canaries,
+    "contrastive": contrastive,
     "coverage": coverage,
     "leaky": leaky,
     "neighbors": neighbors,

@@ -71,11 +71,16 @@ def run(*args):
 
 def test_what_runs_by_default_is_all_that_needs_nothing():
     assert set(METRICS) - set(defaults()) == {
+        "distance_to_closest_contrastive",
         "domias_flow",
+        "inference_contrastive",
+        "linkability_contrastive",
         "membership_calibrated",
+        "membership_contrastive",
         "membership_influence",
         "membership_ratio",
         "membership_trees",
+        "singling_out_contrastive",
     }
     assert set(defaults()) - set(defaults(quick=True)) == {"ml_inference", "neighbor_vote", "domias_kde"}
 
