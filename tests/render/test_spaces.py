@@ -48,7 +48,7 @@ def test_answers_to_one_question_stand_side_by_side():
     }
     assert found == {
         "Inference, contrastive": ("Inference from the nearest row", 0.125, 0.25),
-        "Membership, contrastive and mixed": ("Membership by distance", 0.05, 0.1),
+        "Membership, contrastive and tolerant": ("Membership by distance", 0.05, 0.1),
     }
 
 

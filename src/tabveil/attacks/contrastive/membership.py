@@ -1,4 +1,4 @@
-"""Membership by calibrated distances in two spaces: a learned one sees what the mixed distance does not."""
+"""Membership by calibrated distances in two spaces: a learned one, and one by the columns that differ."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -6,25 +6,25 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil import check
 from tabveil.attacks.guessing import draw_attacked, scores
 from tabveil.attacks.membership_calibrated import surroundings, unexplained
 from tabveil.attacks.scan import DECIMALS, Pooled, PooledAttack, pool, scan
 from tabveil.estimate import mean_ranks
 from tabveil.protocols import Representation
-from tabveil.representation import Contrastive, Mixed
+from tabveil.representation import Contrastive, Tolerant
 from tabveil.result import Cost, Result
 from tabveil.table import Floats, Split, Table
 
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipContrastive(PooledAttack):
-    """Is a synthetic row nearer to a person than it should be, in a learned space or by the mixed distance?
+    """Is a synthetic row nearer to a person than it should be, in a learned space or by columns that differ?
 
     As ``membership_calibrated``: the attacker suspects those to whom the release is nearer than is to be
-    expected with so many people around. What is near is asked twice, in a contrastive embedding of the
-    release and by Gower's distance. A leaked row whose values were moved a little is still near in the first;
-    an exact copy stands out most in the second; who stands out in both is suspected first.
+    expected with so many people around. What is near is asked twice: in a contrastive embedding of the
+    release, and by the share of columns that differ, numbers within a tolerance by a part (``Tolerant``). A
+    leaked row whose values were moved a little is still near in the first; an exact copy stands out most in
+    the second; who stands out in both is suspected first.
 
     Parameters
     ----------
@@ -32,23 +32,18 @@ class MembershipContrastive(PooledAttack):
         How many training rows, and as many control rows, are attacked; None attacks all.
     n_permutations
         How often labels are dealt anew for the exact test.
-    offset
-        What is added to Gower's distances before their logarithm is taken, so that 0 is not infinitely far
-        from the smallest other one: the size of differences that mean nothing.
-    vector_offset
-        The same for distances in the embedding.
     representation
-        The other space: an embedding that is trained on the release.
+        The learned space: an embedding that is trained on the release.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
-    Two scores are made in each space. The first is what is left of ``log(d + offset)``, d the distance to the
-    nearest synthetic row, after least squares on the logarithms of the distances to other people
-    (``membership_calibrated`` tells more). The second is ``r − d``, r the distance to the nearest other
-    person. For each, the mean of a person's ranks in both spaces is one more ranking. The other people are
-    all who are attacked, training and control rows alike: an attacker would need a sample of about that size.
+    Two scores are made in each space. The first is what is left of d, the distance to the nearest synthetic
+    row, after least squares on the distances to other people (``membership_calibrated`` tells more). The
+    second is ``r − d``, r the distance to the nearest other person. For each, the mean of a person's ranks in
+    both spaces is one more ranking. The other people are all who are attacked, training and control rows
+    alike: an attacker would need a sample of about that size.
 
     Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
     any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all: ``attack`` is the
@@ -70,20 +65,13 @@ class MembershipContrastive(PooledAttack):
     - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
     """
 
-    offset: float = 0.001
-    vector_offset: float = 0.03
     representation: Representation = field(default_factory=Contrastive)
 
     name: ClassVar[str] = "membership_contrastive"
-    title: ClassVar[str] = "Membership, contrastive and mixed"
+    title: ClassVar[str] = "Membership, contrastive and tolerant"
     cost: ClassVar[Cost] = "slow"
     extra: ClassVar[str] = "deep"
     beside: ClassVar[tuple[str, ...]] = ("membership_calibrated", "membership_distance")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("offset", "vector_offset"):
-            check.between(type(self).__name__, name, getattr(self, name), 0, np.inf)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack in both spaces, and compare members with others."""
@@ -106,16 +94,12 @@ class MembershipContrastive(PooledAttack):
 
     def _suspicion(self, split: Split, people: Table, *, rng: Generator) -> dict[str, tuple[Floats, Floats]]:
         """Score people by each way of looking, (n,), and say how rare they are, which breaks ties (n,)."""
-        spaces = {
-            "contrastive": (self.representation, self.vector_offset),
-            "mixed": (Mixed(), self.offset),
-        }
+        spaces = {"contrastive": self.representation, "tolerant": Tolerant()}
         found: dict[str, dict[str, tuple[Floats, Floats]]] = {"calibrated": {}, "difference": {}}
-        for name, (representation, offset) in spaces.items():
+        for name, representation in spaces.items():
             around = surroundings(split, people, representation, rng=rng)
             distance, others = around.release, around.others
-            left = unexplained(np.log(distance + offset), np.log(others + offset))
-            found["calibrated"][name] = -left, others[:, -1]
+            found["calibrated"][name] = -unexplained(distance, others), others[:, -1]
             found["difference"][name] = others[:, 0] - distance, others[:, -1]
         return {
             **{f"both spaces, {score}": _mean_of_ranks(*by.values()) for score, by in found.items()},
