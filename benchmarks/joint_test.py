@@ -30,13 +30,13 @@ COPIES = (12, 15, 18)
 
 def inferred(split, *, rng):
     """Attack, and return what was found with every guess that was made about train and control rows."""
-    kept, guess = [], vars(Inference)["_guess"]
+    kept, guess = [], vars(Inference)["_judge"]
 
     def keep(*asked):
         kept.append(guess(*asked))
         return kept[-1]
 
-    with patch.object(Inference, "_guess", keep):
+    with patch.object(Inference, "_judge", keep):
         return Inference()(split, rng=rng), kept
 
 

@@ -5,6 +5,7 @@ import pytest
 import xgboost
 
 from tabveil.boosting import ROUNDS, train
+from tabveil.forest import Forest
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 GOALS = {
@@ -90,3 +91,31 @@ def test_nobody_asked_is_nobody_predicted():
     table, _ = made(50, 3, seed=4)
     trees = train(table, np.arange(50.0) % 3, {"objective": "multi:softprob", "num_class": 3})
     assert trees.predict(table.take(np.arange(0))).shape[0] == 0
+
+
+@pytest.mark.parametrize("objective", GOALS)
+def test_trees_that_are_stored_otherwise_are_left_to_xgboost(objective, monkeypatch):
+    table, _ = made(200, 3, seed=5)
+    settings, goal = GOALS[objective]
+    wanted = goal(table.column("ward"), table.column("age"))
+    known = train(table, wanted, {"objective": objective, **settings})
+    assert known.forest is not None
+
+    def turned(model, n_labels):
+        """Read the sides of every node the wrong way round."""
+        found = read(model, n_labels)
+        found.nodes["left"], found.nodes["right"] = found.nodes["right"].copy(), found.nodes["left"].copy()
+        return found
+
+    def unknown(model, n_labels):
+        raise KeyError("trees")
+
+    read = Forest.read
+    for other in (turned, unknown):
+        monkeypatch.setattr(Forest, "read", other)
+        trees = train(table, wanted, {"objective": objective, **settings})
+        assert trees.forest is None
+        for fast, own in zip(
+            known.predict_after(table, 10, ROUNDS), trees.predict_after(table, 10, ROUNDS), strict=True
+        ):
+            assert np.array_equal(fast, own)

@@ -5,19 +5,20 @@ name: sums of floating-point numbers in another order would grow other trees. Se
 several threads.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from tabveil.encode.scale import unit
-from tabveil.forest import Forest
+from tabveil.forest import Forest, Singles
 from tabveil.table import Categorical, Floats, Table
 
 ROUNDS = 100  # XGBoost's default, like all other settings
+CHECKED = 64  # rows for which the fast way through the trees is compared with XGBoost's own
 STEPS = 1000.0  # numbers are learned in thousandths of their range, or small ones would not be split at all
 
 _MEANING: dict[str, Callable[[Floats], Floats]] = {
@@ -33,7 +34,7 @@ class Trees:
     """Trees that were grown, and the labels each column had in the rows they grew from."""
 
     booster: Any
-    forest: Forest
+    forest: Forest | None  # the fast way; None where it is not XGBoost's
     objective: str
     seen: tuple[NDArray[np.bool_] | None, ...]  # by column and code; None for numbers
 
@@ -42,21 +43,26 @@ class Trees:
         return self.predict_after(rows, ROUNDS)[0]
 
     def predict_after(self, rows: Table, *rounds: int) -> list[Floats]:
-        """Predict each row as it would have been after so many rounds of learning, fewest first.
-
-        XGBoost itself predicts the first round, and so decides where to start from.
-        """
+        """Predict each row as it would have been after so many rounds of learning, fewest first."""
         cells = self._cells(rows)
-        codes = self.forest.codes(cells)
-        first = self.booster.inplace_predict(cells, iteration_range=(0, 1), predict_type="margin")
-        a_round = len(self.forest.trees) // ROUNDS
-        sums = np.reshape(first, (len(cells), a_round)).T  # (k, n)
-        found, done = [], 1
+        way = (
+            self._own_sums(cells, rounds) if self.forest is None else _sums(self, self.forest, cells, rounds)
+        )
+        return [_MEANING[self.objective](sums.astype(np.float64)) for sums in way]
+
+    def checked(self, rows: Table) -> Self:
+        """Give up the fast way if it leads elsewhere: other versions of XGBoost may store trees otherwise."""
+        if self.forest is None:
+            return self
+        cells = self._cells(rows)
+        fast, own = _sums(self, self.forest, cells, [ROUNDS]), self._own_sums(cells, [ROUNDS])
+        return self if np.array_equal(next(fast), next(own)) else replace(self, forest=None)
+
+    def _own_sums(self, cells: Floats, rounds: Sequence[int]) -> Iterator[Singles]:
+        """Let XGBoost add up the leaves (k, n) after so many rounds each."""
         for wanted in rounds:
-            sums = self.forest.add(sums, codes, slice(done * a_round, wanted * a_round))
-            done = wanted
-            found.append(_MEANING[self.objective](sums.astype(np.float64)))
-        return found
+            found = self.booster.inplace_predict(cells, iteration_range=(0, wanted), predict_type="margin")
+            yield np.reshape(found, (len(cells), -1)).T if len(cells) else np.zeros((1, 0), np.float32)
 
     def _cells(self, rows: Table) -> Floats:
         """Return rows in the form that the trees predict from.
@@ -74,6 +80,21 @@ class Trees:
         return cells
 
 
+def _sums(trees: Trees, forest: Forest, cells: Floats, rounds: Sequence[int]) -> Iterator[Singles]:
+    """Add up the leaves (k, n) after so many rounds each, fewest first.
+
+    XGBoost itself predicts the first round, and so decides where to start from.
+    """
+    codes = forest.codes(cells)
+    first = trees.booster.inplace_predict(cells, iteration_range=(0, 1), predict_type="margin")
+    a_round = len(forest.trees) // ROUNDS
+    sums, done = np.reshape(first, (len(cells), a_round)).T, 1
+    for wanted in rounds:
+        sums = forest.add(sums, codes, slice(done * a_round, wanted * a_round))
+        done = wanted
+        yield sums
+
+
 def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> Trees:
     """Fit trees to a goal for each row."""
     import xgboost  # noqa: PLC0415 - slow to load, and few need it
@@ -84,14 +105,16 @@ def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> Trees:
     fixed = {"tree_method": "hist", "seed": 0, "nthread": 1}
     booster = xgboost.train({**settings, **fixed}, data, num_boost_round=ROUNDS)
     seen = tuple(_seen(rows, name) for name in rows.schema.names)
-    return Trees(
-        booster=booster,
-        forest=Forest.read(
-            booster.save_raw("json"), [None if codes is None else len(codes) for codes in seen]
-        ),
-        objective=settings["objective"],
-        seen=seen,
-    )
+    trees = Trees(booster=booster, forest=_read(booster, seen), objective=settings["objective"], seen=seen)
+    return trees.checked(rows.take(np.arange(min(len(rows), CHECKED))))
+
+
+def _read(booster: Any, seen: Sequence[NDArray[np.bool_] | None]) -> Forest | None:  # noqa: ANN401 - XGBoost's
+    n_labels = [None if codes is None else len(codes) for codes in seen]
+    try:
+        return Forest.read(booster.save_raw("json"), n_labels)
+    except (KeyError, TypeError, ValueError, IndexError):  # stored in a form that is not known here
+        return None
 
 
 def _seen(rows: Table, name: str) -> NDArray[np.bool_] | None:
