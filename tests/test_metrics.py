@@ -75,7 +75,6 @@ def test_what_runs_by_default_is_all_that_needs_nothing():
         "domias_flow",
         "inference_contrastive",
         "linkability_contrastive",
-        "membership_calibrated",
         "membership_contrastive",
         "membership_influence",
         "membership_ratio",
