@@ -1,0 +1,262 @@
+"""What is lost by generalizing and suppressing: five measures, each with a bound that a search can use.
+
+A *scorer* is a loss over the combinations at hand. It gives a loss to a node, and bounds it from below before
+anything is grouped: ``terms`` are what each column adds at each level where no row is suppressed (for Loss
+and entropy, which are sums over columns), and ``ahead`` is a bound on every coarser node that can be read
+from a node's classes (for the two measures of class sizes). Formulas are those of ARX 3.9.2.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil import check
+from tabveil.anonymize.lattice import Classes, Lattice, Node
+from tabveil.anonymize.loss_kernels import suppressed_entropy, suppressed_shares
+from tabveil.table import Floats
+
+Keep = NDArray[np.bool_]
+Mean = Literal["geometric", "arithmetic"]
+
+
+class Scorer(Protocol):
+    """A loss over some combinations."""
+
+    terms: list[Floats]  # (n_levels,) for each column
+
+    def bound(self, total: float) -> float:
+        """Return the least loss of a node whose columns' terms add up to this."""
+        ...
+
+    def score(self, classes: Classes, keep: Keep, best: float) -> float:
+        """Return a node's loss; infinity will do where it cannot be below ``best``."""
+        ...
+
+    def ahead(self, classes: Classes, least: int) -> float:
+        """Return a bound on the loss of every coarser node, where kept classes have at least so many rows."""
+        ...
+
+
+class LossModel(Protocol):
+    """A measure of what is lost."""
+
+    name: ClassVar[str]
+
+    def scorer(self, lattice: Lattice) -> Scorer:
+        """Return the measure over the combinations of a lattice."""
+        ...
+
+    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> Floats | None:
+        """Return what each column loses at a node, (d,), where the measure is made of columns."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizationLoss:
+    """Which share of its column's values does a cell stand for, on average? (Iyengar's Loss)
+
+    A suppressed cell stands for all. 0 where nothing is changed, 1 where all is suppressed; columns are
+    joined by their geometric or arithmetic mean.
+    """
+
+    name: ClassVar[str] = "loss"
+    mean: Mean = "geometric"
+
+    def __post_init__(self) -> None:
+        check.one_of("loss", "mean", self.mean, ("geometric", "arithmetic"))
+
+    def scorer(self, lattice: Lattice) -> Scorer:
+        """Return the measure over the combinations of a lattice."""
+        return _ShareScorer(lattice, geometric=self.mean == "geometric")
+
+    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> Floats:
+        """Return the loss of each column, (d,)."""
+        return _ShareScorer(lattice, geometric=True).columns(classes, keep)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entropy:
+    """How many bits about the original values are lost? (non-uniform entropy)"""
+
+    name: ClassVar[str] = "entropy"
+
+    def scorer(self, lattice: Lattice) -> Scorer:
+        """Return the measure over the combinations of a lattice."""
+        return _EntropyScorer(lattice)
+
+    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> None:
+        """Return nothing: suppressed rows lose over all columns together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discernibility:
+    """With how many rows does each row share its class, summed over all rows? Suppressed ones with all."""
+
+    name: ClassVar[str] = "discernibility"
+
+    def scorer(self, lattice: Lattice) -> Scorer:
+        """Return the measure over the combinations of a lattice."""
+        return _DiscernibilityScorer(lattice)
+
+    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> None:
+        """Return nothing: columns have no part of their own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AverageClassSize:
+    """How many rows does a class have on average, the suppressed ones together being one?"""
+
+    name: ClassVar[str] = "class_size"
+
+    def scorer(self, lattice: Lattice) -> Scorer:
+        """Return the measure over the combinations of a lattice."""
+        return _ClassSizeScorer(lattice)
+
+    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> None:
+        """Return nothing: columns have no part of their own."""
+
+
+LOSSES: dict[str, LossModel] = {
+    "geometric loss": GeneralizationLoss(mean="geometric"),
+    "arithmetic loss": GeneralizationLoss(mean="arithmetic"),
+    "discernibility": Discernibility(),
+    "entropy": Entropy(),
+    "class size": AverageClassSize(),
+}
+"""Every measure by the name it has in files."""
+
+
+class _ShareScorer:
+    def __init__(self, lattice: Lattice, *, geometric: bool) -> None:
+        self._lattice = lattice
+        self._geometric = geometric
+        combinations = lattice.combinations
+        n_rows, d = combinations.n_rows, len(lattice.heights)
+        leaves = np.array([len(hierarchy.leaves) for hierarchy in combinations.hierarchies], dtype=np.float64)
+        self._least = n_rows / leaves  # (d,) what is there where nothing is generalized
+        # One leaf, or no rows: nothing can be lost.
+        self._scale = np.where(n_rows > self._least, 1 / np.maximum(n_rows - self._least, 1e-300), 0.0)
+        self._sums = [
+            hierarchy.shares @ combinations.leaf_counts(column)
+            for column, hierarchy in enumerate(combinations.hierarchies)
+        ]  # each (n_levels,)
+        self._slack = [1 - hierarchy.shares.max(axis=1) for hierarchy in combinations.hierarchies]
+        lost = [
+            np.maximum((sums - self._least[column]) * self._scale[column], 0.0)
+            for column, sums in enumerate(self._sums)
+        ]
+        self.terms = [np.log1p(each) / d if geometric else each / d for each in lost]
+
+    def bound(self, total: float) -> float:
+        return math.expm1(total) if self._geometric else total
+
+    def columns(self, classes: Classes, keep: Keep) -> Floats:
+        lattice = self._lattice
+        lacking = suppressed_shares(
+            classes.rows,
+            classes.counts,
+            keep,
+            lattice.combinations.leaves,
+            lattice.places(classes.node),
+            lattice.shares,
+        )
+        sums = np.array([each[level] for each, level in zip(self._sums, classes.node, strict=True)])
+        return np.maximum((sums + lacking - self._least) * self._scale, 0.0)
+
+    def score(self, classes: Classes, keep: Keep, best: float) -> float:
+        suppressed = int(classes.counts[~keep].sum())
+        if self._joined(self._at_least(classes.node, suppressed)) >= best:
+            return math.inf
+        return self._joined(self.columns(classes, keep))
+
+    def ahead(self, classes: Classes, least: int) -> float:  # noqa: ARG002 - the terms say it all
+        return 0.0
+
+    def _at_least(self, node: Node, suppressed: int) -> Floats:
+        """Bound the loss of each column by the number of suppressed rows alone."""
+        sums = np.array(
+            [
+                self._sums[column][level] + suppressed * self._slack[column][level]
+                for column, level in enumerate(node)
+            ]
+        )
+        return np.maximum((sums - self._least) * self._scale, 0.0)
+
+    def _joined(self, lost: Floats) -> float:
+        return float(np.expm1(np.log1p(lost).mean()) if self._geometric else lost.mean())
+
+
+class _EntropyScorer:
+    def __init__(self, lattice: Lattice) -> None:
+        self._lattice = lattice
+        self.terms = []
+        for column, hierarchy in enumerate(lattice.combinations.hierarchies):
+            counts = lattice.combinations.leaf_counts(column)
+            held = counts > 0
+            totals = [np.bincount(codes, weights=counts)[codes] for codes in hierarchy.codes]
+            self.terms.append(
+                np.array([np.sum(counts[held] * np.log2(total[held] / counts[held])) for total in totals])
+            )
+
+    def bound(self, total: float) -> float:
+        return total
+
+    def score(self, classes: Classes, keep: Keep, best: float) -> float:  # noqa: ARG002 - a search asks only where it matters
+        lattice = self._lattice
+        hierarchies = lattice.combinations.hierarchies
+        sizes = [len(item.labels[level]) for item, level in zip(hierarchies, classes.node, strict=True)]
+        generalized = sum(float(term[level]) for term, level in zip(self.terms, classes.node, strict=True))
+        return generalized + float(
+            suppressed_entropy(
+                classes.rows,
+                classes.counts,
+                keep,
+                lattice.combinations.leaves,
+                lattice.places(classes.node),
+                lattice.codes,
+                np.array(sizes, dtype=np.int64),
+            )
+        )
+
+    def ahead(self, classes: Classes, least: int) -> float:  # noqa: ARG002 - the terms say it all
+        return 0.0
+
+
+class _DiscernibilityScorer:
+    def __init__(self, lattice: Lattice) -> None:
+        self._n_rows = lattice.combinations.n_rows
+        self.terms = [np.zeros(height + 1) for height in lattice.heights]
+
+    def bound(self, total: float) -> float:
+        return total
+
+    def score(self, classes: Classes, keep: Keep, best: float) -> float:  # noqa: ARG002 - one sum is cheap
+        kept = classes.counts[keep].astype(np.float64)
+        return float(kept @ kept + self._n_rows * (self._n_rows - kept.sum()))
+
+    def ahead(self, classes: Classes, least: int) -> float:
+        """Classes only grow, and a kept row shares its class with as many as a class must have."""
+        counts = classes.counts.astype(np.float64)
+        return float(counts @ np.maximum(counts, min(least, self._n_rows)))
+
+
+class _ClassSizeScorer:
+    def __init__(self, lattice: Lattice) -> None:
+        self._n_rows = lattice.combinations.n_rows
+        self.terms = [np.zeros(height + 1) for height in lattice.heights]
+
+    def bound(self, total: float) -> float:
+        return total
+
+    def score(self, classes: Classes, keep: Keep, best: float) -> float:  # noqa: ARG002 - one sum is cheap
+        n_classes = int(keep.sum())
+        return self._n_rows / (n_classes + (n_classes < len(keep))) if len(keep) else 0.0
+
+    def ahead(self, classes: Classes, least: int) -> float:
+        """A coarser class holds a large one of these, or enough rows of small ones; suppressed are one more."""
+        large = classes.counts >= least
+        most = int(large.sum()) + int(classes.counts[~large].sum()) // least + 1
+        return self._n_rows / most

@@ -1,0 +1,139 @@
+"""Compiled checks of classes: which keep a promise about a sensitive column.
+
+Classes come as groups sorted by class: class c is ``order[starts[c]:starts[c + 1]]``, and each group has a
+count and a value of the sensitive column. A class that failed an earlier check is passed over.
+"""
+
+# mypy: allow-untyped-defs
+import numpy as np
+from numba import njit
+
+SLACK = 1e-12
+"""What rounding may add to a sum that should just reach its limit."""
+
+
+@njit(cache=True, nogil=True)
+def _fill(order, start, stop, counts, values, held, seen):
+    """Count the values of one class into ``held`` (v,); return how many are different, listed in ``seen``."""
+    n = 0
+    for place in range(start, stop):
+        group = order[place]
+        value = values[group]
+        if held[value] == 0:
+            seen[n] = value
+            n += 1
+        held[value] += counts[group]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _empty(held, seen, n):
+    for place in range(n):
+        held[seen[place]] = 0
+
+
+@njit(cache=True, nogil=True)
+def keep_distinct(order, starts, counts, values, n_values, least, keep):
+    """Keep classes with at least ``least`` different values."""
+    held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
+    for number in range(len(keep)):
+        if keep[number]:
+            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
+            _empty(held, seen, n)
+            keep[number] = n >= least
+
+
+@njit(cache=True, nogil=True)
+def keep_entropy(order, starts, counts, values, n_values, least, keep):
+    """Keep classes whose entropy is at least the logarithm of ``least``."""
+    held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
+    for number in range(len(keep)):
+        if keep[number]:
+            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
+            total = 0
+            for place in range(n):
+                total += held[seen[place]]
+            entropy = 0.0
+            for place in range(n):
+                share = held[seen[place]] / total
+                entropy -= share * np.log(share)
+            _empty(held, seen, n)
+            keep[number] = entropy >= np.log(least) - SLACK
+
+
+@njit(cache=True, nogil=True)
+def keep_recursive(order, starts, counts, values, n_values, least, factor, keep):
+    """Keep classes whose most frequent value is below ``factor`` times all from the ``least``-th on."""
+    held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
+    for number in range(len(keep)):
+        if keep[number]:
+            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
+            ranked = np.sort(held[seen[:n]])[::-1]
+            _empty(held, seen, n)
+            keep[number] = n > 0 and ranked[0] < factor * ranked[least - 1 :].sum()
+
+
+@njit(cache=True, nogil=True)
+def keep_equal(order, starts, counts, values, n_values, most, reference, keep):
+    """Keep classes that lie within ``most`` of the reference, all values being equally far apart."""
+    held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
+    for number in range(len(keep)):
+        if keep[number]:
+            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
+            total = 0
+            for place in range(n):
+                total += held[seen[place]]
+            more = 0.0
+            for place in range(n):
+                more += max(held[seen[place]] / total - reference[seen[place]], 0.0)
+            _empty(held, seen, n)
+            keep[number] = more <= most + SLACK
+
+
+@njit(cache=True, nogil=True)
+def keep_ordered(order, starts, counts, values, n_values, most, reference, keep):
+    """Keep classes that lie within ``most`` of the reference, values being as far apart as their ranks."""
+    held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
+    for number in range(len(keep)):
+        if keep[number]:
+            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
+            total = 0
+            for place in range(n):
+                total += held[seen[place]]
+            moved, ahead = 0.0, 0.0
+            for value in range(n_values):
+                ahead += held[value] / total - reference[value]
+                moved += abs(ahead)
+            _empty(held, seen, n)
+            keep[number] = moved <= (most + SLACK) * max(n_values - 1, 1)
+
+
+@njit(cache=True, nogil=True)
+def keep_hierarchical(order, starts, counts, values, n_values, most, reference, parents, sizes, keep):
+    """Keep classes that lie within ``most`` of the reference, by the levels at which values meet.
+
+    ``parents`` (height, v) has, for each value of a level, its parent in the next; ``sizes`` (height + 1,) how
+    many values each level has.
+    """
+    height = len(parents)
+    held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
+    for number in range(len(keep)):
+        if keep[number]:
+            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
+            total = 0
+            for place in range(n):
+                total += held[seen[place]]
+            extra = held / total - reference
+            _empty(held, seen, n)
+            moved = 0.0
+            for level in range(height):
+                over, under = np.zeros(sizes[level + 1]), np.zeros(sizes[level + 1])
+                for value in range(sizes[level]):
+                    if extra[value] > 0:
+                        over[parents[level, value]] += extra[value]
+                    else:
+                        under[parents[level, value]] -= extra[value]
+                for value in range(sizes[level + 1]):
+                    moved += min(over[value], under[value]) * (level + 1) / height
+                extra = over - under
+            keep[number] = moved <= most + SLACK
