@@ -59,6 +59,32 @@ def number_rows(keys, numbers, firsts):
 
 
 @njit(cache=True, nogil=True)
+def number_single(keys, numbers, firsts):
+    """Do what :func:`number_rows` does for keys (n,) of one part, which nearly all tables have."""
+    bits = _bits_for(len(keys))
+    mask = (1 << bits) - 1
+    shift = np.uint64(64 - bits)
+    slots = np.full(1 << bits, -1, np.int32)
+    n = 0
+    for row in range(len(keys)):
+        key = keys[row]
+        slot = np.int64((np.uint64(key) * _MIX) >> shift)
+        while True:
+            other = slots[slot]
+            if other < 0:
+                slots[slot] = n
+                firsts[n] = row
+                numbers[row] = n
+                n += 1
+                break
+            if keys[firsts[other]] == key:
+                numbers[row] = other
+                break
+            slot = (slot + 1) & mask
+    return n
+
+
+@njit(cache=True, nogil=True)
 def roll_up(keys, rows, counts, leaves, changed, parts, before, after, places):
     """Join the groups of a node that a coarser node does not tell apart.
 
@@ -68,40 +94,27 @@ def roll_up(keys, rows, counts, leaves, changed, parts, before, after, places):
     in ``places`` at ``before[column] + x`` and ``after[column] + x``. Returns the same three for the coarser.
     """
     n_groups, n_parts = keys.shape
-    bits = _bits_for(n_groups)
-    mask = (1 << bits) - 1
-    slots = np.full(1 << bits, -1, np.int32)
-    new_keys = np.empty((n_groups, n_parts), np.int64)
-    new_rows = np.empty(n_groups, np.int32)
-    new_counts = np.empty(n_groups, np.int64)
-    n = 0
-    for group in range(n_groups):
-        row = rows[group]
+    moved = keys.copy()
+    for place in range(changed.size):
+        column = changed[place]
+        part, old, new = parts[column], before[column], after[column]
+        for group in range(n_groups):
+            leaf = leaves[column, rows[group]]
+            moved[group, part] += places[new + leaf] - places[old + leaf]
+    numbers = np.empty(n_groups, np.int32)
+    firsts = np.empty(n_groups, np.int32)
+    n = number_single(moved[:, 0], numbers, firsts) if n_parts == 1 else number_rows(moved, numbers, firsts)
+    new_keys = np.empty((n, n_parts), np.int64)
+    new_rows = np.empty(n, np.int32)
+    new_counts = np.zeros(n, np.int64)
+    for number in range(n):
+        first = firsts[number]
+        new_rows[number] = rows[first]
         for part in range(n_parts):
-            new_keys[n, part] = keys[group, part]
-        for place in range(changed.size):
-            column = changed[place]
-            leaf = leaves[column, row]
-            new_keys[n, parts[column]] += places[after[column] + leaf] - places[before[column] + leaf]
-        slot = _slot(new_keys, n, bits)
-        while True:
-            other = slots[slot]
-            if other < 0:
-                slots[slot] = n
-                new_rows[n] = row
-                new_counts[n] = counts[group]
-                n += 1
-                break
-            equal = True
-            for part in range(n_parts):
-                if new_keys[other, part] != new_keys[n, part]:
-                    equal = False
-                    break
-            if equal:
-                new_counts[other] += counts[group]
-                break
-            slot = (slot + 1) & mask
-    return new_keys[:n].copy(), new_rows[:n].copy(), new_counts[:n].copy()
+            new_keys[number, part] = moved[first, part]
+    for group in range(n_groups):
+        new_counts[numbers[group]] += counts[group]
+    return new_keys, new_rows, new_counts
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,7 @@ are whole numbers in mixed radix, one digit a column, and a coarser level only c
 digits do not fit into one number, a key has several parts. Sensitive values are a part of their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,6 +141,20 @@ class Lattice:
             starts=starts,
             numbers=numbers,
         )
+
+
+def above(node: Node, heights: Node) -> Iterator[tuple[int, Node]]:
+    """Yield the neighbors that are one level coarser in one column, with that column."""
+    for column, height in enumerate(heights):
+        if node[column] < height:
+            yield column, (*node[:column], node[column] + 1, *node[column + 1 :])
+
+
+def below(node: Node) -> Iterator[Node]:
+    """Yield the neighbors that are one level finer in one column."""
+    for column, level in enumerate(node):
+        if level > 0:
+            yield (*node[:column], level - 1, *node[column + 1 :])
 
 
 def _offsets(shapes: Sequence[tuple[int, ...]]) -> list[list[int]]:

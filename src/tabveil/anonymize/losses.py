@@ -31,8 +31,15 @@ class Scorer(Protocol):
         """Return the least loss of a node whose columns' terms add up to this."""
         ...
 
-    def score(self, classes: Classes, keep: Keep, best: float) -> float:
-        """Return a node's loss; infinity will do where it cannot be below ``best``."""
+    def at_least(self, node: Node, suppressed: int, least: int) -> float:
+        """Return the least loss of a node that suppresses so many rows, or more.
+
+        Classes that are kept have at least ``least`` rows.
+        """
+        ...
+
+    def score(self, classes: Classes, keep: Keep) -> float:
+        """Return a node's loss."""
         ...
 
     def ahead(self, classes: Classes, least: int) -> float:
@@ -143,7 +150,14 @@ class _ShareScorer:
             hierarchy.shares @ combinations.leaf_counts(column)
             for column, hierarchy in enumerate(combinations.hierarchies)
         ]  # each (n_levels,)
-        self._slack = [1 - hierarchy.shares.max(axis=1) for hierarchy in combinations.hierarchies]
+        # What a suppressed row adds at least, with what is there already: a pair for each level of a column.
+        slack = [1 - hierarchy.shares.max(axis=1) for hierarchy in combinations.hierarchies]
+        self._lines = [
+            list(zip(*((part * self._scale[column]).tolist() for part in parts), strict=True))
+            for column, parts in enumerate(
+                (sums - self._least[column], slack[column]) for column, sums in enumerate(self._sums)
+            )
+        ]
         lost = [
             np.maximum((sums - self._least[column]) * self._scale[column], 0.0)
             for column, sums in enumerate(self._sums)
@@ -166,27 +180,21 @@ class _ShareScorer:
         sums = np.array([each[level] for each, level in zip(self._sums, classes.node, strict=True)])
         return np.maximum((sums + lacking - self._least) * self._scale, 0.0)
 
-    def score(self, classes: Classes, keep: Keep, best: float) -> float:
-        suppressed = int(classes.counts[~keep].sum())
-        if self._joined(self._at_least(classes.node, suppressed)) >= best:
-            return math.inf
-        return self._joined(self.columns(classes, keep))
+    def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - sizes do not matter
+        lost = 1.0 if self._geometric else 0.0
+        for levels, level in zip(self._lines, node, strict=True):
+            base, each = levels[level]
+            value = base + suppressed * each
+            if value > 0:
+                lost = lost * (1 + value) if self._geometric else lost + value
+        return lost ** (1 / len(node)) - 1 if self._geometric else lost / len(node)
+
+    def score(self, classes: Classes, keep: Keep) -> float:
+        lost = self.columns(classes, keep)
+        return float(np.expm1(np.log1p(lost).mean()) if self._geometric else lost.mean())
 
     def ahead(self, classes: Classes, least: int) -> float:  # noqa: ARG002 - the terms say it all
         return 0.0
-
-    def _at_least(self, node: Node, suppressed: int) -> Floats:
-        """Bound the loss of each column by the number of suppressed rows alone."""
-        sums = np.array(
-            [
-                self._sums[column][level] + suppressed * self._slack[column][level]
-                for column, level in enumerate(node)
-            ]
-        )
-        return np.maximum((sums - self._least) * self._scale, 0.0)
-
-    def _joined(self, lost: Floats) -> float:
-        return float(np.expm1(np.log1p(lost).mean()) if self._geometric else lost.mean())
 
 
 class _EntropyScorer:
@@ -204,7 +212,10 @@ class _EntropyScorer:
     def bound(self, total: float) -> float:
         return total
 
-    def score(self, classes: Classes, keep: Keep, best: float) -> float:  # noqa: ARG002 - a search asks only where it matters
+    def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - equal rows lose nothing more
+        return sum(float(term[level]) for term, level in zip(self.terms, node, strict=True))
+
+    def score(self, classes: Classes, keep: Keep) -> float:
         lattice = self._lattice
         hierarchies = lattice.combinations.hierarchies
         sizes = [len(item.labels[level]) for item, level in zip(hierarchies, classes.node, strict=True)]
@@ -233,7 +244,11 @@ class _DiscernibilityScorer:
     def bound(self, total: float) -> float:
         return total
 
-    def score(self, classes: Classes, keep: Keep, best: float) -> float:  # noqa: ARG002 - one sum is cheap
+    def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - alike at all nodes
+        kept = self._n_rows - suppressed
+        return float(self._n_rows * suppressed + kept * min(least, self._n_rows))
+
+    def score(self, classes: Classes, keep: Keep) -> float:
         kept = classes.counts[keep].astype(np.float64)
         return float(kept @ kept + self._n_rows * (self._n_rows - kept.sum()))
 
@@ -251,7 +266,10 @@ class _ClassSizeScorer:
     def bound(self, total: float) -> float:
         return total
 
-    def score(self, classes: Classes, keep: Keep, best: float) -> float:  # noqa: ARG002 - one sum is cheap
+    def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - alike at all nodes
+        return self._n_rows / ((self._n_rows - suppressed) // least + 1)
+
+    def score(self, classes: Classes, keep: Keep) -> float:
         n_classes = int(keep.sum())
         return self._n_rows / (n_classes + (n_classes < len(keep))) if len(keep) else 0.0
 
