@@ -56,10 +56,6 @@ class LossModel(Protocol):
         """Return the measure over the combinations of a lattice."""
         ...
 
-    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> Floats | None:
-        """Return what each column loses at a node, (d,), where the measure is made of columns."""
-        ...
-
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralizationLoss:
@@ -79,10 +75,6 @@ class GeneralizationLoss:
         """Return the measure over the combinations of a lattice."""
         return _ShareScorer(lattice, geometric=self.mean == "geometric")
 
-    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> Floats:
-        """Return the loss of each column, (d,)."""
-        return _ShareScorer(lattice, geometric=True).columns(classes, keep)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Entropy:
@@ -93,9 +85,6 @@ class Entropy:
     def scorer(self, lattice: Lattice) -> Scorer:
         """Return the measure over the combinations of a lattice."""
         return _EntropyScorer(lattice)
-
-    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> None:
-        """Return nothing: suppressed rows lose over all columns together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +97,6 @@ class Discernibility:
         """Return the measure over the combinations of a lattice."""
         return _DiscernibilityScorer(lattice)
 
-    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> None:
-        """Return nothing: columns have no part of their own."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class AverageClassSize:
@@ -121,9 +107,6 @@ class AverageClassSize:
     def scorer(self, lattice: Lattice) -> Scorer:
         """Return the measure over the combinations of a lattice."""
         return _ClassSizeScorer(lattice)
-
-    def by_column(self, lattice: Lattice, classes: Classes, keep: Keep) -> None:
-        """Return nothing: columns have no part of their own."""
 
 
 LOSSES: dict[str, LossModel] = {
@@ -167,7 +150,7 @@ class _ShareScorer:
     def bound(self, total: float) -> float:
         return math.expm1(total) if self._geometric else total
 
-    def columns(self, classes: Classes, keep: Keep) -> Floats:
+    def _columns(self, classes: Classes, keep: Keep) -> Floats:
         lattice = self._lattice
         lacking = suppressed_shares(
             classes.rows,
@@ -190,7 +173,7 @@ class _ShareScorer:
         return lost ** (1 / len(node)) - 1 if self._geometric else lost / len(node)
 
     def score(self, classes: Classes, keep: Keep) -> float:
-        lost = self.columns(classes, keep)
+        lost = self._columns(classes, keep)
         return float(np.expm1(np.log1p(lost).mean()) if self._geometric else lost.mean())
 
     def ahead(self, classes: Classes, least: int) -> float:  # noqa: ARG002 - the terms say it all
