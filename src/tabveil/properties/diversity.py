@@ -1,0 +1,50 @@
+"""l-diversity: how varied are the sensitive values of the least varied class? (Machanavajjhala et al. 2007)"""
+
+import numpy as np
+
+from tabveil.properties.entries import Entries
+from tabveil.table import Floats, Indices
+
+
+def distinct(entries: Entries) -> int:
+    """Return the least number of different values that a class has."""
+    return int(np.bincount(entries.classes).min())
+
+
+def entropy(entries: Entries) -> float:
+    """Return how many equally frequent values have the entropy of the class that has least of it."""
+    return float(np.exp(entropies(entries).min()))
+
+
+def entropies(entries: Entries) -> Floats:
+    """Return the entropy of each class, in nats."""
+    shares = entries.shares
+    return np.maximum(entries.summed(-shares * np.log(shares)), 0.0)
+
+
+def recursive_factor(entries: Entries, l: int) -> float:  # noqa: E741 - its name everywhere
+    """Return the c that (c, l)-diversity must be above: the largest ratio of first value to the l-th and on.
+
+    Infinity where a class has fewer than l values.
+    """
+    ranked, ranks = _ranked(entries)
+    first = np.zeros(len(entries.sizes))
+    first[entries.classes[ranks == 0]] = ranked[ranks == 0]
+    rest = entries.summed(np.where(ranks >= l - 1, ranked, 0.0))
+    with np.errstate(divide="ignore"):
+        return float(np.max(first / rest))
+
+
+def recursive(entries: Entries, c: float) -> int:
+    """Return the largest l for which every class is (c, l)-diverse; 1 where it is so for none above."""
+    found = 1
+    while found < distinct(entries) and recursive_factor(entries, found + 1) < c:
+        found += 1
+    return found
+
+
+def _ranked(entries: Entries) -> tuple[Floats, Indices]:
+    """Return the counts of each class, largest first, and their ranks from 0; classes stay where they are."""
+    order = np.lexsort((-entries.counts, entries.classes))
+    starts = np.searchsorted(entries.classes, entries.classes)
+    return entries.counts[order].astype(np.float64), np.arange(len(order)) - starts
