@@ -66,7 +66,9 @@ def anonymize(
     found = search(lattice, models, loss, most_suppressed=most, budget=budget)
     recoding, proven = of_node(lattice, found), found.proven
     if local:
-        recoding, proven = _best_local(lattice, recoding, models, loss, most=most, budget=budget, proven=proven)
+        recoding, proven = _best_local(
+            lattice, recoding, models, loss, most=most, budget=budget, proven=proven
+        )
     if recoding.n_suppressed == len(table):
         raise NotApplicable("anonymize: no row can be released: no class keeps all promises at any level.")
     return Anonymization(
@@ -95,7 +97,7 @@ def _best_local(
     budget: int,
     proven: bool,
 ) -> tuple[Recoding, bool]:
-    """Recode locally from the best node within the limit, and from the best of all: rounds fill gaps later."""
+    """Recode locally from the best node within the limit, and from the best of all, whose gaps are filled."""
     starts = [(first, proven)]
     if most < lattice.combinations.n_rows:
         n_rows = lattice.combinations.n_rows

@@ -1,4 +1,4 @@
-"""The different combinations of quasi-identifying and sensitive values in a table, and how many rows have each.
+"""The different combinations of quasi-identifying and sensitive values, and how many rows have each.
 
 All work is done on them: rows that are equal in these columns are never told apart.
 """
@@ -37,7 +37,7 @@ class SensitiveColumn:
 
     @cached_property
     def levels(self) -> tuple[Indices, Indices]:
-        """Return each value's parent, level by level, (height, v), and the sizes of the levels, (height + 1,)."""
+        """Each value's parent, level by level, (height, v), and the sizes of the levels, (height + 1,)."""
         if self.hierarchy is None:
             raise SchemaError(f"Column {self.name!r}: a hierarchical distance needs a hierarchy.")
         found = self.hierarchy.encode(self.cells)
@@ -76,9 +76,7 @@ class Combinations:
 
     def take(self, chosen: NDArray[np.bool_] | Indices) -> Self:
         """Keep some combinations; the reference distributions stay those of the whole table."""
-        return replace(
-            self, leaves=np.ascontiguousarray(self.leaves[:, chosen]), counts=self.counts[chosen]
-        )
+        return replace(self, leaves=np.ascontiguousarray(self.leaves[:, chosen]), counts=self.counts[chosen])
 
 
 def combine(
@@ -97,12 +95,10 @@ def combine(
             )
         keys.add(found, len(hierarchy.leaves))
     columns = []
-    for name, hierarchy in sensitive.items():
+    for name, tree in sensitive.items():
         cells, codes, counts = np.unique(table.column(name), return_inverse=True, return_counts=True)
         columns.append(
-            SensitiveColumn(
-                name=name, cells=cells, reference=counts / max(len(table), 1), hierarchy=hierarchy
-            )
+            SensitiveColumn(name=name, cells=cells, reference=counts / max(len(table), 1), hierarchy=tree)
         )
         keys.add(codes.astype(np.int64), len(cells))
     numbers, firsts = keys.numbers()
@@ -122,7 +118,7 @@ def combine(
 
 
 class _Keys:
-    """One key for each row, grown column by column; where a whole number is full, what is there is numbered."""
+    """One key for each row, grown column by column; where a number is full, what is there is numbered."""
 
     def __init__(self, n_rows: int) -> None:
         self._keys = np.zeros((n_rows, 1), dtype=np.int64)
@@ -139,7 +135,7 @@ class _Keys:
         self._size *= max(n_codes, 1)
 
     def numbers(self) -> tuple[NDArray[np.int32], Indices]:
-        """Number the different keys; return each row's number and the first row of each."""
+        """Give equal keys one number; return each row's number and the first row of each."""
         numbers = np.empty(len(self._keys), dtype=np.int32)
         firsts = np.empty(len(self._keys), dtype=np.int32)
         n = number_rows(self._keys, numbers, firsts)

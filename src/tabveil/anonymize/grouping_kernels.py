@@ -90,8 +90,8 @@ def roll_up(keys, rows, counts, leaves, changed, parts, before, after, places):
 
     ``keys`` (g, parts), ``rows`` (g,), a combination that stands for each group, and ``counts`` (g,) are the
     finer node's. ``leaves`` (d, m) are the leaves of every combination; ``changed`` the columns that are
-    coarser, ``parts`` (d,) the part of the key that holds each. What leaf x of a column adds to the key stands
-    in ``places`` at ``before[column] + x`` and ``after[column] + x``. Returns the same three for the coarser.
+    coarser, ``parts`` (d,) the part of the key that holds each. What leaf x of a column adds to the key is
+    ``places`` at ``before[column] + x`` and ``after[column] + x``. Returns the same three for the coarser.
     """
     n_groups, n_parts = keys.shape
     moved = keys.copy()

@@ -7,6 +7,7 @@ digits do not fit into one number, a key has several parts. Sensitive values are
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,14 +64,13 @@ class Lattice:
         self.bottom_node: Node = (0,) * len(hierarchies)
         # What leaf x of a column at a level stands for is found at offsets[column][level] + x.
         self.offsets = _offsets([hierarchy.codes.shape for hierarchy in hierarchies])
-        self.shares: Floats = _joined([hierarchy.shares for hierarchy in hierarchies], np.float64)
-        self.codes: Indices = _joined([hierarchy.codes for hierarchy in hierarchies], np.int64)
+        self.shares: Floats = _joined([hierarchy.shares for hierarchy in hierarchies])
+        self.codes: Indices = _joined([hierarchy.codes for hierarchy in hierarchies])
         parts, factors = _digits([len(hierarchy.leaves) for hierarchy in hierarchies])
         self._parts = np.array(parts, dtype=np.int64)
         self._n_parts = max(parts, default=0) + 1
         self._places: Indices = _joined(
-            [hierarchy.codes * factor for hierarchy, factor in zip(hierarchies, factors, strict=True)],
-            np.int64,
+            [hierarchy.codes * factor for hierarchy, factor in zip(hierarchies, factors, strict=True)]
         )
 
     @property
@@ -166,8 +166,9 @@ def _offsets(shapes: Sequence[tuple[int, ...]]) -> list[list[int]]:
     return found
 
 
-def _joined(tables: Sequence[NDArray[np.generic]], dtype: type[np.generic]) -> NDArray[np.generic]:
-    return np.concatenate([table.ravel() for table in tables]).astype(dtype) if tables else np.empty(0, dtype)
+def _joined(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Lay the tables of all columns end to end."""
+    return np.concatenate([table.ravel() for table in tables])
 
 
 def _digits(sizes: Sequence[int]) -> tuple[list[int], list[int]]:

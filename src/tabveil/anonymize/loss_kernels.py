@@ -9,8 +9,8 @@ from numba import njit
 def suppressed_shares(rows, counts, keep, leaves, offsets, shares):
     """Return per column what the suppressed classes' rows lack to a share of 1, (d,).
 
-    ``rows`` (c,) is a combination that stands for each class; ``shares`` has at ``offsets[column] + leaf`` the
-    share of leaves under a leaf's value.
+    ``rows`` (c,) is a combination that stands for each class; ``shares`` has at ``offsets[column] + leaf``
+    the share of leaves under a leaf's value.
     """
     lacking = np.zeros(len(offsets))
     for number in range(len(rows)):

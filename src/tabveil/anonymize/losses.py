@@ -161,7 +161,8 @@ class _ShareScorer:
             lattice.shares,
         )
         sums = np.array([each[level] for each, level in zip(self._sums, classes.node, strict=True)])
-        return np.maximum((sums + lacking - self._least) * self._scale, 0.0)
+        lost: Floats = np.maximum((sums + lacking - self._least) * self._scale, 0.0)
+        return lost
 
     def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - sizes do not matter
         lost = 1.0 if self._geometric else 0.0
@@ -236,7 +237,7 @@ class _DiscernibilityScorer:
         return float(kept @ kept + self._n_rows * (self._n_rows - kept.sum()))
 
     def ahead(self, classes: Classes, least: int) -> float:
-        """Classes only grow, and a kept row shares its class with as many as a class must have."""
+        """Let each row share its class with as many as now, or as a kept class must have: they only grow."""
         counts = classes.counts.astype(np.float64)
         return float(counts @ np.maximum(counts, min(least, self._n_rows)))
 
@@ -252,12 +253,12 @@ class _ClassSizeScorer:
     def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - alike at all nodes
         return self._n_rows / ((self._n_rows - suppressed) // least + 1)
 
-    def score(self, classes: Classes, keep: Keep) -> float:
+    def score(self, classes: Classes, keep: Keep) -> float:  # noqa: ARG002 - only how many there are
         n_classes = int(keep.sum())
         return self._n_rows / (n_classes + (n_classes < len(keep))) if len(keep) else 0.0
 
     def ahead(self, classes: Classes, least: int) -> float:
-        """A coarser class holds a large one of these, or enough rows of small ones; suppressed are one more."""
+        """Count what coarser classes hold at least: one large class, or enough rows of small ones."""
         large = classes.counts >= least
         most = int(large.sum()) + int(classes.counts[~large].sum()) // least + 1
         return self._n_rows / most

@@ -112,8 +112,8 @@ def keep_ordered(order, starts, counts, values, n_values, most, reference, keep)
 def keep_hierarchical(order, starts, counts, values, n_values, most, reference, parents, sizes, keep):
     """Keep classes that lie within ``most`` of the reference, by the levels at which values meet.
 
-    ``parents`` (height, v) has, for each value of a level, its parent in the next; ``sizes`` (height + 1,) how
-    many values each level has.
+    ``parents`` (height, v) has, for each value of a level, its parent in the next; ``sizes`` (height + 1,)
+    how many values each level has.
     """
     height = len(parents)
     held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)

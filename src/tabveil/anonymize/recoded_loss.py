@@ -1,4 +1,4 @@
-"""What a recoding loses, by any measure: for one node the same as the search's, and for several nodes as well."""
+"""What a recoding loses, by any measure: for one node what the search found, and for several as well."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def recoded_loss(loss: LossModel, recoding: Recoding) -> float:
 
 
 def _lost_bits(recoding: Recoding, column: int) -> float:
-    """Return the bits that a column loses; rows that are suppressed count as the last round generalizes them."""
+    """Return the bits that a column loses; suppressed rows count as the last round generalizes them."""
     combinations = recoding.combinations
     hierarchy, leaves = combinations.hierarchies[column], combinations.leaves[column]
     counts = combinations.leaf_counts(column).astype(np.float64)

@@ -22,7 +22,7 @@ from tabveil.errors import NotApplicable
 from tabveil.table import Floats, Indices
 
 RESIDUE = 0.99
-"""Of what an earlier round left over, a further one may leave at most this share: it must be worth its while."""
+"""Of what one round left over, the next may leave at most this share: it must be worth its while."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

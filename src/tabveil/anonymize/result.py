@@ -1,4 +1,4 @@
-"""What anonymizing a table gives: the generalized rows, and all that a later step needs to know about them."""
+"""What anonymizing a table gives: the generalized rows, and all that later steps need to know about them."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -5,10 +5,10 @@ suppressed. It only grows on the way up. So nodes are looked at in its order, an
 reaches the best loss found, nothing better is left: the optimum is exact. What a lattice cannot be searched
 for within a budget is said: then the result is the best that was found, not proven to be optimal.
 
-Most nodes are passed over unseen. A row that breaks a monotone promise where some columns are generalized to
-their top breaks it in every node that is finer: so the *shadows* of a node, which keep its levels in the first
-columns alone, tell how many rows it suppresses at least. There are few different shadows, and they have few
-groups. A node whose shadow suppresses more than may be, or so much that it cannot be the best, is passed over.
+Most nodes are passed over unseen. A row that breaks a monotone promise where some columns are generalized
+to their top breaks it in every node that is finer: so the *shadows* of a node, which keep its levels in the
+first columns alone, tell how many rows it suppresses at least. There are few different shadows, and they have
+few groups. A node whose shadow suppresses more than may be, or too much to be the best, is passed over.
 """
 
 import heapq

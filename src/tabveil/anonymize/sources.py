@@ -68,7 +68,9 @@ class Sources:
             return
         self._cache[node] = groups
         self._cached_bytes += groups.nbytes
-        while self._cached_bytes > CACHE_BYTES:  # the oldest are the finest: what is coarser is well past them
+        while (
+            self._cached_bytes > CACHE_BYTES
+        ):  # the oldest are the finest: what is coarser is well past them
             self._cached_bytes -= self._cache.pop(next(iter(self._cache))).nbytes
 
     def shadows_of(self, node: Node) -> Iterator[Node]:

@@ -1,4 +1,4 @@
-"""Properties: how large the classes of equal quasi-identifiers are, and what they tell about sensitive columns.
+"""Properties: how large classes of equal quasi-identifiers are, and what they tell about sensitive columns.
 
 A property is no attack and gives no verdict: a table can have it and still betray people, and lack it and
 betray nobody. What is known against each stands in :data:`WEAKNESSES`.

@@ -12,7 +12,7 @@ from tabveil.table import Floats, Indices
 
 
 def equal(entries: Entries) -> Floats:
-    """Return the distance of each class where all values are equally far apart, (c,): half of all differences."""
+    """Return the distance of each class where all values are equally far apart, (c,)."""
     return entries.summed(np.maximum(entries.shares - entries.reference[entries.values], 0.0))
 
 
@@ -77,4 +77,5 @@ def _under_parents(entries: Entries, below: Indices, above: Indices) -> tuple[In
     nodes, places = np.unique(owner * n_above + parents[child], return_inverse=True)
     over = np.bincount(places, weights=np.maximum(mass - expected[child], 0.0))
     whole = np.bincount(above, weights=entries.reference, minlength=n_above)
-    return nodes // n_above, over, np.bincount(places, weights=mass) - whole[nodes % n_above]
+    extra: Floats = np.bincount(places, weights=mass) - whole[nodes % n_above]
+    return nodes // n_above, over.astype(np.float64), extra

@@ -1,4 +1,4 @@
-"""l-diversity: how varied are the sensitive values of the least varied class? (Machanavajjhala et al. 2007)"""
+"""l-diversity (Machanavajjhala et al. 2007): how varied are sensitive values in the least varied class?"""
 
 import numpy as np
 

@@ -44,4 +44,4 @@ class Entries:
 
     def summed(self, terms: Floats) -> Floats:
         """Add up a number of each entry by class, (c,)."""
-        return np.bincount(self.classes, weights=terms, minlength=len(self.sizes))
+        return np.bincount(self.classes, weights=terms, minlength=len(self.sizes)).astype(np.float64)

@@ -19,8 +19,8 @@ FACTOR = 3.0
 WEAKNESSES = {
     "k": "Everybody in a class may share a sensitive value, and who knows more columns than the "
     "quasi-identifiers sees smaller classes.",
-    "l": "Different values may mean the same (two kinds of cancer), and a value that is rare in the table may "
-    "be frequent in a class.",
+    "l": "Different values may mean the same (two kinds of cancer), and a value that is rare in the table "
+    "may be frequent in a class.",
     "t": "It bounds how much a class differs from the table, not what a single person's value is worth; the "
     "reference itself is taken as known to everybody.",
 }
@@ -45,7 +45,7 @@ class SensitiveProperties:
 
     @property
     def certainty(self) -> float:
-        """1/l: the chance of guessing a value in the least varied class, if its values were equally frequent."""
+        """1/l: the chance of guessing a value in the least varied class, were all equally frequent."""
         return 1 / self.distinct
 
 
@@ -125,7 +125,14 @@ def measure(
         k=int(sizes.min()),
         n_unique=int((sizes == 1).sum()),
         sensitive=tuple(
-            _of_column(table, classes, name, reference, (levels or {}).get(name), factor)
+            _of_column(
+                table,
+                classes,
+                name,
+                reference=reference,
+                levels=(levels or {}).get(name),
+                factor=factor,
+            )
             for name in sensitive
         ),
     )
@@ -135,6 +142,7 @@ def _of_column(
     table: Table,
     classes: Indices,
     name: str,
+    *,
     reference: Table | None,
     levels: tuple[Floats, Indices] | None,
     factor: float,
