@@ -25,9 +25,15 @@ QUASI_IDENTIFIERS = (
 def hierarchy(column, *levels):
     """A hierarchy over leaves 0, 1, …; each level lists the group of every leaf."""
     codes = np.array([range(len(levels[0])), *levels]) if levels else np.array([[0]])
-    labels = tuple(tuple(f"{column}{level}.{value}" for value in range(max(row) + 1)) for level, row in enumerate(codes))
+    labels = tuple(
+        tuple(f"{column}{level}.{value}" for value in range(max(row) + 1)) for level, row in enumerate(codes)
+    )
     return Hierarchy(
-        column=column, leaves=labels[0], cells=np.arange(codes.shape[1], dtype=float), codes=codes, labels=labels
+        column=column,
+        leaves=labels[0],
+        cells=np.arange(codes.shape[1], dtype=float),
+        codes=codes,
+        labels=labels,
     )
 
 

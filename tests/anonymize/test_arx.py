@@ -166,7 +166,9 @@ def test_what_is_measured_in_a_release_is_what_was_promised(adult):
         models=[KAnonymity(k=10), Closeness(column="occupation", t=0.2)],
     )
     kept, whole = (
-        measure(found.table, quasi_identifiers=names, sensitive=["occupation"], reference=reference).sensitive[0]
+        measure(
+            found.table, quasi_identifiers=names, sensitive=["occupation"], reference=reference
+        ).sensitive[0]
         for reference in (None, table)
     )
     assert whole.equal <= 0.2 < kept.equal  # by the rows that are left, the promise would seem broken

@@ -1,5 +1,6 @@
-"""The search of the lattice: its optimum equals brute force, and what it promises is measured in the release."""
+"""The search of the lattice: its optimum equals brute force, and the release keeps what it promises."""
 
+import contextlib
 import itertools
 import math
 from collections import Counter, defaultdict
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_hierarchies import hierarchy, problems
 
+from tabveil import workers
 from tabveil.anonymize import (
     LOSSES,
     Closeness,
@@ -129,7 +131,8 @@ def generalized(table, own, node):
     """Each row's generalized quasi-identifiers."""
     return [
         tuple(
-            int(item.codes[level, int(row[place])]) for place, (item, level) in enumerate(zip(own, node, strict=True))
+            int(item.codes[level, int(row[place])])
+            for place, (item, level) in enumerate(zip(own, node, strict=True))
         )
         for row in table.values
     ]
@@ -200,7 +203,8 @@ def brute_loss(name, table, own, node, kept):
         leaves = Counter(row[place] for row in table.values)
         whole = Counter(value[place] for value in values)
         total -= sum(
-            math.log2(leaves[row[place]] / whole[value[place]]) for row, value in zip(table.values, values, strict=True)
+            math.log2(leaves[row[place]] / whole[value[place]])
+            for row, value in zip(table.values, values, strict=True)
         )
         gone = Counter(value[place] for value, keep in zip(values, kept, strict=True) if not keep)
         total -= sum(count * math.log2(count / n_gone) for count in gone.values())
@@ -278,7 +282,8 @@ def require_kept(found, table, own, models):
 def test_the_optimum_equals_brute_force_and_keeps_its_promises(problem, models, name, suppression):
     table, own = problem
     wanted = brute_force(table, own, models, name, int(suppression * len(table) + 1e-9))
-    try:
+    found = None
+    with contextlib.suppress(NotApplicable):
         found = anonymize(
             table,
             own,
@@ -287,9 +292,8 @@ def test_the_optimum_equals_brute_force_and_keeps_its_promises(problem, models, 
             suppression=suppression,
             sensitive_hierarchies={"secret": SECRET_TREE},
         )
-    except NotApplicable as error:
-        # Where all is suppressed there may be a loss, and yet nothing to release.
-        assert wanted is None or "no row can be released" in str(error)
+    if found is None:  # no node will do, or the best of them suppresses everybody
+        assert wanted is None or suppression == 1
         return
     assert found.proven
     assert found.loss == pytest.approx(wanted, abs=1e-9)
@@ -299,7 +303,12 @@ def test_the_optimum_equals_brute_force_and_keeps_its_promises(problem, models, 
 
 
 @settings(max_examples=100, deadline=None)
-@given(problem=problems(), models=MODELS, suppression=st.sampled_from([0.0, 0.3, 1.0]), name=st.sampled_from(sorted(LOSSES)))
+@given(
+    problem=problems(),
+    models=MODELS,
+    suppression=st.sampled_from([0.0, 0.3, 1.0]),
+    name=st.sampled_from(sorted(LOSSES)),
+)
 def test_local_recoding_keeps_its_promises_and_loses_no_more(problem, models, suppression, name):
     table, own = problem
     settings = {
@@ -313,17 +322,27 @@ def test_local_recoding_keeps_its_promises_and_loses_no_more(problem, models, su
         whole = anonymize(table, own, **settings)
     except NotApplicable:
         return
-    assert local.n_suppressed <= min(whole.n_suppressed if suppression == 1 else len(table), suppression * len(table) + 1e-9)
-    if name in {"geometric loss", "arithmetic loss", "discernibility"}:  # a released row never loses more than a suppressed one
+    assert local.n_suppressed <= min(
+        whole.n_suppressed if suppression == 1 else len(table), suppression * len(table) + 1e-9
+    )
+    if name in {
+        "geometric loss",
+        "arithmetic loss",
+        "discernibility",
+    }:  # a released row never loses more than a suppressed one
         assert local.loss <= whole.loss + 1e-12
     require_kept(local, table, own, models)
 
 
 def test_the_order_of_rows_changes_nothing():
     rng = np.random.default_rng(0)
-    table = people(*np.stack((rng.integers(0, 4, 50), rng.integers(0, 3, 50), rng.integers(0, 4, 50)), axis=1))
+    table = people(
+        *np.stack((rng.integers(0, 4, 50), rng.integers(0, 3, 50), rng.integers(0, 4, 50)), axis=1)
+    )
     order = rng.permutation(50)
-    one, other = (anonymize(each, [AGES, TOWNS], models=[KAnonymity(k=4)]) for each in (table, table.take(order)))
+    one, other = (
+        anonymize(each, [AGES, TOWNS], models=[KAnonymity(k=4)]) for each in (table, table.take(order))
+    )
     assert (one.nodes, one.loss, one.n_suppressed) == (other.nodes, other.loss, other.n_suppressed)
     assert set(order[other.rows]) == set(one.rows)
 
@@ -337,7 +356,11 @@ def wide(n_rows, n_columns, n_leaves, seed=0):
     own = []
     for place in range(n_columns):
         leaves = np.arange(n_leaves)
-        own.append(hierarchy(f"x{place}", (leaves // 2).tolist(), (leaves // (n_leaves // 2)).tolist(), [0] * n_leaves))
+        own.append(
+            hierarchy(
+                f"x{place}", (leaves // 2).tolist(), (leaves // (n_leaves // 2)).tolist(), [0] * n_leaves
+            )
+        )
     schema = Schema(tuple(Categorical(name=item.column, labels=item.leaves) for item in own))
     return Table(schema=schema, values=rng.integers(0, n_leaves, (n_rows, n_columns)).astype(float)), own
 
@@ -360,7 +383,9 @@ def test_sensitive_values_beside_many_combinations():
     schema = Schema((*table.schema.columns, Numeric(name="secret", low=0, high=1, decimals=0)))
     values = np.vstack((table.values, table.values))
     values = np.hstack((values, np.repeat([[0.0], [1.0]], 60, axis=0)))
-    found = anonymize(Table(schema=schema, values=values), own, models=[DistinctDiversity(column="secret", l=2)])
+    found = anonymize(
+        Table(schema=schema, values=values), own, models=[DistinctDiversity(column="secret", l=2)]
+    )
     assert (found.loss, found.n_suppressed) == (0.0, 0)
 
 
@@ -382,11 +407,9 @@ def test_near_unique_rows_are_searched_to_the_end():
 
 
 def test_progress_is_told():
-    from tabveil import workers  # noqa: PLC0415 - for this test alone
-
     heard = []
     table, own = wide(200, 5, 8)
     with workers.working(listener=lambda doing, share: heard.append((doing, share))):
-        anonymize(table, own, models=[Closeness(column="x4", t=0.1)][:0] or [KAnonymity(k=5)])
+        anonymize(table, own, models=[KAnonymity(k=5)])
     assert heard
     assert all(0 <= share <= 1 for _, share in heard)

@@ -36,8 +36,8 @@ class SensitiveColumn:
         return len(self.cells)
 
     @cached_property
-    def levels(self) -> tuple[Indices, Indices]:
-        """Each value's parent, level by level, (height, v), and the sizes of the levels, (height + 1,)."""
+    def codes(self) -> Indices:
+        """What each value lies under at each level of the hierarchy, (n_levels, v)."""
         if self.hierarchy is None:
             raise SchemaError(f"Column {self.name!r}: a hierarchical distance needs a hierarchy.")
         found = self.hierarchy.encode(self.cells)
@@ -45,7 +45,13 @@ class SensitiveColumn:
             raise SchemaError(f"Column {self.name!r}: {(found < 0).sum():,} values are not in its hierarchy.")
         codes = self.hierarchy.codes[:, found]  # (n_levels, v)
         codes[0] = np.arange(self.n_values)
-        sizes = np.array([self.n_values, *(len(labels) for labels in self.hierarchy.labels[1:])])
+        return codes
+
+    @cached_property
+    def levels(self) -> tuple[Indices, Indices]:
+        """Each value's parent, level by level, (height, v), and the sizes of the levels, (height + 1,)."""
+        codes = self.codes
+        sizes = np.array([self.n_values, *(int(level.max()) + 1 for level in codes[1:])])
         parents = np.zeros((len(sizes) - 1, max(sizes)), dtype=np.int64)
         for level, row in enumerate(parents):
             row[codes[level]] = codes[level + 1]

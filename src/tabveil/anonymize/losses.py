@@ -7,6 +7,7 @@ from a node's classes (for the two measures of class sizes). Formulas are those 
 """
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -185,10 +186,12 @@ class _EntropyScorer:
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
         self.terms = []
+        self._fillings: list[list[tuple[list[int], list[float]]]] = []
         for column, hierarchy in enumerate(lattice.combinations.hierarchies):
             counts = lattice.combinations.leaf_counts(column)
             held = counts > 0
             totals = [np.bincount(codes, weights=counts)[codes] for codes in hierarchy.codes]
+            self._fillings.append([_filling(np.bincount(codes, weights=counts)) for codes in hierarchy.codes])
             self.terms.append(
                 np.array([np.sum(counts[held] * np.log2(total[held] / counts[held])) for total in totals])
             )
@@ -196,8 +199,19 @@ class _EntropyScorer:
     def bound(self, total: float) -> float:
         return total
 
-    def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - equal rows lose nothing more
-        return sum(float(term[level]) for term, level in zip(self.terms, node, strict=True))
+    def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - sizes do not matter
+        total = 0.0
+        for column, level in enumerate(node):
+            total += self.terms[column][level] + self._fewest_bits(column, level, suppressed)
+        return float(total)
+
+    def _fewest_bits(self, column: int, level: int, suppressed: int) -> float:
+        """Return what suppressed rows lose at least: least where they fill the most frequent values."""
+        filled, bits = self._fillings[column][level]
+        place = bisect_right(filled, suppressed)
+        rest = suppressed - (filled[place - 1] if place else 0)
+        held = (bits[place - 1] if place else 0.0) + (rest * math.log2(rest) if rest > 0 else 0.0)
+        return suppressed * math.log2(suppressed) - held if suppressed > 0 else 0.0
 
     def score(self, classes: Classes, keep: Keep) -> float:
         lattice = self._lattice
@@ -218,6 +232,13 @@ class _EntropyScorer:
 
     def ahead(self, classes: Classes, least: int) -> float:  # noqa: ARG002 - the terms say it all
         return 0.0
+
+
+def _filling(counts: Floats) -> tuple[list[int], list[float]]:
+    """Return how many rows the most frequent values hold together, and the sums of their c log2 c."""
+    ranked = np.sort(counts[counts > 0])[::-1]
+    filled = np.cumsum(ranked).astype(np.int64)
+    return filled.tolist(), np.cumsum(ranked * np.log2(ranked)).tolist()
 
 
 class _DiscernibilityScorer:

@@ -137,3 +137,40 @@ def keep_hierarchical(order, starts, counts, values, n_values, most, reference, 
                     moved += min(over[value], under[value]) * (level + 1) / height
                 extra = over - under
             keep[number] = moved <= most + SLACK
+
+
+@njit(cache=True, nogil=True)
+def lost_to_closeness(order, starts, counts, values, n_values, most, reference, least, lost):
+    """Count the rows of each class that no finer classes within ``most`` of the reference can keep.
+
+    Together, finer classes that are kept are as near as each of them. So of K rows that are kept, at most as
+    many have a value as the class has, and at most ``most`` K are more than the reference's share: K is at
+    most where the sum of min(count, share K) falls below (1 - most) K. Fewer than ``least`` are none.
+    """
+    held = np.zeros(n_values, np.int64)
+    for number in range(len(lost)):
+        total = 0
+        for place in range(starts[number], starts[number + 1]):
+            total += counts[order[place]]
+        lost[number] = total
+        if total < least:
+            continue
+        for place in range(starts[number], starts[number + 1]):
+            held[values[order[place]]] += counts[order[place]]
+        low, high = 0.0, float(total)
+        for step in range(16):
+            kept = high if step == 0 else (low + high) / 2
+            possible = 0.0
+            for value in range(n_values):
+                possible += min(float(held[value]), kept * reference[value])
+            if possible >= (1 - most) * kept - SLACK * total:
+                low = kept
+                if step == 0:
+                    break
+            else:
+                high = kept
+        for value in range(n_values):
+            held[value] = 0
+        kept_rows = np.int64(np.floor(high + 1e-6))  # the upper end: more cannot be kept
+        if kept_rows >= least:
+            lost[number] = total - kept_rows

@@ -1,7 +1,9 @@
 """What an equivalence class must promise: how many rows it has, and what it tells about sensitive columns.
 
-Every model says which classes keep its promise. ``monotone`` models let a row that is kept stay kept however
-much further all is generalized; the others do so only as long as no row is suppressed.
+Every model says which classes keep its promise, and how many rows of a class are lost at least however finely
+its rows are told apart: that bounds what a finer node suppresses. A row that is kept under k-anonymity or
+distinct l-diversity stays kept however much further all is generalized, so there a class that breaks the
+promise is lost as a whole; for the other models, only what can be shown is.
 """
 
 import math
@@ -19,13 +21,12 @@ from tabveil.table import Indices
 
 Keep = NDArray[np.bool_]
 Distance = Literal["equal", "ordered", "hierarchical"]
+ROUNDING = 1e-9
 DISTANCES: tuple[Distance, ...] = ("equal", "ordered", "hierarchical")
 
 
 class PrivacyModel(Protocol):
     """A promise about every equivalence class."""
-
-    monotone: ClassVar[bool]
 
     @property
     def column(self) -> str | None:
@@ -39,6 +40,10 @@ class PrivacyModel(Protocol):
         """
         ...
 
+    def lost(self, classes: Classes, values: Indices, column: SensitiveColumn | None, least: int) -> Indices:
+        """Return how many rows of each class no finer classes can keep, (c,); a kept class has ``least``."""
+        ...
+
     def in_words(self) -> str:
         """Say what is promised."""
         ...
@@ -49,7 +54,6 @@ class KAnonymity:
     """Does every class have at least k rows?"""
 
     k: int
-    monotone: ClassVar[bool] = True
     column: ClassVar[None] = None
 
     def __post_init__(self) -> None:
@@ -58,6 +62,16 @@ class KAnonymity:
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:  # noqa: ARG002 - rows alone count
         """Strike small classes."""
         keep &= classes.counts >= self.k
+
+    def lost(
+        self,
+        classes: Classes,
+        values: Indices,
+        column: SensitiveColumn | None,
+        least: int,  # noqa: ARG002 - other models count it
+    ) -> Indices:
+        """Count the rows of small classes."""
+        return _broken(self, classes, values, column)
 
     def in_words(self) -> str:
         """Say what is promised."""
@@ -70,7 +84,6 @@ class DistinctDiversity:
 
     column: str
     l: int  # noqa: E741 - its name everywhere
-    monotone: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check.at_least("distinct l-diversity", "l", self.l, 1)
@@ -78,6 +91,16 @@ class DistinctDiversity:
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
         """Strike classes with fewer values."""
         kernels.keep_distinct(*_sorted(classes), values, _known(column).n_values, self.l, keep)
+
+    def lost(
+        self,
+        classes: Classes,
+        values: Indices,
+        column: SensitiveColumn | None,
+        least: int,  # noqa: ARG002 - other models count it
+    ) -> Indices:
+        """Count the rows of classes with fewer values."""
+        return _broken(self, classes, values, column)
 
     def in_words(self) -> str:
         """Say what is promised."""
@@ -90,7 +113,6 @@ class EntropyDiversity:
 
     column: str
     l: float  # noqa: E741 - its name everywhere
-    monotone: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check.at_least("entropy l-diversity", "l", self.l, 1)
@@ -98,6 +120,17 @@ class EntropyDiversity:
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
         """Strike classes that tell too much."""
         kernels.keep_entropy(*_sorted(classes), values, _known(column).n_values, float(self.l), keep)
+
+    def lost(
+        self,
+        classes: Classes,
+        values: Indices,
+        column: SensitiveColumn | None,
+        least: int,  # noqa: ARG002 - other models count it
+    ) -> Indices:
+        """Count the rows of classes that have fewer values than even the most varied class needs."""
+        needed = DistinctDiversity(column=self.column, l=math.ceil(self.l - ROUNDING))
+        return _broken(needed, classes, values, column)
 
     def in_words(self) -> str:
         """Say what is promised."""
@@ -111,7 +144,6 @@ class RecursiveDiversity:
     column: str
     l: int  # noqa: E741 - its name everywhere
     c: float
-    monotone: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check.at_least("recursive l-diversity", "l", self.l, 2)
@@ -122,6 +154,16 @@ class RecursiveDiversity:
         """Strike classes in which one value is too frequent."""
         known = _known(column)
         kernels.keep_recursive(*_sorted(classes), values, known.n_values, self.l, float(self.c), keep)
+
+    def lost(
+        self,
+        classes: Classes,
+        values: Indices,
+        column: SensitiveColumn | None,
+        least: int,  # noqa: ARG002 - other models count it
+    ) -> Indices:
+        """Count the rows of classes with fewer than l values."""
+        return _broken(DistinctDiversity(column=self.column, l=self.l), classes, values, column)
 
     def in_words(self) -> str:
         """Say what is promised."""
@@ -140,7 +182,6 @@ class Closeness:
     column: str
     t: float
     distance: Distance = "equal"
-    monotone: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check.share("t-closeness", "t", self.t)
@@ -158,9 +199,42 @@ class Closeness:
             case "hierarchical":
                 kernels.keep_hierarchical(*arguments, *known.levels, keep)
 
+    def lost(self, classes: Classes, values: Indices, column: SensitiveColumn | None, least: int) -> Indices:
+        """Count the rows that must go for the others to be near enough.
+
+        Values that meet at the top are as far apart as can be, and those that meet lower in proportion: so
+        the groups of each level must be near, as if all were equally far apart, by a limit of their own.
+        """
+        known = _known(column)
+        lost = np.zeros(len(classes), dtype=np.int64)
+        if self.distance == "ordered":
+            return lost
+        levels = [(np.arange(known.n_values), float(self.t))]
+        if self.distance == "hierarchical":
+            codes, height = known.codes, len(known.codes) - 1
+            levels = [(codes[level], self.t * height / (level + 1)) for level in range(height)]
+        for groups, most in levels:
+            n_groups = int(groups.max()) + 1
+            reference = np.bincount(groups, weights=known.reference, minlength=n_groups)
+            found = np.empty(len(classes), dtype=np.int64)
+            kernels.lost_to_closeness(
+                *_sorted(classes), groups[values], n_groups, min(most, 1.0), reference, least, found
+            )
+            lost = np.maximum(lost, found)
+        return lost
+
     def in_words(self) -> str:
         """Say what is promised."""
         return f"t-closeness of {self.column}, t = {self.t:g} ({self.distance} distance)"
+
+
+def _broken(
+    model: PrivacyModel, classes: Classes, values: Indices, column: SensitiveColumn | None
+) -> Indices:
+    """Return the rows of each class that breaks a promise, (c,)."""
+    keep = np.ones(len(classes), dtype=np.bool_)
+    model.judge(classes, values, column, keep)
+    return np.where(keep, 0, classes.counts)
 
 
 def _sorted(classes: Classes) -> tuple[Indices, Indices, Indices]:

@@ -5,10 +5,10 @@ suppressed. It only grows on the way up. So nodes are looked at in its order, an
 reaches the best loss found, nothing better is left: the optimum is exact. What a lattice cannot be searched
 for within a budget is said: then the result is the best that was found, not proven to be optimal.
 
-Most nodes are passed over unseen. A row that breaks a monotone promise where some columns are generalized
-to their top breaks it in every node that is finer: so the *shadows* of a node, which keep its levels in the
-first columns alone, tell how many rows it suppresses at least. There are few different shadows, and they have
-few groups. A node whose shadow suppresses more than may be, or too much to be the best, is passed over.
+Most nodes are passed over unseen. A row whose class is too small where some columns are generalized to their
+top is in too small a class in every node that is finer: so the *shadows* of a node, which keep its levels in
+the first columns alone, tell how many rows it suppresses at least. There are few different shadows, and they
+have few groups. A node whose shadow suppresses more than may be, or too much to be the best, is passed over.
 """
 
 import heapq
@@ -19,15 +19,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabveil import workers
+from tabveil.anonymize.combinations import SensitiveColumn
 from tabveil.anonymize.lattice import Classes, Lattice, Node, above, below
 from tabveil.anonymize.losses import Keep, LossModel
 from tabveil.anonymize.models import KAnonymity, PrivacyModel
 from tabveil.anonymize.sources import Sources
 from tabveil.errors import NotApplicable
+from tabveil.table import Indices
 
 BUDGET = 10_000_000_000
 """Groups that a search may look at; a few minutes of computing."""
+MOST_NODES = 1_500_000
+"""Nodes that a search may have in mind; each takes memory."""
 _EVERY = 64  # nodes between two messages about progress
+_BY_ITSELF = 1000  # a node costs as much as so many groups, even where it is passed over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,16 +74,30 @@ class _Candidate:
 
 def judge(lattice: Lattice, classes: Classes, models: Sequence[PrivacyModel]) -> Keep:
     """Return which classes keep all promises, (c,)."""
-    combinations = lattice.combinations
-    names = [column.name for column in combinations.sensitive]
     keep = np.ones(len(classes), dtype=np.bool_)
     # Sizes are looked at first: what is struck by them need not be looked at again.
     for model in sorted(models, key=lambda model: not isinstance(model, KAnonymity)):
-        place = None if model.column is None else names.index(model.column)
-        column = None if place is None else combinations.sensitive[place]
-        values = combinations.leaves[0 if place is None else len(lattice.heights) + place]
-        model.judge(classes, values[classes.groups.rows] if place is not None else values, column, keep)
+        model.judge(classes, *_sensitive(lattice, classes, model), keep)
     return keep
+
+
+def lost_at_least(lattice: Lattice, classes: Classes, models: Sequence[PrivacyModel], least: int) -> int:
+    """Return how many rows every node suppresses that is finer than that of the classes."""
+    lost = np.zeros(len(classes), dtype=np.int64)
+    for model in models:
+        lost = np.maximum(lost, model.lost(classes, *_sensitive(lattice, classes, model), least))
+    return int(lost.sum())
+
+
+def _sensitive(
+    lattice: Lattice, classes: Classes, model: PrivacyModel
+) -> tuple[Indices, SensitiveColumn | None]:
+    """Return the sensitive values of the classes' groups that a model speaks of, and their column."""
+    if model.column is None:
+        return np.empty(0, dtype=np.int64), None
+    columns = lattice.combinations.sensitive
+    place = [column.name for column in columns].index(model.column)
+    return lattice.combinations.leaves[len(lattice.heights) + place][classes.groups.rows], columns[place]
 
 
 def search(
@@ -105,8 +124,6 @@ class _Search:
     ) -> None:
         self._lattice = lattice
         self._models = models
-        # Without suppression all promises last on the way up.
-        self._lasting = [model for model in models if model.monotone or most_suppressed == 0]
         self._scorer = loss.scorer(lattice)
         self._most = most_suppressed
         self._budget = budget
@@ -129,9 +146,10 @@ class _Search:
             bound, total, node = heapq.heappop(waiting)
             if bound >= self._best_loss:
                 break
-            if self._budget <= 0:
+            if self._budget <= 0 or len(seen) > MOST_NODES:
                 at_least = bound
                 break
+            self._budget -= _BY_ITSELF
             if not self._is_passed_over(node):
                 found = self._look(node)
                 bound = max(bound, scorer.ahead(found.classes, self._least))
@@ -175,14 +193,21 @@ class _Search:
             if suppressed is None:
                 groups, work = self._sources.shadow(shadow)
                 self._budget -= work
-                classes = self._lattice.classes(groups)
-                keep = judge(self._lattice, classes, self._lasting)
-                suppressed = self._shadows[shadow] = int(classes.counts[~keep].sum())
+                suppressed = self._shadows[shadow] = self._lost(self._lattice.classes(groups))
             if suppressed > self._most:
                 return True
             if suppressed and self._scorer.at_least(node, suppressed, self._least) >= self._best_loss:
                 return True
         return False
+
+    def _lost(self, classes: Classes) -> int:
+        """Return how many rows are suppressed wherever these classes are parted further.
+
+        Where none may be suppressed, a class that breaks a promise has a part that breaks it, too.
+        """
+        if self._most == 0:
+            return int(classes.counts[~judge(self._lattice, classes, self._models)].sum())
+        return lost_at_least(self._lattice, classes, self._models, self._least)
 
     def _look(self, node: Node) -> _Candidate:
         """Group the rows by a node, judge its classes, and remember it if it is the best."""
