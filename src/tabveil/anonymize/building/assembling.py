@@ -20,11 +20,11 @@ def assemble(
     """Make a hierarchy from the labels of each level, the leaves' own first, each (n_leaves,).
 
     A missing value that is no leaf becomes one, and meets the others only where they have all met. ``edges``
-    are those of each leaf's value at each level, (n_leaves, 2). ``top`` puts one value for all above.
+    are those of each leaf's value at each level, (n_leaves, 2). ``top`` puts ``*`` above.
     """
     labels = [list(level) for level in levels]
     ends = [*edges] or [None] * len(labels)
-    if top and len(set(labels[-1])) > 1 - values.has_missing:
+    if top and set(labels[-1]) != {EVERYTHING}:
         labels.append([EVERYTHING] * len(labels[0]))
         ends.append(None)
     if values.has_missing and not np.isnan(cells).any():

@@ -90,7 +90,7 @@ class Automatic:
         if (steps := _masked(values)) is not None:
             return Mask(side="right", steps=steps)
         if values.column.ordered:
-            return Neighbors(sizes=_powers(2, (n_values + 1) // 2))
+            return Neighbors(sizes=_powers(2, n_values - 1))
         return Kept(sizes=_powers(2, n_values - 2)[::-1])  # at least two are joined
 
 

@@ -1,0 +1,45 @@
+"""The page of an anonymization: what was promised and measured, what was lost, and the way to it.
+
+Of the same house as the audit's page: no script, nothing loaded, every text from outside escaped. It shows
+counts, levels and losses, and no value of anybody.
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+
+from tabveil.anonymize.summary import Summary
+from tabveil.properties import Properties
+from tabveil.render.html import dated, environment, heading, style_sheet
+from tabveil.wording import number
+
+TITLE = "A table, generalized"
+MOST_STEPS = 40
+"""Of the way through the lattice, the last so many steps are shown."""
+
+
+def page(
+    summary: Summary,
+    measured: Properties,
+    weaknesses: Mapping[str, str],
+    *,
+    title: str = "",
+    made: dt.date | None = None,
+) -> str:
+    """Lay out what came of anonymizing a table; ``weaknesses`` are those of k, l and t."""
+    shown = heading(title) or TITLE
+    return (
+        environment()
+        .get_template("anonymize.html.j2")
+        .render(
+            title=shown,
+            kind=TITLE,
+            made=dated(made),
+            style=style_sheet(shown, made),
+            summary=summary,
+            measured=measured,
+            weaknesses=weaknesses,
+            steps=summary.way[-MOST_STEPS:],
+            n_left_out=max(len(summary.way) - MOST_STEPS, 0),
+            loss=lambda value: number(value) if value <= 1 else f"{value:,.1f}",
+        )
+    )
