@@ -1,4 +1,4 @@
-"""Hierarchies made from what somebody writes down, or from the values: levels by hand, and what is proposed."""
+"""Hierarchies made from what somebody writes down, or from the values: levels by hand, and proposals."""
 
 import datetime as dt
 from pathlib import Path

@@ -191,7 +191,9 @@ class _EntropyScorer:
             counts = lattice.combinations.leaf_counts(column)
             held = counts > 0
             totals = [np.bincount(codes, weights=counts)[codes] for codes in hierarchy.codes]
-            self._fillings.append([_filling(np.bincount(codes, weights=counts)) for codes in hierarchy.codes])
+            self._fillings.append(
+                [_filling(np.bincount(codes, weights=counts).astype(np.float64)) for codes in hierarchy.codes]
+            )
             self.terms.append(
                 np.array([np.sum(counts[held] * np.log2(total[held] / counts[held])) for total in totals])
             )

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from tabveil import frame
 from tabveil.anonymize import configuration, releasing
+from tabveil.anonymize.building import ColumnValues
 from tabveil.anonymize.proposing import Proposal, propose
 from tabveil.anonymize.result import Anonymization
 from tabveil.anonymize.summary import Summary
@@ -60,7 +61,7 @@ def anonymize(
 def _measure(found: Anonymization, asked: configuration.Configuration, loaded: LoadedTable) -> Properties:
     """Measure what was promised in what is released, beside the table that came in."""
     trees = {
-        column: entry.build(configuration.ColumnValues.of(loaded.table, column, loaded.layout))
+        column: entry.build(ColumnValues.of(loaded.table, column, loaded.layout))
         for column, entry in asked.sensitive_hierarchies.items()
     }
     return measure(
@@ -92,15 +93,16 @@ def _finite(data: Any) -> Any:  # noqa: ANN401 - plain data
 
 def _tell(screen: Screen, summary: Summary, measured: Properties, out: Path) -> None:
     kept = summary.n_rows - summary.n_suppressed
+    classes = plural(summary.n_classes, "class", "classes")
     screen.say(
-        f"{out}: {plural(kept, 'row')} of {summary.n_rows:,} in {plural(summary.n_classes, 'class', 'classes')}, "
+        f"{out}: {plural(kept, 'row')} of {summary.n_rows:,} in {classes}, "
         f"the smallest of {plural(summary.smallest, 'row')}; {summary.n_suppressed:,} suppressed."
     )
     screen.say(f"Promised and measured: {'; '.join(summary.models)}.")
     for own in measured.sensitive:
         screen.say(
-            f"  {name(own.column)}: {plural(own.distinct, 'different value')} in the least varied class, "
-            f"at most {number(own.equal)} from the whole table, {own.information_gain:.2g} bits told on average."
+            f"  {name(own.column)}: {plural(own.distinct, 'different value')} in the least varied class, at "
+            f"most {number(own.equal)} from the whole table, {own.information_gain:.2g} bits told on average."
         )
     screen.say(f"{summary.loss_model}: {_loss(summary)}, {_certainty(summary)}.")
     grid = Grid("column", "level", "loss", box=None, pad_edge=False, header_style="dim")
