@@ -117,17 +117,20 @@ def keep_hierarchical(order, starts, counts, values, n_values, most, reference, 
     """
     height = len(parents)
     held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
+    extra, over, under = np.empty(sizes.max()), np.empty(sizes.max()), np.empty(sizes.max())
     for number in range(len(keep)):
         if keep[number]:
             n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
             total = 0
             for place in range(n):
                 total += held[seen[place]]
-            extra = held / total - reference
+            for value in range(n_values):
+                extra[value] = held[value] / total - reference[value]
             _empty(held, seen, n)
             moved = 0.0
             for level in range(height):
-                over, under = np.zeros(sizes[level + 1]), np.zeros(sizes[level + 1])
+                for value in range(sizes[level + 1]):
+                    over[value] = under[value] = 0.0
                 for value in range(sizes[level]):
                     if extra[value] > 0:
                         over[parents[level, value]] += extra[value]
@@ -135,7 +138,7 @@ def keep_hierarchical(order, starts, counts, values, n_values, most, reference, 
                         under[parents[level, value]] -= extra[value]
                 for value in range(sizes[level + 1]):
                     moved += min(over[value], under[value]) * (level + 1) / height
-                extra = over - under
+                    extra[value] = over[value] - under[value]
             keep[number] = moved <= most + SLACK
 
 
