@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from tabveil import check
+from tabveil import check, workers
 from tabveil.anonymize.combinations import combine
+from tabveil.anonymize.grouping_kernels import roll_up
 from tabveil.anonymize.hierarchy import Hierarchy
 from tabveil.anonymize.lattice import Lattice
 from tabveil.anonymize.losses import GeneralizationLoss, LossModel
@@ -59,6 +60,7 @@ def anonymize(
     for model in models:
         if isinstance(model, Closeness) and model.distance == "hierarchical" and model.column not in trees:
             raise ParameterError(f"anonymize: hierarchical distances of {model.column!r} need its hierarchy.")
+    workers.announce_compilation(roll_up)
     sensitive = dict.fromkeys(model.column for model in models if model.column is not None)
     combinations, of_row = combine(table, hierarchies, {name: trees.get(name) for name in sensitive})
     most = int(suppression * len(table) + ROUNDING)

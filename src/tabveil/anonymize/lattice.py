@@ -18,6 +18,8 @@ from tabveil.table import Floats, Indices
 
 Node = tuple[int, ...]
 """The level of each quasi-identifier."""
+Keep = NDArray[np.bool_]
+"""Which classes of a node are released, (c,)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabveil import check
-from tabveil.anonymize.lattice import Classes, Lattice, Node
+from tabveil.anonymize.lattice import Classes, Keep, Lattice, Node
 from tabveil.anonymize.loss_kernels import suppressed_entropy, suppressed_shares
 from tabveil.table import Floats
 
-Keep = NDArray[np.bool_]
 Mean = Literal["geometric", "arithmetic"]
 
 

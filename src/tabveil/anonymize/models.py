@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabveil import check
 from tabveil.anonymize import model_kernels as kernels
 from tabveil.anonymize.combinations import SensitiveColumn
-from tabveil.anonymize.lattice import Classes
+from tabveil.anonymize.lattice import Classes, Keep
 from tabveil.table import Indices
 
-Keep = NDArray[np.bool_]
 Distance = Literal["equal", "ordered", "hierarchical"]
 ROUNDING = 1e-9
 DISTANCES: tuple[Distance, ...] = ("equal", "ordered", "hierarchical")

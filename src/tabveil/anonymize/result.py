@@ -1,6 +1,6 @@
 """What anonymizing a table gives: the generalized rows, and all that later steps need to know about them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -122,10 +122,6 @@ class Anonymization:
         found = np.empty(len(self.class_sizes), dtype=np.int64)
         found[numbers[kept[::-1]]] = kept[::-1]
         return found
-
-    def with_original(self, table: Table) -> "Anonymization":
-        """Return the same for a table whose rows stand in the same order, such as one with more columns."""
-        return replace(self, original=table)
 
 
 def _without_missing(labels: tuple[str, ...], codes: Indices) -> tuple[Floats, tuple[str, ...]]:

@@ -20,8 +20,8 @@ import numpy as np
 
 from tabveil import workers
 from tabveil.anonymize.combinations import SensitiveColumn
-from tabveil.anonymize.lattice import Classes, Lattice, Node, above, below
-from tabveil.anonymize.losses import Keep, LossModel
+from tabveil.anonymize.lattice import Classes, Keep, Lattice, Node, above, below
+from tabveil.anonymize.losses import LossModel
 from tabveil.anonymize.models import KAnonymity, PrivacyModel
 from tabveil.anonymize.sources import Sources
 from tabveil.errors import NotApplicable
