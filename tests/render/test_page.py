@@ -363,7 +363,7 @@ def test_the_learned_space_is_drawn_where_attacks_learned_one():
     portrait = made.portrait()
     few = made.report(portrait=replace(portrait, learned=replace(portrait.learned, outlying=None)))
     assert "Too few synthetic rows stand apart in one place" in shown(few).text
-    assert "learned space" not in shown(made.report(portrait=replace(portrait, learned=None))).text
+    assert "Map of the learned space" not in shown(made.report(portrait=replace(portrait, learned=None))).text
 
 
 def test_detection_power_in_says():

@@ -72,7 +72,10 @@ def threat_of(result: Result) -> ThreatRow | None:
 
 
 def untested(report: Report) -> list[Untested]:
-    """List the metrics that were skipped, with their reasons, and those nobody asked for."""
+    """List the metrics that were skipped, with their reasons, and those nobody asked for.
+
+    What is run by default comes before what waits for a request: there, somebody chose to leave it out.
+    """
     skipped = [
         Untested(
             title=skipped_title(report, item),
@@ -84,7 +87,7 @@ def untested(report: Report) -> list[Untested]:
     met = {item.metric for item in report.results} | {item.metric for item in report.skipped}
     left = [
         Untested(title=item.title, question=item.question, reason="Not run in this audit.")
-        for metric, item in report.explanations.items()
+        for metric, item in sorted(report.explanations.items(), key=lambda pair: pair[1].on_request)
         if metric not in met
     ]
     return skipped + left
