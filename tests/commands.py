@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
+from needs import need_table
 from typer.testing import CliRunner
 
 import tabveil
@@ -25,6 +26,9 @@ ROOT = Path(__file__).parents[1]
 JUDGING = {"--policy", "--fail-above", "--config"}
 VERDICTS = {0, 1, 3}
 """How a command may end that judges a release; what the verdict on a few rows is does not matter here."""
+
+ARX_TABLE = "arx_adult_30162.parquet"
+"""A table of which a page speaks that is kept beside the project."""
 
 RUN = ("bash", "sh", "python", "yaml")
 READ = ("console", "pycon")
@@ -61,6 +65,9 @@ def lay_out(folder, page):
     people.to_csv(folder / "patients.csv", index=False)
     for name, seed in {"synthetic": 2, "other": 3}.items():
         tabveil.datasets.hospital(150, seed=seed).to_csv(folder / f"{name}.csv", index=False)
+    if ARX_TABLE in page:
+        for path in need_table("hierarchies/adult").iterdir():
+            shutil.copyfile(path, folder / path.name)
     if not any(command.startswith("tabveil split") for command in commands(page)):
         (folder / "split").mkdir()
         people[:140].to_csv(folder / "split" / "train.csv", index=False)
