@@ -14,16 +14,18 @@ Kind = TypeVar("Kind")
 
 
 class _Nullable:
-    """Marks a number that is null in a file where it is not finite here."""
+    """Marks a number that is null in a file where it is not finite here; ``read`` is what null is read as."""
+
+    def __init__(self, read: float) -> None:
+        self.read = read
 
     def __get_pydantic_core_schema__(self, kind: Any, build: Any) -> Any:  # noqa: ANN401 - pydantic's own
         from pydantic import BeforeValidator  # noqa: PLC0415 - see _adapter
 
-        return BeforeValidator(_number).__get_pydantic_core_schema__(kind, build)
+        return BeforeValidator(self._number).__get_pydantic_core_schema__(kind, build)
 
-
-def _number(value: Any) -> Any:  # noqa: ANN401 - whatever stands in a file
-    return math.nan if value is None else value
+    def _number(self, value: Any) -> Any:  # noqa: ANN401 - whatever stands in a file
+        return self.read if value is None else value
 
 
 class _Sparse:
@@ -39,8 +41,11 @@ def _without_nulls(value: Any, write: Any) -> dict[str, Any]:  # noqa: ANN401 - 
     return {name: item for name, item in write(value).items() if item is not None}
 
 
-Number = Annotated[float, _Nullable()]
+Number = Annotated[float, _Nullable(math.nan)]
 """A number that may be none: not finite here, null in a file."""
+
+Unbounded = Annotated[float, _Nullable(math.inf)]
+"""A number that may be infinite: null in a file."""
 
 WITHOUT_NULLS = _Sparse()
 

@@ -17,6 +17,7 @@ from tabveil.explain import Explanation
 from tabveil.frame import dataframes
 from tabveil.plain import from_plain, to_plain
 from tabveil.portrait import Portrait
+from tabveil.properties import SplitProperties
 from tabveil.result import ESTIMATES, DroppedColumn, Input, Omission, Result, plain
 from tabveil.utility import Utility
 from tabveil.verdict import CopiesVerdict, Grounds, Policy, RiskVerdict, Verdict, judge
@@ -68,6 +69,7 @@ class Report:
     utility: Utility | None = None
     power: Power | None = None
     portrait: Portrait | None = None
+    properties: SplitProperties | None = None
     exposed: ExposedRows | None = None
     seconds: float = 0.0
     given_verdict: Verdict | None = None  # the one that was stored, when read from JSON
@@ -294,6 +296,7 @@ _PARTS: Mapping[str, Any] = {
     "utility": Utility,
     "power": Power,
     "portrait": Portrait,
+    "properties": SplitProperties,
     "exposed": ExposedRows,
 }
 """What an audit measures only when asked for; each knows its way to JSON and back."""

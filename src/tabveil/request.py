@@ -61,6 +61,8 @@ class AuditRequest(Strict):
     secrets: Columns | None = None
     known: Columns | None = None
     auxiliary: tuple[tuple[Columns, Columns], ...] | None = None
+    quasi_identifiers: Columns = ()
+    sensitive: Columns | None = None  # None: the secrets that are no quasi-identifiers
     attackers: tuple[Attacker, ...] = ()
     policy: Policy | None = None
     utility: bool = False
@@ -121,7 +123,7 @@ class AuditRequest(Strict):
     def _texts(cls, value: object, info: ValidationInfo) -> Columns:
         return _as_texts(_owner(info), _key(info), [value] if isinstance(value, str) else value)
 
-    @field_validator("secrets", "known", mode="before")
+    @field_validator("secrets", "known", "quasi_identifiers", "sensitive", mode="before")
     @classmethod
     def _columns(cls, value: object, info: ValidationInfo) -> Columns:
         if isinstance(value, str):
@@ -129,6 +131,28 @@ class AuditRequest(Strict):
                 f"{_owner(info)}: {_key(info)} must be a list of columns, got the text {value!r}."
             )
         return _as_texts(_owner(info), _key(info), value)
+
+    @field_validator("quasi_identifiers", "sensitive")
+    @classmethod
+    def _once(cls, value: Columns) -> Columns:
+        return tuple(dict.fromkeys(value))
+
+    @field_validator("sensitive")
+    @classmethod
+    def _apart(cls, value: Columns, info: ValidationInfo) -> Columns:
+        """Refuse sensitive columns without quasi-identifiers, and such that are both."""
+        others = info.data.get("quasi_identifiers", ())
+        if value and not others:
+            raise ParameterError(
+                f"{_owner(info)}: sensitive columns are measured where quasi-identifiers are equal; name "
+                "quasi_identifiers, too."
+            )
+        both = [name for name in value if name in others]
+        if both:
+            raise ParameterError(
+                f"{_owner(info)}: column {both[0]!r} is sensitive and a quasi-identifier; it can be one."
+            )
+        return value
 
     @field_validator("auxiliary", mode="before")
     @classmethod
@@ -194,10 +218,20 @@ class AuditRequest(Strict):
             confidence=self.judged_by.confidence,
         )
 
+    @property
+    def sensitive_columns(self) -> Columns:
+        """The columns whose values are counted where quasi-identifiers are equal: those named, else secrets."""
+        if self.sensitive is not None:
+            return self.sensitive
+        return tuple(
+            name for name in dict.fromkeys(self.secrets or ()) if name not in self.quasi_identifiers
+        )
+
     def columns(self) -> Columns:
         """Return every column that somebody named."""
         profiled = [name for attacker in self.attackers for name in attacker.columns()]
-        return (*self.knowledge.columns(), *profiled, *self.target)
+        measured = (*self.quasi_identifiers, *(self.sensitive or ()))
+        return (*self.knowledge.columns(), *profiled, *self.target, *measured)
 
     @property
     def heading(self) -> str:

@@ -31,6 +31,8 @@ def audit(
     secrets: Iterable[str] | None = None,
     known: Iterable[str] | None = None,
     auxiliary: Iterable[tuple[Iterable[str], Iterable[str]]] | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    sensitive: Iterable[str] | None = None,
     attackers: Any = None,  # noqa: ANN401 - a path or plain data
     policy: Any = None,  # noqa: ANN401 - a path or plain data
     utility: bool = False,
@@ -72,6 +74,10 @@ def audit(
         attacks choose and say what they tried.
     auxiliary
         Pairs of disjoint sets of columns that an attacker wants to link.
+    quasi_identifiers, sensitive
+        Also measure properties (k, l, t) of train and release: how many rows are equal in the columns that
+        others may know of a person, and how much such rows tell about the sensitive ones (None: the secrets
+        that are no quasi-identifiers). A property is no attack and gives no verdict.
     attackers
         A file or mapping of attacker profiles (who knows and wants what); each is tried as well.
     policy
@@ -122,6 +128,8 @@ def audit(
         secrets=secrets,
         known=known,
         auxiliary=auxiliary,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
         attackers=attackers,
         policy=policy,
         utility=utility or None,  # a page may still bring what is not asked for

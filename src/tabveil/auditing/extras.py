@@ -1,4 +1,4 @@
-"""What an audit measures beside risks, when asked for: utility, detection power, pictures."""
+"""What an audit measures beside risks, when asked for: utility, properties, detection power, pictures."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from tabveil import portrait, utility
+from tabveil import portrait, properties, utility
 from tabveil.auditing import power
 from tabveil.auditing.steps import Step
 from tabveil.detection import Power
@@ -27,6 +27,14 @@ def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditR
     steps = []
     if request.utility or request.target:
         steps.append(Step(title="utility", work=partial(_useful, loaded, request), weight=30))
+    if request.quasi_identifiers:
+        measure = partial(
+            properties.measure_split,
+            split,
+            quasi_identifiers=request.quasi_identifiers,
+            sensitive=request.sensitive_columns,
+        )
+        steps.append(Step(title="properties", work=measure))
     if request.portrait:  # before power, whose many embeddings would take the place of the one to draw
         draw = partial(
             portrait.draw,

@@ -18,6 +18,7 @@ from tabveil.explain import Explanation, explain
 from tabveil.frame import LoadedTables
 from tabveil.metrics import METRICS
 from tabveil.portrait import Portrait
+from tabveil.properties import SplitProperties
 from tabveil.protocols import Metric
 from tabveil.report import Report
 from tabveil.request import AuditRequest
@@ -103,6 +104,7 @@ class Plan:
             utility=_first(found, Utility),
             power=_first(found, Power),
             portrait=_first(found, Portrait),
+            properties=_first(found, SplitProperties),
             exposed=exposed(results, loaded) if self.request.show_values else None,
             seconds=seconds,
         )

@@ -78,6 +78,20 @@ Auxiliary = Annotated[
     list[str] | None,
     typer.Option(metavar="A,B|C,D", help="Two sets of columns that attackers want to link. Repeatable."),
 ]
+QuasiIdentifiers = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column others may know of a person: measures k, l and t, which are no attacks. Repeatable.",
+    ),
+]
+Sensitive = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column for l and t. Repeatable; else secrets that are no quasi-identifiers.",
+    ),
+]
 Attackers = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Attacker profiles: who knows and wants what (YAML, JSON).")
 ]
@@ -196,6 +210,8 @@ def audit(
     secrets: Secrets = None,
     known: Known = None,
     auxiliary: Auxiliary = None,
+    quasi_identifiers: QuasiIdentifiers = None,
+    sensitive: Sensitive = None,
     attackers: Attackers = None,
     policy: PolicyFile = None,
     fail_above: FailAbove = None,
@@ -233,6 +249,8 @@ def audit(
             "secrets": secrets or None,
             "known": known or None,
             "auxiliary": auditing.pairs(auxiliary) if auxiliary else None,
+            "quasi_identifiers": quasi_identifiers or None,
+            "sensitive": sensitive or None,
             "attackers": attackers,
             "policy": policy,
             "utility": utility,

@@ -5,5 +5,13 @@ betray nobody. What is known against each stands in :data:`WEAKNESSES`.
 """
 
 from tabveil.properties.measuring import WEAKNESSES, Properties, SensitiveProperties, measure
+from tabveil.properties.of_split import SplitProperties, measure_split
 
-__all__ = ["WEAKNESSES", "Properties", "SensitiveProperties", "measure"]
+__all__ = [
+    "WEAKNESSES",
+    "Properties",
+    "SensitiveProperties",
+    "SplitProperties",
+    "measure",
+    "measure_split",
+]

@@ -8,6 +8,7 @@ import numpy as np
 
 from tabveil import check
 from tabveil.errors import NotApplicable, ParameterError
+from tabveil.plain import Unbounded
 from tabveil.properties import closeness, diversity
 from tabveil.properties.entries import Entries
 from tabveil.sampling import group_equal_rows
@@ -39,9 +40,14 @@ class SensitiveProperties:
     equal: float  # t, where all values are equally far apart
     ordered: float | None  # t by ranks; None for labels without an order
     hierarchical: float | None  # t by levels; None without a hierarchy
-    information_gain: float  # bits that the class tells about the value, on average
-    largest_gain: float  # and of the class that tells most
+    information_gain: Unbounded  # bits that the class tells about the value, on average
+    largest_gain: Unbounded  # and of the class that tells most; infinite if the reference lacks a value
     reference: str  # what the distribution of each class is compared with
+
+    def __post_init__(self) -> None:
+        """Refuse what no class has, as a changed file may say."""
+        if min(self.distinct, self.recursive) < 1 or not self.entropy > 0:
+            raise ValueError("every class has at least one value")
 
     @property
     def certainty(self) -> float:
@@ -59,6 +65,15 @@ class Properties:
     k: int  # rows of the smallest class
     n_unique: int  # rows that are alone in their class
     sensitive: tuple[SensitiveProperties, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what no table has, as a changed file may say."""
+        if not (1 <= self.k <= self.n_rows and 1 <= self.n_classes <= self.n_rows):
+            raise ValueError("every class has rows, and no more than the table")
+
+    def columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the quasi-identifiers and the sensitive columns."""
+        return self.quasi_identifiers, tuple(own.column for own in self.sensitive)
 
     @property
     def reidentification(self) -> float:

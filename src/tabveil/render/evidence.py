@@ -27,7 +27,12 @@ StateKey = Literal["within", "above", "inconclusive", "diagnostic"]
 MOST_CONFIGURATIONS = 8
 MOST_COMBINATIONS = 5
 SCALE = "0 = like fresh data, 1 = the worst case"
-PARTS = {"power": "Detection power", "utility": "Utility", "portrait": "Distances and map"}
+PARTS = {
+    "power": "Detection power",
+    "utility": "Utility",
+    "portrait": "Distances and map",
+    "properties": "Properties of the tables",
+}
 """What an audit measures beside metrics, in words."""
 
 _KEYS: Mapping[str, StateKey] = {

@@ -17,6 +17,7 @@ from tabveil import wording
 from tabveil.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.explain import inline
 from tabveil.render import comparison, sections, svg
+from tabveil.render import properties as property_words
 from tabveil.render.evidence import attacks, diagnostics, state_key, title_of
 from tabveil.render.secrets import secrets
 from tabveil.render.sheets import sheet
@@ -68,6 +69,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
             rates=sections.rates(report),
             secrets=secrets(report),
             spaces=spaces(report),
+            properties=property_words.properties(report),
             detections=sections.detections(report),
             planted=sections.planted(report),
             sheet=sheet(report, risks),
@@ -171,6 +173,7 @@ def environment() -> Environment:
         "power_rows": lambda items: [item.row for item in items],
         "RISKS": RISKS,
         "DROPPED": DROPPED,
+        "PROPERTIES": property_words,
         "FIGURES": comparison.FIGURES,
     }
     return made

@@ -15,6 +15,7 @@ from rich.text import Text
 from tabveil import wording
 from tabveil.copies import NearCopies
 from tabveil.estimate import Estimate
+from tabveil.render import properties as property_words
 from tabveil.render.evidence import skipped_title, title_of
 from tabveil.render.spaces import spaces
 from tabveil.report import Report
@@ -46,6 +47,8 @@ STYLES: Mapping[State, str] = {
 _WIDEST_METRIC = 23
 MOST_RULES = 5
 """Rules that are listed, those that are broken most."""
+MOST_SENSITIVE = 5
+"""Sensitive columns whose properties are listed; the page has more, the JSON report all."""
 
 number = partial(wording.number, minus="-")
 lower, upper = partial(wording.lower, minus="-"), partial(wording.upper, minus="-")
@@ -77,7 +80,7 @@ def report_page(report: Report) -> RenderableType:
         ]
     if pillars:
         parts += [Text(), Text(_READING, style="dim")]
-    parts += [*_spaces(report), *_utility(report), *_power(report)]
+    parts += [*_spaces(report), *_utility(report), *_properties(report), *_power(report)]
     if report.skipped:
         parts += [Text(), Text("Not computed", style="bold")]
         parts += [_item(f"{skipped_title(report, item)}: {item.why}") for item in report.skipped]
@@ -164,6 +167,33 @@ def _utility(report: Report) -> list[RenderableType]:
         Text("Utility: how much the release tells of what real rows tell", style="bold"),
         Text(),
         table,
+    ]
+
+
+def _properties(report: Report) -> list[RenderableType]:
+    found = property_words.properties(report)
+    if found is None:
+        return []
+    table = plain_table(f"equal in {wording.listed(found.quasi_identifiers)}")
+    for heading in ("train", "release"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in found.classes:
+        if row.brief:
+            table.add_row(row.label, row.train, row.release)
+    for item in found.columns[:MOST_SENSITIVE]:
+        table.add_row(Text(item.column))
+        for row in item.rows:
+            if row.brief:
+                table.add_row(f"  {row.label}", row.train, row.release)
+    said = [property_words.NO_ATTACK, property_words.INVENTED]
+    said += [property_words.REFERENCE] if found.columns else []
+    said += [property_words.WHY_INFINITE] if found.infinite else []
+    return [
+        Text(),
+        Text(property_words.TITLE, style="bold"),
+        Text(),
+        table,
+        Text(" ".join(said), style="dim"),
     ]
 
 
