@@ -1,5 +1,6 @@
 """Reports made by hand, so that a page can be tried without an audit: any state, any size, any text."""
 
+import math
 from dataclasses import replace
 
 from tabveil.attackers import Attacker
@@ -11,6 +12,7 @@ from tabveil.estimate import Estimate
 from tabveil.explain import described, explain
 from tabveil.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.portrait import Cell, Distances, Map, Outlying, OutlyingCell, Portrait
+from tabveil.properties import Properties, SensitiveProperties, SplitProperties
 from tabveil.report import ExposedRows, Report
 from tabveil.result import ColumnRisk, Configuration, Curve, DroppedColumn, Input, Omission, Result, Setting
 from tabveil.utility import (
@@ -205,6 +207,29 @@ def portrait():
         map=drawn,
         learned=replace(drawn, outlying=apart),
     )
+
+
+def properties(columns=("income",)):
+    sensitive = tuple(
+        SensitiveProperties(
+            column=name,
+            distinct=2,
+            entropy=1.5,
+            recursive=1,
+            factor=3.0,
+            equal=0.5,
+            ordered=None,
+            hierarchical=None,
+            information_gain=math.inf,
+            largest_gain=math.inf,
+            reference="all rows of the original table",
+        )
+        for name in columns
+    )
+    found = Properties(
+        quasi_identifiers=("age",), n_rows=1500, n_classes=30, k=2, n_unique=0, sensitive=sensitive
+    )
+    return SplitProperties(train=found, synthetic=found)
 
 
 def inputs(*, control=1000, columns=5):

@@ -18,7 +18,7 @@ from tabveil.errors import ParameterError
 from tabveil.report import Report
 
 EXAMPLES = int(os.environ.get("TABVEIL_HOSTILE_FILES", "150"))
-GOOD = json.loads(made_reports.report().to_json())
+GOOD = json.loads(made_reports.report(properties=made_reports.properties()).to_json())
 ODD = [
     None,
     True,

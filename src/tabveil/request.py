@@ -220,12 +220,10 @@ class AuditRequest(Strict):
 
     @property
     def sensitive_columns(self) -> Columns:
-        """The columns whose values are counted where quasi-identifiers are equal: those named, else secrets."""
+        """What is counted where quasi-identifiers are equal: the columns named so, else secrets."""
         if self.sensitive is not None:
             return self.sensitive
-        return tuple(
-            name for name in dict.fromkeys(self.secrets or ()) if name not in self.quasi_identifiers
-        )
+        return tuple(name for name in dict.fromkeys(self.secrets or ()) if name not in self.quasi_identifiers)
 
     def columns(self) -> Columns:
         """Return every column that somebody named."""

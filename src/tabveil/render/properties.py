@@ -39,6 +39,11 @@ class ColumnRows:
     column: str
     rows: tuple[Row, ...]
 
+    @property
+    def infinite(self) -> bool:
+        """Tell whether a gain has no bound, which needs a word of explanation."""
+        return any(INFINITE in (row.train, row.release) for row in self.rows)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
@@ -48,7 +53,6 @@ class Shown:
     classes: tuple[Row, ...]
     columns: tuple[ColumnRows, ...]
     n_columns: int
-    infinite: bool  # a gain that is shown in words
     weaknesses: Mapping[str, str]
 
 
@@ -67,7 +71,6 @@ def properties(report: Report) -> Shown | None:
         classes=tuple(_class_rows(found.train, found.synthetic)),
         columns=columns,
         n_columns=len(pairs),
-        infinite=any(INFINITE in (row.train, row.release) for item in columns for row in item.rows),
         weaknesses={key: WEAKNESSES[key] for key in (("k", "l", "t") if pairs else ("k",))},
     )
 
@@ -107,9 +110,7 @@ def _column_rows(train: SensitiveProperties, release: SensitiveProperties) -> It
     )
     yield row("t, all values equally far apart", lambda own: number(own.equal), brief=True)
     yield row("t, by ranks of values", lambda own: NO_ORDER if own.ordered is None else number(own.ordered))
-    yield row(
-        "Information gain, mean of classes (bits)", lambda own: _bits(own.information_gain), brief=True
-    )
+    yield row("Information gain, mean over rows (bits)", lambda own: _bits(own.information_gain), brief=True)
     yield row("Information gain, largest (bits)", lambda own: _bits(own.largest_gain))
 
 

@@ -174,27 +174,41 @@ def _properties(report: Report) -> list[RenderableType]:
     found = property_words.properties(report)
     if found is None:
         return []
-    table = plain_table(f"equal in {wording.listed(found.quasi_identifiers)}")
+    table = plain_table("property")
     for heading in ("train", "release"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in found.classes:
-        if row.brief:
-            table.add_row(row.label, row.train, row.release)
+    for row in filter(_is_brief, found.classes):
+        table.add_row(row.label, row.train, row.release)
     for item in found.columns[:MOST_SENSITIVE]:
         table.add_row(Text(item.column))
-        for row in item.rows:
-            if row.brief:
-                table.add_row(f"  {row.label}", row.train, row.release)
-    said = [property_words.NO_ATTACK, property_words.INVENTED]
-    said += [property_words.REFERENCE] if found.columns else []
-    said += [property_words.WHY_INFINITE] if found.infinite else []
+        for row in filter(_is_brief, item.rows):
+            table.add_row(f"  {row.label}", row.train, row.release)
     return [
         Text(),
         Text(property_words.TITLE, style="bold"),
+        Text(f"Quasi-identifiers: {wording.listed(found.quasi_identifiers)}."),
         Text(),
         table,
-        Text(" ".join(said), style="dim"),
+        Text(),
+        Text(_about_properties(found), style="dim"),
     ]
+
+
+def _is_brief(row: property_words.Row) -> bool:
+    return row.brief
+
+
+def _about_properties(found: property_words.Shown) -> str:
+    said = [property_words.NO_ATTACK, property_words.INVENTED]
+    columns = found.columns[:MOST_SENSITIVE]
+    if columns:
+        said.append(property_words.REFERENCE)
+    if any(item.infinite for item in columns):
+        said.append(property_words.WHY_INFINITE)
+    if found.n_columns > len(columns):
+        left = plural(found.n_columns - len(columns), "further sensitive column")
+        said.append(f"{left}: see the JSON report.")
+    return " ".join(said)
 
 
 def _power(report: Report) -> list[RenderableType]:
