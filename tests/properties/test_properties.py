@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.properties import WEAKNESSES, measure
+from tabveil.properties import WEAKNESSES, diversity, measure
 from tabveil.table import Categorical, Numeric, Schema, Table
 
 ILLNESS = Categorical(name="illness", labels=("cold", "flu", "asthma", "burn"))
@@ -59,6 +59,21 @@ def test_incomes_in_three_classes_by_hand():
     # then 3, 4, 2 and 0: 24 in all, over 8 steps.
     assert found.sensitive[0].ordered == pytest.approx(24 / 9 / 8)
     assert found.sensitive[0].equal == pytest.approx(2 / 3)
+
+
+def test_recursive_diversity_of_many_values_asks_few_times(monkeypatch):
+    asked = []
+    factor = diversity.recursive_factor
+    monkeypatch.setattr(diversity, "recursive_factor", lambda *args: asked.append(args) or factor(*args))
+    found = measure(
+        people({30: range(1000), 40: range(1000)}),
+        quasi_identifiers=["age"],
+        sensitive=["income"],
+        factor=0.1,
+    )
+    # Every value once: 1 < 0.1 · (1000 - l + 1) holds as long as more than ten values are left.
+    assert found.sensitive[0].recursive == 990
+    assert len(asked) <= 11
 
 
 def test_recursive_diversity_by_hand():

@@ -1,5 +1,7 @@
 """l-diversity (Machanavajjhala et al. 2007): how varied are sensitive values in the least varied class?"""
 
+from bisect import bisect_left
+
 import numpy as np
 
 from tabveil.properties.entries import Entries
@@ -36,11 +38,12 @@ def recursive_factor(entries: Entries, l: int) -> float:  # noqa: E741 - its nam
 
 
 def recursive(entries: Entries, c: float) -> int:
-    """Return the largest l for which every class is (c, l)-diverse; 1 where it is so for none above."""
-    found = 1
-    while found < distinct(entries) and recursive_factor(entries, found + 1) < c:
-        found += 1
-    return found
+    """Return the largest l for which every class is (c, l)-diverse; 1 where it is so for none above.
+
+    The factor rises with l, so halving finds it: a number has as many values as there are rows.
+    """
+    above_one = range(2, distinct(entries) + 1)
+    return 1 + bisect_left(above_one, True, key=lambda l: recursive_factor(entries, l) >= c)  # noqa: E741 - as above
 
 
 def _ranked(entries: Entries) -> tuple[Floats, Indices]:
