@@ -406,7 +406,7 @@ def test_where_nothing_is_planted_nothing_is_seen(metric, release):
 @pytest.mark.parametrize("sizes", [(60, 40, 25), (25, 90, 200)])
 @pytest.mark.parametrize("kind", ["mixed", "levels"])
 def test_small_unequal_tables_with_missing_values_have_an_answer(kind, sizes):
-    metrics = [metric() for metric in INDICATORS]
+    metrics = [metric() for metric in INDICATORS if getattr(metric, "extra", None) is None]
     found = asked([*metrics, MembershipDistance()], population(kind, sizes, seed=6), repetitions=2)
     assert len(found.detections) == len(metrics) + 1
     for item in found.detections:
