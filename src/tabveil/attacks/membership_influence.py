@@ -51,7 +51,9 @@ class MembershipInfluence(SampledAttack):
     the stronger one by far.
 
     Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
-    the tested people is an exact test; readings, headline and ties are those of ``membership_ratio``.
+    the tested people is an exact test. ``attack`` is the share of training people named, ``control`` and
+    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``; readings, headline
+    and ties are those of ``membership_ratio``.
 
     References
     ----------

@@ -46,8 +46,10 @@ class MembershipTrees(SampledAttack):
     r to the nearest row of the sample, ``r − d``, ``−d`` and the mean of the ranks of these three compete.
 
     Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
-    the tested people is an exact test; readings, headline and ties are those of ``membership_ratio``. It sees
-    most where the release was itself drawn from trees.
+    the tested people is an exact test. ``attack`` is the share of training people named, ``control`` and
+    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``; readings, headline
+    and ties are those of ``membership_ratio``. It sees most where the release was itself drawn from
+    trees.
 
     References
     ----------

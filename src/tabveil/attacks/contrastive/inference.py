@@ -47,6 +47,9 @@ class InferenceContrastive(Inference):
         How many training rows, and as many control rows, are attacked; None attacks all.
     representation
         What is called near: the distance in an embedding that is trained on the release.
+    calibrated
+        Whether guesses are also ranked by how near the rows are for somebody with so many other people
+        around, and all configurations are tested together by dealing labels anew.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
