@@ -14,8 +14,11 @@ SLACK = 1e-12
 
 @njit(cache=True, nogil=True)
 def _fill(order, start, stop, counts, values, held, seen):
-    """Count the values of one class into ``held`` (v,); return how many are different, listed in ``seen``."""
-    n = 0
+    """Count the values of one class into ``held`` (v,), and list them in ``seen``.
+
+    Returned are how many are different, and how many rows the class has.
+    """
+    n, total = 0, 0
     for place in range(start, stop):
         group = order[place]
         value = values[group]
@@ -23,7 +26,8 @@ def _fill(order, start, stop, counts, values, held, seen):
             seen[n] = value
             n += 1
         held[value] += counts[group]
-    return n
+        total += counts[group]
+    return n, total
 
 
 @njit(cache=True, nogil=True)
@@ -38,7 +42,7 @@ def keep_distinct(order, starts, counts, values, n_values, least, keep):
     held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
     for number in range(len(keep)):
         if keep[number]:
-            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
+            n, _ = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
             _empty(held, seen, n)
             keep[number] = n >= least
 
@@ -49,10 +53,7 @@ def keep_entropy(order, starts, counts, values, n_values, least, keep):
     held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
     for number in range(len(keep)):
         if keep[number]:
-            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
-            total = 0
-            for place in range(n):
-                total += held[seen[place]]
+            n, total = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
             entropy = 0.0
             for place in range(n):
                 share = held[seen[place]] / total
@@ -67,7 +68,7 @@ def keep_recursive(order, starts, counts, values, n_values, least, factor, keep)
     held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
     for number in range(len(keep)):
         if keep[number]:
-            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
+            n, _ = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
             ranked = np.sort(held[seen[:n]])[::-1]
             _empty(held, seen, n)
             keep[number] = n > 0 and ranked[0] < factor * ranked[least - 1 :].sum()
@@ -79,10 +80,7 @@ def keep_equal(order, starts, counts, values, n_values, most, reference, keep):
     held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
     for number in range(len(keep)):
         if keep[number]:
-            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
-            total = 0
-            for place in range(n):
-                total += held[seen[place]]
+            n, total = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
             more = 0.0
             for place in range(n):
                 more += max(held[seen[place]] / total - reference[seen[place]], 0.0)
@@ -96,10 +94,7 @@ def keep_ordered(order, starts, counts, values, n_values, most, reference, keep)
     held, seen = np.zeros(n_values, np.int64), np.empty(n_values, np.int64)
     for number in range(len(keep)):
         if keep[number]:
-            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
-            total = 0
-            for place in range(n):
-                total += held[seen[place]]
+            n, total = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
             moved, ahead = 0.0, 0.0
             for value in range(n_values):
                 ahead += held[value] / total - reference[value]
@@ -120,10 +115,7 @@ def keep_hierarchical(order, starts, counts, values, n_values, most, reference, 
     extra, over, under = np.empty(sizes.max()), np.empty(sizes.max()), np.empty(sizes.max())
     for number in range(len(keep)):
         if keep[number]:
-            n = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
-            total = 0
-            for place in range(n):
-                total += held[seen[place]]
+            n, total = _fill(order, starts[number], starts[number + 1], counts, values, held, seen)
             for value in range(n_values):
                 extra[value] = held[value] / total - reference[value]
             _empty(held, seen, n)

@@ -1,15 +1,15 @@
 """Membership by calibrated distances in two spaces: a learned one, and one by the columns that differ."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
 from numpy.random import Generator
 
 from tabveil.attacks.guessing import draw_attacked, scores
 from tabveil.attacks.membership_calibrated import surroundings, unexplained
-from tabveil.attacks.scan import DECIMALS, Pooled, PooledAttack, pool, scan
-from tabveil.estimate import mean_ranks
+from tabveil.attacks.sampled import mean_rank
+from tabveil.attacks.scan import Pooled, PooledAttack, pool, scan
 from tabveil.protocols import Representation
 from tabveil.representation import Contrastive, Tolerant
 from tabveil.result import Cost, Result
@@ -102,15 +102,12 @@ class MembershipContrastive(PooledAttack):
             found["calibrated"][name] = -unexplained(distance, others), others[:, -1]
             found["difference"][name] = others[:, 0] - distance, others[:, -1]
         return {
-            **{f"both spaces, {score}": _mean_of_ranks(*by.values()) for score, by in found.items()},
+            **{f"both spaces, {score}": _together(by.values()) for score, by in found.items()},
             **{f"{name}, {score}": one for score, by in found.items() for name, one in by.items()},
         }
 
 
-def _mean_of_ranks(*rankings: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def _together(rankings: Iterable[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     """Return the mean of a person's ranks, of the scores and of what breaks their ties."""
-    scores, rare = (
-        np.mean([mean_ranks(np.round(values, DECIMALS)) for values in part], axis=0)
-        for part in zip(*rankings, strict=True)
-    )
-    return scores, rare
+    scores, rare = zip(*rankings, strict=True)
+    return mean_rank(*scores), mean_rank(*rare)
