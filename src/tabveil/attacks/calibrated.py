@@ -18,10 +18,9 @@ from numpy.random import Generator
 
 from tabveil.attacks.configurations import Headline, choose, compare_counts
 from tabveil.attacks.guessing import Bools, Guesses, Tally
-from tabveil.attacks.membership_calibrated import N_OTHERS, unexplained
+from tabveil.attacks.membership_calibrated import to_others, unexplained
 from tabveil.attacks.scan import DECIMALS, depths, pool
 from tabveil.estimate import Scanned, deal
-from tabveil.neighbors import Neighbors
 from tabveil.protocols import View
 from tabveil.result import Setting
 from tabveil.table import Floats, Indices, Split
@@ -46,10 +45,7 @@ def blind(targets: Split) -> Split:
 
 def crowding(targets: Split, view: View, known: tuple[str, ...]) -> Floats:
     """Return how far other people are from each, by what is known: the first, and the mean of five (n, 2)."""
-    people = view.see(pool(targets.train, targets.control), known)
-    n_others = min(N_OTHERS, len(people) - 1)
-    near = Neighbors(view.space(known), people).nearest_other(n_others).distance
-    return np.column_stack([near[:, 0], near.mean(axis=1)])
+    return to_others(view.space(known), view.see(pool(targets.train, targets.control), known))
 
 
 def rank(

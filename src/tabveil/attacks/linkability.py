@@ -82,7 +82,7 @@ class Linkability(NearestRowAttack):
     With ``calibrated``, training and control rows are pooled and guesses are ranked blind to who is who: by
     distance (of equals, those farthest from their five nearest other people first), and by what least squares
     on the distances to other people leave of its logarithm. A level is then a share of all guesses: the first
-    5, 8, 11, … of them, down to a tenth, and all. The intervals hold together by 999 deals of the labels.
+    5, 6, 7, 9, … of them, down to a tenth, and all. The intervals hold together by 999 deals of the labels.
 
     References
     ----------

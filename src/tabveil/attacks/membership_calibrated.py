@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from tabveil.attacks.guessing import draw_attacked, scores
 from tabveil.attacks.scan import Pooled, PooledAttack, pool, scan
-from tabveil.neighbors import Neighbors
+from tabveil.neighbors import Neighbors, Space
 from tabveil.protocols import Representation
 from tabveil.representation import Tolerant
 from tabveil.result import Result
@@ -114,12 +114,18 @@ def surroundings(
     space, seen = view.space(names), view.see(people, names)
     n_synthetic = min(2, len(split.synthetic))
     release = Neighbors(space, view.see(split.synthetic, names)).nearest(seen, n_synthetic).distance
-    near = Neighbors(space, seen).nearest_other(min(N_OTHERS, len(people) - 1)).distance
+    others = to_others(space, seen)
     return Surroundings(
         release=release[:, 0],
-        others=np.column_stack([near[:, 0], near.mean(axis=1)]),
-        loneliness=np.column_stack([near[:, 0], release[:, 1:]]).min(axis=1),
+        others=others,
+        loneliness=np.column_stack([others[:, 0], release[:, 1:]]).min(axis=1),
     )
+
+
+def to_others(space: Space, people: Table) -> Floats:
+    """Return how far other people are from each: the first, and the mean of the five nearest (n, 2)."""
+    near = Neighbors(space, people).nearest_other(min(N_OTHERS, len(people) - 1)).distance
+    return np.column_stack([near[:, 0], near.mean(axis=1)])
 
 
 def unexplained(distance: Floats, others: Floats) -> Floats:
