@@ -117,6 +117,28 @@ def test_a_missing_value_is_a_leaf_that_meets_the_others_at_the_top():
     assert found.encode(np.array([0.0, np.nan, 7.0])).tolist() == [0, 3, -1]
 
 
+@pytest.mark.parametrize("cells", [[0.5], [0.5, 1.5, 2.5], [3.0], [3.0, 4.0]])
+def test_values_are_found_whether_they_are_whole_or_not(cells):
+    found = made(cells, "auto")
+    assert found.encode(np.array([*cells, 0.75])).tolist() == [*range(len(cells)), -1]
+
+
+def test_dates_say_where_their_units_begin_and_end():
+    days = ["2020-02-03", "2020-03-31", "1969-12-31", "2101-01-01"]
+    found = made(pd.to_datetime(days), {"dates": ["month", "quarter", "decade", "century"]})
+    leaf = int(np.flatnonzero(found.cells == np.datetime64(days[0]).astype(int))[0])
+    ends = [edges[codes[leaf]] for codes, edges in zip(found.codes[1:5], found.edges[1:5], strict=True)]
+    written = [tuple(each.astype("M8[D]").astype(str)) for each in ends]
+    assert written == [
+        ("2020-02-01", "2020-03-01"),
+        ("2020-01-01", "2020-04-01"),
+        ("2020-01-01", "2030-01-01"),
+        ("2000-01-01", "2100-01-01"),
+    ]
+    assert found.edges[0] is None
+    assert found.edges[5] is None
+
+
 def test_a_missing_value_stays_missing_in_the_release():
     people = pd.DataFrame({"town": ["a", "b", "a", "b", None, None], "x": [1, 2, 3, 4, 5, 6]})
     loaded = frame.load_table(people)

@@ -413,3 +413,39 @@ def test_progress_is_told():
         anonymize(table, own, models=[KAnonymity(k=5)])
     assert heard
     assert all(0 <= share <= 1 for _, share in heard)
+
+
+# Levels that somebody chose
+
+SIX = ((0, 0, 0), (0, 0, 1), (1, 1, 2), (2, 2, 0), (3, 2, 1), (3, 2, 0))
+
+
+def test_levels_that_were_chosen_are_taken_and_small_classes_suppressed():
+    found = anonymize(people(*SIX), [AGES, TOWNS], models=[KAnonymity(k=2)], levels={"age": 0, "town": 0})
+    assert found.nodes == ((0, 0),)
+    assert found.rows.tolist() == [0, 1, 4, 5]
+    assert found.loss == pytest.approx(1 / 3)
+    assert not found.proven  # nobody asked whether others lose less
+
+
+def test_the_search_finds_what_its_own_levels_give():
+    searched = anonymize(people(*SIX), [AGES, TOWNS], models=[KAnonymity(k=2)])
+    chosen = anonymize(people(*SIX), [AGES, TOWNS], models=[KAnonymity(k=2)], levels={"age": 1, "town": 0})
+    assert (chosen.loss, chosen.rows.tolist()) == (searched.loss, searched.rows.tolist())
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"levels": {"age": 1}}, "levels must name column 'town', too"),
+        ({"levels": {"age": 3, "town": 0}}, "column 'age' has the levels 0 to 2, got 3"),
+        ({"levels": {"age": 0, "town": -1}}, "column 'town' has the levels 0 to 1, got -1"),
+        ({"levels": {"age": 0, "town": 0, "job": 1}}, "no hierarchy for levels of 'job'"),
+        ({"levels": {"age": 0, "town": 0}, "local": True}, "nothing to recode locally"),
+        ({"levels": {"age": 0, "town": 0}, "suppression": 0.3}, "2 rows must be suppressed, and at most 1"),
+    ],
+)
+def test_levels_that_cannot_be_taken_are_refused(given, words):
+    with pytest.raises((ParameterError, NotApplicable)) as caught:
+        anonymize(people(*SIX), [AGES, TOWNS], models=[KAnonymity(k=2)], **given)
+    assert words in str(caught.value)

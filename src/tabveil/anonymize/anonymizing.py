@@ -6,13 +6,13 @@ from tabveil import check, workers
 from tabveil.anonymize.combinations import combine
 from tabveil.anonymize.grouping_kernels import roll_up
 from tabveil.anonymize.hierarchy import Hierarchy
-from tabveil.anonymize.lattice import Lattice
+from tabveil.anonymize.lattice import Lattice, Node
 from tabveil.anonymize.losses import GeneralizationLoss, LossModel
 from tabveil.anonymize.models import Closeness, PrivacyModel
 from tabveil.anonymize.recoded_loss import column_losses, recoded_loss
 from tabveil.anonymize.recoding import Recoding, of_node, recode_locally
 from tabveil.anonymize.result import Anonymization
-from tabveil.anonymize.search import BUDGET, search
+from tabveil.anonymize.search import BUDGET, look_at, search
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.table import Table
 
@@ -29,6 +29,7 @@ def anonymize(
     local: bool = False,
     budget: int = BUDGET,
     sensitive_hierarchies: Mapping[str, Hierarchy] | None = None,
+    levels: Mapping[str, int] | None = None,
 ) -> Anonymization:
     """Generalize a table as little as its promises allow.
 
@@ -48,6 +49,9 @@ def anonymize(
         How many groups a search may look at before it is broken off; the result then says so.
     sensitive_hierarchies
         For hierarchical distances of sensitive columns.
+    levels
+        The level of each quasi-identifier, where somebody chose them: nothing is searched for, and no row has
+        a say in how far it is generalized. Classes that break a promise are suppressed all the same.
     """
     if len(table) == 0:
         raise NotApplicable("anonymize: the table has no rows.")
@@ -65,7 +69,11 @@ def anonymize(
     combinations, of_row = combine(table, hierarchies, {name: trees.get(name) for name in sensitive})
     most = int(suppression * len(table) + ROUNDING)
     lattice = Lattice(combinations)
-    found = search(lattice, models, loss, most_suppressed=most, budget=budget)
+    if levels is None:
+        found = search(lattice, models, loss, most_suppressed=most, budget=budget)
+    else:
+        node = _chosen(hierarchies, levels, local=local)
+        found = look_at(lattice, node, models, loss, most_suppressed=most)
     recoding, proven = of_node(lattice, found), found.proven
     if local:
         recoding, proven = _best_local(
@@ -111,6 +119,24 @@ def _best_local(
         if recoding.n_suppressed <= most:
             tried.append((recoding, start_proven and rounds_proven))
     return min(tried, key=lambda item: recoded_loss(loss, item[0]))
+
+
+def _chosen(hierarchies: Sequence[Hierarchy], levels: Mapping[str, int], *, local: bool) -> Node:
+    """Return the node of levels that somebody chose."""
+    if local:
+        raise ParameterError("anonymize: levels that are chosen leave nothing to recode locally.")
+    check.known_names("anonymize", "hierarchy for levels of", levels, [item.column for item in hierarchies])
+    node = []
+    for hierarchy in hierarchies:
+        if hierarchy.column not in levels:
+            raise ParameterError(f"anonymize: levels must name column {hierarchy.column!r}, too.")
+        level, highest = levels[hierarchy.column], hierarchy.n_levels - 1
+        if not 0 <= level <= highest:
+            raise ParameterError(
+                f"anonymize: column {hierarchy.column!r} has the levels 0 to {highest}, got {level}."
+            )
+        node.append(level)
+    return tuple(node)
 
 
 def _require_sound(hierarchies: Sequence[Hierarchy], models: Sequence[PrivacyModel]) -> None:

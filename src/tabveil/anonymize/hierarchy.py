@@ -84,7 +84,8 @@ class Hierarchy:
         if len(order):
             sorted_cells = self.cells[order]
             low, high = sorted_cells[0], sorted_cells[-1]
-            if high - low == len(order) - 1 and np.array_equal(sorted_cells, low + np.arange(len(order))):
+            whole = low == np.floor(low) and high - low == len(order) - 1
+            if whole and np.array_equal(sorted_cells, low + np.arange(len(order))):
                 inside = (cells >= low) & (cells <= high) & (cells == np.floor(cells))
                 found[inside] = order[(cells[inside] - low).astype(np.int64)]
             else:

@@ -112,6 +112,37 @@ def search(
     return _Search(lattice, models, loss, most_suppressed=most_suppressed, budget=budget).run()
 
 
+def look_at(
+    lattice: Lattice,
+    node: Node,
+    models: Sequence[PrivacyModel],
+    loss: LossModel,
+    *,
+    most_suppressed: int,
+) -> Found:
+    """Take a node as it is; what a better one would lose is not asked."""
+    classes = lattice.classes(lattice.roll_up(lattice.bottom(), node))
+    keep = judge(lattice, classes, models)
+    n_suppressed = int(classes.counts[~keep].sum())
+    if n_suppressed > most_suppressed:
+        raise NotApplicable(
+            f"anonymize: with these levels {n_suppressed:,} rows must be suppressed, and at most "
+            f"{most_suppressed:,} may be; raise the suppression, or the levels."
+        )
+    lost = loss.scorer(lattice).score(classes, keep)
+    way = (Step(node=node, loss=lost, n_suppressed=n_suppressed, n_looked_at=1),)
+    return Found(
+        classes=classes,
+        keep=keep,
+        loss=lost,
+        proven=False,
+        at_least=0.0,
+        n_nodes=lattice.n_nodes,
+        n_looked_at=1,
+        way=way,
+    )
+
+
 class _Search:
     def __init__(
         self,

@@ -51,6 +51,18 @@ UNITS: dict[str, Callable[[Moments], list[str]]] = {
 }
 """Each unit as it is written, from the finest to the widest; each lies within the next."""
 
+_WITHIN = {
+    "hour": ("h", 1),
+    "day": ("D", 1),
+    "month": ("M", 1),
+    "quarter": ("M", 3),
+    "half year": ("M", 6),
+    "year": ("Y", 1),
+    "decade": ("Y", 10),
+    "century": ("Y", 100),
+}
+"""How long each is, in a unit that calendars count in."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Dates:
@@ -76,7 +88,25 @@ class Dates:
             raise EntryError(values.name, ENTRY, "the column holds no dates.")
         cells, texts = values.possible()
         moments = as_moments(cells, values.clock)
-        return assemble(values, cells, [texts, *(UNITS[unit](moments) for unit in self.units)], top=True)
+        return assemble(
+            values,
+            cells,
+            [texts, *(UNITS[unit](moments) for unit in self.units)],
+            edges=[None, *(_edges(moments, unit, values.clock) for unit in self.units)],
+            top=True,
+        )
+
+
+def _edges(moments: Moments, unit: str, clock: int) -> Floats:
+    """Return where the unit of each moment begins and ends, as cells, (n, 2)."""
+    starts = moments.astype(f"M8[{_WITHIN[unit][0]}]")
+    length = _WITHIN[unit][1]
+    # Years are counted from 1970, of which centuries are no multiples.
+    from_zero = starts.astype(np.int64) + (1970 if _WITHIN[unit][0] == "Y" else 0)
+    starts = starts - (from_zero % length).astype(starts.dtype.str.replace("M8", "m8"))
+    ends = np.stack((starts, starts + length), axis=1).astype("M8[us]").astype(np.int64)
+    edges: Floats = ends / clock
+    return edges
 
 
 def as_moments(cells: Floats, clock: int) -> Moments:
