@@ -61,7 +61,7 @@ LAYERS = (
         "utility",
         "generators",
         "anonymize",
-        "pipeline",
+        "hybrid",
         "risks",
         "attackers",
         "holdout",
@@ -82,8 +82,9 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 BESIDE = {
     "representation": {"attacks", "indicators", "risks"},
     "embedding": {"attacks", "representation", "risks"},
-    "generators": {"attacks", "pipeline", "risks"},  # attacks by densities that generators learn
-    "anonymize": {"pipeline", "risks"},
+    "generators": {"attacks", "risks"},  # attacks by densities that generators learn
+    "anonymize": {"hybrid", "generators", "risks"},
+    "hybrid": {"generators"},  # steps that come before and after a generator
 }  # who else in layer 3 may import them
 
 ANYWHERE = re.compile("")

@@ -108,6 +108,9 @@ class Synthesizer(Protocol):
     What the constructor takes by name are its settings, each of which it keeps under its name. Whoever has a
     setting ``public`` promises privacy: it is told there which columns were declared as a whole, and is
     fitted with a secret seed unless one is given. Its rows leave in the form that the schema declares.
+
+    It may also have ``fit_written(table, layout, *, declared, rng)``, which is called in place of ``fit``
+    where it is known how the columns are written and which of them a schema declares.
     """
 
     name: ClassVar[str]

@@ -51,6 +51,10 @@ def expected(hint: Any) -> str:  # noqa: ANN401 - see above
         return " or ".join(expected(part) for part in inner)
     if origin is Literal:
         return ("one of " if len(inner) > 1 else "") + ", ".join(str(option) for option in inner)
+    if origin is Mapping:
+        return "names and values"
+    if origin in _LISTS and get_origin(inner[0]) is Mapping:
+        return "a list of names and values"
     if origin in _LISTS:
         return _LISTED[_depth(hint)] if _depth(hint) > 1 else _LISTED_ITEMS.get(inner[0], _LISTED[1])
     return _WORDS.get(hint, "an object, made in Python")
@@ -68,6 +72,8 @@ def _value(value: object, hint: Any) -> Any:  # noqa: ANN401 - see above
         any_length = origin is not tuple or inner[-1] is Ellipsis
         hints = inner[:1] * len(parts) if any_length else inner
         return tuple(_value(part, of) for part, of in zip(parts, hints, strict=True))
+    if origin is Mapping:
+        return value if isinstance(value, Mapping) else _refuse()
     if hint in _SCALARS:
         return _SCALARS[hint](value)
     return value if hint is Any or not isinstance(value, str) else _refuse()

@@ -19,6 +19,7 @@ QUICK = {
     "diffusion": {"steps": 5, "width": 16, "layers": 1},
     "ctgan": {"epochs": 1, "layers": (16,), "embedding": 8, "batch_size": 60},
     "marginals": {},
+    "hybrid": {},
 }
 PHONE = "please call Jane Doe, 030 1234567"
 

@@ -6,6 +6,7 @@ from tabveil.generators.ctgan.synthesizer import Ctgan
 from tabveil.generators.diffusion.synthesizer import Diffusion
 from tabveil.generators.dpctgan.synthesizer import DpCtgan
 from tabveil.generators.fitted import FittedModel, Maker
+from tabveil.generators.hybrid.synthesizer import Hybrid
 from tabveil.generators.marginals import Marginals
 from tabveil.generators.models import GENERATORS, Account, load_model, save_model
 from tabveil.generators.pategan.synthesizer import PateGan
@@ -15,5 +16,5 @@ from tabveil.generators.trees.synthesizer import Trees
 
 __all__ = ["GENERATORS", "Account", "FittedModel", "Maker", "Privacy", "load_model", "save_model"]
 
-for _kind in (Trees, Transformer, Diffusion, Ctgan, Aim, DpCtgan, PateGan, Marginals, Bootstrap):
+for _kind in (Trees, Transformer, Diffusion, Ctgan, Aim, DpCtgan, PateGan, Marginals, Bootstrap, Hybrid):
     GENERATORS.add(_kind)

@@ -55,6 +55,16 @@ def keeps_dependencies(synthesizer: Synthesizer) -> bool:
     return bool(getattr(synthesizer, "keeps_dependencies", False))
 
 
+def wants_secret_seed(synthesizer: Synthesizer) -> bool:
+    """Tell the synthesizers whose promise, of whatever kind, holds only while nobody can guess the seed."""
+    return is_private(synthesizer) or bool(getattr(synthesizer, "needs_secret_seed", False))
+
+
+def named_labels(synthesizer: Synthesizer) -> frozenset[str]:
+    """Return the columns whose labels all stand in the settings: nobody's rows had to be read for them."""
+    return frozenset(getattr(synthesizer, "names_labels", ()))
+
+
 def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:
     """Tell a private synthesizer which columns were declared, so that no row was asked about them.
 

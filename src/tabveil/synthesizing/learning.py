@@ -1,7 +1,7 @@
 """Learn a table with a generator, and draw from it or store it."""
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -19,7 +19,15 @@ from tabveil.generators.privacy import too_likely
 from tabveil.generators.rare_labels import pool_rare_labels
 from tabveil.protocols import Model, Synthesizer
 from tabveil.rng import stream
-from tabveil.synthesizing.choice import choose, is_private, keeps_dependencies, pools_labels, with_public
+from tabveil.synthesizing.choice import (
+    choose,
+    is_private,
+    keeps_dependencies,
+    named_labels,
+    pools_labels,
+    wants_secret_seed,
+    with_public,
+)
 from tabveil.synthesizing.fresh_identifiers import Identifiers, set_aside
 from tabveil.synthesizing.table_model import TableModel, whole_rows, whole_seed
 from tabveil.table import Categorical, Schema, Table
@@ -145,6 +153,7 @@ def learn(
         private = is_private(synthesizer)
         loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
         kept = set_aside(loaded, identifiers, private=private, rng=stream(fit_seed, "identifiers"))
+        _require_learned(synthesizer, loaded.table.schema, kept.table.schema)
         declared = [name for name in kept.table.schema.names if name in loaded.declared]
         synthesizer = with_public(synthesizer, declared)
         table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
@@ -152,13 +161,13 @@ def learn(
             table, layout, said = _without_rare_labels(
                 table,
                 layout,
-                keep=loaded.declared,
+                keep=loaded.declared | named_labels(synthesizer),
                 dependencies=dependencies_of(table) if keeps_dependencies(synthesizer) else (),
                 rng=stream(fit_seed, "rare labels"),
             )
             notes += said
         _warn_of_labels(synthesizer, table.schema)
-        model = _fit(synthesizer, table, fit_seed)
+        model = _fit(synthesizer, table, layout, declared, fit_seed)
     privacy = Account.of(model).privacy
     warning = None if privacy is None else too_likely(privacy.delta, len(loaded.table))
     return TableModel(
@@ -170,6 +179,16 @@ def learn(
         n_rows=len(loaded.table),
         left_out=kept.left_out,
     )
+
+
+def _require_learned(synthesizer: Synthesizer, before: Schema, kept: Schema) -> None:
+    """Refuse settings that speak of a column that was set aside because it names people."""
+    for name in getattr(synthesizer, "hierarchies", ()):
+        if name in before.names and name not in kept.names:
+            raise ParameterError(
+                f"{synthesizer.name}: column {name!r} names people, so it is not learned and needs no "
+                "hierarchy; choose identifiers=learn to learn it."
+            )
 
 
 def _without_rare_labels(
@@ -197,9 +216,14 @@ def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN
     return TableModel.load(folder).draw(rows, seed=seed).native()
 
 
-def _fit(synthesizer: Synthesizer, table: Table, seed: int) -> Model:
+def _fit(synthesizer: Synthesizer, table: Table, layout: Layout, declared: Sequence[str], seed: int) -> Model:
+    rng = stream(seed, "fit", synthesizer.name)
+    written: Callable[..., Model] | None = getattr(synthesizer, "fit_written", None)
     try:
-        model = synthesizer.fit(table, rng=stream(seed, "fit", synthesizer.name))
+        if written is None:
+            model = synthesizer.fit(table, rng=rng)
+        else:
+            model = written(table, layout, declared=declared, rng=rng)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in _EXTRA:
             raise
@@ -226,5 +250,5 @@ def _warn_of_labels(synthesizer: Synthesizer, schema: Schema) -> None:
 def _fit_seed(synthesizer: Synthesizer, seed: int | None) -> int:
     """Return the seed to fit with; who can guess that of a private generator can take its noise away."""
     if seed is None:
-        return secrets.randbits(128) if is_private(synthesizer) else 0
+        return secrets.randbits(128) if wants_secret_seed(synthesizer) else 0
     return whole_seed(seed)

@@ -1,0 +1,1 @@
+"""Anonymize, sample, go back to concrete values, and let another generator learn: SPEC 7."""
