@@ -49,6 +49,8 @@ PIPELINES = {
     "hybrid post uniform": {"transition": "uniform", "placement": "post"},
     "hybrid post conditional": {"transition": {"name": "conditional", "smoothed": True}, "placement": "post"},
     "hybrid pre joint": {"transition": {"name": "conditional", "joint": True}, "generator": "marginals"},
+    "hybrid post smoothed": {"transition": "smoothed_conditional", "placement": "post"},
+    "hybrid post noisy": {"transition": "noisy_conditional", "placement": "post"},
     "hybrid post single": {
         "transition": "single",
         "placement": "post",

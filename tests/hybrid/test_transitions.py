@@ -24,6 +24,10 @@ KINDS = [
     {"name": "conditional", "smoothed": True},
     {"name": "conditional", "joint": True},
     {"name": "conditional", "joint": True, "smoothed": True},
+    "smoothed_conditional",
+    {"name": "smoothed_conditional", "towards": "uniform", "support": 1, "bins": 3},
+    "noisy_conditional",
+    {"name": "noisy_conditional", "noise": "laplace", "epsilon": 50, "bins": 4},
 ]
 """Every transition, with the settings that change what it does."""
 AGE, JOB, PAY, ILL = range(4)
@@ -173,6 +177,113 @@ def test_a_combination_that_is_no_class_is_drawn_evenly_column_by_column(kind):
     assert (found[:, JOB] == 2).mean() == pytest.approx(0.5, abs=0.05)
 
 
+# Smoothed conditional
+
+
+def shares(transition, rows, column, *, row=0, n=20_000):
+    """How often each value of a column is drawn for one of the rows."""
+    found = drawn(transition, rows, n=n, of=rows.table.take(np.array([row])))[:, column]
+    return {float(value): float((found == value).mean()) for value in np.unique(found)}
+
+
+def sectors(counts):
+    """People in health by (young nurses, young doctors, old nurses, old doctors)."""
+    rows = [(age, job, 1, 0) for (age, job), n in zip(AGES_AND_JOBS, counts, strict=True) for _ in range(n)]
+    return generalized(rows, {"age": {"intervals": [10]}, "job": TREE}, {"age": 1, "job": 1})
+
+
+AGES_AND_JOBS = [(25, 0), (25, 1), (45, 0), (45, 1)]
+
+
+def test_a_class_is_mixed_with_all_rows_of_the_same_value_by_its_size():
+    rows = sectors([8, 2, 1, 9])
+    kind = {"name": "smoothed_conditional", "strength": 10, "support": 1}
+    found = shares(read_transition(kind), rows, JOB)
+    # Eight nurses of ten, and of all twenty nine: (8 + 10 · 9/20) / 20.
+    assert found[0] == pytest.approx(12.5 / 20, abs=0.01)
+    assert found[1] == pytest.approx(7.5 / 20, abs=0.01)
+
+
+def test_towards_uniform_all_leaves_get_the_same():
+    rows = sectors([8, 2, 1, 9])
+    kind = {"name": "smoothed_conditional", "strength": 10, "support": 1, "towards": "uniform"}
+    assert shares(read_transition(kind), rows, JOB)[0] == pytest.approx((8 + 5) / 20, abs=0.01)
+
+
+def test_what_fewer_rows_have_than_must_support_it_counts_for_nothing():
+    rows = sectors([8, 2, 1, 9])
+    kind = {"name": "smoothed_conditional", "strength": 10, "support": 5}
+    # Two doctors are too few in their class; eleven of all twenty are enough: (10 · 11/20) / 18.
+    assert shares(read_transition(kind), rows, JOB)[1] == pytest.approx(5.5 / 18, abs=0.01)
+
+
+def test_what_too_few_rows_have_anywhere_is_not_drawn_at_all():
+    rows = sectors([8, 1, 9, 2])
+    assert set(shares(read_transition({"name": "smoothed_conditional", "support": 5}), rows, JOB)) == {0.0}
+
+
+def test_where_nothing_is_supported_all_is_drawn_evenly():
+    rows = sectors([3, 1, 0, 0])
+    found = shares(read_transition({"name": "smoothed_conditional", "support": 5}), rows, JOB)
+    assert found[0] == pytest.approx(0.5, abs=0.02)
+
+
+def test_between_its_bins_a_number_is_drawn_evenly():
+    rows = generalized([(21, 0, 1, 0)] * 20, {"age": {"intervals": [10]}}, {"age": 1})
+    kind = {"name": "smoothed_conditional", "bins": 2, "strength": 1e-9}
+    found = shares(read_transition(kind), rows, AGE)
+    assert sorted(found) == [20, 21, 22, 23, 24]  # the bin of 21, not 21 itself
+    assert found[21] == pytest.approx(0.2, abs=0.02)
+
+
+# Noisy conditional
+
+
+def test_with_a_large_epsilon_a_noisy_histogram_is_that_of_the_class():
+    rows = sectors([8, 2, 1, 9])
+    found = shares(read_transition({"name": "noisy_conditional", "epsilon": 1e6}), rows, JOB)
+    assert found[0] == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize("noise", ["geometric", "laplace"])
+def test_noise_is_as_large_as_epsilon_shared_by_the_columns_wants(noise):
+    transition = read_transition({"name": "noisy_conditional", "epsilon": 1.0, "noise": noise})
+    rows, rng = sectors([400, 100, 0, 0]), np.random.default_rng(0)
+    found = []
+    for _ in range(800):
+        weights = transition.learn(rows, rng=rng).weights[1]
+        found.append(weights[0] / weights[1])  # (400 + X) / (100 + Y)
+    # Two columns: half of ε for each. Var X = 2 a / (1 - a)² with a = e^-0.5, or 2 / 0.5².
+    a = np.exp(-0.5)
+    variance = {"geometric": 2 * a / (1 - a) ** 2, "laplace": 2 / 0.5**2}[noise]
+    expected = np.sqrt(variance * (1 / 100**2 + 400**2 / 100**4))
+    assert np.std(found) == pytest.approx(expected, rel=0.15)
+    assert np.mean(found) == pytest.approx(4, abs=0.1)
+
+
+def test_geometric_noise_keeps_its_epsilon():
+    """The chances of a count and of the one beside it differ by no more than e^ε."""
+    transition = read_transition({"name": "noisy_conditional", "epsilon": 1.0})
+    noise = transition._drawn(2_000_000, 0.7, rng=np.random.default_rng(0))
+    counts = {value: int((noise == value).sum()) for value in range(-4, 5)}
+    for value in range(-4, 4):
+        ratio = counts[value + 1] / counts[value]
+        assert max(ratio, 1 / ratio) == pytest.approx(np.exp(0.7), rel=0.06)
+
+
+def test_a_noisy_transition_says_what_its_epsilon_covers():
+    covers = read_transition({"name": "noisy_conditional", "epsilon": 0.5}).covers
+    assert "(ε = 0.5)" in covers
+    assert "does not cover which classes there are" in covers
+
+
+def test_bins_that_nobody_is_in_get_noise_as_well():
+    rows, rng = sectors([400, 0, 0, 0]), np.random.default_rng(0)
+    transition = read_transition({"name": "noisy_conditional", "epsilon": 1.0})
+    weights = [transition.learn(rows, rng=rng).weights[1][1] for _ in range(200)]
+    assert 0.2 < np.mean(np.array(weights) > 0) < 0.6
+
+
 # What all of them keep
 
 
@@ -284,6 +395,11 @@ def test_hostile_tables_come_back_in_their_schema(kind, data):
         ({"name": "conditional", "joint": "maybe"}, "conditional: joint must be true or false, got 'maybe'."),
         ({"name": "single", "numbers": "mode"}, "single: numbers must be one of mean, median, got 'mode'."),
         ({"name": "single", "labels": "mean"}, "single: labels must be one of mode, leaf, got 'mean'."),
+        ({"name": "smoothed_conditional", "strength": 0}, "strength must lie between 0 and inf, got 0"),
+        ({"name": "smoothed_conditional", "support": 0}, "support must be >= 1, got 0"),
+        ({"name": "smoothed_conditional", "bins": 0}, "bins must be >= 1, got 0"),
+        ({"name": "noisy_conditional", "epsilon": -1}, "epsilon must lie between 0 and inf, got -1"),
+        ({"name": "noisy_conditional", "noise": "gauss"}, "noise must be one of geometric, laplace"),
     ],
 )
 def test_transitions_that_are_none_are_refused(given, words):

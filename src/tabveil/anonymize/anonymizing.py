@@ -80,7 +80,8 @@ def anonymize(
             lattice, recoding, models, loss, most=most, budget=budget, proven=proven
         )
     if recoding.n_suppressed == len(table):
-        raise NotApplicable("anonymize: no row can be released: no class keeps all promises at any level.")
+        where = "at any level" if levels is None else "at these levels"
+        raise NotApplicable(f"anonymize: no row can be released: no class keeps all promises {where}.")
     return Anonymization(
         original=table,
         models=tuple(models),

@@ -132,7 +132,7 @@ class Hybrid(Maker):
     @property
     def needs_secret_seed(self) -> bool:
         """Whether a promise is at stake that a known seed would void."""
-        return not broken(self._generalizing(), self._sampling(), self.way())
+        return bool(self.way().covers) or not broken(self._generalizing(), self._sampling(), self.way())
 
     def fit(self, table: Table, *, rng: Generator) -> HybridModel:
         """Anonymize and sample the rows, and let the generator learn."""
@@ -217,7 +217,7 @@ class Hybrid(Maker):
             schema=table.schema,
             parts=parts,
             history=account.history,
-            notes=(*self._inner_notes(account), *prepared.promises.sentences(), *self._kept(back)),
+            notes=(*self._inner_notes(account), *self._said(prepared), *self._kept(back)),
             drawn=learned.schema,
             promises=prepared.promises,
             rows=None if inner is not None else np.array(learned.values),
@@ -232,6 +232,11 @@ class Hybrid(Maker):
         said = f"{WARNING}: the promise of {read_named('generator', self.generator)[0]} does not hold here: "
         why = "it learned from rows that were prepared by looking at others, for which it does not account."
         return (*(note for note in account.notes if note == INTERRUPTED), said + why)
+
+    def _said(self, prepared: _Prepared) -> tuple[str, ...]:
+        """Say what is promised, and what the noise of a transition covers."""
+        covers = self.way().covers if prepared.way_back is not None else ""
+        return (*prepared.promises.sentences(), *((covers,) if covers else ()))
 
     def _kept(self, back: WayBack | None) -> tuple[str, ...]:
         """Say what the model holds of real rows beside what a generator learned."""

@@ -92,6 +92,7 @@ class Conditional:
 
     name: ClassVar[str] = "conditional"
     asks_rows: ClassVar[bool] = True
+    covers: ClassVar[str] = ""
 
     @property
     def keeps(self) -> str:

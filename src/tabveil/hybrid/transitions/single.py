@@ -50,6 +50,7 @@ class Single:
     labels: Labels = "mode"
 
     name: ClassVar[str] = "single"
+    covers: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         check.one_of("single", "numbers", self.numbers, get_args(Numbers))

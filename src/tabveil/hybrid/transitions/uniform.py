@@ -29,6 +29,7 @@ class Uniform:
     name: ClassVar[str] = "uniform"
     keeps: ClassVar[str] = ""
     asks_rows: ClassVar[bool] = False
+    covers: ClassVar[str] = ""
 
     def learn(self, rows: GeneralizedRows, *, rng: Generator) -> UniformWay:
         """Take the domains as they are."""

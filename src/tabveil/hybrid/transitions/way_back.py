@@ -91,6 +91,11 @@ class Transition(Protocol):
         """What is kept of real rows, to be said to whoever fits a model; empty for nothing."""
         ...
 
+    @property
+    def covers(self) -> str:
+        """What noise that it adds promises, and what not; empty if it adds none. It needs a secret seed."""
+        ...
+
     def learn(self, rows: GeneralizedRows, *, rng: Generator) -> "WayBack":
         """Learn from the rows that take part."""
         ...
