@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean
 
+import pipelines
 import yaml
 
 from tabveil.benchmark import Store
@@ -114,6 +115,14 @@ class Tables:
                 shown = ["" if value is None else f"{value - rate:.3f}" for value, rate in beyond]
                 rows.append([markdown.code(item.label), *shown])
         return markdown.table(["attack", *rates], rows)
+
+    def pipelines(self, study, by):
+        """Return what releases of the hybrid pipeline betray and are worth, by one of its settings."""
+        return pipelines.pipelines(self.stores / study, by)
+
+    def improved(self, study):
+        """Return how much better the hybrid pipeline is than its generator alone."""
+        return pipelines.improved(self.stores / study)
 
     def covered(self, *studies):
         """Return how often intervals hold zero where nothing leaks, above or below it, and the mean."""

@@ -21,15 +21,18 @@ DATA = Path(os.environ.get("TABVEIL_DATA", Path(__file__).resolve().parents[2] /
 @DATASETS.add
 @dataclass(frozen=True)
 class Adult:
-    """UCI Adult: 48,842 people, 15 columns. ``distinct`` leaves out 52 duplicates."""
+    """UCI Adult: 48,842 people, 15 columns. ``distinct`` leaves out 52 duplicates, ``drop`` columns."""
 
     distinct: bool = False
+    drop: tuple[str, ...] = ()
 
     name: ClassVar[str] = "adult"
 
     def load(self):
         """Read it."""
-        return TableFile(file=DATA / "adult.parquet", missing=("?",), distinct=self.distinct).load()
+        return TableFile(
+            file=DATA / "adult.parquet", missing=("?",), distinct=self.distinct, drop=self.drop
+        ).load()
 
 
 @DATASETS.add
