@@ -16,6 +16,7 @@ FOLDER = Path(__file__).parents[1] / "experiments"
 SMALL = sorted((FOLDER / "small").glob("*.yaml"))
 PAPERS = FOLDER / "papers.yaml"  # the published numbers, not a study
 FULL = [path for path in sorted(FOLDER.glob("*.yaml")) if path != PAPERS]
+PIPELINES = sorted((FOLDER / "hybrid").glob("*.yaml"))
 FURTHER = {path.stem for path in FULL if any(path.stem.startswith(f"{other.stem}_") for other in FULL)}
 """Variants of studies on other tables or sizes, or with other generators, which need no small one."""
 
@@ -43,6 +44,24 @@ def test_a_full_study_is_sound_and_has_a_small_variant(path, own_datasets):
     if path.stem not in FURTHER:
         assert small.exists()
         assert "small variant of" in small.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", PIPELINES, ids=lambda path: path.stem)
+def test_a_study_of_pipelines_is_sound(path, own_datasets):
+    study = Study.read(path)
+    assert study.seed >= 1000
+    assert study.repeats == 3
+    assert study.utility
+
+
+def test_the_pipelines_of_the_thesis_are_all_tried_with_trees(own_datasets):
+    labels = {risk.label for risk in Study.read(FOLDER / "hybrid" / "trees.yaml").risks}
+    assert len(labels) == 1 + 4 * 7 * 4  # k, ways of sampling, transitions
+    assert {
+        "k=5 β=1 post-uniform",
+        "k=20 β=0.5 random pre-uniform",
+        "k=50 β=0.1 stratified pre-single",
+    } < labels
 
 
 def test_the_papers_pate_gan_has_the_papers_teachers():
@@ -136,14 +155,15 @@ def canaries(found, folder):
     assert found["canaries", 0, 100, "inference (secrets ward)"] == pytest.approx(0, abs=0.06)
 
 
-def utility(found, folder):
+def utility(found, folder, in_order=("real rows", "trees", "marginals")):
     store = Store(folder)
     told_apart = {
         place.risk: store.record(place).answer.figures["discriminator"]
         for place in store.plan().places
         if place.metric == "utility"
     }
-    assert told_apart["real rows"] < told_apart["trees"] < told_apart["marginals"]
+    shown = [told_apart[name] for name in in_order]
+    assert shown == sorted(set(shown))
 
 
 def power(found, folder):
@@ -173,11 +193,31 @@ def contrastive(found, folder):
     rises(found, "membership, both spaces", "behind noise", 0, 1, by=0.5)
 
 
+def hybrid(found, folder):
+    utility(found, folder, ("generator alone", "k=5 β=1 pre-uniform"))
+    tables = load("pipelines")
+    by_k = tables.pipelines(folder, "k").splitlines()
+    assert [line.split(" | ")[:2] for line in by_k[2:]] == [["| generator alone", "1"], ["| k = 5", "2"]]
+    ways = tables.pipelines(folder, "sampling")
+    assert "| β = 0.5, stratified | 1 |" in ways
+    better = tables.improved(folder).splitlines()
+    assert [line.split(" | ")[0] for line in better[2:]] == [
+        "| k=5 β=1 pre-uniform",
+        "| k=5 β=0.5 stratified post-conditional",
+    ]
+    assert all("-" in line.split(" | ")[5] for line in better[2:]), "rows are told apart more easily"
+
+
+def test_changes_are_counted_from_the_generator_alone():
+    assert load("pipelines").change([(0.5, 0.25), (0.5, 0.5)]) == "+25 ± 35 %"
+
+
 CHECKS = {
     "calibration": calibration,
     "canaries": canaries,
     "contrastive": contrastive,
     "coverage": coverage,
+    "hybrid": hybrid,
     "leaky": leaky,
     "neighbors": neighbors,
     "noisy": noisy,
@@ -205,9 +245,18 @@ def test_comments_say_which_table_or_figure_a_study_is_for():
 @pytest.fixture(scope="module")
 def pages():
     """The script that fills the documentation; loaded by its path, as there are others of its name."""
-    spec = importlib.util.spec_from_file_location("experiments_pages", FOLDER / "pages.py")
+    return load("pages")
+
+
+def load(name):
+    """Import a script of the experiments, and what it needs of the others."""
+    sys.path.insert(0, str(FOLDER))
+    spec = importlib.util.spec_from_file_location(f"experiments_{name}", FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(FOLDER))
     return module
 
 
