@@ -34,7 +34,8 @@ _EXAMPLES = (
     "[cyan]tabveil synthesize --data t.parquet --rows 5000 --save model --out s.parquet[/]\n\n"
     "[cyan]tabveil synthesize --data t.csv --generator copy --set noise=0.1 --out s.csv[/]\n\n"
     "[cyan]tabveil synthesize --data t.csv --schema schema.yaml --missing '?' --out s.csv[/]\n\n"
-    "[cyan]tabveil synthesize --data train.csv --control control.csv --out out.csv[/]"
+    "[cyan]tabveil synthesize --data train.csv --control control.csv --out out.csv[/]\n\n"
+    "[cyan]tabveil synthesize --data train.csv --config pipeline.yaml --out out.csv[/]"
 )
 
 
@@ -53,7 +54,17 @@ def synthesize(
     *,
     data: Annotated[Path, typer.Option(metavar=FILE, help="The real rows to learn from.")],
     out: Out,
-    generator: Annotated[str, typer.Option(metavar="NAME", help="How to learn; see below.")] = "trees",
+    generator: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How to learn; see below. If left out: trees.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar=FILE,
+            help="A YAML or JSON file with generator, settings, rows, seed, schema and more; what is given "
+            "here replaces what it says.",
+        ),
+    ] = None,
     rows: Annotated[
         int | None, typer.Option(metavar=N, min=1, help="How many rows to draw; as many as the data.")
     ] = None,
@@ -78,19 +89,20 @@ def synthesize(
         typer.Option(metavar="TEXT", help="A text that stands for a missing value. Repeatable."),
     ] = None,
     rare_labels: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="pool|keep",
-            help="Labels that fewer than ten rows share: learn them as others, or as they are.",
+            help="Labels that fewer than ten rows share: learn them as others (if left out), or as they are.",
         ),
-    ] = "pool",
+    ] = None,
     identifiers: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="fresh|drop|learn",
-            help="Columns that name people: fresh ones of the same form, left out, or learned as they are.",
+            help="Columns that name people: fresh ones of the same form (if left out), left out, or learned "
+            "as they are.",
         ),
-    ] = "fresh",
+    ] = None,
     control: Annotated[
         Path | None,
         typer.Option(
@@ -119,6 +131,7 @@ def synthesize(
         data=data,
         out=out,
         generator=generator,
+        config=config,
         rows=rows,
         settings=settings or (),
         seed=seed,

@@ -19,7 +19,15 @@ from tabveil.frame.files import is_text_file
 from tabveil.generators.privacy import WARNING, conditions, state_promise, state_uncovered
 from tabveil.networks import INTERRUPTED
 from tabveil.report import Report
-from tabveil.synthesizing import GENERATORS, Identifiers, RareLabels, SyntheticRows, TableModel
+from tabveil.synthesizing import (
+    GENERATORS,
+    Identifiers,
+    RareLabels,
+    SyntheticRows,
+    TableModel,
+    configuration,
+)
+from tabveil.synthesizing.configuration import Configuration
 from tabveil.workers import tell, working
 
 _LOUD = "bold red"
@@ -39,14 +47,15 @@ def synthesize(
     *,
     data: Path,
     out: Path,
-    generator: str,
+    generator: str | None,
+    config: Path | None,
     rows: int | None,
     settings: Sequence[str],
     seed: int | None,
     schema: Path | None,
     missing: tuple[str, ...],
-    rare_labels: RareLabels,
-    identifiers: Identifiers,
+    rare_labels: RareLabels | None,
+    identifiers: Identifiers | None,
     control: Path | None,
     policy: Path | None,
     threads: int | None,
@@ -58,10 +67,16 @@ def synthesize(
     With control rows, what was made is audited before it is written, and its verdict is said; with a policy
     the exit code follows it.
     """
-    given = _settings(settings)
+    said = Configuration() if config is None else configuration.read(config)
+    if generator is not None and said.generator not in (None, generator):
+        raise ParameterError(f"--generator: {config} has settings of {said.generator}; change them there.")
+    generator = generator or said.generator or "trees"
+    given: dict[str, Any] = {**said.settings, **_settings(settings)}
+    rows, schema, missing = rows or said.rows, schema or said.schema, missing or said.missing
+    seed = said.seed if seed is None else seed
     synthesizing.choose(generator, given)  # complains before the long work begins
     _require_control(control, policy)
-    target = _target(out, not_over=[data, schema, save, control, policy], force=force)
+    target = _target(out, not_over=[data, config, schema, save, control, policy], force=force)
     if save is not None:
         _refuse_folder(save)
     with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
@@ -72,8 +87,8 @@ def synthesize(
             seed=seed,
             schema=schema,
             missing=missing,
-            rare_labels=rare_labels,
-            identifiers=identifiers,
+            rare_labels=rare_labels or said.rare_labels or "pool",
+            identifiers=identifiers or said.identifiers or "fresh",
         )
         if save is not None:
             learned.save(save)
