@@ -7,6 +7,8 @@ import metric_pages
 from markdown_text import plain, table
 
 from tabveil.auditing import METRICS
+from tabveil.hybrid import TRANSITIONS
+from tabveil.hybrid.promises import SampledPrivacy
 from tabveil.risks import MODIFIERS, RISKS
 from tabveil.synthesizing import GENERATORS, summary
 from tabveil.utility import DOWNSTREAM, MEANINGS, RULES, Meaning
@@ -44,6 +46,8 @@ def insertions() -> dict[str, str]:
         "generators": generators(),
         "risk models": risk_models(),
         "modifiers": modifiers(),
+        "transitions": transitions(),
+        "sampled privacy": sampled_privacy(),
     }
 
 
@@ -83,6 +87,27 @@ def modifiers() -> str:
     """Return every modifier with what it changes, in its own words."""
     rows = [[f"`{name}`", plain(summary(modifier))] for name, modifier in MODIFIERS.items()]
     return table(["modifier", "what it does"], rows)
+
+
+def transitions() -> str:
+    """Return every transition with what it does, in its own words."""
+    rows = [[f"`{name}`", plain(summary(transition))] for name, transition in TRANSITIONS.items()]
+    return table(["transition", "what it does"], rows)
+
+
+def sampled_privacy() -> str:
+    """Return what sampling and classes of a size promise together, for some sizes and chances."""
+    rows = [
+        [f"k = {k}", *(_promised(SampledPrivacy.of(beta, k)) for beta in _BETAS)] for k in (5, 10, 20, 50)
+    ]
+    return table(["", *(f"β = {beta:g}" for beta in _BETAS)], rows)
+
+
+_BETAS = (0.1, 0.2, 0.5)
+
+
+def _promised(found: SampledPrivacy | None) -> str:
+    return "nothing" if found is None else f"ε = {found.epsilon:.2f}, δ = {found.delta:.0e}"
 
 
 def policy_fields() -> str:

@@ -1,5 +1,6 @@
 """What a pipeline promises: δ by hand and by brute force, and nothing where a condition is broken."""
 
+import json
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -9,7 +10,9 @@ import pandas as pd
 import pytest
 
 from tabveil.datasets import hospital
+from tabveil.errors import ParameterError
 from tabveil.frame import load_table
+from tabveil.generators import load_model
 from tabveil.generators.hybrid.synthesizer import Hybrid
 from tabveil.hybrid.promises import SampledPrivacy, delta, least_epsilon, measure_classes
 from tabveil.properties import measure
@@ -235,3 +238,41 @@ def test_nobody_who_is_not_sampled_changes_anything():
     other[absent] = [99, 1]
     second = made.stages(Table(schema=PEOPLE, values=other), rng=np.random.default_rng(5))
     np.testing.assert_array_equal(first.final.values, second.final.values)
+
+
+@pytest.mark.parametrize("beta", [1e-300, 1e-9, 1e-4])
+def test_a_very_small_chance_is_promised_no_less_than_a_larger_one(beta):
+    found = SampledPrivacy.of(beta, 20)
+    assert (found.beta, found.epsilon) == (beta, SampledPrivacy.of(1e-3, 20).epsilon)
+
+
+def test_a_stored_promise_must_follow_from_the_settings(tmp_path):
+    fitted().save(tmp_path / "model")
+    file = tmp_path / "model" / "model.json"
+    assert load_model(tmp_path / "model").promises == fitted().promises
+    about = json.loads(file.read_text(encoding="utf-8"))
+    for key, value in (("epsilon", 0.01), ("beta", 0.1), ("k", 50)):
+        changed = json.loads(json.dumps(about))
+        changed["state"]["promises"]["sampled"][key] = value
+        file.write_text(json.dumps(changed), encoding="utf-8")
+        with pytest.raises(ParameterError, match="is not one that follows from the settings"):
+            load_model(tmp_path / "model")
+    about["params"]["transition"] = "conditional"
+    file.write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(ParameterError, match="is not one that follows from the settings"):
+        load_model(tmp_path / "model")
+
+
+def test_a_delta_that_may_give_somebody_away_is_warned_of():
+    data = pd.DataFrame({"age": np.arange(4000) % 100})
+    declared = {"columns": {"age": {"type": "integer", "low": 0, "high": 99}}}
+    asked = {
+        **ASKED,
+        "hierarchies": {"age": {"intervals": [50]}},
+        "levels": {"age": 1},
+        "models": [{"k": 10}],
+        "sampling": {"beta": 0.5, "when": "before"},
+    }
+    model = learn(data, generator="hybrid", settings=asked, schema=declared)
+    assert model.model.promises.sampled.delta * 4000 >= 1
+    assert any(note.startswith("WARNING: δ = ") for note in model.notes)

@@ -23,6 +23,9 @@ LARGEST_EPSILON = 10.0
 """Beyond this a promise is none."""
 _EPSILONS = (0.5, 1.0, 2.0, 5.0)
 _CLOSE = 1e-3
+_AT_ONCE = 1024
+_LEAST_BETA = 1e-3
+_SAME = 1e-6  # relative difference of two machines that compute one number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +45,25 @@ class SampledPrivacy:
 
     @classmethod
     def of(cls, beta: float, k: int) -> "SampledPrivacy | None":
-        """Return the promise that sampling and classes of k give; None if it would be worth nothing."""
-        others = [(each, delta(k, beta, each)) for each in _EPSILONS if each >= -math.log1p(-beta)]
+        """Return the promise that sampling and classes of k give; None if it would be worth nothing.
+
+        Who is sampled by a smaller chance is protected no less, so very small ones count as a larger one.
+        """
+        counted = max(beta, _LEAST_BETA)
+        others = [(each, delta(k, counted, each)) for each in _EPSILONS if each >= -math.log1p(-counted)]
         for target in TARGETS:
-            epsilon = least_epsilon(k, beta, target)
+            epsilon = least_epsilon(k, counted, target)
             if epsilon is not None:
-                failure = delta(k, beta, epsilon)
+                failure = delta(k, counted, epsilon)
                 return cls(beta=beta, k=k, epsilon=epsilon, delta=failure, others=tuple(others))
         return None
+
+    def says_the_same(self, other: "SampledPrivacy | None") -> bool:
+        """Whether two promises are one, up to the last digits of their numbers."""
+        if other is None or (self.beta, self.k) != (other.beta, other.k):
+            return False
+        one, two = (np.ravel([(each.epsilon, each.delta), *each.others]) for each in (self, other))
+        return len(one) == len(two) and np.allclose(one, two, rtol=_SAME, atol=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +104,8 @@ class Promises:
                 f"Differential privacy under sampling (β = {own.beta:g}, ε = {own.epsilon:.3g}, "
                 f"δ = {own.delta:.1e}): records are sampled, generalized by levels that no record has a say "
                 f"in, and released in classes of at least {own.k}. It holds while the seed is secret and the "
-                "labels and ranges of the schema are public knowledge."
+                "labels and ranges of the schema are public knowledge, and does not cover how many rows are "
+                "drawn."
             )
             return (text,)
         more = len(self.voided) - 1
@@ -124,14 +139,15 @@ def delta(k: int, beta: float, epsilon: float) -> float:
     >>> round(delta(2, 0.5, math.log(2)), 4)  # g = 3/4; of two records, both: 1/4; of five, four: 6/32
     0.25
     """
-    share = 1 - (1 - beta) * math.exp(-epsilon)
-    # The chance falls with n no slower than this, so the largest is found after finitely many.
-    decay = share * math.log(share / beta) + (1 - share) * math.log((1 - share) / (1 - beta))
+    share = -math.expm1(math.log1p(-beta) - epsilon)
+    # The chance falls with n no slower than this (Chernoff), so the largest is found after finitely many.
+    decay = share * math.log(share / beta) + (1 - share) * (math.log1p(-share) - math.log1p(-beta))
     n = max(math.ceil(k / share - 1), 1)
     largest = 0.0
     while math.exp(-n * decay) > largest:
-        largest = max(largest, float(bdtrc(math.floor(share * n), n, beta)))
-        n += 1
+        sizes = np.arange(n, n + _AT_ONCE)
+        largest = max(largest, float(bdtrc(np.floor(share * sizes), sizes, beta).max()))
+        n += _AT_ONCE
     return largest
 
 

@@ -168,8 +168,8 @@ def learn(
             notes += said
         _warn_of_labels(synthesizer, table.schema)
         model = _fit(synthesizer, table, layout, declared, fit_seed)
-    privacy = Account.of(model).privacy
-    warning = None if privacy is None else too_likely(privacy.delta, len(loaded.table))
+    failure = _chance_of_failure(model)
+    warning = None if failure is None else too_likely(failure, len(loaded.table))
     return TableModel(
         model=model,
         layout=layout,
@@ -179,6 +179,14 @@ def learn(
         n_rows=len(loaded.table),
         left_out=kept.left_out,
     )
+
+
+def _chance_of_failure(model: Model) -> float | None:
+    """Return the δ of what a model promises, of whichever kind; None if it promises nothing."""
+    privacy = Account.of(model).privacy
+    sampled = getattr(getattr(model, "promises", None), "sampled", None)
+    promised = sampled if privacy is None else privacy
+    return None if promised is None else float(promised.delta)
 
 
 def _require_learned(synthesizer: Synthesizer, before: Schema, kept: Schema) -> None:

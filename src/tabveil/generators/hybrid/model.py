@@ -69,6 +69,11 @@ class HybridModel(FittedModel):
             set(parts) == (set() if rows is not None else {GENERATOR}), "a generator or rows must be there"
         )
         require(rows is not None or parts[GENERATOR].schema == drawn, "the generator must draw these columns")
+        said = known.promises.sampled
+        require(
+            said is None or said.says_the_same(made_by.sampled_privacy(schema)),
+            "the stored promise of differential privacy is not one that follows from the settings",
+        )
         stored = Stored(
             schema=schema,
             generalized=drawn,

@@ -247,6 +247,13 @@ class Hybrid(Maker):
             kept.append(self.way().keeps)
         return (f"The model holds {', and '.join(kept)}: guard it like the data.",) if kept else ()
 
+    def sampled_privacy(self, schema: Schema) -> SampledPrivacy | None:
+        """Return the promise that follows from settings and a schema, if that is public knowledge."""
+        generalizing, sampling = self._generalizing(), self._sampling()
+        if generalizing is None or broken(generalizing, sampling, self.way(), schema=schema):
+            return None
+        return SampledPrivacy.of(sampling.beta, generalizing.k)
+
     def _promises(
         self,
         generalizing: "Generalizing",
@@ -264,7 +271,7 @@ class Hybrid(Maker):
             k_learned=k_learned,
             diversity=diversity,
             diversity_learned=diversity_learned,
-            sampled=None if voided else SampledPrivacy.of(self._sampling().beta, generalizing.k),
+            sampled=None if voided else self.sampled_privacy(schema),
             voided=voided,
         )
 

@@ -20,9 +20,9 @@ class UniformWay(WayBack):
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform:
-    """Draw any number of the interval, or any leaf, evenly: private and crude.
+    """Draw any number of the interval, or any leaf, evenly: no row is asked, and little is kept.
 
-    No row is asked. Columns are drawn by themselves, so what goes together within a class is lost. Where
+    Columns are drawn by themselves, so what goes together within a class is lost. Where
     values that are missing are generalized together with others, missing is one value among them.
     """
 
