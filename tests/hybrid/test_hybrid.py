@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from needs import need_adult
 
 import tabveil
 from tabveil.datasets import hospital
@@ -249,3 +250,16 @@ def test_nothing_that_can_be_released_is_said_in_a_line(patients):
         Hybrid(hierarchies={"age": "auto"}, models=[{"k": 401}]).fit(patients, rng=rng())
     with pytest.raises(ParameterError, match="hybrid: sampling: with beta = 1e-09, no row was left"):
         Hybrid(**ASKED, sampling=1e-9).fit(patients, rng=rng())
+
+
+def test_adult_with_declared_quasi_identifiers():
+    people = load_table(need_adult(), missing=["?"])
+    table = people.table.take(np.arange(1500))
+    own = {"age": {"intervals": [10, 20, 40]}, "sex": "auto", "race": "auto", "education": "auto"}
+    models = [{"k": 10}, {"l": 2, "column": "income"}]
+    made = Hybrid(hierarchies=own, models=models, placement="post", generator="none")
+    found = made.stages(table, layout=people.layout, rng=rng())
+    measured = measure(found.generalized, quasi_identifiers=list(own), sensitive=["income"])
+    assert measured.k >= 10
+    assert measured.sensitive[0].distinct == 2
+    assert found.final.schema == table.schema
