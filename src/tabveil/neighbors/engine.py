@@ -100,7 +100,7 @@ class Neighbors:
         def search(start: int, stop: int) -> None:
             search_kernels.search(
                 index.groups, index.tree, index.reference, index.weights, self.space.power,
-                self.space.most, (asked.codes, asked.values), runs, index.counters(), start,
+                self.space.most, index.pivot, (asked.codes, asked.values), runs, index.counters(), start,
                 best[start:stop], found[start:stop],
             )  # fmt: skip
 

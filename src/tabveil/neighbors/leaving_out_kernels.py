@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from tabveil.neighbors.build_kernels import BLOCK, FEW
-from tabveil.neighbors.search_kernels import count_mismatches, list_level
+from tabveil.neighbors.search_kernels import count_mismatches, list_levels
 
 SLACK = 1e-10  # as a share of what a row costs with all columns: more than the order of a sum can move it
 
@@ -178,7 +178,8 @@ def search(
     sums = np.empty((2, BLOCK))
     query, weighed, effective = np.empty(weights.size), np.empty(weights.size), np.empty(weights.size)
     listed = np.empty(mismatches.size, dtype=np.int64)
-    counted = -1  # the run whose mismatches are in ``mismatches``
+    begins = np.zeros(codes.shape[0] + 2, dtype=np.int64)  # where the groups of each level are listed
+    counted, unlisted = -1, 0  # the run whose mismatches are in ``mismatches``, and its first level not listed
     for q in range(best.shape[0]):
         at = first + q
         for j in range(weights.size):
@@ -187,13 +188,13 @@ def search(
             weighed[j] = 0.0 if blank else weights[j]
         asked = (query, weighed, query_codes[:, at].copy(), query_absent[:, at].copy())
         if counted != run[at]:
-            counted = run[at]
+            counted, unlisted = run[at], 0
             count_mismatches(codes, asked[2], mismatches, lowest)
-        floor, level, worst = base[at], np.int64(lowest.min()), best[q].max()
+        floor, level, worst = base[at], np.int64(0), best[q].max()
         while level <= codes.shape[0] and floor + level - 1 <= worst:
-            n_listed = list_level(mismatches, lowest, level, listed)
+            unlisted = list_levels(mismatches, lowest, unlisted, level, listed, begins)
             base_level = float(floor + level)
-            for g in listed[:n_listed]:
+            for g in listed[begins[level] : begins[level + 1]]:
                 start, stop = group_start[g], group_start[g + 1]
                 if stop - start <= FEW:
                     for row in range(start, stop):

@@ -101,12 +101,23 @@ def _offer(best, index, q, distance, member_start, members, row):
 
 @njit(cache=True, nogil=True)
 def _visit_block(
-    blocks, member_start, members, start, size, level, query, weights, power, most, best, index, q, sums
-):
+    blocks, member_start, members, start, size, level, query, weights, power, most, pivot, best, index, q,
+    sums,
+):  # fmt: skip
     """Offer every row of a block that can still enter the query's list."""
     last = best.shape[1] - 1
-    _sum_block(blocks, start * query.size, size, query, weights, power, most, sums)
     limit, n_near = best[q, last], 0
+    if size > FEW:  # often all rows are too far in the pivot alone, and the other columns need no look
+        base = start * query.size + pivot * size
+        column = blocks[base : base + size]
+        x, w = query[pivot], weights[pivot]
+        for r in range(size):
+            gap = abs(column[r] - x) * w
+            n_near += level + min(gap if power == 1 else gap * gap, most) <= limit
+        if n_near == 0:
+            return
+        n_near = 0
+    _sum_block(blocks, start * query.size, size, query, weights, power, most, sums)
     for r in range(size):
         n_near += level + sums[r] <= limit
     if n_near == 0:
@@ -120,7 +131,7 @@ def _visit_block(
 @njit(cache=True, nogil=True)
 def _visit_tree(
     blocks, member_start, members, left, right, begin, end, box, root, level, query, weights, power, most,
-    best, index, q, sums, stack, gaps,
+    pivot, best, index, q, sums, stack, gaps,
 ):  # fmt: skip
     """Descend to the nearer child first and skip every box that lies beyond the query's worst neighbor."""
     last = best.shape[1] - 1
@@ -143,21 +154,9 @@ def _visit_tree(
             while start < end[node]:  # rows too near to be told apart by a box may fill several blocks
                 size = min(BLOCK, end[node] - start)
                 _visit_block(
-                    blocks,
-                    member_start,
-                    members,
-                    start,
-                    size,
-                    level,
-                    query,
-                    weights,
-                    power,
-                    most,
-                    best,
-                    index,
-                    q,
-                    sums,
-                )
+                    blocks, member_start, members, start, size, level, query, weights, power, most, pivot,
+                    best, index, q, sums,
+                )  # fmt: skip
                 start += size
 
 
@@ -192,13 +191,15 @@ def count_mismatches(codes, query, counts, lowest):
 
 
 @njit(cache=True, nogil=True)
-def search(groups, tree, reference, weights, power, most, queries, runs, counts, first, best, index):
+def search(groups, tree, reference, weights, power, most, pivot, queries, runs, counts, first, best, index):
     """Find the nearest reference rows of consecutive distinct queries.
 
     ``queries`` = (codes (c, q), values (q, d)); ``runs`` = (run (q,): queries with equal codes share one,
     home (q,): the reference group with those codes or -1, base (q,): mismatches with every group). The
     queries are ``first`` … ``first + len(best) - 1``; answers go to ``best`` and ``index`` (rows, k), which
     hold infinity and a large index at the start. ``counts`` = (mismatches (n_groups,), lowest (strips,)).
+    ``pivot`` is the column of the values that rows are looked at in first, -1 where there are none: what it
+    costs alone is never more than the distance, so a row too far in it is too far.
     """
     codes, missing, group_start, root = groups
     left, right, begin, end, box = tree
@@ -211,32 +212,32 @@ def search(groups, tree, reference, weights, power, most, queries, runs, counts,
     sums, stack, gaps = np.empty(BLOCK), np.empty(128, dtype=np.int64), np.empty(128)
     query, asked, effective = np.empty(weights.size), np.empty(weights.size), np.empty(weights.size)
     listed = np.empty(mismatches.size, dtype=np.int64)
-    counted = -1  # the run whose mismatches are in ``mismatches``
+    begins = np.zeros(codes.shape[0] + 2, dtype=np.int64)  # where the groups of each level are listed
+    counted, unlisted = -1, 1  # the run whose mismatches are in ``mismatches``, and its first level not listed
     for q in range(best.shape[0]):
         at = first + q
-        floor, level, least = base[at], np.int64(0), np.int64(0)
+        floor, level = base[at], np.int64(0)
         for j in range(weights.size):
             blank = np.isnan(query_values[at, j])
             query[j] = 0.0 if blank else query_values[at, j]
             asked[j] = 0.0 if blank else weights[j]  # what is missing is counted in the level, not here
         while level <= codes.shape[0] and floor + level <= best[q, last]:
-            n_listed = 0
-            if level == 0:
-                if home[at] >= 0:
-                    listed[0], n_listed = home[at], 1
-            else:
+            to_visit = home[at : at + (home[at] >= 0)]
+            if level > 0:
                 if counted != run[at]:
-                    counted = run[at]
+                    counted, unlisted = run[at], 1
                     count_mismatches(codes, query_codes[:, at].copy(), mismatches, lowest)
-                if least == 0:
-                    least = np.int64(lowest.min())
-                    level = max(level, least)
-                n_listed = list_level(mismatches, lowest, level, listed)
+                unlisted = list_levels(mismatches, lowest, unlisted, level, listed, begins)
+                to_visit = listed[begins[level] : begins[level + 1]]
             base_level = float(floor + level)
-            for g in listed[:n_listed]:
+            for g in to_visit:
                 start, stop = group_start[g], group_start[g + 1]
                 if stop - start <= FEW:
                     for row in range(start, stop):
+                        if pivot >= 0 and not missing[g, pivot]:
+                            gap = abs(rows[row, pivot] - query[pivot]) * asked[pivot]
+                            if base_level + min(gap if power == 1 else gap * gap, most) > best[q, last]:
+                                continue
                         near = base_level + guess_row(rows, row, missing, g, query, asked, power, most)
                         if near <= best[q, last] * SLACK:
                             distance = base_level + sum_row(rows, row, missing[g], query, asked, power, most)
@@ -248,26 +249,40 @@ def search(groups, tree, reference, weights, power, most, queries, runs, counts,
                 if root[g] < 0:
                     _visit_block(
                         blocks, member_start, members, start, stop - start, base_level, query, effective,
-                        power, most, best, index, q, sums,
+                        power, most, pivot, best, index, q, sums,
                     )  # fmt: skip
                 else:
                     _visit_tree(
                         blocks, member_start, members, left, right, begin, end, box, root[g], base_level,
-                        query, effective, power, most, best, index, q, sums, stack, gaps,
+                        query, effective, power, most, pivot, best, index, q, sums, stack, gaps,
                     )  # fmt: skip
             level += 1
 
 
 @njit(cache=True, nogil=True)
-def list_level(mismatches, lowest, level, listed):
+def list_levels(mismatches, lowest, unlisted, level, listed, begins):
+    """List the groups of every level from ``unlisted`` to ``level``, those of one level after the other.
+
+    Those of level l become ``listed[begins[l] : begins[l + 1]]``; queries of one run share the list. Returns
+    the first level that is not listed yet.
+    """
+    while unlisted <= level:
+        start = begins[unlisted]
+        begins[unlisted + 1] = start + _list_level(mismatches, lowest, unlisted, listed[start:])
+        unlisted += 1
+    return unlisted
+
+
+@njit(cache=True, nogil=True)
+def _list_level(mismatches, lowest, level, listed):
     """List the groups with exactly ``level`` mismatches; returns how many there are."""
     n, wanted = 0, mismatches.dtype.type(level)
     for s in range(lowest.size):
         if lowest[s] <= level:
             for start in range(s * STRIP, min((s + 1) * STRIP, mismatches.size), GLANCE):
-                part, n_here = mismatches[start : start + GLANCE], 0
+                part, n_here = mismatches[start : start + GLANCE], uint8(0)
                 for i in range(part.size):
-                    n_here += part[i] == wanted
+                    n_here += uint8(part[i] == wanted)
                 if n_here > 0:
                     for i in range(part.size):
                         listed[n] = start + i
