@@ -4,8 +4,8 @@ from scipy.stats import binom, norm
 
 from tabveil.errors import ParameterError
 from tabveil.estimate import (
+    AreaUnderCurve,
     Estimate,
-    area_under_curve,
     around,
     bounded_distance,
     error_score,
@@ -213,13 +213,15 @@ def test_the_area_covers_at_its_level(shift):
     for _ in range(400):
         train, control = rng.normal(shift, size=80), rng.normal(size=120)
         outranked = train[:, None] > control
-        held.append(covers(area_under_curve(outranked.mean(axis=1), (~outranked).mean(axis=0)), truth))
+        held.append(
+            covers(AreaUnderCurve.of(outranked.mean(axis=1), (~outranked).mean(axis=0)).within(), truth)
+        )
     assert 0.925 <= np.mean(held) <= 0.99
 
 
 def test_the_area_of_equal_rows_leaves_doubt():
-    assert area_under_curve(np.ones(5), np.zeros(5)).low < 0.9
-    assert covers(area_under_curve(np.full(1, 0.5), np.full(1, 0.5)), 0.1)
+    assert AreaUnderCurve.of(np.ones(5), np.zeros(5)).within().low < 0.9
+    assert covers(AreaUnderCurve.of(np.full(1, 0.5), np.full(1, 0.5)).within(), 0.1)
 
 
 def test_a_rate_beyond_a_threshold_errs_with_the_threshold():

@@ -145,9 +145,13 @@ def rank_together(
     [[1, 0], [1, 2]]
     """
     first = np.concatenate(scores)
-    second = np.zeros(len(first)) if tie_break is None else np.concatenate(tie_break)
-    order = np.lexsort((second, first))
-    new = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    if tie_break is None:
+        order = np.argsort(first)
+        new = np.diff(first[order]) != 0
+    else:
+        second = np.concatenate(tie_break)
+        order = np.lexsort((second, first))
+        new = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.concatenate([[0], np.cumsum(new)])
     return ranks[: len(scores[0])], ranks[len(scores[0]) :]

@@ -9,7 +9,7 @@ FPR): the area hardly moves when one row in a hundred leaks, the far left of the
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -18,8 +18,8 @@ from tabveil.attacks.configurations import Comparator, Comparison, Headline, cho
 from tabveil.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, tallies
 from tabveil.estimate import (
     CONFIDENCE,
+    AreaUnderCurve,
     Estimate,
-    area_under_curve,
     known,
     level_of,
     rate_beyond,
@@ -66,7 +66,12 @@ class Ranking:
 
     def area(self, confidence: float = CONFIDENCE) -> Estimate:
         """Return the area under the curve: does a member score higher than another row (ties half)?"""
-        return area_under_curve(_wins(self.train, self.control), _wins(self.control, self.train), confidence)
+        return self._area.within(confidence)
+
+    @cached_property
+    def _area(self) -> AreaUnderCurve:
+        """The area before bounds are put around it, which is done at many levels of confidence."""
+        return AreaUnderCurve.of(_wins(self.train, self.control), _wins(self.control, self.train))
 
     def true_positives(self, false_positive_rate: float, confidence: float = CONFIDENCE) -> Estimate:
         """Return the share of members found where this share of other rows is taken for members.

@@ -78,6 +78,11 @@ class Pooled:
         return cls(train=train, control=control)
 
     @cached_property
+    def ranking(self) -> Ranking:
+        """The same ranks, for their curve."""
+        return Ranking(train=self.train, control=self.control)
+
+    @cached_property
     def scanned(self) -> Scanned:
         """The pooled people, and the depths at which no tie is cut."""
         ranks = np.concatenate([self.train, self.control])
@@ -120,9 +125,9 @@ def scan(
         for depth in pooled.scanned.depths:
             setting = Setting(label=f"{name}, first {depth}", level=depth / len(pooled.scanned.ranks))
             comparators[setting] = partial(_compare_named, pooled.tally(int(depth)))
-    ranked = Ranking(train=rankings[drawn].train, control=rankings[drawn].control)
     return RankedHeadline(
-        headline=choose(comparators, confidence, deals=dealt), curve=curve_of(ranked, confidence)
+        headline=choose(comparators, confidence, deals=dealt),
+        curve=curve_of(rankings[drawn].ranking, confidence),
     )
 
 
@@ -134,7 +139,7 @@ def _compare_named(tally: Tally, confidence: float) -> Comparison:
 
 def _compare_area(pooled: Pooled, confidence: float) -> Comparison:
     """Compare the area with a coin's; that it is larger is decided by the test that was dealt for."""
-    compared = compare_area(Ranking(train=pooled.train, control=pooled.control), confidence)
+    compared = compare_area(pooled.ranking, confidence)
     ranks = pooled.scanned.ranks
     total = np.array(ranks[: len(pooled.train)].sum())
     p_value = max(compared.p_value or 0.0, float(chance_of_ranks(total, ranks, len(pooled.train))))

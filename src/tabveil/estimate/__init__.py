@@ -14,7 +14,7 @@ from tabveil.estimate.means import (
     ratio_of_means,
     resamples_for,
 )
-from tabveil.estimate.ranking import area_under_curve, mean_ranks, rate_beyond
+from tabveil.estimate.ranking import AreaUnderCurve, mean_ranks, rate_beyond
 from tabveil.estimate.rates import (
     CONFIDENCE,
     Estimate,
@@ -32,10 +32,10 @@ from tabveil.estimate.squared_errors import error_score, risk_of_errors, root_sc
 
 __all__ = [
     "CONFIDENCE",
+    "AreaUnderCurve",
     "Deals",
     "Estimate",
     "Scanned",
-    "area_under_curve",
     "around",
     "bounded_distance",
     "chance_of_difference",

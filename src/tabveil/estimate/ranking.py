@@ -5,6 +5,8 @@ Given the release, the rows' scores are independent of each other, so the usual 
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -25,20 +27,32 @@ def mean_ranks(values: Floats | Sequence[float]) -> Floats:
     return np.asarray((ends - (counts - 1) / 2)[place])
 
 
-def area_under_curve(train_wins: Floats, control_wins: Floats, confidence: float = CONFIDENCE) -> Estimate:
-    """Return the area: does a member score higher than another row (ties half)?
+@dataclass(frozen=True, kw_only=True)
+class AreaUnderCurve:
+    """The area: does a member score higher than another row (ties half)?
 
-    ``train_wins`` (n,) are the shares of control rows that each train row outranks, ``control_wins`` (m,) the
-    reverse. The variance is DeLong's (1988), that of a row's wins against all rows of the other table, plus
-    what one more row at the worst place in each table would add, for the rows there are may all be equal. The
-    bounds are Wilson's for as many coin tosses as have this variance, which hold near 0 and 1 too.
+    The variance is DeLong's (1988), that of a row's wins against all rows of the other table, plus what one
+    more row at the worst place in each table would add, for the rows there are may all be equal. The bounds
+    are Wilson's for as many coin tosses as have this variance, which hold near 0 and 1 too.
     """
-    wins = train_wins, control_wins
-    area = float(train_wins.mean())
-    variance = sum(_variance_of_mean(side) + 0.25 / len(side) ** 2 for side in wins)
-    rows = 4 / sum(1 / len(side) for side in wins)
-    near = (area * rows + 2) / (rows + 4)  # never 0 or 1, where a toss would have no variance
-    return tossed(area, max(near * (1 - near) / variance, 1.0), len(train_wins), confidence)
+
+    area: float
+    n_tosses: float
+    n_rows: int
+
+    @classmethod
+    def of(cls, train_wins: Floats, control_wins: Floats) -> Self:
+        """Take the shares of control rows that each train row outranks (n,), and the reverse (m,)."""
+        wins = train_wins, control_wins
+        area = float(train_wins.mean())
+        variance = sum(_variance_of_mean(side) + 0.25 / len(side) ** 2 for side in wins)
+        rows = 4 / sum(1 / len(side) for side in wins)
+        near = (area * rows + 2) / (rows + 4)  # never 0 or 1, where a toss would have no variance
+        return cls(area=area, n_tosses=max(near * (1 - near) / variance, 1.0), n_rows=len(train_wins))
+
+    def within(self, confidence: float = CONFIDENCE) -> Estimate:
+        """Return the area with its bounds."""
+        return tossed(self.area, self.n_tosses, self.n_rows, confidence)
 
 
 def _variance_of_mean(wins: Floats) -> float:

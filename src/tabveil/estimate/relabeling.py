@@ -9,16 +9,23 @@ number of tests and any sizes of the tables, and costs less than Šidák's corre
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import PCG64, Generator
+from numpy.typing import NDArray
 from scipy.special import gammaln, ndtr
 
 from tabveil.estimate.joint import sidak
+from tabveil.estimate.relabeling_kernels import count_hits, shuffle_rows, sum_ranks
 from tabveil.table import Floats, Indices
+from tabveil.workers import announce_compilation
+
+Bools = NDArray[np.bool_]
 
 ROUNDING = 1 + 1e-9  # chances that differ by less are one chance
 CELLS_AT_ONCE = 2_000_000  # labels that are dealt before they are counted
+WORD = 2**64
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,10 +63,44 @@ def deal(rankings: Sequence["Scanned"], n_first: int, n_deals: int, *, rng: Gene
     smallest = np.ones(n_deals)
     at_once = max(CELLS_AT_ONCE // n_people, 1)
     for start in range(0, n_deals, at_once):
-        dealt = rng.permuted(np.tile(labels, (min(at_once, n_deals - start), 1)), axis=1)
+        dealt = shuffled(np.tile(labels, (min(at_once, n_deals - start), 1)), rng=rng)
         found = [ranking.chances(dealt, n_first).min(axis=1) for ranking in rankings]
         smallest[start : start + at_once] = np.min(found, axis=0)
     return Deals(smallest=np.sort(smallest))
+
+
+def shuffled(rows: Bools, *, rng: Generator) -> Bools:
+    """Return what ``rng.permuted(rows, axis=1)`` does, and leave ``rng`` where that does.
+
+    >>> labels = np.tile(np.arange(100) < 50, (3, 1))
+    >>> one, other = np.random.default_rng(0), np.random.default_rng(0)
+    >>> bool((shuffled(labels, rng=one) == other.permuted(labels, axis=1)).all())
+    True
+    >>> one.random() == other.random()
+    True
+    """
+    bits = rng.bit_generator
+    if not isinstance(bits, PCG64) or rows.shape[1] >= WORD // 2**32:
+        return rng.permuted(rows, axis=1)
+    known = bits.state
+    inner = known["state"]
+    words = [
+        *divmod(inner["state"], WORD),
+        *divmod(inner["inc"], WORD),
+        known["has_uint32"],
+        known["uinteger"],
+    ]
+    state, found = np.array(words, dtype=np.uint64), rows.copy()
+    announce_compilation(shuffle_rows)
+    shuffle_rows(state, found)
+    high, low, _, _, has_half, half = (int(word) for word in state)
+    bits.state = {
+        **known,
+        "state": {**inner, "state": high * WORD + low},
+        "has_uint32": has_half,
+        "uinteger": half,
+    }
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,7 +114,7 @@ class Scanned:
     ranks: Floats  # (n,) of each person; equals share their mean
     depths: Indices  # (k,) how many of the first are looked at
 
-    def chances(self, first: Floats, n_first: int) -> Floats:
+    def chances(self, first: Bools, n_first: int) -> Floats:
         """Return for each deal (n_deals, n) how likely so many of the first label are so high up by chance.
 
         (n_deals, k + 1): for each depth (Fisher 1935), and for the sum of all ranks (Wilcoxon 1945).
@@ -81,16 +122,17 @@ class Scanned:
         found = np.empty((len(first), len(self.depths) + 1))
         found[:, -1] = 1.0
         if np.ptp(self.ranks) > 0:
-            found[:, -1] = chance_of_ranks(first @ self.ranks, self.ranks, n_first)
-        if len(self.depths):
-            starts = np.concatenate([[0], self.depths[:-1]])
-            high = first[:, self.order[: self.depths[-1]]].astype(np.int32)
-            hits = np.cumsum(np.add.reduceat(high, starts, axis=1), axis=1)
-            for at, depth in enumerate(self.depths):
-                found[:, at] = chances_of_hits(int(depth), n_first, len(self.ranks))[hits[:, at]]
+            sums = np.empty(len(first))
+            sum_ranks(first, self.ranks, sums)
+            found[:, -1] = chance_of_ranks(sums, self.ranks, n_first)
+        hits = np.empty((len(first), len(self.depths)), dtype=np.int64)
+        count_hits(first, self.order, self.depths, hits)
+        for at, depth in enumerate(self.depths):
+            found[:, at] = chances_of_hits(int(depth), n_first, len(self.ranks))[hits[:, at]]
         return found
 
 
+@lru_cache(maxsize=128)  # asked for again by every ranking, and by every handful of deals
 def chances_of_hits(depth: int, n_first: int, n_people: int) -> Floats:
     """Return the chance of 0, 1, … or more people of the first label among the first ``depth``.
 
@@ -105,7 +147,9 @@ def chances_of_hits(depth: int, n_first: int, n_people: int) -> Floats:
         + _ways(n_people - n_first, depth - hits[possible])
         - _ways(n_people, np.array(float(depth)))
     )
-    return np.asarray(np.minimum(np.exp(logs)[::-1].cumsum()[::-1], 1.0))
+    chances = np.minimum(np.exp(logs)[::-1].cumsum()[::-1], 1.0)
+    chances.flags.writeable = False
+    return np.asarray(chances)
 
 
 def chance_of_ranks(sums: Floats, ranks: Floats, n_first: int) -> Floats:

@@ -202,7 +202,7 @@ def _cut(start: int, stop: int) -> Indices:
 
 
 def _most_telling(space: Space, values: Floats, weights: Floats) -> int:
-    """Return the column of sorted rows in which two that stand side by side, often in one group, cost most."""
+    """Return the column in which sorted rows that stand side by side, often in one group, cost most."""
     if not len(weights):
         return -1
     costs = np.minimum((np.abs(np.diff(values, axis=0)) * weights) ** space.power, space.most)
