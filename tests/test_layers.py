@@ -46,6 +46,7 @@ LAYERS = (
         "boosting",
         "forest",
         "forest_kernels",
+        "ubjson",
         "protocols",
         "explain",
         "copies",

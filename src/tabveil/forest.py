@@ -3,8 +3,6 @@
 The answers are XGBoost's own to the last bit: the same leaves, added up in the same order and precision.
 """
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tabveil import ubjson
 from tabveil.forest_kernels import add_leaves
 from tabveil.table import Floats
 from tabveil.workers import announce_compilation
@@ -32,8 +31,6 @@ NODE = np.dtype(
     ]
 )
 
-NOT_NEEDED = re.compile(rb'("(?:base_weights|loss_changes|parents|sum_hessian)":\[)[^\]]*')  # half of a model
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forest:
@@ -47,8 +44,8 @@ class Forest:
 
     @classmethod
     def read(cls, model: bytes | bytearray, n_labels: Sequence[int | None]) -> Self:
-        """Read a model in XGBoost's JSON; ``n_labels`` of a column is None where it has numbers."""
-        content = json.loads(NOT_NEEDED.sub(rb"\1", model))["learner"]["gradient_booster"]["model"]
+        """Read a model in XGBoost's binary JSON; ``n_labels`` of a column is None where it has numbers."""
+        content = ubjson.loads(model)["learner"]["gradient_booster"]["model"]
         grown = content["trees"]
         trees = np.zeros(len(grown), dtype=TREE)
         trees["margin"] = content["tree_info"]
@@ -97,7 +94,7 @@ def _nodes(
     """Join the nodes of all trees, and the labels that they send to the right."""
 
     def joined(field: str, kind: type[np.generic]) -> NDArray[Any]:
-        return np.concatenate([np.asarray(tree[field], dtype=kind) for tree in grown])
+        return np.concatenate([tree[field] for tree in grown]).astype(kind)
 
     left = joined("left_children", np.int32)
     nodes = np.zeros(len(left), dtype=NODE)

@@ -179,10 +179,7 @@ def search(
     query, weighed, effective = np.empty(weights.size), np.empty(weights.size), np.empty(weights.size)
     listed = np.empty(mismatches.size, dtype=np.int64)
     begins = np.zeros(codes.shape[0] + 2, dtype=np.int64)  # where the groups of each level are listed
-    counted, unlisted = (
-        -1,
-        0,
-    )  # the run whose mismatches are in ``mismatches``, and its first level not listed
+    counted, unlisted = -1, 0  # the run whose ``mismatches`` these are, and its first level not listed
     for q in range(best.shape[0]):
         at = first + q
         for j in range(weights.size):

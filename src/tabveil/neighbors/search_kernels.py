@@ -213,10 +213,7 @@ def search(groups, tree, reference, weights, power, most, pivot, queries, runs, 
     query, asked, effective = np.empty(weights.size), np.empty(weights.size), np.empty(weights.size)
     listed = np.empty(mismatches.size, dtype=np.int64)
     begins = np.zeros(codes.shape[0] + 2, dtype=np.int64)  # where the groups of each level are listed
-    counted, unlisted = (
-        -1,
-        1,
-    )  # the run whose mismatches are in ``mismatches``, and its first level not listed
+    counted, unlisted = -1, 1  # the run whose ``mismatches`` these are, and its first level not listed
     for q in range(best.shape[0]):
         at = first + q
         floor, level = base[at], np.int64(0)
