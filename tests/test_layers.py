@@ -22,6 +22,8 @@ LAYERS = (
         "errors",
         "check",
         "disclosure",
+        "hash_order",
+        "hash_order_kernels",
         "naming",
         "pages",
         "plain",

@@ -14,6 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from tabveil.hash_order import hash_order
 from tabveil.table import Floats, Indices, Table
 
 ROUNDING = 1e-9  # 0.29 × 100 is a little less than 29
@@ -42,13 +43,13 @@ def count_share(level: float, n_rows: int) -> int:
 def draw(table: Table, n_rows: int, *, rng: Generator) -> Sample:
     """Sample rows without replacement, all where there are no more, in the order of their content."""
     rows = table.sample(n_rows, rng=rng)
-    rows = rows[np.argsort(table.row_hash()[rows], kind="stable")]
+    rows = table.content_order if len(rows) == len(table) else rows[hash_order(table.row_hash()[rows])]
     return Sample(table=table.take(rows), rows=rows)
 
 
 def in_order(table: Table) -> Sample:
     """Put all rows in the order of their content."""
-    rows = np.argsort(table.row_hash(), kind="stable")
+    rows = table.content_order
     return Sample(table=table.take(rows), rows=rows)
 
 
@@ -60,7 +61,7 @@ def shuffled(table: Table, *, rng: Generator) -> Sample:
 
 def shuffled_rows(table: Table, *, rng: Generator) -> Indices:
     """Return where all rows stand, in a random order that depends on what they hold."""
-    return rng.permutation(np.argsort(table.row_hash(), kind="stable"))
+    return rng.permutation(table.content_order)
 
 
 def group_equal_rows(*tables: Table) -> tuple[NDArray[np.int64], ...]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tabveil import check
 from tabveil.errors import NotApplicable, SchemaError
+from tabveil.hash_order import hash_order
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -244,7 +245,14 @@ class Table:
         """
         if n_rows >= len(self):
             return np.arange(len(self))
-        return np.argsort(self.row_hash(), kind="stable")[rng.choice(len(self), n_rows, replace=False)]
+        return self.content_order[rng.choice(len(self), n_rows, replace=False)]
+
+    @cached_property
+    def content_order(self) -> Indices:
+        """Where the rows stand, in an order of what they hold (n,); equal ones as they stand."""
+        order = hash_order(self.row_hash())
+        order.flags.writeable = False
+        return order
 
     def row_hash(self) -> NDArray[np.uint64]:
         """Hash every row to 64 bits: equal rows have equal hashes, whatever the order of the columns."""

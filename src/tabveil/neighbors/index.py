@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tabveil.encode.ordinal import label_codes
 from tabveil.encode.scale import in_last_places, places_a_unit
+from tabveil.hash_order import hash_order
 from tabveil.neighbors import build_kernels
 from tabveil.neighbors.search_kernels import STRIP
 from tabveil.neighbors.space import Space
@@ -74,7 +75,8 @@ class SortedRows:
         bits = _bits(values)
         group_hash = hashes(codes, bits[:, :0], salt)
         row_hash = hashes(codes, bits, salt)
-        order = np.lexsort((row_hash, group_hash))
+        order = hash_order(row_hash)
+        order = order[hash_order(group_hash[order])]  # by group, then by row, then as they stood
         ordered_groups, ordered_rows = group_hash[order], row_hash[order]
         new_group = np.ones(n, dtype=bool)
         new_row = np.ones(n, dtype=bool)
