@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tabveil.frame import load_split
     from tabveil.generators import load_model
     from tabveil.holdout import split
-    from tabveil.outlying import Outliers, outliers
+    from tabveil.outlying import Outliers, Vulnerable, outliers, vulnerable
     from tabveil.render.html import page as html_page
     from tabveil.render.side_by_side import compare
     from tabveil.report import Report
@@ -32,6 +32,7 @@ __all__ = [
     "Report",
     "Result",
     "TabveilError",
+    "Vulnerable",
     "__version__",
     "audit",
     "compare",
@@ -44,6 +45,7 @@ __all__ = [
     "sample",
     "split",
     "synthesize",
+    "vulnerable",
 ]
 
 # Loaded when first asked for, so that `tabveil --help` does not wait for pandas and the compiler.
@@ -52,6 +54,7 @@ _HOMES = {
     "Report": ("tabveil.report", "Report"),
     "Result": ("tabveil.result", "Result"),
     "TabveilError": ("tabveil.errors", "TabveilError"),
+    "Vulnerable": ("tabveil.outlying", "Vulnerable"),
     "audit": ("tabveil.auditing", "audit"),
     "compare": ("tabveil.render.side_by_side", "compare"),
     "html_page": ("tabveil.render.html", "page"),
@@ -61,6 +64,7 @@ _HOMES = {
     "sample": ("tabveil.synthesizing", "sample"),
     "split": ("tabveil.holdout", "split"),
     "synthesize": ("tabveil.synthesizing", "synthesize"),
+    "vulnerable": ("tabveil.outlying", "vulnerable"),
 }
 
 

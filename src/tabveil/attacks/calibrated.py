@@ -18,9 +18,10 @@ from numpy.random import Generator
 
 from tabveil.attacks.configurations import Headline, choose, compare_counts
 from tabveil.attacks.guessing import Bools, Guesses, Tally
-from tabveil.attacks.membership_calibrated import to_others, unexplained
+from tabveil.attacks.membership_calibrated import unexplained
 from tabveil.attacks.scan import DECIMALS, depths, pool
 from tabveil.estimate import Scanned, deal
+from tabveil.neighbors import to_others
 from tabveil.protocols import View
 from tabveil.result import Setting
 from tabveil.table import Floats, Indices, Split

@@ -8,13 +8,11 @@ from numpy.random import Generator
 
 from tabveil.attacks.guessing import draw_attacked, scores
 from tabveil.attacks.scan import Pooled, PooledAttack, pool, scan
-from tabveil.neighbors import Neighbors, Space
+from tabveil.neighbors import Neighbors, to_others
 from tabveil.protocols import Representation
 from tabveil.representation import Tolerant
 from tabveil.result import Result
 from tabveil.table import Floats, Split, Table
-
-N_OTHERS = 5  # real neighbors that say how crowded it is around a person
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,12 +118,6 @@ def surroundings(
         others=others,
         loneliness=np.column_stack([others[:, 0], release[:, 1:]]).min(axis=1),
     )
-
-
-def to_others(space: Space, people: Table) -> Floats:
-    """Return how far other people are from each: the first, and the mean of the five nearest (n, 2)."""
-    near = Neighbors(space, people).nearest_other(min(N_OTHERS, len(people) - 1)).distance
-    return np.column_stack([near[:, 0], near.mean(axis=1)])
 
 
 def unexplained(distance: Floats, others: Floats) -> Floats:

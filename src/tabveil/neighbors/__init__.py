@@ -1,11 +1,13 @@
 """Exact nearest neighbors for tables: one engine, two distances, several strategies behind one call."""
 
+from tabveil.neighbors.crowding import N_OTHERS, to_others
 from tabveil.neighbors.engine import NearestRows, Neighbors
 from tabveil.neighbors.leaving_out import NearestWithout, NeighborsWithout
 from tabveil.neighbors.local_outliers import local_outlier_factors
 from tabveil.neighbors.space import MeasuredColumn, Space
 
 __all__ = [
+    "N_OTHERS",
     "MeasuredColumn",
     "NearestRows",
     "NearestWithout",
@@ -13,4 +15,5 @@ __all__ = [
     "NeighborsWithout",
     "Space",
     "local_outlier_factors",
+    "to_others",
 ]

@@ -1,7 +1,4 @@
-"""Which people stand apart from all others, and are therefore easy to single out?
-
-The module is not called ``outliers`` because ``tabveil.outliers`` is the function users call.
-"""
+"""Which people stand apart from those around them, and are therefore easy to single out?"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,19 +8,16 @@ import numpy as np
 
 from tabveil import check
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.frame import dataframes, load_table
-from tabveil.frame.wording import listed
+from tabveil.frame import dataframes
 from tabveil.metrics import read_setting
+from tabveil.outlying.rows import first_positions, read_rows
 from tabveil.protocols import Representation
 from tabveil.representation import Mixed, outlier_factors, require_representation
 from tabveil.rng import stream
 from tabveil.sampling import count_share
-from tabveil.table import Floats, Indices, Table
+from tabveil.table import Floats, Indices
 from tabveil.wording import escaped, percent
 from tabveil.workers import Listener, working
-
-FEW_ROWS = 8
-"""So many positions stand in a line; all are asked for by name."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,11 +44,9 @@ class Outliers:
         told = f"{len(self)} of {len(self.scores)} rows stand apart"
         if not len(self):
             return f"{told}."
-        first = ", ".join(map(str, self.rows[:FEW_ROWS].tolist()))
-        more = ", …" if len(self) > FEW_ROWS else ""
         return escaped(
             f"{told} ({percent(len(self) / len(self.scores))}), by the local outlier factor among "
-            f"{self.n_neighbors} neighbors, {self.representation.name}: rows {first}{more}"
+            f"{self.n_neighbors} neighbors, {self.representation.name}: rows {first_positions(self.rows)}"
         )
 
     def to_frame(self) -> dataframes.DataFrame:
@@ -113,9 +105,9 @@ def outliers(
     check.at_least("outliers", "n_neighbors", n_neighbors, 1)
     near = read_setting("outliers", "representation", representation, Representation)
     require_representation("outliers", near)
-    rows, notes = _read(table, schema=schema, missing=missing, drop_identifiers=drop_identifiers)
-    if not len(rows):
-        raise ParameterError("outliers: the table has no rows.")
+    rows, notes = read_rows(
+        "outliers", table, schema=schema, missing=missing, drop_identifiers=drop_identifiers
+    )
     with working(threads=threads, listener=progress):
         try:
             scores = outlier_factors(rows, near, n_neighbors=n_neighbors, rng=stream(seed, "outliers"))
@@ -132,26 +124,3 @@ def outliers(
         n_neighbors=n_neighbors,
         notes=notes,
     )
-
-
-def _read(
-    table: Any,  # noqa: ANN401 - as above
-    *,
-    schema: Any,  # noqa: ANN401 - as above
-    missing: Iterable[str],
-    drop_identifiers: bool,
-) -> tuple[Table, tuple[str, ...]]:
-    """Return the rows, and what to know about how they were read."""
-    if isinstance(table, Table):
-        return table, ()
-    loaded = load_table(table, schema=schema, missing=missing)
-    if not loaded.identifiers:
-        return loaded.table, loaded.notes
-    columns = listed(loaded.identifiers)
-    if not drop_identifiers:
-        advice = "if they name people, leave them out with drop_identifiers=True."
-        return loaded.table, (*loaded.notes, f"Nearly every row has its own value in {columns}: {advice}")
-    names = [name for name in loaded.table.schema.names if name not in loaded.identifiers]
-    if not names:
-        raise ParameterError(f"outliers: no columns are left once identifiers are dropped ({columns}).")
-    return loaded.table.select(names), (*loaded.notes, f"Left out as identifiers: {columns}.")
