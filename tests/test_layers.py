@@ -78,6 +78,7 @@ LAYERS = (
     {"config"},
     {"report"},
     {"auditing", "synthesizing", "benchmark"},
+    {"epsilon"},
     {"render"},
     {"cli", "web"},
 )

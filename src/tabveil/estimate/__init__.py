@@ -4,6 +4,7 @@ Nothing here is clipped or rounded: a negative risk is noise around zero and is 
 """
 
 from tabveil.estimate.difference import chance_of_difference, difference, tail_beyond_zero
+from tabveil.estimate.exact import exact_rate, largest_rate, least_rate
 from tabveil.estimate.joint import sidak, strongest
 from tabveil.estimate.means import (
     around,
@@ -43,9 +44,12 @@ __all__ = [
     "deal",
     "difference",
     "error_score",
+    "exact_rate",
     "excess",
     "grouped_error",
     "known",
+    "largest_rate",
+    "least_rate",
     "level_of",
     "mean_of",
     "mean_ranks",

@@ -1,0 +1,52 @@
+"""Exact bounds of a rate (Clopper and Pearson 1934): they hold at every number of trials.
+
+Wilson's are shorter, and hold on average over the rates there may be. Where a bound is to prove something,
+it must hold for each.
+"""
+
+from scipy.special import betaincinv
+
+from tabveil import check
+from tabveil.estimate.rates import CONFIDENCE, Estimate
+
+
+def least_rate(successes: int, trials: int, tail: float) -> float:
+    """Return the smallest rate by which so many successes have a chance of ``tail`` or more.
+
+    >>> round(least_rate(100, 100, 0.025), 4), least_rate(0, 100, 0.025)
+    (0.9638, 0.0)
+    """
+    _check(successes, trials)
+    return float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
+
+
+def largest_rate(successes: int, trials: int, tail: float) -> float:
+    """Return the largest rate by which so few successes have a chance of ``tail`` or more.
+
+    >>> round(largest_rate(0, 100, 0.025), 4), largest_rate(100, 100, 0.025)
+    (0.0362, 1.0)
+    """
+    return 1.0 - least_rate(trials - successes, trials, tail)
+
+
+def exact_rate(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estimate:
+    """Estimate a rate by the observed one, between exact bounds.
+
+    >>> found = exact_rate(8, 10)
+    >>> found.value, round(found.low, 3), round(found.high, 3)
+    (0.8, 0.444, 0.975)
+    """
+    check.between("exact_rate", "confidence", confidence, 0, 1)
+    tail = (1 - confidence) / 2
+    return Estimate(
+        value=successes / trials,
+        low=least_rate(successes, trials, tail),
+        high=largest_rate(successes, trials, tail),
+        n=trials,
+    )
+
+
+def _check(successes: int, trials: int) -> None:
+    check.at_least("exact rate", "trials", trials, 1)
+    check.at_least("exact rate", "successes", successes, 0)
+    check.at_least("exact rate", "failures", trials - successes, 0)
