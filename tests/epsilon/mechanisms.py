@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tabveil.epsilon.gaussian import mu_of
+from tabveil.generators.pategan.accounting import mu_of
 from tabveil.table import Schema, Table
 
 

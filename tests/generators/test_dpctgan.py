@@ -10,10 +10,11 @@ from dp_accounting import pld
 from generator_tables import labels, rng
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta
 from strategies import schemas, tables
 
 from tabveil import generators, workers
+from tabveil.epsilon.bounds import least_epsilon
+from tabveil.epsilon.scoring import Guess
 from tabveil.errors import ParameterError
 from tabveil.generators.dpctgan import budget as dpctgan_budget
 from tabveil.generators.dpctgan.budget import Budget
@@ -395,27 +396,21 @@ def canary_scores(seed, monkeypatch):
     return scores
 
 
-def least_epsilon(among, without, *, delta, confidence=0.95):
+def proven(among, without):
     """A lower bound of ε: the threshold is chosen on one half of the repetitions, the rates on the other."""
-    half = len(among) // 2
-    grid = np.quantile(np.concatenate([among[:half], without[:half]]), np.linspace(0.02, 0.98, 49))
-    gaps = [np.mean(among[:half] > t) - np.mean(without[:half] > t) for t in grid]
-    threshold = grid[int(np.argmax(gaps))]
-    hits, alarms = int(np.sum(among[half:] > threshold)), int(np.sum(without[half:] > threshold))
-    n, tail = len(among) - half, (1 - confidence) / 2
-    true_low = beta.ppf(tail, hits, n - hits + 1) if hits else 0.0
-    false_high = beta.ppf(1 - tail, alarms + 1, n - alarms) if alarms < n else 1.0
-    return math.log(max(true_low - delta, 1e-12) / false_high)
+    guess = Guess.learn(among[::2, None], without[::2, None])
+    counts = guess.count(among[1::2, None], without[1::2, None])
+    return least_epsilon(counts, "any", delta=AUDITED.delta, alpha=0.05)
 
 
 def test_an_attack_finds_no_more_than_was_promised(monkeypatch):
     among, without = canary_scores(1, monkeypatch)
-    found = least_epsilon(among, without, delta=AUDITED.delta)
+    found = proven(among, without)
     assert found < AUDITED.epsilon
 
 
 def test_the_attack_finds_out_when_the_noise_is_off(monkeypatch):
     monkeypatch.setattr(Budget, "step_noise", 0.0)
     among, without = canary_scores(2, monkeypatch)
-    found = least_epsilon(among, without, delta=AUDITED.delta)
+    found = proven(among, without)
     assert found > 2 * AUDITED.epsilon

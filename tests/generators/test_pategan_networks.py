@@ -8,9 +8,10 @@ import pytest
 from generator_tables import labels, patients, rng
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta, binom
+from scipy.stats import binom
 
 from tabveil import workers
+from tabveil.epsilon.bounds import Counts, least_epsilon
 from tabveil.errors import ParameterError
 from tabveil.generators.pategan.accounting import NoisyMajorities, Plan, log_chances
 from tabveil.generators.pategan.synthesizer import PateGan
@@ -310,11 +311,10 @@ def test_rows_of_a_step_have_more_bits_than_a_seed_of_torch():
 # What an attacker finds
 
 
-def least_epsilon(hits, misses, n, delta):
-    """The ε that an attack proves with 97.5 % confidence for each of its two rates (Clopper and Pearson)."""
-    rate = beta.ppf(0.025, hits, n - hits + 1) if hits else 0.0
-    false = beta.ppf(0.975, misses + 1, n - misses) if misses < n else 1.0
-    return math.log(max(rate - delta, 1e-12) / false)
+def proven(hits, misses, n, delta):
+    """The ε that an attack proves, whatever the mechanism."""
+    counts = Counts(hits=hits, n_with=n, false_alarms=misses, n_without=n)
+    return least_epsilon(counts, "any", delta=delta, alpha=0.05)
 
 
 def proven_by_votes(noise, n_votes, cut, *, n=20_000):
@@ -326,7 +326,7 @@ def proven_by_votes(noise, n_votes, cut, *, n=20_000):
             teachers.learn(marks(0, 1, n_levels=2))
         bits = teachers.vote(marks(0, n_levels=2).expand(n * n_votes, 2)).numpy()
         found.append(bits.reshape(n, n_votes).mean(axis=1))
-    return least_epsilon(int((found[0] >= cut).sum()), int((found[1] >= cut).sum()), n, DELTA)
+    return proven(int((found[0] >= cut).sum()), int((found[1] >= cut).sum()), n, DELTA)
 
 
 @pytest.mark.parametrize(("epsilon", "near"), [(1.0, 0.3), (10.0, 4.0)])
@@ -361,7 +361,7 @@ def canary_found(seed, level, **changed):
 def proven_by_models(n, **changed):
     hits = sum(canary_found(seed, 1, **changed) for seed in range(n))
     misses = sum(canary_found(n + seed, 0, **changed) for seed in range(n))
-    return least_epsilon(hits, misses, n, DELTA)
+    return proven(hits, misses, n, DELTA)
 
 
 def test_a_canary_is_found_no_more_often_than_stated():

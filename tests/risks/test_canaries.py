@@ -10,6 +10,7 @@ from populations import SCHEMAS, rows
 from strategies import schemas, tables
 
 from tabveil.attacks.inference import Inference
+from tabveil.attacks.membership import MembershipDistance
 from tabveil.errors import ParameterError
 from tabveil.naming import describe, restore
 from tabveil.protocols import People
@@ -209,8 +210,42 @@ def test_a_column_that_is_not_there_is_refused():
         planted(people(40), "regoin")
 
 
-def test_a_secret_must_be_named():
-    with pytest.raises(ParameterError, match=r"^canaries: secret must be given\.$"):
-        restore("test", {"name": "canaries", "settings": {}}, MODIFIERS)
-    known = Canaries(secret="age")
-    assert restore("test", json.loads(json.dumps(describe(known))), MODIFIERS) == known
+def test_it_is_stored_by_name_and_settings():
+    for known in (Canaries(secret="age"), Canaries()):
+        assert restore("test", json.loads(json.dumps(describe(known))), MODIFIERS) == known
+
+
+# Invented people
+
+
+def test_invented_people_are_learned_beside_all_others_and_half_of_them_are_not():
+    given, learned = people(50), []
+
+    def make(train, release):
+        learned.append(train)
+        return release
+
+    split = planted(given, None, level=20, make=make)
+    assert len(split.train) == len(split.control) == 20
+    (train,) = learned
+    np.testing.assert_array_equal(train.values[:50], given.train.values)
+    np.testing.assert_array_equal(train.values[50:], split.train.values)
+    assert not np.isin(split.control.row_hash(), train.row_hash()).any()
+    assert all(holds(column, split.train.column(column.name)) for column in split.schema.columns)
+
+
+def test_membership_of_invented_people_is_seen_where_they_are_copied_and_not_otherwise():
+    given = people(400)
+    copied = planted(given, None, level=200, make=lambda train, release: train)
+    fresh = planted(given, None, level=200, make=lambda train, release: release)
+    attack = MembershipDistance()
+    assert attack(copied, rng=np.random.default_rng(0)).risk.value > 0.9
+    assert attack(fresh, rng=np.random.default_rng(0)).risk.low <= 0
+
+
+def test_there_may_be_more_invented_people_than_real_ones_and_some_column_must_vary():
+    assert len(planted(people(5), None, level=30, make=lambda train, release: release).train) == 30
+    schema = Schema((Categorical(name="a", labels=("x",)),))
+    rows_ = Table(schema=schema, values=np.zeros((4, 1)))
+    with pytest.raises(ParameterError, match="some column must have two values"):
+        planted(People(train=rows_, control=rows_, release=rows_), None, level=2)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli import anonymize, benchmark, synthesize
+from tabveil.cli import anonymize, benchmark, epsilon, synthesize
 from tabveil.cli.exit_codes import Commands, end_in_order
 from tabveil.cli.files import Force
 from tabveil.cli.synthesize import Threads
@@ -379,6 +379,7 @@ def metrics() -> None:
 
 synthesize.register(app)
 anonymize.register(app)
+epsilon.register(app)
 app.add_typer(benchmark.app)
 
 

@@ -4,9 +4,10 @@
 code   meaning
 =====  ==================================================================
 0      the command did what was asked; with a policy: the release is within it
-1      with a policy: the release is above a threshold; of a benchmark: cells failed
+1      with a policy: the release is above a threshold; of a benchmark: cells failed; of a
+       promise: violated
 2      the command line, a file or the data is at fault; one line says how
-3      with a policy: inconclusive
+3      with a policy, or of a promise: inconclusive
 70     a fault of tabveil itself
 130    interrupted
 143    ended by the system (SIGTERM)

@@ -71,7 +71,7 @@ def synthesize(
     if generator is not None and said.generator not in (None, generator):
         raise ParameterError(f"--generator: {config} has settings of {said.generator}; change them there.")
     generator = generator or said.generator or "trees"
-    given: dict[str, Any] = {**said.settings, **_settings(settings)}
+    given: dict[str, Any] = {**said.settings, **read_settings(settings)}
     rows, schema, missing = rows or said.rows, schema or said.schema, missing or said.missing
     seed = said.seed if seed is None else seed
     synthesizing.choose(generator, given)  # complains before the long work begins
@@ -184,7 +184,8 @@ def _default(name: str, value: object) -> str:
     return name if value is MISSING else f"{name}={value}"
 
 
-def _settings(texts: Sequence[str]) -> dict[str, str]:
+def read_settings(texts: Sequence[str]) -> dict[str, str]:
+    """Return the settings that were given as key=value."""
     given: dict[str, str] = {}
     for text in texts:
         key, mark, value = text.partition("=")

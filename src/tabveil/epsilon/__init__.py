@@ -2,7 +2,18 @@
 
 from tabveil.epsilon.auditing import audit_epsilon
 from tabveil.epsilon.finding import EpsilonFinding
+from tabveil.epsilon.one_run import Guesses, audit_in_one_run, tell_canaries, tell_split
 from tabveil.epsilon.setups import Setup
 from tabveil.epsilon.worlds import Worlds, equal_rows
 
-__all__ = ["EpsilonFinding", "Setup", "Worlds", "audit_epsilon", "equal_rows"]
+__all__ = [
+    "EpsilonFinding",
+    "Guesses",
+    "Setup",
+    "Worlds",
+    "audit_epsilon",
+    "audit_in_one_run",
+    "equal_rows",
+    "tell_canaries",
+    "tell_split",
+]

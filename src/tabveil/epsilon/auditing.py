@@ -9,7 +9,7 @@ from typing import get_args
 from scipy.special import ndtri
 
 from tabveil import check, naming
-from tabveil.epsilon import bounds, gaussian
+from tabveil.epsilon import bounds
 from tabveil.epsilon.bounds import Accounting
 from tabveil.epsilon.finding import EpsilonFinding
 from tabveil.epsilon.fits import CHUNK, Fits, observe_all
@@ -18,6 +18,7 @@ from tabveil.epsilon.setups import DEFAULT, SETUPS, Setup, setup_of
 from tabveil.epsilon.store import FitStore
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS
+from tabveil.generators.pategan import accounting as gaussian
 from tabveil.protocols import Synthesizer
 from tabveil.synthesizing.choice import choose, settings_for_users, with_public
 from tabveil.table import Indices
@@ -28,6 +29,7 @@ POWER = 0.8
 """What is called detectable is found with this chance."""
 
 _OWNER = "audit_epsilon"
+_MOST_RATE = 1 - 1e-12  # where a normal curve ends
 
 
 def audit_epsilon(
@@ -197,8 +199,10 @@ def _find(
         counts=counts,
         area=area,
         bounds={kind: bounds.least_epsilon(counts, kind, delta=delta, alpha=alpha) for kind in kinds},
-        by_area=gaussian.epsilon_of(gaussian.mu_of_area(area.low), delta) if delta else None,
+        by_area=bounds.epsilon_of_area(area.low, delta) if delta else None,
         ceiling=bounds.ceiling(n_tested, accounting, delta=delta, alpha=alpha),
-        detectable=None if rate is None or not delta else gaussian.epsilon_of(2 * float(ndtri(rate)), delta),
+        detectable=None
+        if rate is None or not delta
+        else gaussian.epsilon_of(2 * float(ndtri(min(rate, _MOST_RATE))), delta),
         power=POWER,
     )

@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, betaincinv, ndtri
 
 from tabveil import check
-from tabveil.epsilon import gaussian
 from tabveil.estimate import largest_rate, least_rate
 from tabveil.generators.aim import zcdp
+from tabveil.generators.pategan import accounting as gaussian
 from tabveil.table import Floats, Indices
 
 Accounting = Literal["any", "concentrated", "gaussian"]
@@ -49,6 +49,7 @@ _ORDERS = 1 + np.geomspace(1e-3, 60, 40)  # of Rényi's divergence: each gives a
 MOST_EPSILON = 100.0
 """Promises beyond are none."""
 
+_COIN = 0.5
 _STEPS = 30  # halvings
 
 
@@ -110,6 +111,11 @@ def least_rho(hits: Floats | float, alarms: Floats | float) -> Floats:
         )  # (..., orders) each, minus infinity where a side cannot happen
         divergence = np.logaddexp(*both) / (_ORDERS - 1)
     return np.asarray(np.maximum(np.nanmax(divergence / _ORDERS, axis=-1), 0.0))
+
+
+def epsilon_of_area(area: float, delta: float) -> float:
+    """Return the ε of two normal curves whose scores rank right with this chance."""
+    return gaussian.epsilon_of(math.sqrt(2) * float(ndtri(area)), delta) if area > _COIN else 0.0
 
 
 def ceiling(n_fits: int, accounting: Accounting = "any", *, delta: float, alpha: float) -> float:

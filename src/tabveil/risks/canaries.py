@@ -1,4 +1,4 @@
-"""People with an invented secret: whoever guesses it can only have it from the release."""
+"""People with an invented secret, or all invented: whoever knows of it can only have it from the release."""
 
 import math
 from collections.abc import Callable
@@ -11,21 +11,22 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.errors import ParameterError
 from tabveil.protocols import People
-from tabveil.table import OFF_GRID, Categorical, Column, Floats, Indices, Numeric, Split, Table
+from tabveil.table import OFF_GRID, Categorical, Column, Floats, Indices, Numeric, Schema, Split, Table
 
 
 @dataclass(frozen=True, kw_only=True)
 class Canaries:
     """Give random training people an invented secret before anything is learned, and ask about them alone.
 
-    The level is how many. A secret that follows from the rest of a person's data is guessed right about
-    anybody, learned from or not. An invented one follows from nothing: whoever guesses it more often than
-    chance allows has it from a generator that memorized these people.
+    Or put people among them who are invented altogether. The level is how many. A secret that follows from
+    the rest of a person's data is guessed right about anybody, learned from or not. An invented one follows
+    from nothing: whoever guesses it more often than chance allows has it from a generator that memorized
+    these people.
 
     Parameters
     ----------
     secret
-        The column whose values are invented.
+        The column whose values are invented; None invents whole rows, to ask about membership.
 
     Notes
     -----
@@ -37,6 +38,11 @@ class Canaries:
     every guess exactly, and the difference is memorization. Ask metrics that guess the secret, such as
     inference with ``secrets`` set to it. The others compare people who differ in nothing else, and have
     little to say.
+
+    Without a secret twice as many rows are invented, every cell by itself, and a random half of them is
+    learned beside all training people. Train is that half, control the other. They differ by lot alone, so
+    whoever tells them apart better than a coin has it from a generator that memorized. Ask metrics of
+    membership.
 
     References
     ----------
@@ -56,7 +62,7 @@ class Canaries:
     True
     """
 
-    secret: str
+    secret: str | None = None
 
     name: ClassVar[str] = "canaries"
     levels: ClassVar[tuple[float, ...]] = (100,)
@@ -71,10 +77,12 @@ class Canaries:
     def __call__(
         self, people: People, level: float, make: Callable[[Table, Table], Table], *, rng: Generator
     ) -> Split:
-        """Learn from people of whom ``level`` have an invented secret; the split is about these."""
+        """Learn from people of whom ``level`` are canaries; the split is about these."""
+        self.check_level(level)
+        if self.secret is None:
+            return self._with_invented_people(people, int(level), make, rng=rng)
         train = people.train
         check.known_names("Canaries", "column", [self.secret], train.schema.names)
-        self.check_level(level)
         if level > len(train):
             raise ParameterError(
                 f"Canaries: level must be at most the number of training rows, {len(train):,}, got {level!r}."
@@ -86,16 +94,38 @@ class Canaries:
             )
         who = rng.choice(len(train), int(level), replace=False)
         learned, never_learned = (_draw(column, len(who), rng=rng) for _ in range(2))
-        planted = self._with_secrets(train, who, learned)
-        never = self._with_secrets(train, who, never_learned)
+        planted = _with_secrets(train, self.secret, who, learned)
+        never = _with_secrets(train, self.secret, who, never_learned)
         return Split(
             train=planted.take(who), control=never.take(who), synthetic=make(planted, people.release)
         )
 
-    def _with_secrets(self, table: Table, who: Indices, secrets: Floats) -> Table:
-        values = np.array(table.values)
-        values[who, table.schema.position(self.secret)] = secrets
-        return Table(schema=table.schema, values=values)
+    @staticmethod
+    def _with_invented_people(
+        people: People, n_rows: int, make: Callable[[Table, Table], Table], *, rng: Generator
+    ) -> Split:
+        """Learn from one half of invented rows beside all training people; the split is of both halves."""
+        schema = people.train.schema
+        if not any(map(_has_two_values, schema.columns)):
+            raise ParameterError("Canaries: some column must have two values or more to invent people.")
+        learned, never_learned = (
+            invented_rows(schema, n_rows, rng=rng),
+            invented_rows(schema, n_rows, rng=rng),
+        )
+        planted = Table(schema=schema, values=np.concatenate([people.train.values, learned.values]))
+        return Split(train=learned, control=never_learned, synthetic=make(planted, people.release))
+
+
+def invented_rows(schema: Schema, n_rows: int, *, rng: Generator) -> Table:
+    """Draw rows of nobody: every cell by itself, from the column's domain, each value as likely."""
+    cells = [_draw(column, n_rows, rng=rng) for column in schema.columns]
+    return Table(schema=schema, values=np.column_stack(cells))
+
+
+def _with_secrets(table: Table, secret: str, who: Indices, secrets: Floats) -> Table:
+    values = np.array(table.values)
+    values[who, table.schema.position(secret)] = secrets
+    return Table(schema=table.schema, values=values)
 
 
 def _grid(column: Numeric, decimals: int) -> tuple[int, int]:
