@@ -16,6 +16,7 @@ from tabveil.epsilon.setups import DEFAULT, SETUPS, setup_of
 from tabveil.errors import ParameterError
 from tabveil.generators import GENERATORS
 from tabveil.generators.pategan import PateGan
+from tabveil.networks import INTERRUPTED
 from tabveil.synthesizing.choice import is_private
 from tabveil.table import Categorical, Numeric, Schema, Table
 
@@ -130,6 +131,8 @@ def test_a_lie_told_too_rarely_is_a_violation():
     assert (kept.state, broken.state) == ("no violation seen", "violated")
     assert kept.delta == 0
     assert set(kept.bounds) == {"any"}
+    assert kept.by_area is None
+    assert 1 < kept.detectable < 3
     assert 1 < broken.proven < 3
 
 
@@ -185,6 +188,22 @@ def test_every_fit_has_a_seed_of_its_own():
     audit(Listening(), fits=20, seed=None)
     audit(Listening(), fits=20, seed=None)
     assert len(set(seen)) == 40 + 80  # secret ones do not
+
+
+def test_ctrl_c_within_a_fit_ends_the_audit_though_generators_keep_what_they_have():
+    @dataclass(frozen=True, kw_only=True, eq=False)
+    class Half(Answer):
+        notes: tuple = (INTERRUPTED,)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Interrupted(NoisyCount):
+        name: ClassVar[str] = "interrupted"
+
+        def fit(self, table, *, rng):
+            return Half(name=self.name, schema=table.schema, value=0.0)
+
+    with pytest.raises(KeyboardInterrupt):
+        audit(Interrupted(), fits=10)
 
 
 def test_a_fit_that_fails_is_told_in_one_line():

@@ -1,5 +1,6 @@
 """Does a generator keep the ε it states?"""
 
+import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING
@@ -201,8 +202,12 @@ def _find(
         bounds={kind: bounds.least_epsilon(counts, kind, delta=delta, alpha=alpha) for kind in kinds},
         by_area=bounds.epsilon_of_area(area.low, delta) if delta else None,
         ceiling=bounds.ceiling(n_tested, accounting, delta=delta, alpha=alpha),
-        detectable=None
-        if rate is None or not delta
-        else gaussian.epsilon_of(2 * float(ndtri(min(rate, _MOST_RATE))), delta),
+        detectable=None if rate is None else _epsilon_behind(rate, delta),
         power=POWER,
     )
+
+
+def _epsilon_behind(rate: float, delta: float) -> float:
+    """Return the ε at which guesses are right so often: of Gaussian noise, or of lies where δ is 0."""
+    rate = min(rate, _MOST_RATE)
+    return gaussian.epsilon_of(2 * float(ndtri(rate)), delta) if delta else math.log(rate / (1 - rate))

@@ -27,8 +27,8 @@ class EpsilonFinding(PlainData):
     proofs, and all of them hold together with a chance of ``1 - alpha``. ``by_area`` describes.
 
     ``ceiling`` is what perfect guesses would have proven, ``detectable`` the least true ε behind Gaussian
-    noise that would have been found with a chance of ``power``, if the release showed all of it; None where
-    none would.
+    noise (at a δ of 0: of randomized response) that would have been found with a chance of ``power``, if the
+    release showed all of it; None where none would.
     """
 
     tabveil: str

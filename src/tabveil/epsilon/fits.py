@@ -8,7 +8,7 @@ would tell the worlds apart by itself, which no promise covers.
 import multiprocessing
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +120,10 @@ def _chunks(
     try:
         waiting = {pool.submit(fits.chunk, index, seed): index for index in indices}
         yield ((waiting[future], future.result()) for future in as_completed(waiting))
+    except BrokenExecutor:
+        raise ParameterError(
+            f"{fits.synthesizer.name}: a process ended before its fits were done; try with fewer workers."
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
