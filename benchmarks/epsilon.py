@@ -1,19 +1,21 @@
 """Do our private generators keep their ε, and would the audit notice if they did not?
 
 ``python benchmarks/epsilon.py`` audits each as it is, and with noise off, noise halved and labels read from
-the rows, ten minutes in all, and writes benchmarks/epsilon.md. ``--store FOLDER`` keeps the fits.
+the rows, ten minutes in all, and renews its table in docs/epsilon.md. ``--store FOLDER`` keeps the fits.
 """
 
 import argparse
 from pathlib import Path
 
+import measure
 from broken_generators import BROKEN, OFF, broken
 
 from tabveil.epsilon import audit_epsilon
 from tabveil.epsilon.setups import SETUPS
 from tabveil.writing import write_text
 
-PAGE = Path(__file__).with_name("epsilon.md")
+PAGE = measure.DOCS / "epsilon.md"
+BEGIN, END = "<!-- measured by benchmarks/epsilon.py -->", "<!-- end of benchmarks/epsilon.py -->"
 DELTA = 1e-5
 KEPT, HALVED, OFF_, LABELS = "as it is", "noise halved", "noise off", "labels read from the rows"
 HOW = {KEPT: {}, HALVED: {"noise_share": 0.5}, OFF_: {"noise_share": OFF}, LABELS: {"reads_domain": True}}
@@ -59,20 +61,9 @@ def main():
     for case in CASES:
         lines.append(one(*case, given.store))
         print(" | ".join(lines[-1]), flush=True)
-    write_text(PAGE, page(lines))
-
-
-def page(lines):
-    """Return the page."""
-    table = [HEADER, ["---"] * len(HEADER), *lines]
-    rows = "\n".join(f"| {' | '.join(line)} |" for line in table)
-    return (
-        "# Audits of ε\n\n"
-        f"`python benchmarks/epsilon.py` makes this page: δ = {DELTA:g}, error 0.05; half of all fits choose "
-        "the guess, half are tested. What the columns mean stands in [the documentation]"
-        "(../docs/epsilon.md).\n\n"
-        f"{rows}\n"
-    )
+    text = PAGE.read_text(encoding="utf-8")
+    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    write_text(PAGE, f"{text[:start]}\n\n{measure.markdown(HEADER, lines)}\n\n{text[end:]}")
 
 
 if __name__ == "__main__":
