@@ -54,6 +54,8 @@ LAYERS = (
         "copies",
         "control",
         "matching",
+        "word_kernels",
+        "words",
     },
     {
         "representation",

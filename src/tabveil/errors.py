@@ -15,3 +15,7 @@ class ParameterError(TabveilError):
 
 class NotApplicable(TabveilError):  # noqa: N818 - an answer ("cannot be asked here"), not a fault
     """A metric has no answer for these tables; an audit records it as skipped."""
+
+
+class NothingToAsk(NotApplicable):
+    """A metric asks about something that these tables do not have; an audit of everything passes over it."""

@@ -27,7 +27,8 @@ class Parameter(NamedTuple):
 class Explanation:
     """A metric in words. Texts hold inline markup (see :func:`inline`); a list item begins with ``"- "``.
 
-    ``beside`` names the metrics that ask the same by the mixed distance, the most alike first.
+    ``beside`` names the metrics that ask the same by the mixed distance, the most alike first; ``without`` is
+    why an audit passes over one that asks about something which tables may not have.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Explanation:
     extra: str | None = None
     on_request: bool = False
     beside: tuple[str, ...] = ()
+    without: str = ""
     summary: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     notes: tuple[str, ...] = ()
@@ -63,6 +65,7 @@ def explain(metric: type[Metric]) -> Explanation:
         extra=getattr(metric, "extra", None),
         on_request=getattr(metric, "on_request", False),
         beside=getattr(metric, "beside", ()),
+        without=getattr(metric, "without", ""),
         labels=metric.labels,
         question=question,
         summary=tuple(summary),

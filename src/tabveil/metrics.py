@@ -14,24 +14,34 @@ from tabveil.errors import ParameterError
 from tabveil.estimate import CONFIDENCE
 from tabveil.indicators import INDICATORS
 from tabveil.naming import check_names, make, settings_of
+from tabveil.properties import PROPERTIES
 from tabveil.protocols import Metric, Representation
 from tabveil.registry import Registry
 from tabveil.representation import REPRESENTATIONS, Contrastive
 
-METRICS: Registry[Metric] = Registry("metric", (*ATTACKS, *INDICATORS))
+METRICS: Registry[Metric] = Registry("metric", (*ATTACKS, *INDICATORS, *PROPERTIES))
 """Every registered metric by its name, in the order of the report."""
 
 _OBJECTS: Mapping[Any, Registry[Any]] = {Representation: REPRESENTATIONS}
 """Parameters that are objects, by their type: where to look for those that are given by name."""
 
 
-def defaults(*, quick: bool = False) -> tuple[str, ...]:
+def defaults(*, quick: bool = False, words: bool = True) -> tuple[str, ...]:
     """Return what runs unless something else is asked for: all that needs no extra and no parameter.
 
     What says of itself that it runs ``on_request`` is left out, too, and by a quick audit what takes longer
-    than seconds.
+    than seconds; without ``words``, what reads them (:func:`reads_words`).
     """
-    return tuple(name for name, metric in METRICS.items() if _needs_nothing(metric, quick=quick))
+    return tuple(
+        name
+        for name, metric in METRICS.items()
+        if _needs_nothing(metric, quick=quick) and (words or not reads_words(metric))
+    )
+
+
+def reads_words(metric: Metric | type[Metric]) -> bool:
+    """Tell a metric that reads labels and texts instead of comparing rows."""
+    return bool(getattr(metric, "reads_words", False))
 
 
 def contrastive() -> tuple[str, ...]:

@@ -19,6 +19,10 @@ class Metric(Protocol):
     also say which extra it needs (``extra``), that it runs only where it is named (``on_request``), and that
     larger tables make it weaker (``weaker_when_larger``), and beside which metrics its answer should be read,
     that ask the same in another space (``beside``).
+
+    A metric that ``reads_words`` is given the words of the tables in the place of their rows: columns of
+    labels, among them texts and identifiers (:attr:`tabveil.table.Categorical.holds`), also those that rows
+    are compared without. It says what tables may lack to be asked (``without``).
     """
 
     name: ClassVar[str]

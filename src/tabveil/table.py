@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -68,13 +68,21 @@ class Numeric:
         return self.high - self.low
 
 
+Holds = Literal["labels", "text", "identifiers"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Categorical:
-    """A column of labels; a cell is the label's position in ``labels``."""
+    """A column of labels; a cell is the label's position in ``labels``.
+
+    ``holds`` says what the labels are where they are more than that: free text, or the identifiers of people,
+    as the user's schema says. Such columns are read by those who look for what reappears, and never compared.
+    """
 
     name: str
     labels: tuple[str, ...]
     ordered: bool = False
+    holds: Holds = "labels"
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels):
@@ -171,7 +179,7 @@ class Schema:
                 "arbitrary_zero": column.arbitrary_zero,
             }
             if isinstance(column, Numeric)
-            else {"name": column.name, "labels": list(column.labels), "ordered": column.ordered}
+            else _labels_to_json(column)
             for column in self.columns
         ]
 
@@ -181,6 +189,11 @@ class Schema:
         if not isinstance(data, list):
             raise SchemaError("schema: its columns must be a list.")
         return cls(tuple(_column_from_json(item, place) for place, item in enumerate(data)))
+
+
+def _labels_to_json(column: Categorical) -> dict[str, Any]:
+    held = {} if column.holds == "labels" else {"holds": column.holds}
+    return {"name": column.name, "labels": list(column.labels), "ordered": column.ordered, **held}
 
 
 def _column_from_json(data: object, place: int) -> Column:
@@ -194,9 +207,11 @@ def _column_from_json(data: object, place: int) -> Column:
         } if not others and _possible(low, high, decimals):
             return Numeric(name=name, low=low, high=high, decimals=decimals, arbitrary_zero=zero)
         case {"name": str(name), "labels": list(labels), "ordered": bool(ordered), **others} if (
-            not others and all(isinstance(label, str) for label in labels)
+            set(others) <= {"holds"} and all(isinstance(label, str) for label in labels)
         ):
-            return Categorical(name=name, labels=tuple(labels), ordered=ordered)
+            for holds in get_args(Holds):
+                if others.get("holds", "labels") == holds:
+                    return Categorical(name=name, labels=tuple(labels), ordered=ordered, holds=holds)
     raise SchemaError(f"schema: column {place + 1} is neither one of numbers nor one of labels.")
 
 

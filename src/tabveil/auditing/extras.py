@@ -12,6 +12,7 @@ from tabveil.auditing.steps import Step
 from tabveil.detection import Power
 from tabveil.errors import NotApplicable
 from tabveil.frame import LoadedTables, edges_in_words
+from tabveil.metrics import reads_words
 from tabveil.protocols import Metric, Representation
 from tabveil.request import AuditRequest
 from tabveil.rng import stream
@@ -57,7 +58,7 @@ def _learned(metrics: Sequence[Metric]) -> Representation | None:
 def _detected(metrics: Sequence[Metric], split: Split, request: AuditRequest) -> Power:
     """Plant leaks; what takes minutes only where somebody asked for it.
 
-    Networks would take hours and are left out.
+    Networks would take hours and are left out, and so is what reads words: leaks are planted as whole rows.
     """
     asked_for = request.power != "affordable"
     if not asked_for and len(split.schema) > MOST_COLUMNS:
@@ -65,7 +66,9 @@ def _detected(metrics: Sequence[Metric], split: Split, request: AuditRequest) ->
             f"power: left out for {len(split.schema)} columns, as it takes minutes; {power.ASK_FOR_IT}."
         )
     affordable = [
-        (metric.name, metric) for metric in metrics if getattr(metric, "cost", "quick") != "training"
+        (metric.name, metric)
+        for metric in metrics
+        if getattr(metric, "cost", "quick") != "training" and not reads_words(metric)
     ]
     return power.measure(affordable, split, rng=stream(request.seed, "power"), learners=asked_for)
 

@@ -14,9 +14,10 @@ from tabveil.auditing.steps import Step, answer
 from tabveil.control import ControlCheck, check_control
 from tabveil.copies import Copies, copies
 from tabveil.detection import Power
+from tabveil.errors import NothingToAsk
 from tabveil.explain import Explanation, explain
 from tabveil.frame import LoadedTables
-from tabveil.metrics import METRICS
+from tabveil.metrics import METRICS, reads_words
 from tabveil.portrait import Portrait
 from tabveil.properties import SplitProperties
 from tabveil.protocols import Metric
@@ -69,8 +70,9 @@ class Plan:
                 Step(
                     title=metric.name,
                     attacker=attacker,
-                    work=partial(answer, metric, loaded.split, self.request.seed, attacker),
+                    work=partial(_answer, metric, loaded, self.request.seed, attacker),
                     weight=_weight(metric),
+                    silent=self.request.metrics is None,
                 )
                 for attacker, metric in runs
             ),
@@ -130,6 +132,14 @@ class Plan:
             "target": request.target or None,
             "show_values": request.show_values,
         }
+
+
+def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | None) -> Result:
+    """Ask a metric about rows, or about the words that stand in them."""
+    split = loaded.written if reads_words(metric) else loaded.split
+    if split is None:
+        raise NothingToAsk(f"{metric.name}: no column holds labels or texts.")
+    return answer(metric, split, seed, attacker)
 
 
 def _weight(metric: Metric) -> float:

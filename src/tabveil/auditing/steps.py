@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tabveil.errors import NotApplicable
+from tabveil.errors import NotApplicable, NothingToAsk
 from tabveil.explain import described
 from tabveil.protocols import Metric
 from tabveil.result import Omission, Result, key_of
@@ -18,13 +18,15 @@ from tabveil.workers import Listener, current, working
 class Step:
     """One thing to find out, for one attacker or for anybody; ``weight`` is about how long it takes.
 
-    A quick metric weighs 1.
+    A quick metric weighs 1. ``silent`` is a step that nobody named: where there is nothing it could ask about,
+    it is passed over.
     """
 
     title: str
     work: Callable[[], Any]
     attacker: str | None = None
     weight: float = 1.0
+    silent: bool = False
 
     @property
     def key(self) -> str:
@@ -33,7 +35,7 @@ class Step:
 
 
 def run(steps: Sequence[Step]) -> list[Any]:
-    """Take every step and return what each found, or an :class:`Omission` where it has no answer.
+    """Take every step and return what each found, an :class:`Omission` where it has no answer, or None.
 
     Whoever listens hears how much of all steps is done, by their weight; the text says how far the present
     one is.
@@ -56,6 +58,8 @@ def run(steps: Sequence[Step]) -> list[Any]:
 def _attempt(step: Step) -> Any:  # noqa: ANN401 - whatever the step finds
     try:
         return step.work()
+    except NothingToAsk as reason:
+        return None if step.silent else Omission(metric=step.title, reason=str(reason))
     except NotApplicable as reason:
         return Omission(metric=step.title, attacker=step.attacker, reason=str(reason))
 

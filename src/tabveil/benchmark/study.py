@@ -141,7 +141,7 @@ class Study(Strict):
     @field_validator("metrics", mode="before")
     @classmethod
     def _metrics(cls, value: Any) -> tuple[LabeledMetric, ...]:  # noqa: ANN401 - checked here
-        items = _listed("metrics", value) if value not in ((), None) else list(defaults())
+        items = _listed("metrics", value) if value not in ((), None) else list(defaults(words=False))
         return _unique("metrics", [_metric(item) for item in items])
 
     def sizes(self, label: str, n_rows: int) -> Sizes:

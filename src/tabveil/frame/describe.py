@@ -23,12 +23,14 @@ _HEAD = """\
 # What tabveil takes each column for. Change what is wrong, delete what is right if you like,
 # and give the file to an audit with --schema. Columns that are not listed are recognized as usual.
 #
-# Types: integer, real, boolean, category, ordered category, date, datetime, time, duration, identifier.
+# Types: integer, real, boolean, category, ordered category, date, datetime, time, duration, identifier, text.
 # Numbers that are codes (such as a ward's number) are better declared as category.
 # An order is given by listing the labels:
 #   severity: {type: ordered category, labels: [mild, moderate, severe]}
 # An identifier names people. Generators do not learn it; rows carry fresh ones, of this form if one is given:
 #   case: {type: identifier, form: "AB-0000"}
+# Text is what people wrote: an audit compares rows by the number of its words, and looks for its passages in
+# the release. Generators do not learn it.
 # Private generators want to know which values are possible without looking at the rows:
 #   age: {type: integer, low: 0, high: 120}
 #   weight: {type: real, low: 0, high: 300, decimals: 1}
@@ -62,6 +64,7 @@ def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN40
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
         entry = _entry(column, place, cells[~np.isnan(cells)], mark=csv["decimal"])
+        entry = "text" if column.name in loaded.texts else entry
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
 

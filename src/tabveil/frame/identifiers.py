@@ -47,9 +47,12 @@ _PEOPLE = frozenset(
 
 
 def identifies(encoded: EncodedColumn, declared: Declaration | None = None) -> bool:
-    """Tell a column that names people, as its declaration, its name and its values in the first table say."""
-    if declared is not None and (declared.type == "identifier" or declared.whole_domain):
-        return declared.type == "identifier"
+    """Tell a column that names people, as its declaration, its name and its values in the first table say.
+
+    Texts, which tell of people as names do, are to be told from identifiers before (``free_text``).
+    """
+    if declared is not None and (declared.type in ("identifier", "text") or declared.whole_domain):
+        return declared.type in ("identifier", "text")
     if isinstance(encoded.column, Categorical) and encoded.column.ordered:
         return False
     if encoded.place.kind not in (Kind.NUMBER, Kind.LABELS):
@@ -59,12 +62,17 @@ def identifies(encoded: EncodedColumn, declared: Declaration | None = None) -> b
     share = encoded.distinct_share(role) if len(held) >= FEWEST_ROWS else 0.0
     match encoded.column:
         case Categorical(name=name):
-            return share >= (MANY if is_named_so(name, _NUMBERS | _NAMES) else NEARLY_ALL)
+            return share >= (MANY if names_people(name) else NEARLY_ALL)
         case Numeric(name=name, integer=True) if len(held) and float(np.abs(held).max()) < EXACT:
             if is_named_so(name, _NUMBERS):
                 return share >= NEARLY_ALL or (share >= MANY and float(np.median(held)) >= FOUR_DIGITS)
             return share >= NEARLY_ALL and (_kept_apart(held) or _as_long_as_each_other(held))
     return False
+
+
+def names_people(name: str) -> bool:
+    """Whether a column's name says that it holds names, addresses or numbers of people."""
+    return is_named_so(name, _NUMBERS | _NAMES)
 
 
 def is_named_so(name: str, words: frozenset[str]) -> bool:

@@ -24,6 +24,7 @@ TypeName = Literal[
     "time",
     "duration",
     "identifier",
+    "text",
 ]
 
 KINDS: dict[TypeName, Kind] = {
@@ -37,6 +38,7 @@ KINDS: dict[TypeName, Kind] = {
     "time": Kind.TIME,
     "duration": Kind.DURATION,
     "identifier": Kind.LABELS,
+    "text": Kind.LABELS,
 }
 
 _STRAY = 5

@@ -9,13 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from tabveil.errors import SchemaError
-from tabveil.frame import columns, declare, sources
+from tabveil.frame import columns, declare, free_text, sources
 from tabveil.frame.encode import EncodedColumn, encode
+from tabveil.frame.free_text import as_word_counts, is_free_text
 from tabveil.frame.identifiers import identifies
 from tabveil.frame.layout import Layout
 from tabveil.frame.raw_column import piece_of
 from tabveil.frame.sources import Source
 from tabveil.frame.wording import listed
+from tabveil.frame.written import written_split
 from tabveil.result import DroppedColumn, Input
 from tabveil.table import Schema, Split, Table
 
@@ -31,6 +33,7 @@ class LoadedTables:
     notes: tuple[str, ...]
     inputs: dict[str, Input]
     dropped: tuple[DroppedColumn, ...] = ()
+    written: Split | None = None  # the words of labels, texts and identifiers, for metrics that read them
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,7 +45,8 @@ class LoadedTable:
     notes: tuple[str, ...]
     input: Input
     declared: frozenset[str] = frozenset()  # columns whose domain the schema says, and no row was asked
-    identifiers: tuple[str, ...] = ()  # columns that name people, declared so or not
+    identifiers: tuple[str, ...] = ()  # columns that name people or tell of them in texts, declared or not
+    texts: tuple[str, ...] = ()  # columns of free text
     declared_identifiers: Mapping[str, str | None] = field(default_factory=dict)  # with the form of each
 
 
@@ -86,9 +90,18 @@ def load_split(
     alone = {name: encoded for name in uneven if (encoded := reader.identifier_in(came, name)) is not None}
     columns.require_same(came, reader.declared.drop, alone, dropping=drop_identifiers)
     read = _encode_all(came, reader.without_bounds(), without=uneven)
-    found = [name for name, encoded in read.items() if identifies(encoded, reader.declared.of(name))]
+    texts = [name for name, encoded in read.items() if is_free_text(encoded, reader.declared.of(name))]
+    found = [
+        name
+        for name, encoded in read.items()
+        if name not in texts and identifies(encoded, reader.declared.of(name))
+    ]
     gone = set(found) if drop_identifiers else set[str]()
-    kept = {name: encoded for name, encoded in read.items() if name not in gone}
+    kept = {
+        name: as_word_counts(encoded) if name in texts else encoded
+        for name, encoded in read.items()
+        if name not in gone
+    }
     if not kept:
         raise SchemaError(f"No columns are left once identifiers are dropped ({listed(found)}).")
     dropped = columns.dropped(came, reader.declared.drop, gone.union(uneven))
@@ -99,11 +112,21 @@ def load_split(
             train=tables["train"], control=tables.get("control", empty), synthetic=tables["synthetic"]
         ),
         layout=_layout(came["train"], kept),
-        notes=(*_notes(came, read), *(() if drop_identifiers else _identifier_note(found))),
+        notes=(
+            *_notes(came, read),
+            *free_text.note(texts),
+            *(() if drop_identifiers else _identifier_note(found)),
+        ),
         inputs={
             role: _input(source, read | alone, kept if dropped else None) for role, source in came.items()
         },
         dropped=dropped,
+        written=written_split(
+            read | alone,
+            n_rows={role: source.data.num_rows for role, source in came.items()},
+            texts=texts,
+            identifiers=reader.declared.identifiers,
+        ),
     )
 
 
@@ -126,13 +149,17 @@ def load_table(
     by_schema = declared.union(said.identifiers) if form_by_schema else frozenset()
     read = _encode_all(came, _Reader.of(came, said, missing), by_schema)
     layout = _layout(came["data"], read, by_schema)
+    texts = tuple(name for name, encoded in read.items() if is_free_text(encoded, said.of(name)))
     return LoadedTable(
         table=_table(read, "data", came["data"].data.num_rows),
         layout=replace(layout, csv=said.csv.form) if form_by_schema else layout,
         notes=tuple(_notes(came, read)),
         input=_input(came["data"], read),
         declared=declared & read.keys(),
-        identifiers=tuple(name for name, encoded in read.items() if identifies(encoded, said.of(name))),
+        identifiers=tuple(
+            name for name, encoded in read.items() if name in texts or identifies(encoded, said.of(name))
+        ),
+        texts=texts,
         declared_identifiers={name: form for name, form in said.identifiers.items() if name in read},
     )
 

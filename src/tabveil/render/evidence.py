@@ -147,8 +147,13 @@ def attacks(report: Report, risk: RiskVerdict) -> list[Evidence]:
 
 
 def diagnostics(report: Report) -> list[Evidence]:
-    """Return what is evidence for no risk: indicators and properties."""
-    return [_evidence(result, report) for result in report.results if result.labels.pillar != "attack"]
+    """Return the indicators, which are evidence for no risk."""
+    return [_evidence(result, report) for result in report.results if result.labels.pillar == "indicator"]
+
+
+def reappearing(report: Report) -> list[Evidence]:
+    """Return the properties of the release that are metrics: what of real people reappears in it."""
+    return [_evidence(result, report) for result in report.results if result.labels.pillar == "property"]
 
 
 def _evidence(

@@ -16,9 +16,9 @@ from markupsafe import Markup, escape
 from tabveil import wording
 from tabveil.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.explain import inline
-from tabveil.render import comparison, sections, svg
+from tabveil.render import comparison, replay, sections, svg
 from tabveil.render import properties as property_words
-from tabveil.render.evidence import attacks, diagnostics, state_key, title_of
+from tabveil.render.evidence import attacks, diagnostics, reappearing, state_key, title_of
 from tabveil.render.secrets import secrets
 from tabveil.render.sheets import sheet
 from tabveil.render.spaces import spaces
@@ -60,6 +60,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
             state=state_key(report.verdict.state),
             risks=risks,
             diagnostics=diagnostics(report),
+            reappearing=reappearing(report),
             threats=threats(report),
             untested=untested(report),
             never_tested=NEVER_TESTED,
@@ -174,6 +175,7 @@ def environment() -> Environment:
         "RISKS": RISKS,
         "DROPPED": DROPPED,
         "PROPERTIES": property_words,
+        "REPLAY": replay,
         "FIGURES": comparison.FIGURES,
     }
     return made

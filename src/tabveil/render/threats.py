@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from tabveil.explain import Explanation
 from tabveil.render.evidence import question_of, skipped_title
 from tabveil.report import Report
 from tabveil.result import Result, Threat
-from tabveil.wording import name
+from tabveil.wording import begin, name
 
 ANYBODY = "anybody (worst case)"
 NEVER_TESTED = (
@@ -21,7 +22,11 @@ NEVER_TESTED = (
         "Real outside data",
         "No register or social network was really linked; attacks take such knowledge from your own tables.",
     ),
-    ("Free text, images, sound", "Names or stories inside text columns are compared as whole values only."),
+    (
+        "What texts mean, images, sound",
+        "Passages and identifying values of texts are looked for as they are written; a story in other words, "
+        "a name that no column holds, and pictures are not.",
+    ),
     (
         "Groups and families",
         "What the release tells about a household, a small village or a team, or about a person's relatives.",
@@ -86,11 +91,17 @@ def untested(report: Report) -> list[Untested]:
     ]
     met = {item.metric for item in report.results} | {item.metric for item in report.skipped}
     left = [
-        Untested(title=item.title, question=item.question, reason="Not run in this audit.")
+        Untested(title=item.title, question=item.question, reason=_why_not(report, item))
         for metric, item in sorted(report.explanations.items(), key=lambda pair: pair[1].on_request)
         if metric not in met
     ]
     return skipped + left
+
+
+def _why_not(report: Report, item: Explanation) -> str:
+    """Say why a metric did not run: where all are asked, there was nothing for it to ask about."""
+    passed_over = item.without and report.settings.get("metrics") is None
+    return f"{begin(item.without)}." if passed_over else "Not run in this audit."
 
 
 def outliers_attacked(report: Report) -> bool:

@@ -1,0 +1,179 @@
+"""PII replay: values that identify real people and stand in the release."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.errors import NothingToAsk
+from tabveil.properties.replay.comparison import NO_CONTROL, Flags, Reappearance, Replay, compare
+from tabveil.properties.replay.kinds import PART_OF_A_NAME, PLURALS
+from tabveil.properties.replay.phones import WITHOUT_PLANS, numbering_plans
+from tabveil.properties.replay.sources import Source, sources
+from tabveil.result import Configuration, Cost, Labels, Result, Scores, Setting, params_of
+from tabveil.table import Split
+from tabveil.wording import listed, plural, share_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class PiiReplay(Replay):
+    """Which values that identify real people reappear in the release?
+
+    Names, e-mail and postal addresses, phone and account numbers, national identifiers, and whatever the
+    schema calls an identifier, in columns of their own or inside other labels and texts. A training person is
+    named by the release where a value of theirs stands in it, in any column or text. The same is asked of
+    control people, whom the generator never saw: a name that everybody has is no leak.
+
+    Parameters
+    ----------
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of training people of whom a value reappears, ``control`` the share of control
+    people; a first name or a surname alone counts a tenth of a person, everything else a whole one. ``risk =
+    (attack - control) / (1 - control)``: 0 on average where values are not learned by heart, 1 where everyone
+    is named. There is no ``baseline``. Without control people no risk is derived. Given the release, each
+    person is named or not by themselves; so the rates are those of independent people, whatever the sizes.
+    Single columns have intervals of their own, not corrected for their number. Values are counted, and none
+    is kept.
+
+    Recognized anywhere: e-mail addresses; account numbers (IBAN) and card numbers by their check digits;
+    phone numbers with a country code (by the plan of the country with the extra ``pii``); national
+    identifiers of Belgium, Brazil, Britain, China, France, India, Italy, Spain, Sweden and the United States
+    by form and, where there are any, check digits; a house number with a street's name in English, German,
+    French, Spanish or Italian. Recognized by their column's name: the same without check digits, and names.
+    Full names from such columns (surname and first name also in two), or after a title, are then looked for
+    in all texts of the release.
+
+    Not recognized: names in texts that no column holds and no title precedes, nicknames, misspelled names,
+    descriptions of a person, numbers of cases and rows (unless the schema says ``type: identifier``), images.
+
+    References
+    ----------
+    - Steier, A., Ramaswamy, L., Manoel, A. and Haushalter, A. (2025). Synthetic Data Privacy Metrics.
+      arXiv:2501.03941. Section 3.2.
+    - ISO 13616-1:2020. International bank account number (IBAN).
+    - ISO/IEC 7812-1:2017. Identification of issuers. Annex B: the Luhn formula.
+    """
+
+    name: ClassVar[str] = "pii_replay"
+    title: ClassVar[str] = "Identifying values repeated"
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(pillar="property", wp29="singling out", mechanism="uniqueness")
+    reads_words: ClassVar[bool] = True
+    without: ClassVar[str] = "no column or text of train holds identifying values that it recognizes"
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:  # noqa: ARG002 - nothing is drawn
+        """Look for the values."""
+        everywhere = sources(split)
+        if not everywhere:
+            raise NothingToAsk(f"{self.name}: {self.without}.")
+        lacking = [source for source in everywhere if _lacks_control(source, split)]
+        found = [source for source in everywhere if source not in lacking]
+        if not found:
+            raise NothingToAsk(
+                f"{self.name}: control lacks the columns with identifying values "
+                f"({listed(_columns(everywhere))}), so there is nothing to compare with."
+            )
+        lead = self._weighted(found, split)
+        named = _any(found, len(split.train))
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=lead.risk,
+            attack=lead.attack,
+            control=lead.control,
+            leading=lead.setting,
+            configurations=(lead, *(self._of(source) for source in found)),
+            details={"kinds": sorted({source.kind for source in found})},
+            scores=(Scores(table="train", rows=np.arange(len(named)), values=named.astype(np.float64)),),
+            notes=tuple(_notes(found, lacking, split)),
+        )
+
+    def _weighted(self, found: Sequence[Source], split: Split) -> Configuration:
+        """Compare people by the most that is given away of each."""
+        whole = [source for source in found if source.kind != "part of a name"]
+        parts = [source for source in found if source.kind == "part of a name"]
+        n_train, n_control = len(split.train), len(split.control)
+        train, control = _any(whole, n_train), _any_control(whole, n_control)
+        levels = [Reappearance(train=train, control=control)] if whole else []
+        if parts:
+            levels.append(
+                Reappearance(
+                    train=_any(parts, n_train) & ~train,
+                    control=_any_control(parts, n_control) & ~control,
+                    weight=PART_OF_A_NAME,
+                )
+            )
+        facts = {
+            "train_people": int(train.sum()),
+            "control_people": int(control.sum()),
+            "train_people_in_part": int(levels[-1].train.sum()) if parts else 0,
+        }
+        return compare(levels, Setting(label="all kinds, weighted"), self.confidence, facts)
+
+    def _of(self, source: Source) -> Configuration:
+        where = listed(source.columns)
+        setting = Setting(label=f"{PLURALS[source.kind]} in {where}", target=", ".join(source.columns))
+        facts = {
+            "kind": source.kind,
+            "train_holding": int(source.train_holds.sum()),
+            "train_people": int(source.train.sum()),
+            "control_people": int(source.control.sum()),
+            "different_values": source.different,
+        }
+        level = Reappearance(train=source.train, control=source.control)
+        return compare([level], setting, self.confidence, facts)
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many people are named, and by what."""
+        people = int(result.facts.get("train_people", 0))
+        verb = "is" if people == 1 else "are"
+        told = f"{plural(people, 'training person', 'training people')} {verb} named by the release"
+        kinds = [
+            f"{PLURALS[item.facts['kind']]} of {int(item.facts['train_people']):,}"
+            for item in result.configurations
+            if item.facts.get("kind") in PLURALS and item.facts["train_people"]
+        ]
+        if kinds:
+            told += f" ({', '.join(kinds)})"
+        part = int(result.facts.get("train_people_in_part", 0))
+        if part:
+            told += f", and {part:,} by a part of their name alone"
+        told += f": {share_of(result.attack)}, weighted"
+        if result.control is not None:
+            told += f"; of people the generator never saw, {share_of(result.control)}"
+        return f"{told}."
+
+
+def _lacks_control(source: Source, split: Split) -> bool:
+    """Tell a source whose column control lacks: nobody of control could be found by it."""
+    return len(split.control) > 0 and any(
+        np.isnan(split.control.column(column)).all() for column in source.columns
+    )
+
+
+def _columns(found: Sequence[Source]) -> list[str]:
+    return sorted({column for source in found for column in source.columns})
+
+
+def _any(found: Sequence[Source], n_rows: int) -> Flags:
+    return np.logical_or.reduce([np.zeros(n_rows, dtype=np.bool_), *(source.train for source in found)])
+
+
+def _any_control(found: Sequence[Source], n_rows: int) -> Flags:
+    return np.logical_or.reduce([np.zeros(n_rows, dtype=np.bool_), *(source.control for source in found)])
+
+
+def _notes(found: Sequence[Source], lacking: Sequence[Source], split: Split) -> list[str]:
+    notes = [] if len(split.control) else [NO_CONTROL]
+    if lacking:
+        notes.append(f"Control lacks {listed(_columns(lacking))}: what stands there is not counted.")
+    if any(source.kind == "phone number" for source in found) and numbering_plans() is None:
+        notes.append(WITHOUT_PLANS)
+    return notes

@@ -1,0 +1,253 @@
+"""Text replay: passages of training texts that stand in the release."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil import check
+from tabveil.errors import NothingToAsk
+from tabveil.properties.replay.comparison import NO_CONTROL, Flags, Reappearance, Replay, compare
+from tabveil.result import Configuration, Cost, Labels, Result, Scores, Setting, params_of
+from tabveil.table import Categorical, Indices, Split, Table
+from tabveil.wording import name, plural, share_of
+from tabveil.words import Passages, Words
+
+SHORTEST = 3
+"""Words that a passage must have to be one."""
+LONGER = (1, 2, 4)
+"""Passages are looked for of so many times the words asked for."""
+MOST_HOLDERS = 2
+"""A passage that more real people's texts hold is a turn of phrase, whosever it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextReplay(Replay):
+    """Does the release repeat passages of what people wrote, or what was written about them?
+
+    A training text is repeated where it shares a passage of ``n_words`` words, in their order, with a text of
+    the release; a text with fewer words, where the release has one of the same words. Passages that more than
+    two real people's texts hold are set aside, as the formulas of letters are. The same is asked of control
+    texts, which the generator never saw. Case, punctuation and spaces do not matter.
+
+    Parameters
+    ----------
+    n_words
+        How many words a passage has, at least. Passages of two and four times as many are looked for, too.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of training people with a repeated text, ``control`` the share of control people.
+    ``risk = (attack - control) / (1 - control)``: 0 on average where nothing is repeated that texts do not
+    share anyway, and 1 where every text is. There is no ``baseline``. Without control texts no risk is
+    derived. Given the release, each person's texts are repeated or not by themselves; so the two rates are
+    those of independent people, whatever the sizes, and the bounds of their difference follow from exact ones
+    of each.
+
+    Words are numbers of 64 bits, passages rolled from them, and kept in hash tables: the time is linear in
+    the words of all texts, times the logarithm of the longest shared passage for those texts that share any.
+    A paraphrase is not seen, nor a translation, nor a passage with a word changed in every ``n_words``.
+
+    Columns are looked at that the loader took for text: mostly different strings of several words, or columns
+    of type ``text`` in the schema.
+
+    References
+    ----------
+    - Carlini, N. et al. (2023). Quantifying Memorization Across Neural Language Models. ICLR 2023.
+      arXiv:2202.07646.
+    - Lee, K. et al. (2022). Deduplicating Training Data Makes Language Models Better. ACL 2022.
+      arXiv:2107.06499.
+    """
+
+    name: ClassVar[str] = "text_replay"
+    title: ClassVar[str] = "Passages repeated"
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(pillar="property", wp29="propensity", mechanism="uniqueness")
+    reads_words: ClassVar[bool] = True
+    without: ClassVar[str] = "no column of these tables holds free text"
+
+    n_words: int = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.at_least(type(self).__name__, "n_words", self.n_words, SHORTEST)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:  # noqa: ARG002 - nothing is drawn
+        """Look for the passages."""
+        texts = _Texts.of(split)
+        if not texts.columns:
+            raise NothingToAsk(f"{self.name}: {self.without}; declare one as type: text in a schema.")
+        if not (texts.released.any() and texts.train.any()):
+            raise NothingToAsk(f"{self.name}: train or the release has no text in {_listed(texts)}.")
+        lengths = [self.n_words * times for times in LONGER]
+        shared = texts.sharing(self.n_words)
+        repeated = [shared.uncommon(n) for n in lengths]  # of each length, (n_texts,)
+        configurations = [
+            self._compared(split, texts, flags, n) for n, flags in zip(lengths, repeated, strict=True)
+        ]
+        if len(texts.columns) > 1:
+            configurations += [
+                self._compared(split, texts, repeated[0], self.n_words, column) for column in texts.columns
+            ]
+        lead = configurations[0]
+        by_person = texts.rows_with(split.train, repeated[0])
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=lead.risk,
+            attack=lead.attack,
+            control=lead.control,
+            leading=lead.setting,
+            configurations=tuple(configurations),
+            details={
+                "columns": list(texts.columns),
+                "longest_passage_train": shared.longest(texts.train),
+                "longest_passage_control": shared.longest(texts.control) if len(split.control) else None,
+                "words_in_release": int(texts.words.counts[texts.released].sum()),
+            },
+            scores=(
+                Scores(table="train", rows=np.arange(len(by_person)), values=by_person.astype(np.float64)),
+            ),
+            notes=() if len(split.control) else (NO_CONTROL,),
+        )
+
+    def _compared(
+        self, split: Split, texts: "_Texts", flags: Flags, n: int, column: str | None = None
+    ) -> Configuration:
+        found = Reappearance(
+            train=texts.rows_with(split.train, flags, column),
+            control=texts.rows_with(split.control, flags, column),
+        )
+        where = "" if column is None else f" in {name(column)}"
+        setting = Setting(label=f"{n} words or the whole text{where}", target=column)
+        facts = {"train_people": int(found.train.sum()), "control_people": int(found.control.sum())}
+        return compare([found], setting, self.confidence, facts)
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many people's texts are repeated, and the longest passage."""
+        people = result.facts.get("train_people", 0)
+        verb = "has" if people == 1 else "have"
+        told = (
+            f"{plural(int(people), 'training person', 'training people')} ({share_of(result.attack)}) {verb} "
+            f"a text of which the release repeats a passage of {result.params['n_words']} words or all"
+        )
+        if result.control is not None:
+            told += f"; of people the generator never saw, {share_of(result.control)} do"
+        longest = result.details.get("longest_passage_train") or 0
+        if longest:
+            told += f". The longest passage has {plural(int(longest), 'word')}"
+            against = result.details.get("longest_passage_control")
+            if against is not None:
+                told += f" (shared with control texts: {int(against)})"
+        return f"{told}."
+
+
+def _listed(texts: "_Texts") -> str:
+    return ", ".join(map(name, texts.columns))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Texts:
+    """The different texts of all columns of text, and how many rows of each table hold each."""
+
+    columns: tuple[str, ...]
+    starts: Mapping[str, int]  # where the texts of each column begin
+    words: Words
+    train: Indices  # (n_texts,)
+    control: Indices  # (n_texts,)
+    released: Indices  # (n_texts,)
+
+    @classmethod
+    def of(cls, split: Split) -> Self:
+        held = sorted(
+            (
+                column
+                for column in split.schema.columns
+                if isinstance(column, Categorical) and column.holds == "text"
+            ),
+            key=lambda column: column.name,
+        )
+        sizes = [len(column.labels) for column in held]
+        counts = [
+            np.concatenate([np.zeros(0, np.int64), *(_counts(table, column) for column in held)])
+            for table in (split.train, split.control, split.synthetic)
+        ]
+        return cls(
+            columns=tuple(column.name for column in held),
+            starts={
+                column.name: start
+                for column, start in zip(held, np.cumsum([0, *sizes])[:-1].tolist(), strict=True)
+            },
+            words=Words.of([label for column in held for label in column.labels]),
+            train=counts[0],
+            control=counts[1],
+            released=counts[2],
+        )
+
+    def sharing(self, n: int) -> "_Sharing":
+        """Find the texts, real and released, that share any passage of ``n`` words."""
+        real, released = (self.train + self.control) > 0, self.released > 0
+        ours = _scattered(real, Passages.of(self.words.take(released), n).held_by(self.words.take(real)))
+        theirs = _scattered(released, Passages.of(self.words.take(ours), n).held_by(self.words.take(released)))
+        return _Sharing(words=self.words, real=ours, released=theirs, people=self.train + self.control)
+
+    def rows_with(self, table: Table, flags: Flags, column: str | None = None) -> Flags:
+        """Flag the rows that hold a flagged text, in any column or in this one, (n_rows,)."""
+        found = np.zeros(len(table), dtype=np.bool_)
+        for each in self.columns if column is None else (column,):
+            cells = table.column(each)
+            held = ~np.isnan(cells)
+            found[held] |= flags[self.starts[each] + cells[held].astype(np.int64)]
+        return found
+
+
+def _counts(table: Table, column: Categorical) -> Indices:
+    cells = table.column(column.name)
+    return np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(column.labels))
+
+
+def _scattered(among: Flags, flags: Flags) -> Flags:
+    """Put flags of some texts back to where these stand among all."""
+    found = np.zeros(len(among), dtype=np.bool_)
+    found[among] = flags
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Sharing:
+    """The texts that share passages: all others need not be looked at for longer ones."""
+
+    words: Words
+    real: Flags  # (n_texts,)
+    released: Flags  # (n_texts,)
+    people: Indices = field(repr=False)  # (n_texts,) real people who have each text
+
+    def uncommon(self, n: int) -> Flags:
+        """Flag the real texts that share a passage which hardly any other real text holds, (n_texts,)."""
+        table = Passages.of(self.words.take(self.released), n)
+        real = self.words.take(self.real)
+        holders = table.holders(real, self.people[self.real])
+        return _scattered(self.real, table.held_by(real, holders <= MOST_HOLDERS))
+
+    def longest(self, people: Indices) -> int:
+        """Return the most words of a passage that a text of these people shares with a released one."""
+        ours, theirs = self.real & (people > 0), self.released
+        low, high = 0, 1
+        while self._share(ours, theirs, high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._share(ours, theirs, middle) else (low, middle)
+        return low
+
+    def _share(self, ours: Flags, theirs: Flags, n: int) -> bool:
+        long_enough = self.words.counts >= n
+        table = Passages.of(self.words.take(theirs & long_enough), n)
+        return bool(table.held_by(self.words.take(ours & long_enough)).any())
+
+
