@@ -99,6 +99,7 @@ LIBRARIES = {
     "scipy": ANYWHERE,
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"frame\b")),
     **dict.fromkeys(("dask", "distributed"), re.compile(r"benchmark\.running$")),
+    "phonenumbers": re.compile(r"properties\.replay\.phones$"),
     "python_calamine": re.compile(r"frame\.sheet$"),
     "torch": re.compile(r"(networks|embedding|generators|attacks\.domias)\b"),
     **dict.fromkeys(("opacus", "dp_accounting"), re.compile(r"generators\.dpctgan\b")),

@@ -206,9 +206,9 @@ def _column_from_json(data: object, place: int) -> Column:
             **others,
         } if not others and _possible(low, high, decimals):
             return Numeric(name=name, low=low, high=high, decimals=decimals, arbitrary_zero=zero)
-        case {"name": str(name), "labels": list(labels), "ordered": bool(ordered), **others} if (
-            set(others) <= {"holds"} and all(isinstance(label, str) for label in labels)
-        ):
+        case {"name": str(name), "labels": list(labels), "ordered": bool(ordered), **others} if set(
+            others
+        ) <= {"holds"} and all(isinstance(label, str) for label in labels):
             for holds in get_args(Holds):
                 if others.get("holds", "labels") == holds:
                     return Categorical(name=name, labels=tuple(labels), ordered=ordered, holds=holds)

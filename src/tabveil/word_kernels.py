@@ -29,7 +29,7 @@ def _mixed(x):
 
 @njit(cache=True, nogil=True)
 def read_words(characters, classes, ends, words, word_ends):
-    """Number the words of texts, and return how many there are.
+    """Give every word of texts its number, and return how many there are.
 
     ``characters`` are the code points of all texts, one after the other, ``ends`` (n,) where each text ends,
     and ``classes`` what each code point is to words. ``words`` takes the numbers, ``word_ends`` (n,) where
@@ -64,7 +64,7 @@ def read_words(characters, classes, ends, words, word_ends):
 
 @njit(cache=True, nogil=True)
 def _roll(words, start, end, n, passages):
-    """Number the passages of ``n`` words of one text, and return how many there are.
+    """Give every passage of ``n`` words of one text its number, and return how many there are.
 
     A text with fewer words is one passage, which equals only another whole text.
     """

@@ -96,7 +96,7 @@ class Passages:
         return cls(n=n, keys=keys)
 
     def holders(self, words: Words, people: Indices) -> Indices:
-        """Count the people who have a text with each passage, (len(keys),); ``people`` are those of a text."""
+        """Count the people who have each passage, (len(keys),); ``people`` is how many have each text."""
         holders = np.zeros(len(self.keys), dtype=np.int64)
         word_kernels.count_holders(
             self.keys, words.numbers, words.ends, self.n, words.longest, people, holders

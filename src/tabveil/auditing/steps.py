@@ -18,8 +18,8 @@ from tabveil.workers import Listener, current, working
 class Step:
     """One thing to find out, for one attacker or for anybody; ``weight`` is about how long it takes.
 
-    A quick metric weighs 1. ``silent`` is a step that nobody named: where there is nothing it could ask about,
-    it is passed over.
+    A quick metric weighs 1. A step is ``silent`` that nobody named: where there is nothing that it could ask
+    about, it is passed over.
     """
 
     title: str

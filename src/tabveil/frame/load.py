@@ -113,7 +113,7 @@ def load_split(
         ),
         layout=_layout(came["train"], kept),
         notes=(
-            *_notes(came, read),
+            *_notes(came, {name: encoded for name, encoded in read.items() if name not in texts}),
             *free_text.note(texts),
             *(() if drop_identifiers else _identifier_note(found)),
         ),

@@ -24,8 +24,7 @@ NEVER_TESTED = (
     ),
     (
         "What texts mean, images, sound",
-        "Passages and identifying values of texts are looked for as they are written; a story in other words, "
-        "a name that no column holds, and pictures are not.",
+        "Of texts, passages and identifying values are looked for as they are written, not in other words.",
     ),
     (
         "Groups and families",

@@ -8,13 +8,74 @@ best, so they tell such numbers from others, and never whether somebody really h
 import string
 
 _IBAN_LENGTHS = {
-    **{"AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BR": 29},
-    **{"CH": 21, "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DK": 18, "DO": 28, "EE": 20, "EG": 29, "ES": 24},
-    **{"FI": 18, "FO": 18, "FR": 27, "GB": 22, "GE": 22, "GI": 23, "GL": 18, "GR": 27, "GT": 28, "HR": 21},
-    **{"HU": 28, "IE": 22, "IL": 23, "IS": 26, "IT": 27, "JO": 30, "KW": 30, "KZ": 20, "LB": 28, "LI": 21},
-    **{"LT": 20, "LU": 20, "LV": 21, "MC": 27, "MD": 24, "ME": 22, "MK": 19, "MT": 31, "MU": 30, "NL": 18},
-    **{"NO": 15, "PK": 24, "PL": 28, "PS": 29, "PT": 25, "QA": 29, "RO": 24, "RS": 22, "SA": 24, "SE": 24},
-    **{"SI": 19, "SK": 24, "SM": 27, "TN": 24, "TR": 26, "UA": 29, "VA": 22, "XK": 20},
+    "AD": 24,
+    "AE": 23,
+    "AL": 28,
+    "AT": 20,
+    "AZ": 28,
+    "BA": 20,
+    "BE": 16,
+    "BG": 22,
+    "BH": 22,
+    "BR": 29,
+    "CH": 21,
+    "CR": 22,
+    "CY": 28,
+    "CZ": 24,
+    "DE": 22,
+    "DK": 18,
+    "DO": 28,
+    "EE": 20,
+    "EG": 29,
+    "ES": 24,
+    "FI": 18,
+    "FO": 18,
+    "FR": 27,
+    "GB": 22,
+    "GE": 22,
+    "GI": 23,
+    "GL": 18,
+    "GR": 27,
+    "GT": 28,
+    "HR": 21,
+    "HU": 28,
+    "IE": 22,
+    "IL": 23,
+    "IS": 26,
+    "IT": 27,
+    "JO": 30,
+    "KW": 30,
+    "KZ": 20,
+    "LB": 28,
+    "LI": 21,
+    "LT": 20,
+    "LU": 20,
+    "LV": 21,
+    "MC": 27,
+    "MD": 24,
+    "ME": 22,
+    "MK": 19,
+    "MT": 31,
+    "MU": 30,
+    "NL": 18,
+    "NO": 15,
+    "PK": 24,
+    "PL": 28,
+    "PS": 29,
+    "PT": 25,
+    "QA": 29,
+    "RO": 24,
+    "RS": 22,
+    "SA": 24,
+    "SE": 24,
+    "SI": 19,
+    "SK": 24,
+    "SM": 27,
+    "TN": 24,
+    "TR": 26,
+    "UA": 29,
+    "VA": 22,
+    "XK": 20,
 }
 _CARD_LENGTHS = range(13, 20)
 _VERHOEFF_DIHEDRAL = (
@@ -87,7 +148,9 @@ def is_cpf(digits: str) -> bool:
     if len(set(digits)) == 1:
         return False
     for known in (9, 10):
-        total = sum(int(digit) * weight for digit, weight in zip(digits, range(known + 1, 1, -1), strict=False))
+        total = sum(
+            int(digit) * weight for digit, weight in zip(digits, range(known + 1, 1, -1), strict=False)
+        )
         if total * 10 % 11 % 10 != int(digits[known]):
             return False
     return True
@@ -121,7 +184,9 @@ def is_italian(text: str) -> bool:
     >>> is_italian("RSSMRA85T10A562S"), is_italian("RSSMRA85T10A562T")
     (True, False)
     """
-    values = [string.ascii_uppercase.index(letter) if letter.isalpha() else int(letter) for letter in text[:15]]
+    values = [
+        string.ascii_uppercase.index(letter) if letter.isalpha() else int(letter) for letter in text[:15]
+    ]
     total = sum(_ITALIAN_ODD[value] for value in values[::2]) + sum(values[1::2])
     return string.ascii_uppercase[total % 26] == text[15]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil import check
-from tabveil.estimate import CONFIDENCE, Estimate, difference, rate
+from tabveil.estimate import CONFIDENCE, Estimate, difference, rate, strongest
 from tabveil.result import Configuration, Result, Setting, Threat
 
 Flags = NDArray[np.bool_]
@@ -65,6 +65,15 @@ def compare(
         high = min(more.high / room, max(value, 1.0))
         risk = Estimate(value=value, low=more.low / room, high=high, n=more.n)
     return Configuration(setting=setting, attack=attack, control=control, risk=risk, facts=facts)
+
+
+def strongest_of(configurations: Sequence[Configuration]) -> Configuration:
+    """Return the configuration whose risk has the largest lower bound; the first where none is above zero.
+
+    Without a leak the largest bound is only that of the narrowest interval, and tells nothing.
+    """
+    risks = {place: item.risk for place, item in enumerate(configurations) if item.risk and item.risk.low > 0}
+    return configurations[strongest(risks) if risks else 0]
 
 
 def _rate(flags: Flags, confidence: float) -> Estimate:

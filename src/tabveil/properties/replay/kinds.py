@@ -27,7 +27,7 @@ PLURALS: Mapping[Kind, str] = {
 }
 
 PART_OF_A_NAME = 0.1
-"""What a first name or a surname alone counts; everything else is one person's, or one household's, and counts 1."""
+"""What a first name or a surname alone counts; all else is a person's or a household's, and counts 1."""
 
 NamePart = Literal["first", "last", "full"]
 

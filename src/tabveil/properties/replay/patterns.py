@@ -20,6 +20,18 @@ class Found:
     key: str
 
 
+def compact(text: str) -> str:
+    """Return the letters and digits of a text."""
+    return _MARKS.sub("", text)
+
+
+_MARKS = re.compile(r"[\W_]")
+
+
+def _capitals(text: str) -> str:
+    return compact(text).upper()
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Pattern:
     """A form, and what tells real ones from others of this form."""
@@ -28,17 +40,18 @@ class _Pattern:
     form: re.Pattern[str]
     sign: str = ""  # a character that every value has, if there is one: most texts lack it
     valid: Callable[[str], bool] = lambda _: True  # asked about the key
-    key: Callable[[str], str] = staticmethod(lambda text: re.sub(r"[\W_]", "", text).upper())
+    key: Callable[[str], str] = _capitals
 
 
 def _form(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w+])(?:{pattern})(?!\w)", flags)
 
 
-_WORD = r"[^\W\d_][\w'’-]{0,30}"
+_WORD = r"[^\W\d_][\w'\u2019-]{0,30}"
 _NUMBER = r"\d{1,5} ?[a-zA-Z]?"
 _STREET = (
-    r"street|st\.?|road|rd\.?|avenue|ave\.?|lane|ln\.?|drive|boulevard|blvd\.?|court|place|square|terrace|close"
+    r"street|st\.?|road|rd\.?|avenue|ave\.?|lane|ln\.?|drive|boulevard|blvd\.?|court|place|square|terrace"
+    r"|close"
 )
 
 _PATTERNS = (
@@ -107,20 +120,20 @@ _PATTERNS = (
             rf"|{_NUMBER},? (?:rue|avenue|boulevard|chemin|calle|via) (?:{_WORD} ?){{1,4}}",
             re.IGNORECASE,
         ),
-        key=lambda text: re.sub(r"[\W_]", "", text).casefold(),
+        key=lambda text: compact(text).casefold(),
     ),
 )
 """In this order: what one of them takes is not looked at again."""
 
 _TITLE = r"Mrs?|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Sr|Sra|Signora?"
-_TITLED = re.compile(rf"(?<!\w)(?:{_TITLE})\.?,? ((?:[^\W\d_a-z][\w'’-]{{0,30}}(?: |(?!\w))){{2,3}})")
+_TITLED = re.compile(rf"(?<!\w)(?:{_TITLE})\.?,? ((?:[^\W\d_a-z][\w'\u2019-]{{0,30}}(?: |(?!\w))){{2,3}})")
 _DIGIT = re.compile(r"\d")
 
 
 def values_in(text: str) -> Iterator[Found]:
     """Find what identifies people, names left out.
 
-    >>> [(found.kind, found.key) for found in values_in("Write to Jo@X.org, IBAN DE89 3704 0044 0532 0130 00.")]
+    >>> [(found.kind, found.key) for found in values_in("To Jo@X.org: DE89 3704 0044 0532 0130 00.")]
     [('e-mail address', 'jo@x.org'), ('account number', 'DE89370400440532013000')]
     """
     has_digits = _DIGIT.search(text) is not None

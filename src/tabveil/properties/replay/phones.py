@@ -1,4 +1,4 @@
-"""Phone numbers: told by the plans of all countries with the extra ``pii``, else by their international form."""
+"""Phone numbers: told by the plans of all countries with the extra ``pii``, else by their form alone."""
 
 import re
 from functools import cache

@@ -1,20 +1,30 @@
 """PII replay: values that identify real people and stand in the release."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.errors import NothingToAsk
-from tabveil.properties.replay.comparison import NO_CONTROL, Flags, Reappearance, Replay, compare
-from tabveil.properties.replay.kinds import PART_OF_A_NAME, PLURALS
+from tabveil.estimate import sidak
+from tabveil.properties.replay.comparison import (
+    NO_CONTROL,
+    Flags,
+    Reappearance,
+    Replay,
+    compare,
+    strongest_of,
+)
+from tabveil.properties.replay.kinds import PART_OF_A_NAME, PLURALS, Kind
 from tabveil.properties.replay.phones import WITHOUT_PLANS, numbering_plans
 from tabveil.properties.replay.sources import Source, sources
-from tabveil.result import Configuration, Cost, Labels, Result, Scores, Setting, params_of
+from tabveil.result import Cost, Labels, Result, Scores, Setting, params_of
 from tabveil.table import Split
 from tabveil.wording import listed, plural, share_of
+
+PART: Kind = "part of a name"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +48,8 @@ class PiiReplay(Replay):
     (attack - control) / (1 - control)``: 0 on average where values are not learned by heart, 1 where everyone
     is named. There is no ``baseline``. Without control people no risk is derived. Given the release, each
     person is named or not by themselves; so the rates are those of independent people, whatever the sizes.
-    Single columns have intervals of their own, not corrected for their number. Values are counted, and none
+    All kinds and columns are asked about together and one by one, in intervals that hold at once; the risk is
+    that with the largest lower bound, if it is above zero, and else that of all. Values are counted, and none
     is kept.
 
     Recognized anywhere: e-mail addresses; account numbers (IBAN) and card numbers by their check digits;
@@ -79,8 +90,14 @@ class PiiReplay(Replay):
                 f"{self.name}: control lacks the columns with identifying values "
                 f"({listed(_columns(everywhere))}), so there is nothing to compare with."
             )
-        lead = self._weighted(found, split)
-        named = _any(found, len(split.train))
+        together = _together(found, split)
+        asked = [_asked_of(source) for source in found]
+        if len(found) > 1:
+            asked.insert(0, (Setting(label="all kinds, weighted"), together, _people(together)))
+        level = sidak(self.confidence, len(asked))
+        configurations = tuple(compare(levels, setting, level, facts) for setting, levels, facts in asked)
+        lead = strongest_of(configurations)
+        named = np.logical_or.reduce([each.train for each in together])
         return Result(
             metric=self.name,
             labels=self.labels,
@@ -89,66 +106,81 @@ class PiiReplay(Replay):
             attack=lead.attack,
             control=lead.control,
             leading=lead.setting,
-            configurations=(lead, *(self._of(source) for source in found)),
-            details={"kinds": sorted({source.kind for source in found})},
+            configurations=configurations,
+            details={
+                "confidence_of_each": level,
+                "kinds": sorted({source.kind for source in found}),
+                **_people(together),
+            },
             scores=(Scores(table="train", rows=np.arange(len(named)), values=named.astype(np.float64)),),
             notes=tuple(_notes(found, lacking, split)),
         )
 
-    def _weighted(self, found: Sequence[Source], split: Split) -> Configuration:
-        """Compare people by the most that is given away of each."""
-        whole = [source for source in found if source.kind != "part of a name"]
-        parts = [source for source in found if source.kind == "part of a name"]
-        n_train, n_control = len(split.train), len(split.control)
-        train, control = _any(whole, n_train), _any_control(whole, n_control)
-        levels = [Reappearance(train=train, control=control)] if whole else []
-        if parts:
-            levels.append(
-                Reappearance(
-                    train=_any(parts, n_train) & ~train,
-                    control=_any_control(parts, n_control) & ~control,
-                    weight=PART_OF_A_NAME,
-                )
-            )
-        facts = {
-            "train_people": int(train.sum()),
-            "control_people": int(control.sum()),
-            "train_people_in_part": int(levels[-1].train.sum()) if parts else 0,
-        }
-        return compare(levels, Setting(label="all kinds, weighted"), self.confidence, facts)
-
-    def _of(self, source: Source) -> Configuration:
-        where = listed(source.columns)
-        setting = Setting(label=f"{PLURALS[source.kind]} in {where}", target=", ".join(source.columns))
-        facts = {
-            "kind": source.kind,
-            "train_holding": int(source.train_holds.sum()),
-            "train_people": int(source.train.sum()),
-            "control_people": int(source.control.sum()),
-            "different_values": source.different,
-        }
-        level = Reappearance(train=source.train, control=source.control)
-        return compare([level], setting, self.confidence, facts)
-
     def sentence(self, result: Result) -> str:
-        """Tell how many people are named, and by what."""
-        people = int(result.facts.get("train_people", 0))
+        """Tell how many people are named, by what, and what stands out most."""
+        people = int(result.details.get("train_people", 0))
         verb = "is" if people == 1 else "are"
         told = f"{plural(people, 'training person', 'training people')} {verb} named by the release"
-        kinds = [
+        by = [
             f"{PLURALS[item.facts['kind']]} of {int(item.facts['train_people']):,}"
             for item in result.configurations
-            if item.facts.get("kind") in PLURALS and item.facts["train_people"]
+            if item.facts.get("kind", PART) != PART and item.facts["train_people"]
         ]
-        if kinds:
-            told += f" ({', '.join(kinds)})"
-        part = int(result.facts.get("train_people_in_part", 0))
-        if part:
-            told += f", and {part:,} by a part of their name alone"
-        told += f": {share_of(result.attack)}, weighted"
-        if result.control is not None:
-            told += f"; of people the generator never saw, {share_of(result.control)}"
+        told += f" ({', '.join(by)})" if by else ""
+        part = int(result.details.get("train_people_in_part", 0))
+        told += f", and {part:,} by a part of their name alone" if part else ""
+        if result.leading is not None:
+            told += f". Most telling ({result.leading.name}): {share_of(result.attack)} of training people"
+            if result.control is not None:
+                told += f", {share_of(result.control)} of people the generator never saw"
         return f"{told}."
+
+
+def _together(found: Sequence[Source], split: Split) -> list[Reappearance]:
+    """Flag people by the most that is given away of each: whole, or in part."""
+    n_train, n_control = len(split.train), len(split.control)
+    whole = [source for source in found if source.kind != PART]
+    parts = [source for source in found if source.kind == PART]
+    train, control = _any((s.train for s in whole), n_train), _any((s.control for s in whole), n_control)
+    in_part = Reappearance(
+        train=_any((s.train for s in parts), n_train) & ~train,
+        control=_any((s.control for s in parts), n_control) & ~control,
+        weight=PART_OF_A_NAME,
+    )
+    return [Reappearance(train=train, control=control), *([in_part] if parts else [])]
+
+
+def _any(flags: Iterable[Flags], n_rows: int) -> Flags:
+    found = np.zeros(n_rows, dtype=np.bool_)
+    for each in flags:
+        found |= each
+    return found
+
+
+def _people(together: Sequence[Reappearance]) -> dict[str, int]:
+    whole, *parts = together
+    return {
+        "train_people": int(whole.train.sum()),
+        "control_people": int(whole.control.sum()),
+        "train_people_in_part": sum(int(each.train.sum()) for each in parts),
+        "control_people_in_part": sum(int(each.control.sum()) for each in parts),
+    }
+
+
+def _asked_of(source: Source) -> tuple[Setting, list[Reappearance], dict[str, Any]]:
+    """Return the configuration that asks about one source alone."""
+    weight = PART_OF_A_NAME if source.kind == PART else 1.0
+    setting = Setting(
+        label=f"{PLURALS[source.kind]} in {listed(source.columns)}", target=", ".join(source.columns)
+    )
+    facts = {
+        "kind": source.kind,
+        "train_holding": int(source.train_holds.sum()),
+        "train_people": int(source.train.sum()),
+        "control_people": int(source.control.sum()),
+        "different_values": source.different,
+    }
+    return setting, [Reappearance(train=source.train, control=source.control, weight=weight)], facts
 
 
 def _lacks_control(source: Source, split: Split) -> bool:
@@ -160,14 +192,6 @@ def _lacks_control(source: Source, split: Split) -> bool:
 
 def _columns(found: Sequence[Source]) -> list[str]:
     return sorted({column for source in found for column in source.columns})
-
-
-def _any(found: Sequence[Source], n_rows: int) -> Flags:
-    return np.logical_or.reduce([np.zeros(n_rows, dtype=np.bool_), *(source.train for source in found)])
-
-
-def _any_control(found: Sequence[Source], n_rows: int) -> Flags:
-    return np.logical_or.reduce([np.zeros(n_rows, dtype=np.bool_), *(source.control for source in found)])
 
 
 def _notes(found: Sequence[Source], lacking: Sequence[Source], split: Split) -> list[str]:

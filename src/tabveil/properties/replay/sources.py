@@ -13,7 +13,7 @@ import numpy as np
 
 from tabveil.properties.replay.comparison import Flags
 from tabveil.properties.replay.kinds import Kind, kind_called, name_part
-from tabveil.properties.replay.patterns import Found, titled_names, values_in
+from tabveil.properties.replay.patterns import Found, compact, titled_names, values_in
 from tabveil.properties.replay.phones import phone_key
 from tabveil.table import Categorical, Indices, Split, Table
 from tabveil.words import Words, found_phrases
@@ -27,7 +27,7 @@ _TITLES = frozenset(
     {"mr", "mrs", "ms", "miss", "dr", "prof", "herr", "herrn", "frau", "mme", "mlle", "sr", "sra", "jr"}
     | {"signor", "signora", "md", "phd"}
 )
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,8 +73,12 @@ class _Column:
         )
         used = train | control | released
         labels = column.labels
-        found = tuple(tuple(_values(column, label)) if use else () for label, use in zip(labels, used, strict=True))
-        names = tuple(tuple(_names(column, label)) if use else () for label, use in zip(labels, used, strict=True))
+        found = tuple(
+            tuple(_values(column, label)) if use else () for label, use in zip(labels, used, strict=True)
+        )
+        names = tuple(
+            tuple(_names(column, label)) if use else () for label, use in zip(labels, used, strict=True)
+        )
         return cls(column=column, real=train | control, released=released, found=found, names=names)
 
     @property
@@ -106,7 +110,7 @@ def _values(column: Categorical, label: str) -> Iterator[Found]:
     if kind is None or not key or kind == "postal address":
         yield from values_in(label)
     if column.holds == "identifiers" and kind is None and name_part(column.name) is None:
-        yield Found(kind="identifier", key=_compact(label).casefold())
+        yield Found(kind="identifier", key=compact(label).casefold())
 
 
 def _key_of(kind: Kind | None, label: str) -> str:
@@ -116,15 +120,11 @@ def _key_of(kind: Kind | None, label: str) -> str:
         case "phone number" if digits in _PHONE_DIGITS:
             return phone_key(label)
         case "account number" | "national identifier" if digits >= _FEWEST_DIGITS:
-            return _compact(label).upper()
+            return compact(label).upper()
         case "postal address" if digits and len(_WORD.findall(label)) > 1:
-            return _compact(label).casefold()
+            return compact(label).casefold()
         case _:
             return ""
-
-
-def _compact(label: str) -> str:
-    return re.sub(r"[\W_]", "", label)
 
 
 def _names(column: Categorical, label: str) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _pairs(columns: Sequence[_Column]) -> Iterator[_Pair]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Release:
-    """What stands in the release: values by their kind, words of names, and all texts to look for names in."""
+    """What stands in the release: values, words of names, and all texts to look for names in."""
 
     values: frozenset[Found]
     parts: frozenset[str]  # words of names
@@ -196,7 +196,9 @@ class _Release:
 
     def hold_labels(self, labels: Sequence[str]) -> Flags:
         """Flag the addresses or identifiers that stand somewhere as they are written, (n_labels,)."""
-        long_enough = np.array([len(_compact(label)) >= _FEWEST_CHARACTERS for label in labels], dtype=np.bool_)
+        long_enough = np.array(
+            [len(compact(label)) >= _FEWEST_CHARACTERS for label in labels], dtype=np.bool_
+        )
         return self._hold(labels) & long_enough
 
 

@@ -9,7 +9,15 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.errors import NothingToAsk
-from tabveil.properties.replay.comparison import NO_CONTROL, Flags, Reappearance, Replay, compare
+from tabveil.estimate import sidak
+from tabveil.properties.replay.comparison import (
+    NO_CONTROL,
+    Flags,
+    Reappearance,
+    Replay,
+    compare,
+    strongest_of,
+)
 from tabveil.result import Configuration, Cost, Labels, Result, Scores, Setting, params_of
 from tabveil.table import Categorical, Indices, Split, Table
 from tabveil.wording import name, plural, share_of
@@ -46,7 +54,8 @@ class TextReplay(Replay):
     share anyway, and 1 where every text is. There is no ``baseline``. Without control texts no risk is
     derived. Given the release, each person's texts are repeated or not by themselves; so the two rates are
     those of independent people, whatever the sizes, and the bounds of their difference follow from exact ones
-    of each.
+    of each. The intervals of all lengths and columns hold together; the risk is that with the largest lower
+    bound, if it is above zero, and else that of the first.
 
     Words are numbers of 64 bits, passages rolled from them, and kept in hash tables: the time is linear in
     the words of all texts, times the logarithm of the longest shared passage for those texts that share any.
@@ -85,16 +94,16 @@ class TextReplay(Replay):
             raise NothingToAsk(f"{self.name}: train or the release has no text in {_listed(texts)}.")
         lengths = [self.n_words * times for times in LONGER]
         shared = texts.sharing(self.n_words)
-        repeated = [shared.uncommon(n) for n in lengths]  # of each length, (n_texts,)
-        configurations = [
-            self._compared(split, texts, flags, n) for n, flags in zip(lengths, repeated, strict=True)
-        ]
+        repeated = {n: shared.uncommon(n) for n in lengths}  # each (n_texts,)
+        asked: list[tuple[int, str | None]] = [(n, None) for n in lengths]
         if len(texts.columns) > 1:
-            configurations += [
-                self._compared(split, texts, repeated[0], self.n_words, column) for column in texts.columns
-            ]
-        lead = configurations[0]
-        by_person = texts.rows_with(split.train, repeated[0])
+            asked += [(self.n_words, column) for column in texts.columns]
+        level = sidak(self.confidence, len(asked))
+        configurations = [
+            _compared(split, texts, repeated[n], n=n, column=column, confidence=level) for n, column in asked
+        ]
+        lead = strongest_of(configurations)
+        by_person = texts.rows_with(split.train, repeated[self.n_words])
         return Result(
             metric=self.name,
             labels=self.labels,
@@ -105,6 +114,7 @@ class TextReplay(Replay):
             leading=lead.setting,
             configurations=tuple(configurations),
             details={
+                "confidence_of_each": level,
                 "columns": list(texts.columns),
                 "longest_passage_train": shared.longest(texts.train),
                 "longest_passage_control": shared.longest(texts.control) if len(split.control) else None,
@@ -116,35 +126,35 @@ class TextReplay(Replay):
             notes=() if len(split.control) else (NO_CONTROL,),
         )
 
-    def _compared(
-        self, split: Split, texts: "_Texts", flags: Flags, n: int, column: str | None = None
-    ) -> Configuration:
-        found = Reappearance(
-            train=texts.rows_with(split.train, flags, column),
-            control=texts.rows_with(split.control, flags, column),
-        )
-        where = "" if column is None else f" in {name(column)}"
-        setting = Setting(label=f"{n} words or the whole text{where}", target=column)
-        facts = {"train_people": int(found.train.sum()), "control_people": int(found.control.sum())}
-        return compare([found], setting, self.confidence, facts)
-
     def sentence(self, result: Result) -> str:
         """Tell how many people's texts are repeated, and the longest passage."""
-        people = result.facts.get("train_people", 0)
-        verb = "has" if people == 1 else "have"
+        people = int(result.facts.get("train_people", 0))
+        words = result.facts.get("words", self.n_words)
         told = (
-            f"{plural(int(people), 'training person', 'training people')} ({share_of(result.attack)}) {verb} "
-            f"a text of which the release repeats a passage of {result.params['n_words']} words or all"
+            f"{plural(people, 'training person', 'training people')} ({share_of(result.attack)}) "
+            f"{'has' if people == 1 else 'have'} a text of which the release repeats {words} words or all"
         )
         if result.control is not None:
-            told += f"; of people the generator never saw, {share_of(result.control)} do"
-        longest = result.details.get("longest_passage_train") or 0
+            told += f"; of people the generator never saw {share_of(result.control)} have"
+        longest = int(result.details.get("longest_passage_train") or 0)
         if longest:
-            told += f". The longest passage has {plural(int(longest), 'word')}"
+            told += f". The longest passage has {plural(longest, 'word')}"
             against = result.details.get("longest_passage_control")
-            if against is not None:
-                told += f" (shared with control texts: {int(against)})"
+            told += "" if against is None else f" (shared with control texts: {int(against):,})"
         return f"{told}."
+
+
+def _compared(
+    split: Split, texts: "_Texts", flags: Flags, *, n: int, column: str | None, confidence: float
+) -> Configuration:
+    found = Reappearance(
+        train=texts.rows_with(split.train, flags, column),
+        control=texts.rows_with(split.control, flags, column),
+    )
+    where = "" if column is None else f" in {name(column)}"
+    facts = {"words": n, "train_people": int(found.train.sum()), "control_people": int(found.control.sum())}
+    setting = Setting(label=f"{n} words or the whole text{where}", target=column)
+    return compare([found], setting, confidence, facts)
 
 
 def _listed(texts: "_Texts") -> str:
@@ -193,7 +203,9 @@ class _Texts:
         """Find the texts, real and released, that share any passage of ``n`` words."""
         real, released = (self.train + self.control) > 0, self.released > 0
         ours = _scattered(real, Passages.of(self.words.take(released), n).held_by(self.words.take(real)))
-        theirs = _scattered(released, Passages.of(self.words.take(ours), n).held_by(self.words.take(released)))
+        theirs = _scattered(
+            released, Passages.of(self.words.take(ours), n).held_by(self.words.take(released))
+        )
         return _Sharing(words=self.words, real=ours, released=theirs, people=self.train + self.control)
 
     def rows_with(self, table: Table, flags: Flags, column: str | None = None) -> Flags:
@@ -249,5 +261,3 @@ class _Sharing:
         long_enough = self.words.counts >= n
         table = Passages.of(self.words.take(theirs & long_enough), n)
         return bool(table.held_by(self.words.take(ours & long_enough)).any())
-
-
