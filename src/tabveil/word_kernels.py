@@ -168,3 +168,38 @@ def slots_of(keys, words, ends, n, slots):
             if keys[slot] != _EMPTY:
                 slots[t] = slot
         start = ends[t]
+
+
+@njit(cache=True, nogil=True)
+def mark_places(keys, words, ends, n, longest, chosen, marks):
+    """Mark, in ``marks`` (n_words,), where a passage of ``n`` words begins that a table has and ``chosen``."""
+    passages = np.empty(longest, dtype=np.uint64)
+    start = 0
+    for t in range(ends.size):
+        if ends[t] - start >= n:
+            for p in range(_roll(words, start, ends[t], n, passages)):
+                slot = _slot(keys, passages[p])
+                marks[start + p] = keys[slot] != _EMPTY and chosen[slot]
+        start = ends[t]
+
+
+@njit(cache=True, nogil=True)
+def mark_made_of(keys, words, ends, n, longest, part, marks, made):
+    """Mark, in ``made``, the passages of a table at more than half of whose places ``marks`` are set.
+
+    A mark is at the place where a passage of ``part`` words begins; only those within the passage count.
+    """
+    passages = np.empty(longest, dtype=np.uint64)
+    places = n - part + 1
+    start = 0
+    for t in range(ends.size):
+        if ends[t] - start >= n:
+            marked = 0
+            for at in range(start, start + places - 1):
+                marked += marks[at]
+            for p in range(_roll(words, start, ends[t], n, passages)):
+                marked += marks[start + p + places - 1]
+                if 2 * marked > places:
+                    made[_slot(keys, passages[p])] = True
+                marked -= marks[start + p]
+        start = ends[t]

@@ -116,6 +116,22 @@ class Passages:
         return flags
 
 
+    def made_of(self, phrases: "Passages", chosen: Flags, words: Words) -> Flags:
+        """Flag the passages that consist of shorter ones for more than half, (len(keys),).
+
+        ``words`` are the texts whose passages these are, ``chosen`` which of the ``phrases`` count.
+        """
+        marks = np.zeros(len(words.numbers), dtype=np.bool_)
+        word_kernels.mark_places(
+            phrases.keys, words.numbers, words.ends, phrases.n, words.longest, chosen, marks
+        )
+        made = np.zeros(len(self.keys), dtype=np.bool_)
+        word_kernels.mark_made_of(
+            self.keys, words.numbers, words.ends, self.n, words.longest, phrases.n, marks, made
+        )
+        return made
+
+
 def found_phrases(phrases: Words, texts: Words, most_words: int) -> Flags:
     """Flag the phrases of up to ``most_words`` words that stand, as a whole, in some text, (n_phrases,).
 

@@ -28,7 +28,10 @@ SHORTEST = 3
 LONGER = (1, 2, 4)
 """Passages are looked for of so many times the words asked for."""
 MOST_HOLDERS = 2
-"""A passage that more real people's texts hold is a turn of phrase, whosever it is."""
+"""A passage that more real people's texts hold is nobody's own."""
+FORMULA = 0.05
+"""A phrase that the texts of more than this share of real people hold is a formula."""
+SHORTEST_PHRASE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +40,9 @@ class TextReplay(Replay):
 
     A training text is repeated where it shares a passage of ``n_words`` words, in their order, with a text of
     the release; a text with fewer words, where the release has one of the same words. Passages that more than
-    two real people's texts hold are set aside, as the formulas of letters are. The same is asked of control
-    texts, which the generator never saw. Case, punctuation and spaces do not matter.
+    two real people's texts hold are set aside, and so are those that consist, for more than half, of formulas:
+    phrases of half as many words that one in twenty people's texts hold. The same is asked of control texts,
+    which the generator never saw. Case, punctuation and spaces do not matter.
 
     Parameters
     ----------
@@ -117,8 +121,8 @@ class TextReplay(Replay):
                 "confidence_of_each": level,
                 "columns": list(texts.columns),
                 "longest_passage_train": shared.longest(texts.train),
-                "longest_passage_control": shared.longest(texts.control) if len(split.control) else None,
-                "words_in_release": int(texts.words.counts[texts.released].sum()),
+                "longest_passage_control": shared.longest(texts.control),
+                "words_in_release": int(texts.words.counts[texts.released > 0].sum()),
             },
             scores=(
                 Scores(table="train", rows=np.arange(len(by_person)), values=by_person.astype(np.float64)),
@@ -136,11 +140,11 @@ class TextReplay(Replay):
         )
         if result.control is not None:
             told += f"; of people the generator never saw {share_of(result.control)} have"
-        longest = int(result.details.get("longest_passage_train") or 0)
-        if longest:
-            told += f". The longest passage has {plural(longest, 'word')}"
+        longest = result.details.get("longest_passage_train")
+        if longest is not None:
+            told += f". The longest passage has {plural(int(longest), 'word')}"
             against = result.details.get("longest_passage_control")
-            told += "" if against is None else f" (shared with control texts: {int(against):,})"
+            told += "" if against is None else f", that of control texts {int(against):,}"
         return f"{told}."
 
 
@@ -240,15 +244,20 @@ class _Sharing:
     people: Indices = field(repr=False)  # (n_texts,) real people who have each text
 
     def uncommon(self, n: int) -> Flags:
-        """Flag the real texts that share a passage which hardly any other real text holds, (n_texts,)."""
-        table = Passages.of(self.words.take(self.released), n)
-        real = self.words.take(self.real)
-        holders = table.holders(real, self.people[self.real])
-        return _scattered(self.real, table.held_by(real, holders <= MOST_HOLDERS))
+        """Flag the real texts that share a passage which is hardly any other's, nor a formula, (n_texts,)."""
+        released, real = self.words.take(self.released), self.words.take(self.real)
+        people = self.people[self.real]
+        table, phrases = Passages.of(released, n), Passages.of(released, max(n // 2, SHORTEST_PHRASE))
+        many = max(FORMULA * int(self.people.sum()), MOST_HOLDERS)
+        formulas = table.made_of(phrases, phrases.holders(real, people) > many, released)
+        own = (table.holders(real, people) <= MOST_HOLDERS) & ~formulas
+        return _scattered(self.real, table.held_by(real, own))
 
-    def longest(self, people: Indices) -> int:
-        """Return the most words of a passage that a text of these people shares with a released one."""
+    def longest(self, people: Indices) -> int | None:
+        """Return the most words that a text of these people shares with a released one; None if none does."""
         ours, theirs = self.real & (people > 0), self.released
+        if not ours.any():
+            return None
         low, high = 0, 1
         while self._share(ours, theirs, high):
             low, high = high, 2 * high
