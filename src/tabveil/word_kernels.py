@@ -190,10 +190,10 @@ def mark_made_of(keys, words, ends, n, longest, part, marks, made):
     A mark is at the place where a passage of ``part`` words begins; only those within the passage count.
     """
     passages = np.empty(longest, dtype=np.uint64)
-    places = n - part + 1
     start = 0
     for t in range(ends.size):
-        if ends[t] - start >= n:
+        places = min(n, ends[t] - start) - part + 1  # a shorter text is one passage
+        if places > 0:
             marked = 0
             for at in range(start, start + places - 1):
                 marked += marks[at]

@@ -1,7 +1,7 @@
 """Text replay: passages of training texts that stand in the release."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -41,7 +41,7 @@ class TextReplay(Replay):
     A training text is repeated where it shares a passage of ``n_words`` words, in their order, with a text of
     the release; a text with fewer words, where the release has one of the same words. Passages that more than
     two real people's texts hold are set aside, and so are those that consist, for more than half, of formulas:
-    phrases of half as many words that one in twenty people's texts hold. The same is asked of control texts,
+    phrases of half of ``n_words`` that one in twenty people's texts hold. The same is asked of control texts,
     which the generator never saw. Case, punctuation and spaces do not matter.
 
     Parameters
@@ -210,7 +210,13 @@ class _Texts:
         theirs = _scattered(
             released, Passages.of(self.words.take(ours), n).held_by(self.words.take(released))
         )
-        return _Sharing(words=self.words, real=ours, released=theirs, people=self.train + self.control)
+        return _Sharing(
+            words=self.words,
+            real=ours,
+            released=theirs,
+            people=self.train + self.control,
+            phrase=max(n // 2, SHORTEST_PHRASE),
+        )
 
     def rows_with(self, table: Table, flags: Flags, column: str | None = None) -> Flags:
         """Flag the rows that hold a flagged text, in any column or in this one, (n_rows,)."""
@@ -241,13 +247,14 @@ class _Sharing:
     words: Words
     real: Flags  # (n_texts,)
     released: Flags  # (n_texts,)
-    people: Indices = field(repr=False)  # (n_texts,) real people who have each text
+    people: Indices  # (n_texts,) real people who have each text
+    phrase: int  # words of a formula
 
     def uncommon(self, n: int) -> Flags:
         """Flag the real texts that share a passage which is hardly any other's, nor a formula, (n_texts,)."""
         released, real = self.words.take(self.released), self.words.take(self.real)
         people = self.people[self.real]
-        table, phrases = Passages.of(released, n), Passages.of(released, max(n // 2, SHORTEST_PHRASE))
+        table, phrases = Passages.of(released, n), Passages.of(released, self.phrase)
         many = max(FORMULA * int(self.people.sum()), MOST_HOLDERS)
         formulas = table.made_of(phrases, phrases.holders(real, people) > many, released)
         own = (table.holders(real, people) <= MOST_HOLDERS) & ~formulas
