@@ -11,21 +11,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from populations import population, split
 from strategies import splits
+from words_of_people import names, split_of, texts
 
 from tabveil.attacks import ATTACKS, DomiasFlow, Linkability
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.explain import described, explain
 from tabveil.indicators import INDICATORS
-from tabveil.metrics import contrastive
+from tabveil.metrics import contrastive, reads_words
 from tabveil.naming import describe, is_named
 from tabveil.neighbors import Space
+from tabveil.properties import PROPERTIES
 from tabveil.representation import Contrastive
 from tabveil.result import Cost, Result
 from tabveil.rng import stream
 from tabveil.table import Split
 from tabveil.workers import working
 
-EVERY = (*INDICATORS, *ATTACKS)
+EVERY = (*INDICATORS, *ATTACKS, *PROPERTIES)
 TINY = Contrastive(width=16, layers=1, dimension=8, epochs=2, batch_size=64)
 METRICS = tuple(kind for kind in EVERY if kind.cost != "training")
 
@@ -66,8 +68,23 @@ def as_text(found):
     return found if isinstance(found, str) else json.dumps(found.to_json(), allow_nan=False)
 
 
-def tables():
+def tables(kind):
+    if reads_words(kind):
+        return words((90, 60, 80), leak=0.3, seed=4)
     return population("mixed", (90, 60, 80), leak=0.3, seed=4)
+
+
+def words(sizes, *, leak=0.0, seed):
+    """Tables of names and texts, of which a share of the release is that of training people."""
+    rng = np.random.default_rng(seed)
+    train, control, synthetic = (
+        {"name": names(n, rng), "notes": texts(n, rng), "ward": rng.choice(["a", "b"], n).tolist()}
+        for n in sizes
+    )
+    copied = round(leak * sizes[2])
+    for column, own in train.items():
+        synthetic[column][:copied] = own[:copied]
+    return split_of(train, control, synthetic, notes="text")
 
 
 def estimates(result):
@@ -114,7 +131,7 @@ def test_titles_are_unique():
 @every_metric
 def test_an_answer_is_put_into_words(kind):
     metric = made(kind)
-    found = described(metric, ask(metric, tables()), "the press")
+    found = described(metric, ask(metric, tables(kind)), "the press")
     assert found.title == kind.title
     assert found.key == f"{kind.name}: the press"
     assert found.sentence.endswith((".", ")."))
@@ -125,7 +142,7 @@ def test_an_answer_is_put_into_words(kind):
 
 @every_metric
 def test_configurations_are_values(kind):
-    found = ask(made(kind), tables())
+    found = ask(made(kind), tables(kind))
     assert len({item.setting for item in found.configurations}) == len(found.configurations)
     assert len({item.name for item in found.configurations}) == len(found.configurations)
     if found.configurations:
@@ -162,7 +179,7 @@ def test_names_are_unique():
 
 @every_metric
 def test_same_seed_same_answer(kind):
-    assert as_text(ask(made(kind), tables())) == as_text(ask(made(kind), tables()))
+    assert as_text(ask(made(kind), tables(kind))) == as_text(ask(made(kind), tables(kind)))
 
 
 @every_metric
@@ -170,15 +187,15 @@ def test_threads_do_not_matter(kind):
     found = set()
     for threads in (1, 3):
         with working(threads=threads):
-            found.add(as_text(ask(made(kind), tables())))
+            found.add(as_text(ask(made(kind), tables(kind))))
     assert len(found) == 1
 
 
 @every_metric
 def test_row_and_column_order_do_not_matter(kind):
-    metric = fixed(kind, tables())
-    plain = ask(metric, tables())
-    moved_tables, orders = shuffled(tables(), seed=1)
+    metric = fixed(kind, tables(kind))
+    plain = ask(metric, tables(kind))
+    moved_tables, orders = shuffled(tables(kind), seed=1)
     moved = ask(metric, moved_tables)
     assert as_text(plain) == as_text(moved)
     for before, after in zip(plain.scores, moved.scores, strict=True):
@@ -218,7 +235,7 @@ def test_any_tables_have_an_answer_or_a_reason(kind, tables):
 
 @every_metric
 def test_inputs_and_the_global_generator_stay_untouched(kind):
-    given_tables = tables()
+    given_tables = tables(kind)
     before = [getattr(given_tables, role).values.copy() for role in ("train", "control", "synthetic")]
     state = np.random.get_state()  # noqa: NPY002 - that it stays is the point
     ask(made(kind), given_tables)
@@ -230,14 +247,14 @@ def test_inputs_and_the_global_generator_stay_untouched(kind):
 
 @every_metric
 def test_json_round_trip(kind):
-    data = ask(made(kind), tables()).to_json()
+    data = ask(made(kind), tables(kind)).to_json()
     assert Result.from_json(json.loads(json.dumps(data, allow_nan=False))).to_json() == data
 
 
 @every_metric
 def test_params_appear_in_the_result(kind):
     metric = made(kind)
-    found = ask(metric, tables()).params
+    found = ask(metric, tables(kind)).params
     assert set(found) == {item.name for item in fields(metric)}
     for name, value in found.items():
         given = getattr(metric, name)
@@ -256,7 +273,7 @@ def at_both_levels(kind):
     quick = {"max_epochs": 1, "n_flows": 1, "hidden": 4} if kind is DomiasFlow else {}
     if quick:
         pytest.importorskip("torch")
-    return [ask(made(kind, confidence=level, **quick), tables()).to_json() for level in (0.95, 0.99)]
+    return [ask(made(kind, confidence=level, **quick), tables(kind)).to_json() for level in (0.95, 0.99)]
 
 
 def paired(at_95, at_99):
@@ -333,7 +350,7 @@ def fresh_and_copied(kind):
         )
     else:
         metric, sizes, times = made(kind), (120, 120, 120), 1
-    fresh = population("mixed", sizes, seed=5)
+    fresh = words(sizes, seed=5) if reads_words(kind) else population("mixed", sizes, seed=5)
     repeated = np.repeat(fresh.train.values, times, axis=0)
     return metric, fresh, split(fresh.schema, fresh.train.values, fresh.control.values, repeated)
 
@@ -348,7 +365,7 @@ def test_a_copy_is_riskier_than_fresh_rows(kind):
 
 @every_metric
 def test_without_control_there_is_a_note_or_a_reason(kind):
-    alone = tables()
+    alone = tables(kind)
     alone = Split(train=alone.train, control=alone.control.take(np.arange(0)), synthetic=alone.synthetic)
     found = answer(made(kind), alone)
     assert "control" in (found if isinstance(found, str) else found.notes[0])
@@ -365,7 +382,7 @@ def test_every_distance_is_used(kind, encoding, monkeypatch):
         Space, "euclidean", lambda train, encoding: asked.append(encoding) or euclidean(train, encoding)
     )
     metric = kind(distance="euclidean", encoding=encoding)
-    found = ask(metric, tables())
+    found = ask(metric, tables(kind))
     assert asked == [encoding]
     assert found.risk.low > 0 or found.risk.value > 0.05
     assert found.params["distance"] == "euclidean"

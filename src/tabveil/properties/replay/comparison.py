@@ -19,7 +19,8 @@ from tabveil.result import Configuration, Result, Setting, Threat
 
 Flags = NDArray[np.bool_]
 
-NO_CONTROL = "No control: what reappears may be common to all people, so no risk is derived."
+_NO_CONTROL = "No control: what reappears may be common to all people, so no risk is derived."
+_NO_ROOM = "Something of all control people reappears: there is no room for a risk."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,6 +75,13 @@ def strongest_of(configurations: Sequence[Configuration]) -> Configuration:
     """
     risks = {place: item.risk for place, item in enumerate(configurations) if item.risk and item.risk.low > 0}
     return configurations[strongest(risks) if risks else 0]
+
+
+def why_no_risk(lead: Configuration) -> tuple[str, ...]:
+    """Say why there is no risk, where there is none."""
+    if lead.risk is not None:
+        return ()
+    return (_NO_CONTROL if lead.control is None else _NO_ROOM,)
 
 
 def _rate(flags: Flags, confidence: float) -> Estimate:

@@ -66,7 +66,18 @@ _PATTERNS = (
         form=_form(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"),
         valid=checksums.is_iban,
     ),
-    _Pattern(kind="account number", form=_form(r"\d(?:[ -]?\d){12,18}"), valid=checksums.is_card),
+    _Pattern(
+        kind="national identifier",
+        form=_form(r"[1278] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}"),
+        valid=checksums.is_french,
+    ),
+    _Pattern(
+        kind="account number",
+        form=_form(
+            r"(?<!\d[ -])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{5})(?![ -]\d)"
+        ),
+        valid=checksums.is_card,
+    ),
     _Pattern(
         kind="phone number",
         form=re.compile(r"(?<![\w+])\+\d(?:[ ()./-]{0,3}\d){7,14}(?!\w)"),
@@ -94,11 +105,6 @@ _PATTERNS = (
         valid=checksums.is_belgian,
     ),
     _Pattern(kind="national identifier", form=_form(r"\d{6}[-+]\d{4}"), valid=checksums.luhn),
-    _Pattern(
-        kind="national identifier",
-        form=_form(r"[1278] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}"),
-        valid=checksums.is_french,
-    ),
     _Pattern(
         kind="national identifier", form=_form(r"(?:\d{8}|[XYZ]-?\d{7})-?[A-Z]"), valid=checksums.is_spanish
     ),

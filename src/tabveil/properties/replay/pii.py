@@ -10,12 +10,12 @@ from numpy.random import Generator
 from tabveil.errors import NothingToAsk
 from tabveil.estimate import sidak
 from tabveil.properties.replay.comparison import (
-    NO_CONTROL,
     Flags,
     Reappearance,
     Replay,
     compare,
     strongest_of,
+    why_no_risk,
 )
 from tabveil.properties.replay.kinds import PART_OF_A_NAME, PLURALS, Kind
 from tabveil.properties.replay.phones import WITHOUT_PLANS, numbering_plans
@@ -113,7 +113,7 @@ class PiiReplay(Replay):
                 **_people(together),
             },
             scores=(Scores(table="train", rows=np.arange(len(named)), values=named.astype(np.float64)),),
-            notes=tuple(_notes(found, lacking, split)),
+            notes=(*why_no_risk(lead), *_notes(found, lacking)),
         )
 
     def sentence(self, result: Result) -> str:
@@ -194,8 +194,8 @@ def _columns(found: Sequence[Source]) -> list[str]:
     return sorted({column for source in found for column in source.columns})
 
 
-def _notes(found: Sequence[Source], lacking: Sequence[Source], split: Split) -> list[str]:
-    notes = [] if len(split.control) else [NO_CONTROL]
+def _notes(found: Sequence[Source], lacking: Sequence[Source]) -> list[str]:
+    notes = []
     if lacking:
         notes.append(f"Control lacks {listed(_columns(lacking))}: what stands there is not counted.")
     if any(source.kind == "phone number" for source in found) and numbering_plans() is None:

@@ -11,12 +11,12 @@ from tabveil import check
 from tabveil.errors import NothingToAsk
 from tabveil.estimate import sidak
 from tabveil.properties.replay.comparison import (
-    NO_CONTROL,
     Flags,
     Reappearance,
     Replay,
     compare,
     strongest_of,
+    why_no_risk,
 )
 from tabveil.result import Configuration, Cost, Labels, Result, Scores, Setting, params_of
 from tabveil.table import Categorical, Indices, Split, Table
@@ -127,7 +127,7 @@ class TextReplay(Replay):
             scores=(
                 Scores(table="train", rows=np.arange(len(by_person)), values=by_person.astype(np.float64)),
             ),
-            notes=() if len(split.control) else (NO_CONTROL,),
+            notes=why_no_risk(lead),
         )
 
     def sentence(self, result: Result) -> str:
