@@ -128,13 +128,15 @@ def test_metrics_by_name_class_or_object(tables):
 def test_every_registered_metric_answers_or_says_why_not(tables):
     report = tabveil.audit(*tables)
     answered = {item.metric for item in (*report.results, *report.skipped)}
-    assert answered == set(defaults())
+    assert answered == set(defaults(words=False))  # the others read texts and names, which nobody has here
     assert answered < set(METRICS)
 
 
 def test_a_quick_audit_leaves_out_the_slow(tables):
     report = tabveil.audit(*tables, quick=True)
-    assert {item.metric for item in (*report.results, *report.skipped)} == set(defaults(quick=True))
+    assert {item.metric for item in (*report.results, *report.skipped)} == set(
+        defaults(quick=True, words=False)
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabveil.datasets import TRIAGE, hospital
+from tabveil.datasets import TRIAGE, hospital, letters
 from tabveil.errors import ParameterError
 
 
@@ -86,3 +86,22 @@ def test_small_tables(n_rows):
 def test_impossible_sizes_are_refused():
     with pytest.raises(ParameterError, match="n_rows must be >= 1, got 0"):
         hospital(0, seed=0)
+
+
+def test_letters_are_repeatable_and_differ_by_seed():
+    pd.testing.assert_frame_equal(letters(50, seed=3), letters(50, seed=3))
+    assert not letters(50, seed=4).equals(letters(50, seed=3))
+
+
+def test_letters_name_people_and_are_mostly_different():
+    people = letters(2000, seed=1)
+    assert people["letter"].nunique() == 2000
+    assert people["email"].nunique() == 2000
+    assert people["name"].nunique() > 1700
+    assert people["name"].str.split().str[-1].nunique() == 64
+
+
+@pytest.mark.parametrize(("n_rows", "seed"), [(0, 0), (1, -1)])
+def test_letters_ask_for_people(n_rows, seed):
+    with pytest.raises(ParameterError, match="letters: "):
+        letters(n_rows, seed=seed)

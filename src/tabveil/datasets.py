@@ -2,6 +2,7 @@
 
 The people of :func:`hospital` do not exist; their table is as awkward as a real one: mixed types, dates, a
 long tail of codes, skewed numbers, rare values, values missing for a reason, columns that depend on others.
+Nor do those of :func:`letters`, who have names, addresses and texts about them.
 """
 
 from dataclasses import dataclass
@@ -262,3 +263,63 @@ def _forget(
     unasked = np.where(age < _ADULT, 0.7, np.where(triage >= _EMERGENCY, 0.35, 0.05))
     columns["smoker"][_happens(unasked, n_rows, rng)] = np.ma.masked
     columns["insurance"][_happens(0.015, n_rows, rng)] = None
+
+
+_FIRST_NAMES = ("Ada", "Bela", "Cora", "Dov", "Enid", "Faro", "Gwen", "Hugo", "Ines", "Jory", "Kaia", "Lars")
+_SURNAMES = tuple(
+    tree + place
+    for tree in ("Alder", "Birk", "Dorn", "Esch", "Hasel", "Linden", "Tann", "Weid")
+    for place in ("bach", "berg", "feld", "hain", "hof", "moor", "stein", "wald")
+)
+_SENTENCES = (
+    ("Last week", "For some days", "Since spring", "At night", "After meals", "In the morning", "At work"),
+    ("the left knee", "the right hand", "the lower back", "one shoulder", "the neck", "a tooth", "an ankle"),
+    ("hurt badly", "felt numb", "was swollen", "kept aching", "could not move", "burned", "was stiff"),
+    (
+        "while walking",
+        "when climbing stairs",
+        "in the garden",
+        "on the bus",
+        "during sleep",
+        "in cold weather",
+    ),
+    ("and rest helped", "and nothing helped", "but tea helped", "until noon", "for an hour", "now and then"),
+)
+_REGARDS = "With kind regards, the whole team of your clinic."
+
+
+def letters(n_rows: int, *, seed: int) -> DataFrame:
+    """Invent letters about patients, with their names and e-mail addresses; the same seed, the same letters.
+
+    Full names are rarely shared, first names and surnames often, and all letters end in the same formula.
+
+    >>> letters(200, seed=1).columns.tolist()
+    ['name', 'email', 'age', 'ward', 'letter']
+    """
+    check.at_least("letters", "n_rows", n_rows, 1)
+    check.at_least("letters", "seed", seed, 0)
+    rng = stream(seed, "letters")
+    names = [
+        f"{rng.choice(_FIRST_NAMES)} {rng.choice(_FIRST_NAMES)} {rng.choice(_SURNAMES)}"
+        for _ in range(n_rows)
+    ]
+    numbers = rng.integers(10_000, 100_000, n_rows)
+    return from_columns(
+        {
+            "name": names,
+            "email": [
+                f"{name.replace(' ', '.').lower()}.{number}@example.org"
+                for name, number in zip(names, numbers.tolist(), strict=True)
+            ],
+            "age": rng.integers(_ADULT, 95, n_rows),
+            "ward": rng.choice(["cardiology", "surgery", "trauma"], n_rows),
+            "letter": [f"{_story(rng)} {_REGARDS}" for _ in range(n_rows)],
+        }
+    )
+
+
+def _story(rng: Generator) -> str:
+    """Put three to six sentences together."""
+    return " ".join(
+        " ".join(str(rng.choice(words)) for words in _SENTENCES) + "." for _ in range(rng.integers(3, 7))
+    )

@@ -115,7 +115,6 @@ class Passages:
         word_kernels.flag_texts(self.keys, words.numbers, words.ends, self.n, words.longest, every, flags)
         return flags
 
-
     def made_of(self, phrases: "Passages", chosen: Flags, words: Words) -> Flags:
         """Flag the passages that consist of shorter ones for more than half, (len(keys),).
 

@@ -20,7 +20,9 @@ def notes(n_words, n=N, different=None):
 
 
 def table(**columns):
-    return pd.DataFrame({"ward": [WARDS[row % 2] for row in range(N)], "age": [row // 4 for row in range(N)], **columns})
+    return pd.DataFrame(
+        {"ward": [WARDS[row % 2] for row in range(N)], "age": [row // 4 for row in range(N)], **columns}
+    )
 
 
 def loaded(frame, **given):
@@ -112,7 +114,9 @@ def test_a_column_that_the_release_lacks_is_read_where_it_stands():
     assert not np.isnan(found.train.column("name")).any()
     assert not np.isnan(found.control.column("name")).any()
     assert np.isnan(found.synthetic.column("name")).all()
-    assert "name" not in load_split(frame, frame.drop(columns="name"), drop_identifiers=True).split.schema.names
+    assert (
+        "name" not in load_split(frame, frame.drop(columns="name"), drop_identifiers=True).split.schema.names
+    )
 
 
 def test_tables_of_numbers_have_no_words():

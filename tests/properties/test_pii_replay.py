@@ -64,7 +64,11 @@ def test_a_part_of_a_name_counts_a_tenth():
 def test_first_name_and_surname_are_a_full_name_together():
     train = {"first_name": ["Anna", "Carl"], "last_name": ["Berg", "Dorn"], "notes": ["", ""]}
     control = {"first_name": ["Anna", "Gerd"], "last_name": ["Dorn", "Berg"], "notes": ["", ""]}
-    release = {"first_name": ["Anna", "Carl"], "last_name": ["Berg", "Berg"], "notes": ["", "so said Dorn, Carl"]}
+    release = {
+        "first_name": ["Anna", "Carl"],
+        "last_name": ["Berg", "Berg"],
+        "notes": ["", "so said Dorn, Carl"],
+    }
     found = ask(split_of(train, control, release, notes="text"))
     assert by_name(found)["full names in first_name, last_name"].attack.value == 1
     assert by_name(found)["full names in first_name, last_name"].control.value == 0
@@ -199,7 +203,14 @@ def test_no_value_is_kept():
 
 @pytest.mark.parametrize(
     "text",
-    ["x" * 1_000_000, "a@b.de " * 100_000, "Mr. Aa Bb " * 80_000, "\0" * 1_000_000, "漢字 +49 30 901820 ไทย", ""],
+    [
+        "x" * 1_000_000,
+        "a@b.de " * 100_000,
+        "Mr. Aa Bb " * 80_000,
+        "\0" * 1_000_000,
+        "漢字 +49 30 901820 ไทย",
+        "",
+    ],
     ids=["one word", "many mails", "many names", "null bytes", "mixed scripts", "empty"],
 )
 def test_hostile_texts(text):

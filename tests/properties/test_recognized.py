@@ -183,7 +183,9 @@ def test_values_by_the_name_of_their_column(column, value, kind):
 def test_the_schema_says_what_nothing_else_tells():
     rows = {"case": ["A-17"]}
     assert sources(split_of(rows, rows, rows)) == []
-    assert [source.kind for source in sources(split_of(rows, rows, rows, case="identifiers"))] == ["identifier"]
+    assert [source.kind for source in sources(split_of(rows, rows, rows, case="identifiers"))] == [
+        "identifier"
+    ]
 
 
 def test_without_the_extra_a_number_is_told_by_its_form(monkeypatch):
