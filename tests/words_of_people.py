@@ -4,19 +4,14 @@ import numpy as np
 
 from tabveil.table import Categorical, Schema, Split, Table
 
-FIRST = [
-    f"{start}{end}"
-    for start in ("An", "Be", "Cla", "Do", "El", "Fri", "Gu")
-    for end in ("na", "rt", "lo", "mi")
-]
-LAST = [
-    f"{start}{end}"
-    for start in ("Ac", "Bru", "Czy", "Del", "Ef", "Fon")
-    for end in ("ker", "mann", "sky", "ton")
-]
-VOCABULARY = [
-    f"{start}{end}" for start in "bcdfghjklmnpqrstvwxz" for end in ("a", "eno", "ilu", "opa", "urin")
-]
+
+def joined(starts, ends):
+    return [f"{start}{end}" for start in starts for end in ends]
+
+
+FIRST = joined(("An", "Be", "Cla", "Do", "El", "Fri", "Gu"), ("na", "rt", "lo", "mi"))
+LAST = joined(("Ac", "Bru", "Czy", "Del", "Ef", "Fon"), ("ker", "mann", "sky", "ton"))
+VOCABULARY = joined("bcdfghjklmnpqrstvwxz", ("a", "eno", "ilu", "opa", "urin"))
 
 
 def split_of(train, control, synthetic, **holds):

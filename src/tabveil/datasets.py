@@ -281,7 +281,7 @@ _SENTENCES = (
         "in the garden",
         "on the bus",
         "during sleep",
-        "in cold weather",
+        "in the cold",
     ),
     ("and rest helped", "and nothing helped", "but tea helped", "until noon", "for an hour", "now and then"),
 )

@@ -172,7 +172,7 @@ def slots_of(keys, words, ends, n, slots):
 
 @njit(cache=True, nogil=True)
 def mark_places(keys, words, ends, n, longest, chosen, marks):
-    """Mark, in ``marks`` (n_words,), where a passage of ``n`` words begins that a table has and ``chosen``."""
+    """Mark, in ``marks`` (n_words,), where a ``chosen`` passage of a table, of ``n`` words, begins."""
     passages = np.empty(longest, dtype=np.uint64)
     start = 0
     for t in range(ends.size):

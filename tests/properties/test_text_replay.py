@@ -22,7 +22,7 @@ def test_by_hand():
     assert four.attack.value == 2 / 4  # "the red cat sat", and a text of four words
     assert four.control.value == 0
     assert four.risk.value == 0.5
-    assert eight.attack.value == sixteen.attack.value == 1 / 4  # the whole text of four words
+    assert eight.attack.value == sixteen.attack.value == 0  # no text has so many words
     assert found.details["longest_passage_train"] == 4
     assert found.details["longest_passage_control"] is None  # "two birds" are no passage
     assert found.scores[0].values.tolist() == [1, 0, 1, 0]

@@ -40,14 +40,15 @@ class TextReplay(Replay):
 
     A training text is repeated where it shares a passage of ``n_words`` words, in their order, with a text of
     the release; a text with fewer words, where the release has one of the same words. Passages that more than
-    two real people's texts hold are set aside, and so are those that consist, for more than half, of formulas:
-    phrases of half of ``n_words`` that one in twenty people's texts hold. The same is asked of control texts,
+    two real people's texts hold are set aside, and so are those of which more than half consists of formulas:
+    phrases of half as many words that one in twenty people's texts hold. The same is asked of control texts,
     which the generator never saw. Case, punctuation and spaces do not matter.
 
     Parameters
     ----------
     n_words
-        How many words a passage has, at least. Passages of two and four times as many are looked for, too.
+        How many words a passage has, at least. Passages of two and four times as many are looked for, too, in
+        texts that have so many.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
@@ -136,7 +137,7 @@ class TextReplay(Replay):
         words = result.facts.get("words", self.n_words)
         told = (
             f"{plural(people, 'training person', 'training people')} ({share_of(result.attack)}) "
-            f"{'has' if people == 1 else 'have'} a text of which the release repeats {words} words or all"
+            f"{'has' if people == 1 else 'have'} a text of which the release repeats {words} words"
         )
         if result.control is not None:
             told += f"; of people the generator never saw {share_of(result.control)} have"
@@ -157,7 +158,7 @@ def _compared(
     )
     where = "" if column is None else f" in {name(column)}"
     facts = {"words": n, "train_people": int(found.train.sum()), "control_people": int(found.control.sum())}
-    setting = Setting(label=f"{n} words or the whole text{where}", target=column)
+    setting = Setting(label=f"{n} words{where}", target=column)
     return compare([found], setting, confidence, facts)
 
 
@@ -215,7 +216,7 @@ class _Texts:
             real=ours,
             released=theirs,
             people=self.train + self.control,
-            phrase=max(n // 2, SHORTEST_PHRASE),
+            n=n,
         )
 
     def rows_with(self, table: Table, flags: Flags, column: str | None = None) -> Flags:
@@ -248,17 +249,22 @@ class _Sharing:
     real: Flags  # (n_texts,)
     released: Flags  # (n_texts,)
     people: Indices  # (n_texts,) real people who have each text
-    phrase: int  # words of a formula
+    n: int  # words that they share, at least
 
     def uncommon(self, n: int) -> Flags:
         """Flag the real texts that share a passage which is hardly any other's, nor a formula, (n_texts,)."""
-        released, real = self.words.take(self.released), self.words.take(self.real)
-        people = self.people[self.real]
-        table, phrases = Passages.of(released, n), Passages.of(released, self.phrase)
+        ours, theirs = (flags & self._has(n) for flags in (self.real, self.released))
+        released, real = self.words.take(theirs), self.words.take(ours)
+        people = self.people[ours]
+        table, phrases = Passages.of(released, n), Passages.of(released, max(n // 2, SHORTEST_PHRASE))
         many = max(FORMULA * int(self.people.sum()), MOST_HOLDERS)
         formulas = table.made_of(phrases, phrases.holders(real, people) > many, released)
         own = (table.holders(real, people) <= MOST_HOLDERS) & ~formulas
-        return _scattered(self.real, table.held_by(real, own))
+        return _scattered(ours, table.held_by(real, own))
+
+    def _has(self, n: int) -> Flags:
+        """Flag the texts of so many words; shorter ones count, as a whole, for the shortest length only."""
+        return (self.words.counts >= n) | (n <= self.n)
 
     def longest(self, people: Indices) -> int | None:
         """Return the most words that a text of these people shares with a released one; None if none does."""
