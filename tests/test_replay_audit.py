@@ -122,7 +122,7 @@ def test_a_name_that_the_release_lacks_may_stand_in_its_texts(leaky):
 
 
 def test_a_real_column_of_titles_as_text():
-    """Job titles that people typed: declared as text, a release of other people repeats none of them alone."""
+    """Titles that people typed, declared as text: a release of other people repeats no more than control."""
     table = read_raw(need_table("loans.parquet")).select(["emp_title", "state", "loan_amount"])
     order = np.random.default_rng(0).permutation(table.num_rows)
     train, control, release = (table.take(rows) for rows in np.array_split(order, 3))

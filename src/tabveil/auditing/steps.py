@@ -58,9 +58,9 @@ def run(steps: Sequence[Step]) -> list[Any]:
 def _attempt(step: Step) -> Any:  # noqa: ANN401 - whatever the step finds
     try:
         return step.work()
-    except NothingToAsk as reason:
-        return None if step.silent else Omission(metric=step.title, reason=str(reason))
     except NotApplicable as reason:
+        if step.silent and isinstance(reason, NothingToAsk):
+            return None
         return Omission(metric=step.title, attacker=step.attacker, reason=str(reason))
 
 

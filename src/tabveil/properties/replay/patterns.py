@@ -1,6 +1,7 @@
 """Values that identify people, found in any text by their form and their check digits.
 
-Every pattern is bounded, so that the time is linear in the text whatever stands in it.
+Every pattern is bounded, so that the time is linear in the text whatever stands in it. Most text is far from
+any digit, and patterns are tried only around those places where one of them could fit.
 """
 
 import re
@@ -33,12 +34,38 @@ def _capitals(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Anchor:
+    """What every value of some patterns holds, and how many characters of it may stand on either side."""
+
+    form: re.Pattern[str]
+    before: int
+    after: int
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Return the parts of a text where values can be; none overlaps another."""
+        found: list[tuple[int, int]] = []
+        for match in self.form.finditer(text):
+            start, end = max(match.start() - self.before, 0), match.end() + self.after
+            if found and start <= found[-1][1]:
+                found[-1] = (found[-1][0], end)
+            else:
+                found.append((start, end))
+        return found
+
+
+_AT = _Anchor(form=re.compile("@"), before=70, after=620)
+_PLUS = _Anchor(form=re.compile(r"\+"), before=1, after=70)
+_NUMBER_PLACES = _Anchor(form=re.compile(r"\d(?:\D{0,2}\d){5,}"), before=40, after=40)
+_DIGITS = _Anchor(form=re.compile(r"\d+"), before=50, after=140)
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Pattern:
     """A form, and what tells real ones from others of this form."""
 
     kind: Kind
     form: re.Pattern[str]
-    sign: str = ""  # a character that every value has, if there is one: most texts lack it
+    around: "_Anchor"
     valid: Callable[[str], bool] = lambda _: True  # asked about the key
     key: Callable[[str], str] = _capitals
 
@@ -58,21 +85,24 @@ _PATTERNS = (
     _Pattern(
         kind="e-mail address",
         form=re.compile(r"(?<![\w.%+-])[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w-])"),
-        sign="@",
+        around=_AT,
         key=str.casefold,
     ),
     _Pattern(
         kind="account number",
+        around=_NUMBER_PLACES,
         form=_form(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"),
         valid=checksums.is_iban,
     ),
     _Pattern(
         kind="national identifier",
+        around=_NUMBER_PLACES,
         form=_form(r"[1278] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}"),
         valid=checksums.is_french,
     ),
     _Pattern(
         kind="account number",
+        around=_NUMBER_PLACES,
         form=_form(
             r"(?<!\d[ -])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{5})(?![ -]\d)"
         ),
@@ -81,45 +111,68 @@ _PATTERNS = (
     _Pattern(
         kind="phone number",
         form=re.compile(r"(?<![\w+])\+\d(?:[ ()./-]{0,3}\d){7,14}(?!\w)"),
-        sign="+",
+        around=_PLUS,
         key=lambda text: phone_key(text) if is_phone(text) else "",
     ),
     _Pattern(
         kind="national identifier",
         form=_form(r"\d{3}-\d{2}-\d{4}"),
-        sign="-",
+        around=_NUMBER_PLACES,
         valid=checksums.is_us_social_security,
     ),
-    _Pattern(kind="national identifier", form=_form(r"\d{3} \d{3} \d{4}"), valid=checksums.is_nhs),
-    _Pattern(kind="national identifier", form=_form(r"\d{4} \d{4} \d{4}"), valid=checksums.is_aadhaar),
+    _Pattern(
+        kind="national identifier",
+        around=_NUMBER_PLACES,
+        form=_form(r"\d{3} \d{3} \d{4}"),
+        valid=checksums.is_nhs,
+    ),
+    _Pattern(
+        kind="national identifier",
+        around=_NUMBER_PLACES,
+        form=_form(r"\d{4} \d{4} \d{4}"),
+        valid=checksums.is_aadhaar,
+    ),
     _Pattern(
         kind="national identifier",
         form=_form(r"\d{3}\.\d{3}\.\d{3}-\d{2}"),
-        sign="-",
+        around=_NUMBER_PLACES,
         valid=checksums.is_cpf,
     ),
     _Pattern(
         kind="national identifier",
         form=_form(r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"),
-        sign="-",
+        around=_NUMBER_PLACES,
         valid=checksums.is_belgian,
     ),
-    _Pattern(kind="national identifier", form=_form(r"\d{6}[-+]\d{4}"), valid=checksums.luhn),
     _Pattern(
-        kind="national identifier", form=_form(r"(?:\d{8}|[XYZ]-?\d{7})-?[A-Z]"), valid=checksums.is_spanish
+        kind="national identifier", around=_NUMBER_PLACES, form=_form(r"\d{6}[-+]\d{4}"), valid=checksums.luhn
     ),
     _Pattern(
         kind="national identifier",
+        around=_NUMBER_PLACES,
+        form=_form(r"(?:\d{8}|[XYZ]-?\d{7})-?[A-Z]"),
+        valid=checksums.is_spanish,
+    ),
+    _Pattern(
+        kind="national identifier",
+        around=_NUMBER_PLACES,
         form=_form(r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]"),
         valid=checksums.is_italian,
     ),
     _Pattern(
         kind="national identifier",
+        around=_NUMBER_PLACES,
         form=_form(r"(?![DFIQUV])[A-Z](?![DFIQUVO])[A-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]"),  # British, no check
     ),
-    _Pattern(kind="national identifier", form=_form(r"\d{17}[\dX]"), valid=checksums.is_chinese),
+    _Pattern(
+        kind="national identifier",
+        around=_NUMBER_PLACES,
+        form=_form(r"\d{17}[\dX]"),
+        valid=checksums.is_chinese,
+    ),
     _Pattern(
         kind="postal address",
+        around=_DIGITS,
         form=_form(
             rf"{_NUMBER},? (?:{_WORD} ){{1,3}}(?:{_STREET})"
             rf"|[^\W\d_]{{2,30}}(?:stra(?:ß|ss)e|str\.|weg|platz|allee|gasse) {_NUMBER}"
@@ -131,9 +184,9 @@ _PATTERNS = (
 )
 """In this order: what one of them takes is not looked at again."""
 
+_TITLES = ("Mr", "Ms", "Miss", "Dr", "Prof", "Herr", "Frau", "Mme", "Mlle", "Sr", "Signor")
 _TITLE = r"Mrs?|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Sr|Sra|Signora?"
 _TITLED = re.compile(rf"(?<!\w)(?:{_TITLE})\.?,? ((?:[^\W\d_a-z][\w'\u2019-]{{0,30}}(?: |(?!\w))){{2,3}})")
-_DIGIT = re.compile(r"\d")
 
 
 def values_in(text: str) -> Iterator[Found]:
@@ -142,20 +195,20 @@ def values_in(text: str) -> Iterator[Found]:
     >>> [(found.kind, found.key) for found in values_in("To Jo@X.org: DE89 3704 0044 0532 0130 00.")]
     [('e-mail address', 'jo@x.org'), ('account number', 'DE89370400440532013000')]
     """
-    has_digits = _DIGIT.search(text) is not None
     taken = bytearray(len(text))
+    places = {anchor: anchor.places(text) for anchor in (_AT, _PLUS, _NUMBER_PLACES, _DIGITS)}
     for pattern in _PATTERNS:
-        if pattern.sign not in text or (pattern.kind != "e-mail address" and not has_digits):
-            continue
-        for match in pattern.form.finditer(text):
-            key = pattern.key(match[0])
-            start, end = match.span()
-            if key and not any(taken[start:end]) and pattern.valid(key):
-                taken[start:end] = b"\1" * (end - start)
-                yield Found(kind=pattern.kind, key=key)
+        for first, last in places[pattern.around]:
+            for match in pattern.form.finditer(text, first, last):
+                key = pattern.key(match[0])
+                start, end = match.span()
+                if key and not any(taken[start:end]) and pattern.valid(key):
+                    taken[start:end] = b"\1" * (end - start)
+                    yield Found(kind=pattern.kind, key=key)
 
 
 def titled_names(text: str) -> Iterator[str]:
     """Find full names that follow a title, such as Ms. Anna Schmidt."""
-    for match in _TITLED.finditer(text):
-        yield match[1].strip()
+    if any(title in text for title in _TITLES):
+        for match in _TITLED.finditer(text):
+            yield match[1].strip()

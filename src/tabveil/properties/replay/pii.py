@@ -22,7 +22,7 @@ from tabveil.properties.replay.phones import WITHOUT_PLANS, numbering_plans
 from tabveil.properties.replay.sources import Source, sources
 from tabveil.result import Cost, Labels, Result, Scores, Setting, params_of
 from tabveil.table import Split
-from tabveil.wording import listed, plural, share_of
+from tabveil.wording import listed, name, plural, share_of
 
 PART: Kind = "part of a name"
 
@@ -130,7 +130,8 @@ class PiiReplay(Replay):
         part = int(result.details.get("train_people_in_part", 0))
         told += f", and {part:,} by a part of their name alone" if part else ""
         if result.leading is not None:
-            told += f". Most telling ({result.leading.name}): {share_of(result.attack)} of training people"
+            most = name(result.leading.name)
+            told += f". Most telling ({most}): {share_of(result.attack)} of training people"
             if result.control is not None:
                 told += f", {share_of(result.control)} of people the generator never saw"
         return f"{told}."
@@ -171,7 +172,7 @@ def _asked_of(source: Source) -> tuple[Setting, list[Reappearance], dict[str, An
     """Return the configuration that asks about one source alone."""
     weight = PART_OF_A_NAME if source.kind == PART else 1.0
     setting = Setting(
-        label=f"{PLURALS[source.kind]} in {listed(source.columns)}", target=", ".join(source.columns)
+        label=f"{PLURALS[source.kind]} in {', '.join(source.columns)}", target=", ".join(source.columns)
     )
     facts = {
         "kind": source.kind,

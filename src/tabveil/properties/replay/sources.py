@@ -52,7 +52,7 @@ def sources(split: Split) -> list[Source]:
     pairs = list(_pairs(looked_at))
     release = _Release.of(looked_at, pairs, split.synthetic)
     found = [source for column in looked_at for source in _of_column(column, release, split)]
-    found += [source for pair in pairs if (source := _of_pair(pair, release, split)) is not None]
+    found += [_of_pair(pair, release, split) for pair in pairs]
     return [source for source in found if source.train_holds.any()]
 
 
@@ -61,7 +61,6 @@ class _Column:
     """A column, with the values that are found in each of its labels."""
 
     column: Categorical
-    real: Flags  # (n_labels,) whether train or control holds it
     released: Flags  # (n_labels,)
     found: tuple[tuple[Found, ...], ...]  # of each label
     names: tuple[tuple[str, ...], ...]  # of each label, names that a column or a title tells
@@ -79,7 +78,7 @@ class _Column:
         names = tuple(
             tuple(_names(column, label)) if use else () for label, use in zip(labels, used, strict=True)
         )
-        return cls(column=column, real=train | control, released=released, found=found, names=names)
+        return cls(column=column, released=released, found=found, names=names)
 
     @property
     def name(self) -> str:
@@ -245,19 +244,15 @@ def _source(kind: Kind, column: _Column, holds: Flags, there: Flags, split: Spli
     )
 
 
-def _of_pair(pair: _Pair, release: _Release, split: Split) -> Source | None:
-    flags: list[Flags] = []
-    for table in (split.train, split.control):
-        names, owners = pair.names(table)
-        there = release.hold_names(names)
-        flags.append(np.append(there, False)[owners])
-        if table is split.train:
-            holds, different = owners >= 0, int(there.sum())
+def _of_pair(pair: _Pair, release: _Release, split: Split) -> Source:
+    names, owners = pair.names(split.train)
+    there = release.hold_names(names)
+    others, of_others = pair.names(split.control)
     return Source(
         kind="full name",
         columns=(pair.first.name, pair.last.name),
-        train_holds=holds,
-        train=flags[0],
-        control=flags[1],
-        different=different,
+        train_holds=owners >= 0,
+        train=np.append(there, False)[owners],  # -1, no name, is the last
+        control=np.append(release.hold_names(others), False)[of_others],
+        different=int(there.sum()),
     )

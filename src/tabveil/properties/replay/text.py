@@ -156,7 +156,7 @@ def _compared(
         train=texts.rows_with(split.train, flags, column),
         control=texts.rows_with(split.control, flags, column),
     )
-    where = "" if column is None else f" in {name(column)}"
+    where = "" if column is None else f" in {column}"
     facts = {"words": n, "train_people": int(found.train.sum()), "control_people": int(found.control.sum())}
     setting = Setting(label=f"{n} words{where}", target=column)
     return compare([found], setting, confidence, facts)
