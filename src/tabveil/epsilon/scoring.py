@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from tabveil.epsilon.bounds import Counts
-from tabveil.estimate import Estimate, area_under_curve
+from tabveil.estimate import AreaUnderCurve, Estimate
 from tabveil.table import Floats, Indices
 
 RIDGE = 0.01
@@ -53,7 +53,7 @@ class Guess:
     def area(self, with_canary: Indices, without: Indices, confidence: float) -> Estimate:
         """Return the chance that a release with the canary scores higher than one without (ties half)."""
         high, low = self.scores(with_canary), self.scores(without)
-        return area_under_curve(_wins(high, low), _wins(low, high), confidence)
+        return AreaUnderCurve.of(_wins(high, low), _wins(low, high)).within(confidence)
 
 
 def _best_threshold(high: Floats, low: Floats) -> float:
