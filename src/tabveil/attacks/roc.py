@@ -22,6 +22,7 @@ from tabveil.estimate import (
     Estimate,
     known,
     level_of,
+    outranked,
     rate_beyond,
     tail_beyond_zero,
 )
@@ -71,7 +72,7 @@ class Ranking:
     @cached_property
     def _area(self) -> AreaUnderCurve:
         """The area before bounds are put around it, which is done at many levels of confidence."""
-        return AreaUnderCurve.of(_wins(self.train, self.control), _wins(self.control, self.train))
+        return AreaUnderCurve.of(outranked(self.train, self.control), outranked(self.control, self.train))
 
     def true_positives(self, false_positive_rate: float, confidence: float = CONFIDENCE) -> Estimate:
         """Return the share of members found where this share of other rows is taken for members.
@@ -100,13 +101,6 @@ class Ranking:
             even = np.linspace(0, len(corners) - 1, half).astype(np.int64)
             corners = corners[np.unique(np.concatenate([low, even]))]
         return tuple((float(a), float(b)) for a, b in zip(false[corners], true[corners], strict=True))
-
-
-def _wins(rows: Indices, others: Indices) -> Floats:
-    """Return the share of the other rows that each row outranks, ties half."""
-    ordered = np.sort(others)
-    below, upto = (np.searchsorted(ordered, rows, side=side) for side in ("left", "right"))
-    return np.asarray((below + upto) / (2 * len(others)))
 
 
 def levels(n_control: int) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ from tabveil.estimate.means import (
     ratio_of_means,
     resamples_for,
 )
-from tabveil.estimate.ranking import AreaUnderCurve, mean_ranks, rate_beyond
+from tabveil.estimate.ranking import AreaUnderCurve, mean_ranks, outranked, rate_beyond
 from tabveil.estimate.rates import (
     CONFIDENCE,
     Estimate,
@@ -54,6 +54,7 @@ __all__ = [
     "mean_of",
     "mean_ranks",
     "mean_share",
+    "outranked",
     "part_of_room",
     "percentile_interval",
     "probit",

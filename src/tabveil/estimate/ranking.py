@@ -6,9 +6,10 @@ Given the release, the rows' scores are independent of each other, so the usual 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabveil.estimate.rates import CONFIDENCE, Estimate, probit, tossed, wilson
 from tabveil.table import Floats
@@ -25,6 +26,17 @@ def mean_ranks(values: Floats | Sequence[float]) -> Floats:
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return np.asarray((ends - (counts - 1) / 2)[place])
+
+
+def outranked(rows: NDArray[Any], others: NDArray[Any]) -> Floats:
+    """Return the share of the other rows that each row outranks, ties half.
+
+    >>> outranked(np.array([2, 5]), np.array([1, 2])).tolist()
+    [0.75, 1.0]
+    """
+    ordered = np.sort(others)
+    below, upto = (np.searchsorted(ordered, rows, side=side) for side in ("left", "right"))
+    return np.asarray((below + upto) / (2 * len(others)))
 
 
 @dataclass(frozen=True, kw_only=True)
