@@ -99,7 +99,7 @@ LIBRARIES = {
     "numpy": ANYWHERE,
     "scipy": ANYWHERE,
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"frame\b")),
-    **dict.fromkeys(("dask", "distributed"), re.compile(r"benchmark\.(cluster|running)$")),
+    **dict.fromkeys(("dask", "distributed"), re.compile(r"benchmark\.cluster$")),
     "phonenumbers": re.compile(r"properties\.replay\.phones$"),
     "python_calamine": re.compile(r"frame\.sheet$"),
     "torch": re.compile(r"(networks|embedding|generators|attacks\.domias)\b"),

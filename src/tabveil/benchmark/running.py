@@ -5,41 +5,24 @@ is decided by which runs where or first. If a process is lost, Dask gives its ta
 run is, the next one finds in the store what was done.
 """
 
-import logging
-import signal
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tabveil import check
+from tabveil.benchmark.cluster import cluster, finished_tasks, reason, threads_of_a_task
 from tabveil.benchmark.people import load
 from tabveil.benchmark.plan import Plan, Work, content, work_of
 from tabveil.benchmark.store import Store
 from tabveil.benchmark.study import Study
 from tabveil.benchmark.trials import Cell, Trial
-from tabveil.errors import ParameterError, TabveilError
+from tabveil.errors import ParameterError
 from tabveil.protocols import Dataset, Release
 from tabveil.sharing import sharing
 from tabveil.table import Split, Table
-from tabveil.workers import Listener, available_threads, tell, unheard, working
-
-MOST_WAITING = 2000
-"""So many tasks are handed out at once: a scheduler slows down under tens of thousands."""
-
-_SECONDS_TO_ANSWER = 10
-_LOOPBACK = "127.0.0.1:0"
-_SILENT = logging.CRITICAL + 1  # a cluster that is ended amid its work calls that critical
-_KEPT_HERE = {
-    "distributed.scheduler.http.routes": [],
-    "distributed.worker.http.routes": [],
-    "distributed.worker.memory.target": False,
-    "distributed.worker.memory.spill": False,
-}
-"""Nobody is served pages about a run, and no people are put on a disk for want of memory."""
+from tabveil.workers import Listener, tell, unheard, working
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +85,7 @@ def run(
         known = len(work.cells) - len(missing)
         failures: dict[str, int] = {}
         if todo:
-            with _cluster(workers, scheduler, code) as client:
+            with cluster(workers, scheduler, code) as client:
                 failures = _run(client, work, todo, place, already=known)
         tell("done", 1.0)
     n_failed = sum(failures.values())
@@ -115,101 +98,24 @@ def run(
     )
 
 
-@contextmanager
-def _cluster(workers: int | None, scheduler: str | None, code: Sequence[str | Path]) -> Iterator[Any]:
-    """Hand out a client of the cluster that was asked for."""
-    try:
-        import dask  # noqa: PLC0415 - an extra, as the next
-        from distributed import Client, LocalCluster  # noqa: PLC0415
-    except ModuleNotFoundError:
-        raise ParameterError(
-            "benchmark: distributed is not installed; install tabveil[cluster] to run benchmarks."
-        ) from None
-    if scheduler is not None:
-        try:
-            client = Client(scheduler, timeout=_SECONDS_TO_ANSWER, set_as_default=False)
-        except (OSError, ValueError, TimeoutError):
-            raise ParameterError(f"benchmark: no scheduler answers at {scheduler}.") from None
-        with client:
-            yield _with_code(client, code)
-        return
-    n_workers = available_threads() if workers is None else workers
-    here = {"host": "127.0.0.1"} if n_workers > 1 else {"protocol": "inproc://"}
-    with dask.config.set(_KEPT_HERE):
-        with _deaf_to_ctrl_c():
-            cluster = LocalCluster(
-                n_workers=n_workers,
-                threads_per_worker=1,
-                processes=n_workers > 1,
-                dashboard_address=_LOOPBACK,
-                worker_dashboard_address=_LOOPBACK,
-                scheduler_kwargs={"dashboard": False},
-                silence_logs=_SILENT,
-                **here,
-            )
-        with cluster, Client(cluster, set_as_default=False) as client:
-            yield client if n_workers == 1 else _with_code(client, code)
-
-
-@contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Let the processes that are started in the block ignore Ctrl-C, which a terminal sends to all of them.
-
-    The one that started them hears it and ends them; else each would print a traceback of its own.
-    """
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's business
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _with_code(client: Any, code: Sequence[str | Path]) -> Any:  # noqa: ANN401 - Dask's own
-    """Let all workers import these files, those that join later too; this process has done so itself."""
-    from distributed.diagnostics.plugin import UploadFile  # noqa: PLC0415 - an extra
-
-    for path in code:
-        client.register_plugin(UploadFile(str(path)), name=f"code {path}")  # of one name, the last would stay
-    return client
-
-
 def _run(client: Any, work: Work, todo: Sequence[str], store: Store, *, already: int) -> dict[str, int]:  # noqa: ANN401
-    """Hand out tasks, a bounded number at a time, and listen until all are done; return why cells failed."""
-    from distributed import as_completed  # noqa: PLC0415 - an extra
-
-    tasks = _tasks(client, work, todo, store)
-    waiting = as_completed(loop=client.loop)
+    """Hand out tasks and listen until all are done; return why cells failed."""
     failures: dict[str, int] = {}
-    total, finished, keys = len(work.cells), already, {}
+    total, finished = len(work.cells), already
     tell("starting", finished / total)
-    for key, future in _first(tasks, MOST_WAITING):
-        keys[future.key] = key
-        waiting.add(future)
-    for future in waiting:
+    for key, future in finished_tasks(client, _tasks(client, work, todo, store)):
         finished += 1
-        key = keys.pop(future.key)
         if future.status != "finished":
             why = reason(future.exception())
             failures[why] = failures.get(why, 0) + 1
             store.write_failure(key, why)
         tell(f"{finished} of {total} cells", finished / total)
-        for other, following in _first(tasks, 1):
-            keys[following.key] = other
-            waiting.add(following)
     return failures
-
-
-def _first(tasks: Iterator[tuple[str, Any]], n: int) -> Iterator[tuple[str, Any]]:
-    for _, task in zip(range(n), tasks, strict=False):
-        yield task
 
 
 def _tasks(client: Any, work: Work, todo: Sequence[str], store: Store) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     """Hand out one task after the other: a dataset and a release before the metrics asked about it."""
-    threads = 1 if len(client.scheduler_info(n_workers=-1)["workers"]) > 1 else available_threads()
+    threads = threads_of_a_task(client)
     tables: dict[str, Any] = {}
     release, made = "", None
     for key in todo:
@@ -253,13 +159,3 @@ def ask(made: tuple[Split, Release], cell: Cell, store: Store, threads: int) -> 
     with working(threads=threads, listener=unheard), sharing(cell.trial.shared_seed, kept=True):
         answer = cell.answer(*made)
     store.write(cell, answer, time.process_time() - start)
-
-
-def reason(error: BaseException) -> str:
-    """Say why a cell failed, without what may be somebody's value: only our own messages are free of them."""
-    if isinstance(error, TabveilError):
-        return str(error)
-    kind = type(error).__name__
-    if kind == "KilledWorker":
-        return "the process that ran it was lost again and again (out of memory?)"
-    return f"{kind} inside the code"

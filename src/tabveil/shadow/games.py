@@ -28,7 +28,11 @@ class Game(Protocol):
     """What each fit of a pool learns, and what is asked of its release."""
 
     name: ClassVar[str]
-    pool: Pool
+
+    @property
+    def pool(self) -> Pool:
+        """Who is in which fit."""
+        ...
 
     def train(self, fit: int) -> Table:
         """Return the rows that a fit learns from."""
@@ -123,7 +127,7 @@ class InferenceGame:
         return Questions.draw(len(self.real.schema), rng=stream(self.pool.seed, "questions"), most=most)
 
 
-def same_kinds(one: Schema, other: Schema) -> str | None:
+def other_kind(one: Schema, other: Schema) -> str | None:
     """Return the first column that is of numbers in one schema and of labels in the other, if any."""
     for left, right in zip(one.columns, other.columns, strict=True):
         if isinstance(left, Categorical) != isinstance(right, Categorical):

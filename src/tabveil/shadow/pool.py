@@ -17,7 +17,7 @@ from tabveil.errors import ParameterError
 from tabveil.rng import stream
 from tabveil.table import Indices
 
-Game = Literal["fixed", "redrawn"]
+Rules = Literal["fixed", "redrawn"]
 """Whether all fits learn from one table but for the targets, or each from other people."""
 
 HELD_BACK = 5
@@ -28,7 +28,7 @@ HELD_BACK = 5
 class Pool:
     """The rows of every fit, as positions among the real rows."""
 
-    game: Game
+    game: Rules
     targets: Indices  # (t,)
     others: Indices  # (n - t,) that all fits learn from; none where they are redrawn
     auxiliary: Indices  # (a,) who stands in for targets, and for all others where they are redrawn
@@ -37,7 +37,7 @@ class Pool:
 
     @classmethod
     def draw(
-        cls, targets: Indices, *, n_data: int, n_control: int, n_rows: int | None, game: Game, seed: int
+        cls, targets: Indices, *, n_data: int, n_control: int, n_rows: int | None, game: Rules, seed: int
     ) -> Self:
         """Part the real rows: the first ``n_data`` are those of the release, the others its control.
 
@@ -87,7 +87,7 @@ class Pool:
         return self.rng(fit, "order").permutation(self.n_rows)
 
 
-def _size(n_rows: int | None, n_data: int, n_control: int, n_targets: int, game: Game) -> int:
+def _size(n_rows: int | None, n_data: int, n_control: int, n_targets: int, game: Rules) -> int:
     if n_rows is not None:
         if not n_targets < n_rows <= n_data:
             raise ParameterError(

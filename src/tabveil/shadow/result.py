@@ -14,7 +14,7 @@ from tabveil.errors import ParameterError
 from tabveil.estimate import Estimate
 from tabveil.plain import PlainData
 from tabveil.result import Input
-from tabveil.shadow.pool import Game
+from tabveil.shadow.pool import Rules
 from tabveil.shadow.targets import Group
 from tabveil.writing import write_text
 
@@ -79,9 +79,10 @@ class ShadowResult(PlainData):
     data: Input
     generator: str
     settings: Mapping[str, Any]
-    game: Game
+    game: Rules
     n_fits: int
-    n_rows: int  # of each fit
+    n_rows: int  # that each fit learned from
+    n_drawn: int  # of each release
     confidence: float
     attacks: tuple[Attacked, ...]
     notes: tuple[str, ...] = ()

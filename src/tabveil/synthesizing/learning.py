@@ -1,7 +1,8 @@
 """Learn a table with a generator, and draw from it or store it."""
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -227,18 +228,25 @@ def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN
 def _fit(synthesizer: Synthesizer, table: Table, layout: Layout, declared: Sequence[str], seed: int) -> Model:
     rng = stream(seed, "fit", synthesizer.name)
     written: Callable[..., Model] | None = getattr(synthesizer, "fit_written", None)
-    try:
+    with needing_extra(synthesizer.name):
         if written is None:
             model = synthesizer.fit(table, rng=rng)
         else:
             model = written(table, layout, declared=declared, rng=rng)
+    return require_model(synthesizer.name, model)
+
+
+@contextmanager
+def needing_extra(generator: str) -> Iterator[None]:
+    """Say which extra is not installed where the block needs one."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in _EXTRA:
             raise
         raise ParameterError(
-            f"{synthesizer.name}: {error.name} is not installed; install tabveil[deep] to use this generator."
+            f"{generator}: {error.name} is not installed; install tabveil[deep] to use this generator."
         ) from None
-    return require_model(synthesizer.name, model)
 
 
 def _warn_of_labels(synthesizer: Synthesizer, schema: Schema) -> None:

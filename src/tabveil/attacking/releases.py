@@ -1,0 +1,97 @@
+"""What is attacked: something that makes a release of a table, again and again.
+
+A registered generator is run as ``tabveil synthesize`` runs it; anything else is a command of the user's own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.benchmark.trials import identified
+from tabveil.generators.dependencies import dependencies_of
+from tabveil.generators.rare_labels import pool_rare_labels
+from tabveil.naming import describe
+from tabveil.protocols import Synthesizer
+from tabveil.result import plain
+from tabveil.risks.fitting import fit_and_draw
+from tabveil.synthesizing.choice import keeps_dependencies, pools_labels
+from tabveil.synthesizing.learning import needing_extra
+from tabveil.table import Table
+
+RareLabels = Literal["pool", "keep"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Released:
+    """Rows of a release, and all real rows in their order, under the schema that both were read by."""
+
+    real: Table
+    rows: Table
+
+
+class Releasing(Protocol):
+    """A way to make releases."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """How it is set, as plain data."""
+        ...
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """All that decides its releases, as plain data."""
+        ...
+
+    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> Released:
+        """Learn from train, which are some of the real rows, and draw rows."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GeneratorReleases:
+    """A registered generator, with what is done before it learns: labels that few rows share are pooled.
+
+    Types, labels and ranges are those of all real rows, whoever is in.
+    """
+
+    synthesizer: Synthesizer
+    rare_labels: RareLabels
+    kept_labels: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """The generator's name."""
+        return str(self.synthesizer.name)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Its settings, and what becomes of rare labels."""
+        own: dict[str, Any] = plain(describe(self.synthesizer)["settings"])
+        return {**own, "rare_labels": self.rare_labels} if pools_labels(self.synthesizer) else own
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Name, settings, and the code of one that is the user's own."""
+        return {
+            **identified(self.synthesizer),
+            "rare_labels": self.rare_labels,
+            "kept": sorted(self.kept_labels),
+        }
+
+    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> Released:
+        """Fit and draw."""
+        if self.rare_labels == "pool" and pools_labels(self.synthesizer):
+            followed = dependencies_of(train) if keeps_dependencies(self.synthesizer) else ()
+            train = pool_rare_labels(train, keep=self.kept_labels, dependencies=followed, rng=rng).table
+        asked = Table(schema=train.schema, values=np.empty((n_drawn, len(train.schema))))
+        with needing_extra(self.name):
+            made, _ = fit_and_draw("attack", self.synthesizer, train, asked, rng=rng)
+        return Released(real=real, rows=made.rows)
