@@ -15,6 +15,7 @@ from tabveil.version import __version__
 
 if TYPE_CHECKING:
     from tabveil import datasets, errors
+    from tabveil.attacking import attack
     from tabveil.auditing import audit
     from tabveil.errors import TabveilError
     from tabveil.frame import load_split
@@ -25,15 +26,18 @@ if TYPE_CHECKING:
     from tabveil.render.side_by_side import compare
     from tabveil.report import Report
     from tabveil.result import Result
+    from tabveil.shadow import ShadowResult
     from tabveil.synthesizing import sample, synthesize
 
 __all__ = [
     "Outliers",
     "Report",
     "Result",
+    "ShadowResult",
     "TabveilError",
     "Vulnerable",
     "__version__",
+    "attack",
     "audit",
     "compare",
     "datasets",
@@ -53,8 +57,10 @@ _HOMES = {
     "Outliers": ("tabveil.outlying", "Outliers"),
     "Report": ("tabveil.report", "Report"),
     "Result": ("tabveil.result", "Result"),
+    "ShadowResult": ("tabveil.shadow", "ShadowResult"),
     "TabveilError": ("tabveil.errors", "TabveilError"),
     "Vulnerable": ("tabveil.outlying", "Vulnerable"),
+    "attack": ("tabveil.attacking", "attack"),
     "audit": ("tabveil.auditing", "audit"),
     "compare": ("tabveil.render.side_by_side", "compare"),
     "html_page": ("tabveil.render.html", "page"),

@@ -57,7 +57,7 @@ def relocated(asked: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the same for a file in another folder, where relative paths start elsewhere than here."""
     return {
         key: os.path.relpath(value, folder)
-        if key in (*TABLES, "schema") and isinstance(value, str) and not Path(value).is_absolute()
+        if key in (*TABLES, "schema", "shadow") and isinstance(value, str) and not Path(value).is_absolute()
         else value
         for key, value in asked.items()
     }

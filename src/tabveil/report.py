@@ -19,6 +19,7 @@ from tabveil.plain import from_plain, to_plain
 from tabveil.portrait import Portrait
 from tabveil.properties import SplitProperties
 from tabveil.result import ESTIMATES, DroppedColumn, Input, Omission, Result, plain
+from tabveil.shadow import ShadowResult
 from tabveil.utility import Utility
 from tabveil.verdict import CopiesVerdict, Grounds, Policy, RiskVerdict, Verdict, judge
 from tabveil.verdict.judgment import BAD_CONTROL
@@ -70,6 +71,7 @@ class Report:
     power: Power | None = None
     portrait: Portrait | None = None
     properties: SplitProperties | None = None
+    shadow: ShadowResult | None = None
     exposed: ExposedRows | None = None
     seconds: float = 0.0
     given_verdict: Verdict | None = None  # the one that was stored, when read from JSON
@@ -297,6 +299,7 @@ _PARTS: Mapping[str, Any] = {
     "power": Power,
     "portrait": Portrait,
     "properties": SplitProperties,
+    "shadow": ShadowResult,
     "exposed": ExposedRows,
 }
 """What an audit measures only when asked for; each knows its way to JSON and back."""

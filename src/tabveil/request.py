@@ -23,6 +23,7 @@ from tabveil.naming import make
 from tabveil.protocols import Metric
 from tabveil.representation import Contrastive
 from tabveil.settings import Strict
+from tabveil.shadow import ShadowResult
 from tabveil.verdict import Policy
 from tabveil.wording import LONGEST_TITLE, clean
 
@@ -35,7 +36,7 @@ TABLES = ("train", "synthetic", "control")
 ON_A_PAGE: Mapping[str, Any] = {"utility": True, "power": "affordable", "portrait": True}
 """What a page shows beside risks: brought with it, unless something else was decided."""
 
-_FILES = (*TABLES, "schema", "attackers", "policy")
+_FILES = (*TABLES, "schema", "attackers", "policy", "shadow")
 _MEANING = {"train": "the real rows the generator learned from", "synthetic": "the rows to be released"}
 _BY_NAME = "audit"  # who complains about what was given by name
 
@@ -67,6 +68,7 @@ class AuditRequest(Strict):
     policy: Policy | None = None
     utility: bool = False
     target: Columns = ()
+    shadow: Any = Field(default=None, repr=False)  # what an attack found: a file, or a ShadowResult
     power: bool | Literal["affordable"] = False
     portrait: bool = False
     show_values: bool = False
@@ -202,6 +204,25 @@ class AuditRequest(Strict):
             raise ParameterError(f"{_owner(info)}: {key} must be a whole number, got {kind}.") from None
         check.at_least(_owner(info), key, number, 0 if key == "seed" else 1)
         return number
+
+    @field_validator("shadow", mode="before")
+    @classmethod
+    def _attacked(cls, value: object, info: ValidationInfo) -> Path | ShadowResult:
+        """Keep a file as its path, so that the audit can be repeated; refuse one that cannot be read."""
+        if isinstance(value, ShadowResult):
+            return value
+        if not isinstance(value, (str, Path)):
+            kind = type(value).__name__
+            raise ParameterError(
+                f"{_owner(info)}: shadow must be a file, or what an attack found, got {kind}."
+            )
+        ShadowResult.read(value)
+        return Path(value)
+
+    @property
+    def attacked(self) -> ShadowResult | None:
+        """What somebody who owns the generator found out, if it was given."""
+        return ShadowResult.read(self.shadow) if isinstance(self.shadow, Path) else self.shadow
 
     @property
     def judged_by(self) -> Policy:

@@ -6,8 +6,9 @@ from populations import SCHEMAS, rows
 
 from tabveil.errors import ParameterError
 from tabveil.shadow import InferenceGame, MembershipGame, Pool, Targets
+from tabveil.shadow.games import other_kind
 from tabveil.shadow.targets import vulnerability
-from tabveil.table import Numeric, Schema, Table
+from tabveil.table import Categorical, Numeric, Schema, Table
 
 
 def people(n=200, seed=0):
@@ -133,3 +134,9 @@ def test_a_secret_must_have_values_to_choose_from():
     for secret, message in (("income", "2 to 20 values"), ("nothing", "no column 'nothing'")):
         with pytest.raises(ParameterError, match=message):
             InferenceGame(real=table, pool=pool_of(), secret=secret)
+
+
+def test_a_column_of_another_kind_is_named():
+    number, label = Numeric(name="x", low=0, high=1), Categorical(name="x", labels=("a",))
+    assert other_kind(Schema((number,)), Schema((number,))) is None
+    assert other_kind(Schema((number,)), Schema((label,))) == "x"

@@ -57,7 +57,7 @@ class FitStore:
     def read(self, key: str, shape: tuple[int, int]) -> Features | None:
         """Return a fit that was kept; one that cannot be read is made again."""
         try:
-            with np.load(self._fits / f"{key}.npz", allow_pickle=False) as arrays:
+            with (self._fits / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 found: Features = arrays["features"]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from tabveil import check
@@ -12,6 +13,7 @@ from tabveil.protocols import Metric
 from tabveil.report import Report
 from tabveil.representation import Contrastive
 from tabveil.request import AuditRequest
+from tabveil.shadow import ShadowResult
 from tabveil.sharing import sharing
 from tabveil.workers import Listener, tell, warn, working
 
@@ -35,6 +37,7 @@ def audit(
     sensitive: Iterable[str] | None = None,
     attackers: Any = None,  # noqa: ANN401 - a path or plain data
     policy: Any = None,  # noqa: ANN401 - a path or plain data
+    shadow: str | Path | ShadowResult | None = None,
     utility: bool = False,
     target: str | Sequence[str] | None = None,
     power: bool | None = False,
@@ -83,6 +86,9 @@ def audit(
     policy
         A file or mapping that says which risks are accepted, at which confidence, and who receives the
         release; the report's verdict follows it. Defaults are in :class:`tabveil.verdict.Policy`.
+    shadow
+        What :func:`tabveil.attack` found about the generator, or the file that ``tabveil attack --json``
+        wrote: the report shows it. No verdict rests on it.
     utility, target
         Also measure how useful the release is, with models that predict the target columns (None: those that
         can be predicted best). Needs seconds.
@@ -132,6 +138,7 @@ def audit(
         sensitive=sensitive,
         attackers=attackers,
         policy=policy,
+        shadow=shadow,
         utility=utility or None,  # a page may still bring what is not asked for
         target=target,
         power="affordable" if power is None else power or None,

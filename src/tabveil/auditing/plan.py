@@ -25,6 +25,7 @@ from tabveil.report import Report
 from tabveil.request import AuditRequest
 from tabveil.result import Omission, Result
 from tabveil.rng import stream
+from tabveil.shadow import ShadowResult
 from tabveil.utility import Utility
 from tabveil.version import __version__
 
@@ -45,11 +46,12 @@ class Plan:
 
     request: AuditRequest
     metrics: Sequence[Metric]
+    attacked: ShadowResult | None = None  # found by an attack of the generator, and only passed on
 
     @classmethod
     def of(cls, request: AuditRequest) -> Self:
         """Settle what a request comes to."""
-        return cls(request=request, metrics=choose(request))
+        return cls(request=request, metrics=choose(request), attacked=request.attacked)
 
     def steps(self, loaded: LoadedTables) -> list[Step]:
         """Return what to do, in order: the metrics, each attacker's turn at them, and what else was asked."""
@@ -107,6 +109,7 @@ class Plan:
             power=_first(found, Power),
             portrait=_first(found, Portrait),
             properties=_first(found, SplitProperties),
+            shadow=self.attacked,
             exposed=exposed(results, loaded) if self.request.show_values else None,
             seconds=seconds,
         )

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli import anonymize, benchmark, epsilon, synthesize
+from tabveil.cli import anonymize, attack, benchmark, epsilon, synthesize
 from tabveil.cli.exit_codes import Commands, end_in_order
 from tabveil.cli.files import Force
 from tabveil.cli.synthesize import Threads
@@ -102,6 +102,10 @@ PolicyFile = Annotated[
 FailAbove = Annotated[
     float | None,
     typer.Option(metavar="RISK", help="One threshold for all risks, such as 0.05. Sets the exit code."),
+]
+Shadow = Annotated[
+    Path | None,
+    typer.Option(metavar=FILE, help="Show what 'tabveil attack --json' found about the generator."),
 ]
 Utility = Annotated[
     bool | None,
@@ -215,6 +219,7 @@ def audit(
     attackers: Attackers = None,
     policy: PolicyFile = None,
     fail_above: FailAbove = None,
+    shadow: Shadow = None,
     utility: Utility = None,
     target: Targets = None,
     power: Power = None,
@@ -253,6 +258,7 @@ def audit(
             "sensitive": sensitive or None,
             "attackers": attackers,
             "policy": policy,
+            "shadow": shadow,
             "utility": utility,
             "target": target or None,
             "power": power,
@@ -378,6 +384,7 @@ def metrics() -> None:
 
 
 synthesize.register(app)
+attack.register(app)
 anonymize.register(app)
 epsilon.register(app)
 app.add_typer(benchmark.app)

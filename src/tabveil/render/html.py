@@ -18,11 +18,12 @@ from tabveil.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.explain import inline
 from tabveil.render import comparison, replay, sections, svg
 from tabveil.render import properties as property_words
+from tabveil.render import shadow as shadow_words
 from tabveil.render.evidence import attacks, diagnostics, reappearing, state_key, title_of
 from tabveil.render.secrets import secrets
 from tabveil.render.sheets import sheet
 from tabveil.render.spaces import spaces
-from tabveil.render.threats import DROPPED, NEVER_TESTED, outliers_attacked, threats, untested
+from tabveil.render.threats import DROPPED, never_tested, outliers_attacked, threats, untested
 from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
 from tabveil.report import Report
 from tabveil.utility import DOWNSTREAM, MEANINGS
@@ -63,7 +64,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
             reappearing=reappearing(report),
             threats=threats(report),
             untested=untested(report),
-            never_tested=NEVER_TESTED,
+            never_tested=never_tested(report),
             outliers=sections.outliers(report),
             outliers_attacked=outliers_attacked(report),
             curves=sections.curves(report),
@@ -71,6 +72,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
             secrets=secrets(report),
             spaces=spaces(report),
             properties=property_words.properties(report),
+            shadow=shadow_words.of_report(report),
             detections=sections.detections(report),
             planted=sections.planted(report),
             sheet=sheet(report, risks),
@@ -176,6 +178,7 @@ def environment() -> Environment:
         "DROPPED": DROPPED,
         "PROPERTIES": property_words,
         "REPLAY": replay,
+        "SHADOW": shadow_words,
         "FIGURES": comparison.FIGURES,
     }
     return made

@@ -16,7 +16,9 @@ from tabveil import wording
 from tabveil.copies import NearCopies
 from tabveil.estimate import Estimate
 from tabveil.render import properties as property_words
+from tabveil.render import shadow as shadow_words
 from tabveil.render.evidence import skipped_title, title_of
+from tabveil.render.shadow_text import shadow_text
 from tabveil.render.spaces import spaces
 from tabveil.report import Report
 from tabveil.result import Result
@@ -80,7 +82,7 @@ def report_page(report: Report) -> RenderableType:
         ]
     if pillars:
         parts += [Text(), Text(_READING, style="dim")]
-    parts += [*_spaces(report), *_utility(report), *_properties(report), *_power(report)]
+    parts += [*_spaces(report), *_utility(report), *_properties(report), *_power(report), *_shadow(report)]
     if report.skipped:
         parts += [Text(), Text("Not computed", style="bold")]
         parts += [_item(f"{skipped_title(report, item)}: {item.why}") for item in report.skipped]
@@ -222,6 +224,19 @@ def _power(report: Report) -> list[RenderableType]:
         table.add_row(title_of(report, item.metric), found)
     heading = f"Detection power: planted leaks noticed in at least 95% of {report.power.repetitions} trials"
     return [Text(), Text(heading, style="bold"), Text(), table]
+
+
+def _shadow(report: Report) -> list[RenderableType]:
+    found = shadow_words.of_report(report)
+    if found is None:
+        return []
+    return [
+        Text(),
+        Text(f"{shadow_words.TITLE}: what its owner finds out about single people", style="bold"),
+        Text(shadow_words.NO_VERDICT),
+        Text(),
+        shadow_text(found),
+    ]
 
 
 def _notes(results: Iterable[Result]) -> list[str]:

@@ -103,6 +103,11 @@ def _why_not(report: Report, item: Explanation) -> str:
     return f"{begin(item.without)}." if passed_over else "Not run in this audit."
 
 
+def never_tested(report: Report) -> tuple[tuple[str, str], ...]:
+    """Return what nobody tried; access to the generator is left out where a result about it was given."""
+    return NEVER_TESTED if report.shadow is None else NEVER_TESTED[1:]
+
+
 def outliers_attacked(report: Report) -> bool:
     """Tell whether some attack on membership tested outlying people by themselves."""
     return any(result.threat is not None and result.threat.outliers_only for result in report.results)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tabveil.errors import ParameterError
 from tabveil.estimate import (
     CONFIDENCE,
-    Estimate,
     AreaUnderCurve,
+    Estimate,
     mean_share,
     outranked,
     rate,
@@ -66,8 +66,9 @@ def judged_areas(
     each = sidak(confidence, len(targets))
     for target in range(len(targets)):
         wins = _wins(scores[:, target], inside[:, target])
-        found.append(area_under_curve(*wins, confidence))
-        seen.append(area_under_curve(*wins, each).low > COIN)
+        area = AreaUnderCurve.of(*wins)
+        found.append(area.within(confidence))
+        seen.append(area.within(each).low > COIN)
     return Attacked(
         name=name,
         chance=COIN,
@@ -88,7 +89,8 @@ def mean_area(scores: Floats, inside: Bools, confidence: float = CONFIDENCE) -> 
     """Estimate the mean of the targets' areas, (m, t) scores.
 
     DeLong's variance is a sum over fits of how much each moves the area. One fit moves those of all targets,
-    so what it moves is added up over them first.
+    so what it moves is added up over them first. What one more fit at the worst place would add, for the fits
+    there are may all be equal, is shared by as many targets as move each by itself.
     """
     n_fits, n_targets = scores.shape
     areas, moved = np.empty(n_targets), np.zeros((n_fits, n_targets))
@@ -100,11 +102,13 @@ def mean_area(scores: Floats, inside: Bools, confidence: float = CONFIDENCE) -> 
         moved[member, target] = (wins - wins.mean()) / len(wins)
         moved[~member, target] = (losses.mean() - losses) / len(losses)
         least += 0.25 / len(wins) ** 2 + 0.25 / len(losses) ** 2
-    variance = float((moved.mean(axis=1) ** 2).sum()) * n_fits / (n_fits - 1) + least / n_targets**2
+    together = float((moved.mean(axis=1) ** 2).sum())
+    single = float((moved**2).sum()) / n_targets
+    bound = min(max(together / single, 1 / n_targets), 1.0) if single > 0 else 1 / n_targets
+    variance = together * n_fits / (n_fits - 1) + bound * least / n_targets
     area = float(areas.mean())
-    rows = n_fits * n_targets
-    near = (area * rows + 2) / (rows + 4)  # never 0 or 1, where a toss would have no variance
-    return tossed(area, max(near * (1 - near) / variance, 1.0), rows, confidence)
+    near = (area * n_fits + 2) / (n_fits + 4)  # never 0 or 1, where a toss would have no variance
+    return tossed(area, max(near * (1 - near) / variance, 1.0), n_fits * n_targets, confidence)
 
 
 def _wins(scores: Floats, inside: Bools) -> tuple[Floats, Floats]:

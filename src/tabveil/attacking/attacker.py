@@ -30,7 +30,7 @@ from tabveil.synthesizing import choose
 from tabveil.synthesizing.choice import is_private
 from tabveil.table import Table
 from tabveil.version import __version__
-from tabveil.workers import Listener, part, tell, working
+from tabveil.workers import Listener, part, tell, unheard, working
 
 N_TARGETS, N_FITS = 40, 400
 LEAST_FITS = 40
@@ -139,7 +139,8 @@ def attack(
         else:
             people, releasing = _generating(synthesizer, people, rare_labels)
         _require_more(people, targets)
-        chosen = Targets.choose(people.data, targets, rng=stream(seed, "targets"))
+        with working(listener=unheard):
+            chosen = Targets.choose(people.data, targets, rng=stream(seed, "targets"))
         pool = Pool.draw(
             chosen.rows, n_data=people.n_data, n_control=people.n_control, n_rows=rows, game=game, seed=seed
         )

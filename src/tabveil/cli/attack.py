@@ -1,0 +1,156 @@
+"""What can be asked about attacks of a generator on the command line.
+
+The work itself is in ``black_box``, imported when the command runs: ``--help`` must not wait for pandas.
+"""
+# ruff: noqa: PLC0415 - see above
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tabveil.cli.files import Force
+from tabveil.cli.synthesize import Threads
+
+FILE, FOLDER, N = "FILE", "FOLDER", "N"
+_HELP = (
+    "Attack a generator that you own: what does it betray about single people?\n\n"
+    "It is fitted again and again, each time with some of the targets and without the others. An attacker "
+    "learns from half of the releases who was in, and is tried on the other half. Half of the targets are "
+    "the rows that are farthest from all others, half are drawn at random.\n\n"
+    "A generator is a name ([bold]--generator[/], with [bold]--set[/]), a file ([bold]--config[/]), or a "
+    "command of your own ([bold]--command[/]): it reads {train}, writes {out}, and is started without a "
+    "shell, in a folder of its own; files that it names are found from here. With [bold]--store[/] every fit "
+    "is kept at once: after an interruption the same command goes on where it was."
+)
+_EXAMPLES = (
+    "Examples:\n\n"
+    "[cyan]tabveil attack --data train.csv --generator trees --json attack.json[/]\n\n"
+    "[cyan]tabveil attack --data train.csv --generator aim --set epsilon=1 --fits 200 --store fits[/]\n\n"
+    "[cyan]tabveil attack --data train.csv --command 'python make.py {train} {out}' --store fits[/]\n\n"
+    "[cyan]tabveil attack --data train.csv --config generator.yaml --secret income[/]\n\n"
+    "[cyan]tabveil audit --train train.csv --synthetic out.csv --shadow attack.json --html report.html[/]"
+)
+
+
+def attack(
+    *,
+    data: Annotated[Path, typer.Option(metavar=FILE, help="The real rows that a release is learned from.")],
+    generator: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="See 'tabveil synthesize --help'; trees if left out."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the generator. Repeatable."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar=FILE, help="Generator and settings from a file (YAML, JSON).")
+    ] = None,
+    command: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="A command of your own; also {rows} and {seed} are filled in."),
+    ] = None,
+    control: Annotated[
+        Path | None,
+        typer.Option(
+            metavar=FILE, help="Other real rows, to stand in for targets; else a fifth of the data."
+        ),
+    ] = None,
+    secret: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Also guess this column's value; as many fits again."),
+    ] = None,
+    targets: Annotated[int, typer.Option(metavar=N, min=1, help="How many people to attack.")] = 40,
+    fits: Annotated[int, typer.Option(metavar=N, min=40, help="How many times to fit the generator.")] = 400,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            metavar=N, min=2, help="Rows that each fit learns from; all that there are if left out."
+        ),
+    ] = None,
+    draw: Annotated[
+        int | None,
+        typer.Option(metavar=N, min=1, help="Rows drawn from each fit; as many as it learns from."),
+    ] = None,
+    game: Annotated[
+        str,
+        typer.Option(
+            metavar="fixed|redrawn",
+            help="One table for all fits but for the targets, or other people for each fit.",
+        ),
+    ] = "fixed",
+    rare_labels: Annotated[
+        str, typer.Option(metavar="pool|keep", help="As in 'tabveil synthesize'; not for commands.")
+    ] = "pool",
+    schema: Annotated[
+        Path | None,
+        typer.Option(metavar=FILE, help="Column types, labels and bounds; begin with 'tabveil schema'."),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="A text that stands for a missing value. Repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same numbers.")] = 0,
+    store: Annotated[
+        Path | None, typer.Option(metavar=FOLDER, help="Keep every fit here, to go on after an interruption.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar=N, min=1, help="How many processes to use; one if left out.")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="A Dask scheduler to use instead; its workers must reach data and store."
+        ),
+    ] = None,
+    threads: Threads = None,
+    time_limit: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long a command may take for one fit.")
+    ] = 600.0,
+    size_limit: Annotated[
+        float, typer.Option(metavar="MB", help="How much a command may write for one fit.")
+    ] = 1000.0,
+    json: Annotated[
+        Path | None, typer.Option(metavar=FILE, help="Write the result as JSON; '-' is standard output.")
+    ] = None,
+    force: Force = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
+) -> None:
+    """Attack a generator."""
+    from tabveil.cli import black_box
+
+    black_box.attack(
+        data=data,
+        json=json,
+        force=force,
+        quiet=quiet,
+        given=settings or (),
+        asked={
+            "generator": generator,
+            "config": config,
+            "command": command,
+            "control": control,
+            "secret": secret,
+            "targets": targets,
+            "fits": fits,
+            "rows": rows,
+            "draw": draw,
+            "game": game,
+            "rare_labels": rare_labels,
+            "schema": schema,
+            "missing": tuple(missing or ()),
+            "seed": seed,
+            "store": store,
+            "workers": workers,
+            "scheduler": scheduler,
+            "threads": threads,
+            "time_limit": time_limit,
+            "size_limit": size_limit,
+        },
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(help=_HELP, epilog=_EXAMPLES)(attack)

@@ -1,0 +1,147 @@
+"""What somebody who owns the generator finds out, in words and rows, as page and terminal show it.
+
+People stand here as numbers, with their rank among the most vulnerable; nobody's values are known.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tabveil import wording
+from tabveil.estimate import Estimate
+from tabveil.report import Report
+from tabveil.shadow import Attacked, ShadowResult
+from tabveil.shadow.result import GroupRisk, TargetRisk
+from tabveil.wording import level, name, percent, plural
+
+TITLE = "Access to the generator"
+NO_VERDICT = "No verdict rests on it: thresholds are for what one release betrays."
+OTHER_DATA = (
+    "It was found with other rows than those of this audit's train table: what it says may not hold for them."
+)
+GAMES: Mapping[str, str] = {
+    "fixed": "all fits learned from one table, but for the targets",
+    "redrawn": "every fit learned from other people, but for the targets",
+}
+GROUPS: Mapping[str, str] = {"vulnerable": "the most vulnerable", "random": "at random"}
+_MEMBERSHIP, _INFERENCE = "Membership", "Inference"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRow:
+    """The targets of a group together."""
+
+    label: str
+    found: Estimate
+    readings: tuple[tuple[str, Estimate | None], ...]
+    seen: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetRow:
+    """One target; ``told`` says whether it was told apart beyond chance."""
+
+    label: str
+    rank: str
+    group: str
+    found: Estimate
+    told: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownAttack:
+    """One attack: what was asked, what was found of all, and of each."""
+
+    title: str
+    question: str
+    measured: str  # what the numbers are
+    chance: str
+    sentence: str
+    groups: tuple[GroupRow, ...]
+    targets: tuple[TargetRow, ...]  # the most exposed first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What is said about access to the generator."""
+
+    sentence: str
+    settings: str
+    attacks: tuple[ShownAttack, ...]
+    notes: tuple[str, ...]
+    confidence: float
+
+
+def shown(found: ShadowResult, *, train: str | None = None) -> Shown:
+    """Put a result into words; ``train`` is the digest of the rows of an audit that it stands in."""
+    other = train is not None and train != found.data.sha256
+    return Shown(
+        sentence=(
+            f"The generator {name(found.generator)} was fitted {plural(found.n_fits, 'time')} on "
+            f"{found.n_rows:,} rows, each time with other targets among them; {GAMES[found.game]}. "
+            f"{plural(found.n_drawn, 'row')} {'was' if found.n_drawn == 1 else 'were'} drawn from each. An "
+            "attacker learned from half of the releases, and was tried on the other half."
+        ),
+        settings=_settings(found.settings),
+        attacks=tuple(_attack(item, found) for item in found.attacks),
+        notes=(*((OTHER_DATA,) if other else ()), *found.notes),
+        confidence=found.confidence,
+    )
+
+
+def of_report(report: Report) -> Shown | None:
+    """Return what a report says about access to the generator, if it does."""
+    if report.shadow is None:
+        return None
+    train = report.inputs.get("train")
+    return shown(report.shadow, train=None if train is None else train.sha256)
+
+
+def _settings(given: Mapping[str, Any]) -> str:
+    said = [f"{name(str(key))} {wording.setting(value)}" for key, value in given.items() if value is not None]
+    return "; ".join(said)
+
+
+def _attack(item: Attacked, found: ShadowResult) -> ShownAttack:
+    guesses = item.secret is not None
+    return ShownAttack(
+        title=f"{_INFERENCE} of {name(item.secret)}" if item.secret is not None else _MEMBERSHIP,
+        question=(
+            f"Which of {item.n_values} values did the target have, drawn at random for each fit?"
+            if guesses
+            else "Was the target among the rows that the generator learned from?"
+        ),
+        measured="guessed right" if guesses else "AUC",
+        chance=percent(item.chance) if guesses else f"{item.chance:g}",
+        sentence=_sentence(item),
+        groups=tuple(_group(group, item) for group in item.groups),
+        targets=tuple(_target(target, found) for target in sorted(item.targets, key=lambda t: -t.found.low)),
+    )
+
+
+def _sentence(item: Attacked) -> str:
+    told = f"{item.n_seen:,} of {plural(len(item.targets), 'target')}"
+    beyond = "beyond chance, at a level that counts in how many were tried"
+    if item.secret is not None:
+        return f"The secret of {told} was guessed right {beyond}."
+    return f"Whether they were in was told of {told} {beyond}."
+
+
+def _group(group: GroupRisk, item: Attacked) -> GroupRow:
+    mine = [target for target in item.targets if target.group == group.group]
+    return GroupRow(
+        label=f"{group.n_targets:,} {GROUPS[group.group]}",
+        found=group.found,
+        readings=tuple((level(each.false_positives), each.true_positives) for each in group.readings),
+        seen=f"{sum(target.seen for target in mine):,} of {len(mine):,}",
+    )
+
+
+def _target(target: TargetRisk, found: ShadowResult) -> TargetRow:
+    return TargetRow(
+        label=f"target {target.number:,}",
+        rank=f"{target.rank:,} of {found.data.rows:,}",
+        group=GROUPS[target.group],
+        found=target.found,
+        told="yes" if target.seen else "no",
+    )
