@@ -25,8 +25,8 @@ PAGE = """# Black box
 `python benchmarks/black_box.py` writes this page. {fits} fits of {rows:,} rows of Adult, {targets} targets,
 half of them the most vulnerable of {people:,} rows; the table is fixed but for the targets. CPU seconds
 (user + system) of the whole attack on one thread, with choosing targets and judging; compiled code is loaded.
-As published, trees grow to leaves of five rows and give numbers back as they are; 0.75 was asked of the attack
-on their most vulnerable. Intervals are of 95 % and about these targets.
+As published, trees grow to leaves of five rows and give numbers back as they are; 0.75 was asked of the
+attack on their most vulnerable. Intervals are of 95 % and about these targets.
 
 Measured on {machine}.
 

@@ -2,8 +2,8 @@
 
 ``prepare TABLE.npz`` writes rows of Adult as arrays. ``attack TABLE.npz FOLDER [NAME ...]`` fits each
 generator again and again and keeps every fit in the folder the moment it is done, so that it can be ended and
-begun again; it needs torch, NumPy, SciPy, Numba and scikit-learn, not all that tabveil depends on. ``page FOLDER``
-writes the table of docs/black_box.md from what is there by then.
+begun again; it needs torch, NumPy, SciPy, Numba and scikit-learn, not all that tabveil depends on.
+``page FOLDER`` writes the table of docs/black_box.md from what is there by then.
 """
 
 import argparse
