@@ -44,13 +44,13 @@ GENERATORS = {
     "aim, ε = 10": ("aim", "Aim", {"epsilon": 10.0}, 200),
     "aim, ε = 100": ("aim", "Aim", {"epsilon": 100.0}, 200),
     "hybrid, k = 5, post, trees": (
-        "hybrid",
+        "hybrid.synthesizer",
         "Hybrid",
         {"hierarchies": _QUASI_IDENTIFIERS, "models": ({"k": 5},), "placement": "post", "generator": "trees"},
         200,
     ),
     "hybrid, k = 10, pre, conditional, trees": (
-        "hybrid",
+        "hybrid.synthesizer",
         "Hybrid",
         {
             "hierarchies": _QUASI_IDENTIFIERS,
@@ -131,7 +131,8 @@ def _fit(name, device, table, folder, fit):
         dependencies = importlib.import_module("tabveil.generators.dependencies")
         kept = getattr(synthesizer, "keeps_dependencies", False)
         followed = dependencies.dependencies_of(train) if kept else ()
-        train = rare_labels.pool_rare_labels(train, keep=(), dependencies=followed, rng=rng).table
+        named = getattr(synthesizer, "names_labels", ())
+        train = rare_labels.pool_rare_labels(train, keep=named, dependencies=followed, rng=rng).table
     with workers.working(threads=1, listener=workers.unheard):
         rows = synthesizer.fit(train, rng=rng).sample(N_ROWS, rng=rng)
     temporary = Path(folder) / f".{os.getpid()}-{fit}.npz"
@@ -172,6 +173,10 @@ def _game(table):
 
 def _synthesizer(name, device):
     module, kind, settings, _ = GENERATORS[name]
+    if "generator" in settings:  # which is looked up by its name
+        known = importlib.import_module("tabveil.generators.models").GENERATORS
+        if "trees" not in known:
+            known.add(importlib.import_module("tabveil.generators.trees").Trees)
     made = getattr(importlib.import_module(f"tabveil.generators.{module}"), kind)
     return made(**settings, **({"device": device} if hasattr(made, "device") else {}))
 

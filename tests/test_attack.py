@@ -133,6 +133,18 @@ def test_identifiers_are_not_shown_to_a_generator():
     assert any("patient" in note for note in found.notes)
 
 
+def test_a_pipeline_is_attacked_and_told_how_columns_are_written():
+    settings = {
+        "hierarchies": {"admitted": {"dates": ["month", "year"]}},
+        "models": [{"k": 2}],
+        "generator": "none",
+    }
+    people = hospital(100, seed=1).assign(patient=[f"P{i:05}" for i in range(100)])
+    found = tabveil.attack(people, generator="hybrid", settings=settings, **SMALL)
+    assert found.generator == "hybrid"
+    assert found.settings["models"] == [{"k": 2}]
+
+
 def test_an_object_of_ones_own_is_attacked_as_well():
     found = tabveil.attack(hospital(100, seed=1), generator=GENERATORS["marginals"](), **SMALL)
     assert found.generator == "marginals"

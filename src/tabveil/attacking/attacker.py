@@ -182,8 +182,13 @@ def _generating(
 ) -> tuple[People, GeneratorReleases]:
     """Return the people as a generator is shown them, and how it makes releases."""
     named = people.declared_identifiers if is_private(synthesizer) else people.identifiers
-    return people.without(named), GeneratorReleases(
-        synthesizer=synthesizer, rare_labels=rare_labels, kept_labels=people.kept_labels
+    people = people.without(named)
+    return people, GeneratorReleases(
+        synthesizer=synthesizer,
+        rare_labels=rare_labels,
+        kept_labels=people.kept_labels,
+        layout=people.layout,
+        declared=people.declared,
     )
 
 

@@ -91,7 +91,13 @@ class People:
         if not kept:
             raise ParameterError(f"attack: no columns are left without identifiers ({listed(sorted(gone))}).")
         note = f"Left out as identifiers, which no generator is shown: {listed(sorted(gone))}."
-        return replace(self, real=self.real.select(kept), notes=(*self.notes, note))
+        places = {name: place for name, place in self.layout.columns.items() if name not in gone}
+        return replace(
+            self,
+            real=self.real.select(kept),
+            layout=replace(self.layout, columns=places),
+            notes=(*self.notes, note),
+        )
 
 
 def _joined(data: Table, control: Table) -> Table:

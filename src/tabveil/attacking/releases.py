@@ -11,13 +11,14 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.benchmark.trials import identified
+from tabveil.frame import Layout
 from tabveil.generators.dependencies import dependencies_of
 from tabveil.generators.rare_labels import pool_rare_labels
 from tabveil.naming import describe
-from tabveil.protocols import Synthesizer
+from tabveil.protocols import Model, Synthesizer
 from tabveil.result import plain
 from tabveil.risks.fitting import fit_and_draw
-from tabveil.synthesizing.choice import keeps_dependencies, pools_labels
+from tabveil.synthesizing.choice import keeps_dependencies, named_labels, pools_labels
 from tabveil.synthesizing.learning import needing_extra
 from tabveil.table import Table
 
@@ -30,6 +31,23 @@ class Released:
 
     real: Table
     rows: Table
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _ToldOfLayout:
+    """A synthesizer that is told how columns are written as it learns."""
+
+    synthesizer: Any  # one that has fit_written
+    layout: Layout
+    declared: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        return str(self.synthesizer.name)
+
+    def fit(self, table: Table, *, rng: Generator) -> Model:
+        model: Model = self.synthesizer.fit_written(table, self.layout, declared=self.declared, rng=rng)
+        return model
 
 
 class Releasing(Protocol):
@@ -65,6 +83,8 @@ class GeneratorReleases:
     synthesizer: Synthesizer
     rare_labels: RareLabels
     kept_labels: frozenset[str]
+    layout: Layout
+    declared: frozenset[str]
 
     @property
     def name(self) -> str:
@@ -84,14 +104,22 @@ class GeneratorReleases:
             **identified(self.synthesizer),
             "rare_labels": self.rare_labels,
             "kept": sorted(self.kept_labels),
+            "declared": sorted(self.declared),
         }
 
     def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> Released:
         """Fit and draw."""
         if self.rare_labels == "pool" and pools_labels(self.synthesizer):
             followed = dependencies_of(train) if keeps_dependencies(self.synthesizer) else ()
-            train = pool_rare_labels(train, keep=self.kept_labels, dependencies=followed, rng=rng).table
+            kept = self.kept_labels | named_labels(self.synthesizer)
+            train = pool_rare_labels(train, keep=kept, dependencies=followed, rng=rng).table
         asked = Table(schema=train.schema, values=np.empty((n_drawn, len(train.schema))))
         with needing_extra(self.name):
-            made, _ = fit_and_draw("attack", self.synthesizer, train, asked, rng=rng)
+            made, _ = fit_and_draw("attack", self._told, train, asked, rng=rng)
         return Released(real=real, rows=made.rows)
+
+    @property
+    def _told(self) -> Any:  # noqa: ANN401 - what is fitted
+        if not hasattr(self.synthesizer, "fit_written"):
+            return self.synthesizer
+        return _ToldOfLayout(synthesizer=self.synthesizer, layout=self.layout, declared=self.declared)
