@@ -118,7 +118,7 @@ def attack(
     --------
     >>> from tabveil.datasets import hospital
     >>> found = attack(hospital(200, seed=1), generator="copy", targets=4, fits=40, draw=1000)
-    >>> found["shadow_membership"].groups[0].found.low > 0.9
+    >>> found["shadow_membership"].groups[0].found.value > 0.9
     True
     """
     _check(targets=targets, fits=fits, seed=seed, workers=workers, draw=draw)
