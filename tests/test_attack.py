@@ -228,10 +228,13 @@ def test_a_file_names_generator_and_settings(folder):
     Path("g.yaml").write_text("generator: copy\nsettings: {noise: 0.2}\n", encoding="utf-8")
     assert small("--config", "g.yaml", "--json", "found.json").exit_code == 0
     assert tabveil.ShadowResult.read("found.json").settings["noise"] == 0.2
+    Path("g.yaml").write_text("generator: marginals\nrows: 33\nrare_labels: keep\n", encoding="utf-8")
+    assert small("--config", "g.yaml", "--json", "found.json", "--force").exit_code == 0
+    found = tabveil.ShadowResult.read("found.json")
+    assert (found.n_drawn, found.settings["rare_labels"]) == (33, "keep")
     for text, message in {
-        "noise: 1": "must name a generator",
-        "generator: copy\nspeed: 3": "unknown key 'speed'",
-        "generator: copy\nsettings: 3": "settings must be names and values",
+        "noise: 1": "unknown key",
+        "settings: {noise: 1}": "settings belong to a generator; name it",
         "generator: magic": "no generator 'magic'",
         "generator: copy\nsettings: {nose: 1}": "no setting 'nose'",
     }.items():

@@ -7,7 +7,6 @@ from typing import Any, get_args
 
 from tabveil import check
 from tabveil.attacking.command import SIZE_LIMIT, TIME_LIMIT, CommandReleases
-from tabveil.attacking.configuration import read_generator
 from tabveil.attacking.fits import FitStore, Job, play
 from tabveil.attacking.people import People, Sources
 from tabveil.attacking.releases import GeneratorReleases, RareLabels, Releasing
@@ -26,8 +25,9 @@ from tabveil.shadow import (
     judge_membership,
 )
 from tabveil.shadow.pool import Rules
-from tabveil.synthesizing import choose
+from tabveil.synthesizing import choose, configuration
 from tabveil.synthesizing.choice import is_private
+from tabveil.synthesizing.configuration import Configuration
 from tabveil.table import Table
 from tabveil.version import __version__
 from tabveil.workers import Listener, part, tell, unheard, working
@@ -54,7 +54,7 @@ def attack(
     seed: int = 0,
     schema: Any = None,  # noqa: ANN401 - a path or plain data
     missing: Iterable[str] = (),
-    rare_labels: RareLabels = "pool",
+    rare_labels: RareLabels | None = None,
     store: str | Path | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -76,7 +76,9 @@ def attack(
     generator, settings
         The name of a generator, ``"trees"`` if left out, with its settings, or a synthesizer object.
     config
-        A file that names a generator and its settings, instead.
+        A file as ``tabveil synthesize --config`` takes it, instead: its generator and settings, schema,
+        missing texts, rare labels, rows to draw, and whether identifiers are learned. Its seed does not
+        count.
     command
         A command of your own, instead: ``"python make.py {train} {out}"``. It is started without a shell, in
         a folder of its own; ``{rows}`` is how many rows to write, ``{seed}`` a number to draw them by. Files
@@ -104,7 +106,7 @@ def attack(
     schema, missing
         As in :func:`tabveil.synthesize`.
     rare_labels
-        As in :func:`tabveil.synthesize`; what a command does is its own business.
+        As in :func:`tabveil.synthesize`, pooled if left out; what a command does is its own business.
     store
         A folder that keeps every fit; the same attack with the same store goes on where it was.
     workers, scheduler
@@ -123,10 +125,20 @@ def attack(
     """
     _check(targets=targets, fits=fits, seed=seed, workers=workers, draw=draw)
     check.one_of("attack", "game", game, get_args(Rules))
-    check.one_of("attack", "rare_labels", rare_labels, get_args(RareLabels))
-    synthesizer = _chosen(generator, settings, config, command)
+    said = Configuration() if config is None else configuration.read(config)
+    pooled = rare_labels or said.rare_labels or "pool"
+    check.one_of("attack", "rare_labels", pooled, get_args(RareLabels))
+    _require_one(generator=generator, config=config, command=command)
+    synthesizer = None if command is not None else _chosen(generator, settings, said)
+    if synthesizer is None and settings:
+        raise ParameterError("attack: settings belong to a generator; a command has its own.")
     given = (missing,) if isinstance(missing, str) else tuple(missing)
-    sources = Sources(data=data, control=control, schema=schema, missing=given)
+    sources = Sources(
+        data=data,
+        control=control,
+        schema=said.schema if schema is None else schema,
+        missing=given or said.missing,
+    )
     place = _prepared(store)
     with working(threads=threads, listener=progress):
         tell("reading the table", 0.0)
@@ -137,14 +149,14 @@ def attack(
                 command or "", sources, people.layout, time_limit=time_limit, size_limit=size_limit
             )
         else:
-            people, releasing = _generating(synthesizer, people, rare_labels)
+            people, releasing = _generating(synthesizer, people, pooled, learned=said.identifiers == "learn")
         _require_more(people, targets)
         with working(listener=unheard):
             chosen = Targets.choose(people.data, targets, rng=stream(seed, "targets"))
         pool = Pool.draw(
             chosen.rows, n_data=people.n_data, n_control=people.n_control, n_rows=rows, game=game, seed=seed
         )
-        n_drawn = draw or pool.n_rows
+        n_drawn = draw or said.rows or pool.n_rows
         attacked = []
         games = _games(people.real, pool, secret)
         for turn, each in enumerate(games):
@@ -178,11 +190,11 @@ def _prepared(store: str | Path | None) -> FitStore | None:
 
 
 def _generating(
-    synthesizer: Synthesizer, people: People, rare_labels: RareLabels
+    synthesizer: Synthesizer, people: People, rare_labels: RareLabels, *, learned: bool
 ) -> tuple[People, GeneratorReleases]:
-    """Return the people as a generator is shown them, and how it makes releases."""
+    """Return the people as a generator is shown them, and how it makes releases; ``learned``: identifiers."""
     named = people.declared_identifiers if is_private(synthesizer) else people.identifiers
-    people = people.without(named)
+    people = people.without(() if learned else named)
     return people, GeneratorReleases(
         synthesizer=synthesizer,
         rare_labels=rare_labels,
@@ -217,24 +229,18 @@ def _check(*, targets: int, fits: int, seed: int, workers: int | None, draw: int
             raise ParameterError(f"attack: {name} must be a whole number, got {kind}.") from None
 
 
+def _require_one(**ways: object) -> None:
+    given = [name for name, way in ways.items() if way is not None]
+    if len(given) > 1:
+        raise ParameterError(f"attack: give one of generator, config and command, not {' and '.join(given)}.")
+
+
 def _chosen(
-    generator: str | Synthesizer | None,
-    settings: Mapping[str, object] | None,
-    config: str | Path | None,
-    command: str | None,
-) -> Synthesizer | None:
-    """Return the generator that is attacked; None where it is a command."""
-    ways = [name for name, way in (("generator", generator), ("config", config), ("command", command)) if way]
-    if len(ways) > 1:
-        raise ParameterError(f"attack: give one of generator, config and command, not {' and '.join(ways)}.")
-    if command is not None:
-        if settings:
-            raise ParameterError("attack: settings belong to a generator; a command has its own.")
-        return None
-    if config is not None:
-        name, said = read_generator(config)
-        return choose(name, {**said, **(settings or {})})
-    return choose(generator or DEFAULT_GENERATOR, settings)
+    generator: str | Synthesizer | None, settings: Mapping[str, object] | None, said: Configuration
+) -> Synthesizer:
+    """Return the generator that is attacked, with the settings of a file and those given here."""
+    given = {**said.settings, **(settings or {})}
+    return choose(generator or said.generator or DEFAULT_GENERATOR, given)
 
 
 def _judged(game: MembershipGame | InferenceGame, seen: Any, chosen: Targets) -> Attacked:  # noqa: ANN401 - features

@@ -45,7 +45,7 @@ def attack(
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the generator. Repeatable."),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar=FILE, help="Generator and settings from a file (YAML, JSON).")
+        Path | None, typer.Option(metavar=FILE, help="A file as 'tabveil synthesize --config' takes it.")
     ] = None,
     command: Annotated[
         str | None,
@@ -81,8 +81,11 @@ def attack(
         ),
     ] = "fixed",
     rare_labels: Annotated[
-        str, typer.Option(metavar="pool|keep", help="As in 'tabveil synthesize'; not for commands.")
-    ] = "pool",
+        str | None,
+        typer.Option(
+            metavar="pool|keep", help="As in 'tabveil synthesize', pool if left out; not for commands."
+        ),
+    ] = None,
     schema: Annotated[
         Path | None,
         typer.Option(metavar=FILE, help="Column types, labels and bounds; begin with 'tabveil schema'."),

@@ -6,18 +6,15 @@ from typing import Literal, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.neighbors import Neighbors, Space
+from tabveil.neighbors import N_OTHERS, Space, to_others
 from tabveil.table import Floats, Indices, Table
 
 Group = Literal["vulnerable", "random"]
 
-N_OTHERS = 5
-
 
 def vulnerability(table: Table) -> Floats:
     """Return the mean distance of each row to the five nearest other rows, (n,): the more, the lonelier."""
-    near = Neighbors(Space.gower(table.schema), table).nearest_other(min(N_OTHERS, len(table) - 1))
-    return np.asarray(near.distance.mean(axis=1))
+    return to_others(Space.gower(table.schema), table, N_OTHERS)[:, 1]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
