@@ -199,7 +199,7 @@ def page(arguments):
         data = json.loads(path.read_text(encoding="utf-8"))
         found[data["name"]] = _cells(data)
     empty = [""] * (len(HEADER) - 2)
-    rows = [found.get(name, [name, "not run yet", *empty]) for name in GENERATORS]
+    rows = [found.get(name, [name, "not run", *empty]) for name in GENERATORS]
     lines = [HEADER, ["---"] * len(HEADER), *rows]
     table = "\n".join(f"| {' | '.join(row)} |" for row in lines)
     text = PAGE.read_text(encoding="utf-8")
