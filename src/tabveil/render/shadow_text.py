@@ -41,11 +41,17 @@ def shadow_text(found: Shown) -> RenderableType:
 def _attack(item: ShownAttack, confidence: float) -> list[RenderableType]:
     groups = _table("targets")
     columns = [item.measured, f"{level(confidence)} interval"]
-    read = [rate for rate, found in item.groups[0].readings if found is not None]
+    read = [
+        rate
+        for place, (rate, _) in enumerate(item.groups[0].readings)
+        if any(row.readings[place][1] is not None for row in item.groups)
+    ]
     for heading in (*columns, *(f"at {rate}" for rate in read), "told"):
         groups.add_column(heading, justify="right", no_wrap=True)
     for row in item.groups:
-        rates = [_number(found.value) for rate, found in row.readings if rate in read and found is not None]
+        rates = [
+            "" if found is None else _number(found.value) for rate, found in row.readings if rate in read
+        ]
         groups.add_row(row.label, _number(row.found.value), _interval(row.found), *rates, row.seen)
     single = _table("the most exposed")
     for heading in ("vulnerability rank", *columns, "told"):
