@@ -81,7 +81,7 @@ LAYERS = (
     {"config"},
     {"report"},
     {"auditing", "synthesizing", "benchmark"},
-    {"epsilon", "attacking"},
+    {"epsilon", "attacking", "pipeline"},
     {"render"},
     {"cli", "web"},
 )

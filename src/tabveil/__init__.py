@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tabveil.generators import load_model
     from tabveil.holdout import split
     from tabveil.outlying import Outliers, Vulnerable, outliers, vulnerable
+    from tabveil.pipeline import PipelineReport, run_pipeline
     from tabveil.render.html import page as html_page
     from tabveil.render.side_by_side import compare
     from tabveil.report import Report
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Outliers",
+    "PipelineReport",
     "Report",
     "Result",
     "ShadowResult",
@@ -46,6 +48,7 @@ __all__ = [
     "load_model",
     "load_split",
     "outliers",
+    "run_pipeline",
     "sample",
     "split",
     "synthesize",
@@ -55,6 +58,7 @@ __all__ = [
 # Loaded when first asked for, so that `tabveil --help` does not wait for pandas and the compiler.
 _HOMES = {
     "Outliers": ("tabveil.outlying", "Outliers"),
+    "PipelineReport": ("tabveil.pipeline", "PipelineReport"),
     "Report": ("tabveil.report", "Report"),
     "Result": ("tabveil.result", "Result"),
     "ShadowResult": ("tabveil.shadow", "ShadowResult"),
@@ -67,6 +71,7 @@ _HOMES = {
     "load_model": ("tabveil.generators", "load_model"),
     "load_split": ("tabveil.frame", "load_split"),
     "outliers": ("tabveil.outlying", "outliers"),
+    "run_pipeline": ("tabveil.pipeline", "run_pipeline"),
     "sample": ("tabveil.synthesizing", "sample"),
     "split": ("tabveil.holdout", "split"),
     "synthesize": ("tabveil.synthesizing", "synthesize"),
@@ -88,7 +93,12 @@ def _draw(report: Any) -> str:  # noqa: ANN401 - a report, whose class is not lo
     return drawn
 
 
-pages.draw = _draw
+def _draw_pipeline(report: Any) -> str:  # noqa: ANN401 - likewise
+    drawn: str = import_module("tabveil.render.pipeline").page(report)
+    return drawn
+
+
+pages.draw, pages.draw_pipeline = _draw, _draw_pipeline
 
 
 def __dir__() -> list[str]:

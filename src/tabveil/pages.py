@@ -5,3 +5,6 @@ from typing import Any
 
 draw: Callable[[Any], str]
 """Returns a report as one HTML page; the package sets it before any of its parts is imported."""
+
+draw_pipeline: Callable[[Any], str]
+"""The same for a run of a pipeline."""

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli import anonymize, attack, benchmark, epsilon, synthesize
+from tabveil.cli import anonymize, attack, benchmark, epsilon, pipeline, synthesize
 from tabveil.cli.exit_codes import Commands, end_in_order
 from tabveil.cli.files import Force
 from tabveil.cli.synthesize import Threads
@@ -387,6 +387,7 @@ synthesize.register(app)
 attack.register(app)
 anonymize.register(app)
 epsilon.register(app)
+pipeline.register(app)
 app.add_typer(benchmark.app)
 
 

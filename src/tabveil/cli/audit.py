@@ -62,7 +62,7 @@ def audit(
     targets = outputs.targets(files_named(config, **options))
     request = AuditRequest.read(config, **options)
     if fail_above is not None:
-        request = request.with_threshold(_threshold(fail_above))
+        request = request.with_threshold(threshold(fail_above))
     if outputs.html is not None:
         request = request.for_page()
     with progress_shown(quiet=outputs.quiet) as listener:
@@ -97,7 +97,8 @@ def _require_tables(options: Mapping[str, Any]) -> None:
             )
 
 
-def _threshold(fail_above: float) -> float:
+def threshold(fail_above: float) -> float:
+    """Return a threshold that a risk can have."""
     if not 0 < fail_above <= 1:
         raise ParameterError(f"--fail-above: must be above 0 and at most 1, got {fail_above:g}.")
     return fail_above

@@ -78,7 +78,7 @@ def synthesize(
     _require_control(control, policy)
     target = _target(out, not_over=[data, config, schema, save, control, policy], force=force)
     if save is not None:
-        _refuse_folder(save)
+        refuse_folder(save)
     with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
         learned = synthesizing.learn(
             data,
@@ -203,7 +203,8 @@ def _target(out: Path, *, not_over: Iterable[Path | None], force: bool) -> Path:
     return files.writable("--out", out, force=force, not_over=not_over)
 
 
-def _refuse_folder(save: Path) -> None:
+def refuse_folder(save: Path) -> None:
+    """Refuse a folder for a model that is there already, or cannot be made."""
     if save.exists():
         raise ParameterError(f"--save: {save} is already there; choose another folder.")
     files.folder("--save", save.resolve().parent)

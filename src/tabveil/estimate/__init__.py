@@ -27,6 +27,7 @@ from tabveil.estimate.rates import (
     share,
     wilson,
 )
+from tabveil.estimate.ratio import ratio
 from tabveil.estimate.relabeling import Deals, Scanned, chance_of_ranks, deal
 from tabveil.estimate.risk import excess, part_of_room, risk_between, risk_toward
 from tabveil.estimate.squared_errors import error_score, risk_of_errors, root_score
@@ -60,6 +61,7 @@ __all__ = [
     "probit",
     "rate",
     "rate_beyond",
+    "ratio",
     "ratio_of_means",
     "resamples_for",
     "risk_between",

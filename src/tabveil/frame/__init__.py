@@ -8,19 +8,23 @@ from tabveil.frame.describe import describe
 from tabveil.frame.files import read_raw, write_raw
 from tabveil.frame.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
 from tabveil.frame.load import LoadedTable, LoadedTables, load_split, load_table
-from tabveil.frame.parting import native_parts, raw_rows
+from tabveil.frame.parting import as_read, native_parts, parts_as_read, raw_rows
+from tabveil.frame.sources import Source
 from tabveil.table import Table
 
 __all__ = [
     "Layout",
     "LoadedTable",
     "LoadedTables",
+    "Source",
+    "as_read",
     "cells_as_text",
     "describe",
     "edges_in_words",
     "load_split",
     "load_table",
     "native_parts",
+    "parts_as_read",
     "raw_rows",
     "read_raw",
     "take_rows",

@@ -1,6 +1,7 @@
-"""Some rows of a table, in the kind of table that came in."""
+"""Some rows of a table, in the kind of table that came in, or just as they were read."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.frame import sources
+from tabveil.frame.arrow_types import take_rows
 from tabveil.frame.files import read_raw
 from tabveil.frame.hashing import RawTable
-from tabveil.frame.layout import to_native
+from tabveil.frame.layout import Layout, to_native, to_text
 from tabveil.frame.load import load_table
+from tabveil.frame.sources import Source
+from tabveil.table import Table
 
 
 def raw_rows(data: Any) -> RawTable:  # noqa: ANN401 - a path or any kind of table
@@ -28,3 +32,33 @@ def native_parts(data: Any, parts: Iterable[NDArray[np.int64]]) -> list[Any]:  #
     frame = nw.from_native(data)
     whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     return [whole[rows].to_native() for rows in parts]
+
+
+def parts_as_read(data: Any, parts: Iterable[NDArray[np.int64]]) -> list[Source]:  # noqa: ANN401 - likewise
+    """Return rows by their numbers as they would be read from a file, or a dataframe, that has no others.
+
+    Nothing was decided yet about the types of columns, so that no part can learn of the others.
+    """
+    whole = sources.read(data, "data")
+    return [replace(whole, data=take_rows(whole.data, rows), sha256=None) for rows in parts]
+
+
+def as_read(table: Table, layout: Layout) -> Any:  # noqa: ANN401 - whatever can be read as a table
+    """Return rows that were made here as they would be read from where they are going to stand.
+
+    What came as text leaves as text, and is compared with other rows as such.
+    """
+    if layout.csv is None:
+        return to_native(table, layout)
+    written = to_text(table, layout)
+    names = tuple(written.column_names)
+    return Source(
+        role="data",
+        library=layout.library,
+        data=written,
+        labels=names,
+        dtypes=(None,) * len(names),
+        blanks=(None,) * len(names),
+        csv=layout.csv,
+        verbatim=True,
+    )

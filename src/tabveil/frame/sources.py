@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,9 @@ class Source:
 
 
 def read(source: Any, role: str) -> Source:  # noqa: ANN401 - a path or any kind of table
-    """Take in a file's path or a dataframe; nothing of it is ever changed."""
+    """Take in a file's path, a dataframe, or what was read before; nothing of it is ever changed."""
+    if isinstance(source, Source):
+        return replace(source, role=role)
     if isinstance(source, (str, Path)):
         return _from_file(Path(source), role)
     native = nw.to_native(source, pass_through=True)

@@ -85,10 +85,10 @@ def report_page(report: Report) -> RenderableType:
     parts += [*_spaces(report), *_utility(report), *_properties(report), *_power(report), *_shadow(report)]
     if report.skipped:
         parts += [Text(), Text("Not computed", style="bold")]
-        parts += [_item(f"{skipped_title(report, item)}: {item.why}") for item in report.skipped]
+        parts += [listed_item(f"{skipped_title(report, item)}: {item.why}") for item in report.skipped]
     notes = [*report.notes, *_notes(report.results)]
     if notes:
-        parts += [Text(), Text("Notes", style="bold"), *map(_item, notes)]
+        parts += [Text(), Text("Notes", style="bold"), *map(listed_item, notes)]
     return Group(*parts)
 
 
@@ -370,7 +370,8 @@ def _interval(estimate: Estimate, to: str = " to ") -> str:
     return f"{lower(estimate.low)}{to}{upper(estimate.high)}"
 
 
-def _item(text: str) -> RenderableType:
+def listed_item(text: str) -> RenderableType:
+    """Write an item of a list."""
     grid = Table.grid(padding=(0, 1))
     grid.add_row(Text("-"), Text(" ".join(text.split())))
     return Padding(grid, (0, 0, 0, 1))

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -10,7 +11,7 @@ from numpy.random import Generator
 
 from tabveil import check, wording
 from tabveil.errors import ParameterError
-from tabveil.frame import Layout, load_table
+from tabveil.frame import Layout, LoadedTable, load_table
 from tabveil.frame.raw_column import Kind
 from tabveil.frame.unused import without_unused_labels
 from tabveil.generators import Account
@@ -29,7 +30,7 @@ from tabveil.synthesizing.choice import (
     wants_secret_seed,
     with_public,
 )
-from tabveil.synthesizing.fresh_identifiers import Identifiers, set_aside
+from tabveil.synthesizing.fresh_identifiers import Identifiers, SetAside, set_aside
 from tabveil.synthesizing.table_model import TableModel, whole_rows, whole_seed
 from tabveil.table import Categorical, Schema, Table
 from tabveil.workers import Listener, tell, warn, working
@@ -145,40 +146,95 @@ def learn(
     progress: Listener | None = None,
 ) -> TableModel:
     """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked."""
+    with working(threads=threads, listener=progress):
+        lesson = prepare(
+            data,
+            generator=generator,
+            settings=settings,
+            seed=seed,
+            schema=schema,
+            missing=missing,
+            rare_labels=rare_labels,
+            identifiers=identifiers,
+        )
+        return lesson.learned(_fit(lesson))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lesson:
+    """A table as a generator is to learn it: without identifiers and rare labels; and all else about it."""
+
+    synthesizer: Synthesizer  # told what is public
+    seed: int
+    table: Table
+    layout: Layout
+    declared: tuple[str, ...]  # columns to be learned whose domain a schema says
+    loaded: LoadedTable
+    set_aside: SetAside
+    notes: tuple[str, ...]
+
+    def rng(self) -> Generator:
+        """Return the random numbers to fit with, from their beginning."""
+        return stream(self.seed, "fit", self.synthesizer.name)
+
+    def learned(self, model: Model) -> TableModel:
+        """Return a model that was fitted to the table, with the form of the data."""
+        failure, n_rows = _chance_of_failure(model), len(self.loaded.table)
+        warning = None if failure is None else too_likely(failure, n_rows)
+        return TableModel(
+            model=model,
+            layout=self.layout,
+            declared=self.loaded.declared,
+            fresh=self.set_aside.fresh,
+            notes=self.notes if warning is None else (*self.notes, warning),
+            n_rows=n_rows,
+            left_out=self.set_aside.left_out,
+        )
+
+
+def prepare(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    *,
+    generator: str | Synthesizer = "trees",
+    settings: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    schema: Any = None,  # noqa: ANN401 - a path or plain data
+    missing: Iterable[str] = (),
+    rare_labels: RareLabels = "pool",
+    identifiers: Identifiers = "fresh",
+) -> Lesson:
+    """Read a table and set aside what is not learned; see :func:`synthesize`."""
     check.one_of("synthesize", "rare_labels", rare_labels, get_args(RareLabels))
     check.one_of("synthesize", "identifiers", identifiers, get_args(Identifiers))
     synthesizer = choose(generator, settings)
     fit_seed = _fit_seed(synthesizer, seed)
-    with working(threads=threads, listener=progress):
-        tell("reading the table", 0.0)
-        private = is_private(synthesizer)
-        loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
-        kept = set_aside(loaded, identifiers, private=private, rng=stream(fit_seed, "identifiers"))
-        _require_learned(synthesizer, loaded.table.schema, kept.table.schema)
-        declared = [name for name in kept.table.schema.names if name in loaded.declared]
-        synthesizer = with_public(synthesizer, declared)
-        table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
-        if rare_labels == "pool" and pools_labels(synthesizer):
-            table, layout, said = _without_rare_labels(
-                table,
-                layout,
-                keep=loaded.declared | named_labels(synthesizer),
-                dependencies=dependencies_of(table) if keeps_dependencies(synthesizer) else (),
-                rng=stream(fit_seed, "rare labels"),
-            )
-            notes += said
-        _warn_of_labels(synthesizer, table.schema)
-        model = _fit(synthesizer, table, layout, declared, fit_seed)
-    failure = _chance_of_failure(model)
-    warning = None if failure is None else too_likely(failure, len(loaded.table))
-    return TableModel(
-        model=model,
+    tell("reading the table", 0.0)
+    private = is_private(synthesizer)
+    loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
+    kept = set_aside(loaded, identifiers, private=private, rng=stream(fit_seed, "identifiers"))
+    _require_learned(synthesizer, loaded.table.schema, kept.table.schema)
+    declared = tuple(name for name in kept.table.schema.names if name in loaded.declared)
+    synthesizer = with_public(synthesizer, declared)
+    table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
+    if rare_labels == "pool" and pools_labels(synthesizer):
+        table, layout, said = _without_rare_labels(
+            table,
+            layout,
+            keep=loaded.declared | named_labels(synthesizer),
+            dependencies=dependencies_of(table) if keeps_dependencies(synthesizer) else (),
+            rng=stream(fit_seed, "rare labels"),
+        )
+        notes += said
+    _warn_of_labels(synthesizer, table.schema)
+    return Lesson(
+        synthesizer=synthesizer,
+        seed=fit_seed,
+        table=table,
         layout=layout,
-        declared=loaded.declared,
-        fresh=kept.fresh,
-        notes=notes if warning is None else (*notes, warning),
-        n_rows=len(loaded.table),
-        left_out=kept.left_out,
+        declared=declared,
+        loaded=loaded,
+        set_aside=kept,
+        notes=notes,
     )
 
 
@@ -225,14 +281,14 @@ def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN
     return TableModel.load(folder).draw(rows, seed=seed).native()
 
 
-def _fit(synthesizer: Synthesizer, table: Table, layout: Layout, declared: Sequence[str], seed: int) -> Model:
-    rng = stream(seed, "fit", synthesizer.name)
+def _fit(lesson: Lesson) -> Model:
+    synthesizer = lesson.synthesizer
     written: Callable[..., Model] | None = getattr(synthesizer, "fit_written", None)
     with needing_extra(synthesizer.name):
         if written is None:
-            model = synthesizer.fit(table, rng=rng)
+            model = synthesizer.fit(lesson.table, rng=lesson.rng())
         else:
-            model = written(table, layout, declared=declared, rng=rng)
+            model = written(lesson.table, lesson.layout, declared=lesson.declared, rng=lesson.rng())
     return require_model(synthesizer.name, model)
 
 

@@ -146,14 +146,20 @@ class Hybrid(Maker):
             return self._fit(table, self._prepare(table, layout, declared, rng=rng))
 
     def stages(
-        self, table: Table, *, rng: Generator, layout: "Layout | None" = None, n_rows: int | None = None
+        self,
+        table: Table,
+        *,
+        rng: Generator,
+        layout: "Layout | None" = None,
+        declared: Iterable[str] | None = None,
+        n_rows: int | None = None,
     ) -> Stages:
         """Run the pipeline and keep what came out of each step; as many rows are drawn in the end as came in.
 
-        The model is the one that :meth:`fit` makes with the same random numbers.
+        The model is the one that :meth:`fit_written` makes with the same random numbers.
         """
         with _complaining():
-            prepared = self._prepare(table, layout, None, rng=rng)
+            prepared = self._prepare(table, layout, declared, rng=rng)
             model = self._fit(table, prepared)
             return Stages(
                 original=table,

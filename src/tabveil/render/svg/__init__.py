@@ -15,6 +15,7 @@ from tabveil.render.svg.response import ResponseLine, ResponsePoint, response
 from tabveil.render.svg.risks import RiskBar, risk_bars
 from tabveil.render.svg.scatter import Point, scatter
 from tabveil.render.svg.style import STYLE
+from tabveil.render.svg.way import WayPoint, reach_of, way
 
 __all__ = [
     "MOST_NAMED",
@@ -28,6 +29,7 @@ __all__ = [
     "RiskBar",
     "RocCurve",
     "State",
+    "WayPoint",
     "associations",
     "column_bars",
     "correlations",
@@ -36,8 +38,10 @@ __all__ = [
     "heat_map",
     "marginals",
     "power",
+    "reach_of",
     "response",
     "risk_bars",
     "roc",
     "scatter",
+    "way",
 ]

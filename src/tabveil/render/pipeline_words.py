@@ -1,0 +1,111 @@
+"""What page and terminal both say about a run of a pipeline: numbers stage by stage, and changes in words."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tabveil.estimate import Estimate
+from tabveil.pipeline import Change, PipelineReport
+from tabveil.render.evidence import skipped_title
+from tabveil.report import Report
+from tabveil.utility import MEANINGS
+from tabveil.verdict import risk_of
+
+READING = (
+    "Change: (pipeline - generator alone) / generator alone. Of a risk, and of a distance, below zero is "
+    "better. Its interval is that of a ratio of two uncertain numbers, each from one run: what other seeds "
+    "would give is not in it. No ratio is shown where it would mean nothing: the generator alone cannot be "
+    "told apart from zero, an attack on it does no better than guessing, or one of the two was not measured."
+)
+NO_GENERATOR = "There is no generator in this pipeline, so there is none to compare with."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One number at every stage, in the order of the stages."""
+
+    key: str
+    title: str
+    values: tuple[Estimate | None, ...]
+    threshold: float | None = None  # of an attack
+    best: float | None = None  # of a measure of utility
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is an attack, by which stages are judged."""
+        return self.threshold is not None
+
+
+def risks(report: PipelineReport) -> list[Way]:
+    """Return every metric's way: attacks with their threshold, and indicators."""
+    found: dict[str, Way] = {}
+    for result in (result for stage in report.stages for result in stage.report.results):
+        risk = risk_of(result.labels)
+        found[result.key] = Way(
+            key=result.key,
+            title=result.full_title,
+            values=tuple(_measure(stage.report, result.key) for stage in report.stages),
+            threshold=None if risk is None else report["final"].policy.thresholds.of(risk),
+        )
+    return list(found.values())
+
+
+def utilities(report: PipelineReport) -> list[Way]:
+    """Return the way of every measure of utility."""
+    figures = [{} if s.report.utility is None else s.report.utility.figures for s in report.stages]
+    return [
+        Way(
+            key=key,
+            title=meaning.title,
+            values=tuple(each[key].value if key in each else None for each in figures),
+            best=meaning.best,
+        )
+        for key, meaning in MEANINGS.items()
+        if any(key in each for each in figures)
+    ]
+
+
+def change_of(report: PipelineReport, way: Way) -> Change | None:
+    """Return how a number differs from that of the generator alone."""
+    kind = "privacy" if way.best is None else "utility"
+    return next((item for item in report.changes if (item.key, item.kind) == (way.key, kind)), None)
+
+
+def changed(change: Change | None, minus: str = "−") -> str:
+    """Write a change in percent; why there is none, where it means nothing.
+
+    >>> half = Estimate(value=-0.5, low=-0.613, high=-0.382, n=9)
+    >>> changed(Change(key="", title="", kind="privacy", pipeline=None, generator=None, change=half))
+    '−50% (−62% to −38%)'
+    """
+    if change is None or change.change is None:
+        return "" if change is None else change.reason
+    found = change.change
+    ends = f"{_percent(math.floor(100 * found.low), minus)} to {_percent(math.ceil(100 * found.high), minus)}"
+    return f"{_percent(round(100 * found.value), minus)} ({ends})"
+
+
+def _percent(value: int, minus: str) -> str:
+    return f"{value:+,}%".replace("-", minus) if value else "0%"
+
+
+def omitted(report: PipelineReport) -> Iterator[str]:
+    """Say what was not computed, and at which stages."""
+    reasons: dict[str, list[str]] = {}
+    for stage in report.stages:
+        for item in stage.report.skipped:
+            reasons.setdefault(f"{skipped_title(stage.report, item)}: {item.why}", []).append(stage.title)
+    for reason, titles in reasons.items():
+        everywhere = len(titles) == len(report.stages)
+        yield reason if everywhere else f"{reason} ({', '.join(titles)})"
+
+
+def notes(report: PipelineReport) -> list[str]:
+    """Return what was noted while rows were read and learned, and while they were audited, each once."""
+    audited = [note for stage in report.stages for note in stage.report.notes]
+    return list(dict.fromkeys([*report.notes, *audited]))
+
+
+def _measure(report: Report, key: str) -> Estimate | None:
+    found = next((result for result in report.results if result.key == key), None)
+    return None if found is None else found.measure
