@@ -21,7 +21,7 @@ def ratio(over: Estimate, under: Estimate) -> Estimate | None:
     >>> over = Estimate(value=0.1, low=0.08, high=0.12, n=9)
     >>> halved = ratio(over, Estimate(value=0.2, low=0.18, high=0.22, n=9))
     >>> round(halved.low, 3), halved.value, round(halved.high, 3)
-    (0.387, 0.5, 0.617)
+    (0.393, 0.5, 0.618)
     """
     known = (over.value, over.low, over.high, under.value, under.low, under.high)
     if not all(map(math.isfinite, known)) or under.low <= 0:

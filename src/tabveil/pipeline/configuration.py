@@ -1,6 +1,7 @@
 """What a pipeline is asked for: the file that ``tabveil synthesize --config`` takes, with generator hybrid.
 
->>> asked = read({"generator": "hybrid", "settings": {"generator": "marginals", "sampling": 0.5}, "rows": 100})
+>>> half = {"generator": "marginals", "sampling": 0.5}
+>>> asked = read({"generator": "hybrid", "settings": half, "rows": 100})
 >>> asked.generator, asked.hybrid.sampling, asked.file.rows
 ('marginals', 0.5, 100)
 """

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +32,7 @@ TITLES: Mapping[StageName, str] = {
 UNCLEAR = "not told apart from zero for the generator alone"
 UNMEASURED = "not measured for both"
 UNINFORMATIVE = "no better than guessing for the generator alone"
-BAD_CONTROL = "the control table does not fit"
+BAD_CONTROL = "measured with a control table that does not fit"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,7 +116,7 @@ class PipelineReport:
         """Whether there is a generator to compare with."""
         return any(stage.name == "generator" for stage in self.stages)
 
-    @property
+    @cached_property
     def changes(self) -> tuple[Change, ...]:
         """What the pipeline changes beside the generator alone: risks, then measures of utility."""
         if not self.has_generator:
@@ -169,16 +170,19 @@ class PipelineReport:
 
 
 def _risks(final: Report, alone: Report) -> list[Change]:
-    keys = dict.fromkeys(result.key for report in (final, alone) for result in report.results)
-    return [_risk(key, _find(final, key), _find(alone, key), alone) for key in keys]
+    results = {result.key: result for report in (final, alone) for result in report.results}
+    fits = not alone.verdict.control
+    return [
+        _risk(key, _find(final, key), _find(alone, key), title=result.full_title, fits=fits)
+        for key, result in results.items()
+    ]
 
 
-def _risk(key: str, final: Result | None, alone: Result | None, of_alone: Report) -> Change:
-    title = (final or alone).full_title if (final or alone) is not None else key  # type: ignore[union-attr]
+def _risk(key: str, final: Result | None, alone: Result | None, *, title: str, fits: bool) -> Change:
     about: dict[str, Any] = {"key": key, "title": title, "kind": "privacy"}
     pipeline, generator = (None if item is None else item.measure for item in (final, alone))
     reason = ""
-    if of_alone.verdict.control:
+    if not fits:
         reason = BAD_CONTROL
     elif alone is not None and not alone.informative:
         reason = UNINFORMATIVE

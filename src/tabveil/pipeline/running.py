@@ -66,9 +66,9 @@ def run_pipeline(
     data
         The real rows: a path (CSV, Parquet, Feather, Excel) or a pandas, polars or Arrow table.
     config
-        What ``tabveil synthesize --config`` takes: a file (YAML, JSON) or a mapping with ``generator: hybrid``,
-        its ``settings``, and perhaps rows, seed, schema, missing, rare_labels and identifiers. What is given
-        here by name replaces what it says. Or the generator ``hybrid`` itself, as an object.
+        What ``tabveil synthesize --config`` takes: a file (YAML, JSON) or a mapping with ``generator:
+        hybrid``, its ``settings``, and perhaps rows, seed, schema, missing, rare_labels and identifiers. What
+        is given here by name replaces what it says. Or the generator ``hybrid`` itself, as an object.
     control
         Real rows that nothing learns from. None holds some of ``data`` back.
     holdout, by

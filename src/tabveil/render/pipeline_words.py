@@ -71,6 +71,15 @@ def change_of(report: PipelineReport, way: Way) -> Change | None:
     return next((item for item in report.changes if (item.key, item.kind) == (way.key, kind)), None)
 
 
+def without_ratio(report: PipelineReport) -> dict[str, list[str]]:
+    """Return why some numbers have no ratio, and which."""
+    found: dict[str, list[str]] = {}
+    for item in report.changes:
+        if item.change is None:
+            found.setdefault(item.reason, []).append(item.title)
+    return found
+
+
 def changed(change: Change | None, minus: str = "−") -> str:
     """Write a change in percent; why there is none, where it means nothing.
 

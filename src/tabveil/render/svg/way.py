@@ -24,6 +24,7 @@ from tabveil.render.svg.words import SMALLEST, drawable, sentences, shown, shown
 
 _LEFT, _RIGHT = 48.0, SMALL_WIDTH - 10.0
 _HIGH = 130.0
+_NEARLY_ALL = 0.5
 _ON_THE_WAY, _BESIDE = "line-real", "line-synthetic"
 
 
@@ -40,7 +41,8 @@ def reach_of(points: Sequence[WayPoint], thresholds: Sequence[float] = ()) -> fl
     """Return how far up charts side by side should all reach."""
     known = [point.value for point in points if point.value is not None]
     ends = [end for each in known for end in (each.value, each.high) if drawable(end)]
-    return max([SMALLEST, *ends, *(1.1 * limit for limit in thresholds if drawable(limit))])
+    farthest = max([SMALLEST, *ends, *(1.1 * limit for limit in thresholds if drawable(limit))])
+    return max(farthest, 1.0) if farthest > _NEARLY_ALL else farthest  # then the worst case is shown, too
 
 
 def way(points: Sequence[WayPoint], *, title: str, reach: float, threshold: float | None = None) -> Markup:
