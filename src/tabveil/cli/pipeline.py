@@ -70,6 +70,9 @@ def pipeline(
             metavar=COLUMN, help="A column attackers know of a person. Repeatable; else all others."
         ),
     ] = None,
+    utility: Annotated[
+        bool, typer.Option("--utility/--no-utility", help="Whether to measure usefulness, too.")
+    ] = True,
     target: Annotated[
         list[str] | None,
         typer.Option(metavar=COLUMN, help="A column models should predict (for usefulness). Repeatable."),
@@ -132,6 +135,7 @@ def pipeline(
             "quick": quick,
             "secrets": secrets or None,
             "known": known or None,
+            "utility": utility,
             "target": target or None,
             "seed": seed,
             "schema": schema,

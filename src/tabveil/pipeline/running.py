@@ -45,6 +45,7 @@ def run_pipeline(
     quick: bool = False,
     secrets: Iterable[str] | None = None,
     known: Iterable[str] | None = None,
+    utility: bool = True,
     target: str | Sequence[str] | None = None,
     policy: Any = None,  # noqa: ANN401 - a path or plain data
     seed: int | None = None,
@@ -78,8 +79,8 @@ def run_pipeline(
         How many rows to make; None makes as many as are learned from.
     title
         What the report is called.
-    metrics, quick, secrets, known, target, policy
-        What the audits ask, as in :func:`tabveil.audit`.
+    metrics, quick, secrets, known, utility, target, policy
+        What the audits ask, as in :func:`tabveil.audit`; usefulness unless ``utility`` is false.
     seed
         The same seed gives the same rows and numbers. None is 0; but a pipeline with a promise that a known
         seed would void is then fitted with a secret one.
@@ -120,7 +121,7 @@ def run_pipeline(
         known=known,
         target=target,
         policy=policy,
-        utility=True,
+        utility=utility,
         seed=known_seed,
         threads=threads,
         **reading,
@@ -182,7 +183,9 @@ class _Parts:
                         f"pipeline: {name} says how to hold rows back; control already has them."
                     )
             return cls(train=data, control=control)
-        rows = split_rows(raw_rows(data), control=HOLDOUT if holdout is None else holdout, by=by, seed=seed)
+        share = HOLDOUT if holdout is None else holdout
+        check.between("pipeline", "holdout", share, 0, 1)
+        rows = split_rows(raw_rows(data), control=share, by=by, seed=seed)
         held = plural(len(rows[1]), "row was", "rows were")
         note = f"{held} held back as control and learned by nothing, {len(rows[0]):,} are left to learn from."
         train, held_back = parts_as_read(data, rows)
