@@ -15,6 +15,7 @@ from tabveil.frame import load_table
 from tabveil.generators.hybrid.synthesizer import Hybrid
 from tabveil.pipeline import AnonymizedTable, configuration
 from tabveil.pipeline.report import UNCLEAR, UNINFORMATIVE, Change
+from tabveil.pipeline.running import UNREPEATABLE
 
 HIERARCHIES = {
     "age": {"intervals": [5, 10, 20, 40]},
@@ -280,6 +281,16 @@ def test_progress_rises_to_the_end_and_names_the_stages():
     assert shares[-1] == 1
     stages = {doing.split(":")[0] for doing, _ in heard}
     assert stages >= {"pipeline", "marginals alone", "original", "anonymized", "final", "generator alone"}
+
+
+def test_a_promise_that_a_known_seed_would_void_is_kept_by_a_secret_one():
+    noisy = {**ANONYMIZED, "generator": "marginals", "transition": {"name": "noisy_conditional"}}
+    secret, other = (run(**noisy, seed=None) for _ in range(2))
+    assert UNREPEATABLE in secret.notes
+    assert secret["final"].inputs["synthetic"] != other["final"].inputs["synthetic"]
+    known = run(**noisy, seed=1)
+    assert UNREPEATABLE not in known.notes
+    assert UNREPEATABLE not in run(**ANONYMIZED, generator="marginals", seed=None).notes
 
 
 def test_a_file_says_rows_and_seed_and_what_is_given_comes_first(tmp_path):

@@ -21,6 +21,7 @@ from tabveil.pipeline.report import TITLES, PipelineReport, Stage, StageName
 from tabveil.protocols import Metric
 from tabveil.request import AuditRequest
 from tabveil.synthesizing import Identifiers, Lesson, RareLabels, SyntheticRows, TableModel, learn, prepare
+from tabveil.synthesizing.choice import wants_secret_seed
 from tabveil.synthesizing.learning import installed
 from tabveil.synthesizing.table_model import whole_rows, whole_seed
 from tabveil.version import __version__
@@ -28,6 +29,10 @@ from tabveil.wording import plural
 from tabveil.workers import Listener, part, tell, working
 
 HOLDOUT = 0.3
+UNREPEATABLE = (
+    "The pipeline was fitted with a secret seed, as what it promises holds only while nobody can guess it: "
+    "another run makes other rows."
+)
 _READ, _PIPED, _LEARNED = 0.02, 0.2, 0.35
 """How much is done when the tables are read, when the pipeline ran, when the generator alone learned."""
 
@@ -151,7 +156,13 @@ def run_pipeline(
         promises=_hybrid(model).promises,
         anonymized=tables.anonymized,
         kept=_kept(asked, _hybrid(model)),
-        notes=(*parts.notes, *model.notes, *_other_notes(model), *tables.notes),
+        notes=(
+            *parts.notes,
+            *((UNREPEATABLE,) if seed is None and wants_secret_seed(asked.hybrid) else ()),
+            *model.notes,
+            *_other_notes(model),
+            *tables.notes,
+        ),
         rows=tables.final,
         model=model,
         seconds=time.perf_counter() - start,

@@ -17,6 +17,7 @@ READING = (
     "would give is not in it. No ratio is shown where it would mean nothing: the generator alone cannot be "
     "told apart from zero, an attack on it does no better than guessing, or one of the two was not measured."
 )
+_MOST_PERCENT = 1000  # how much farther an interval reaches is chance: what is compared with is hardly seen
 NO_GENERATOR = "There is no generator in this pipeline, so there is none to compare with."
 
 
@@ -86,6 +87,9 @@ def changed(change: Change | None, minus: str = "−") -> str:
     >>> half = Estimate(value=-0.5, low=-0.613, high=-0.382, n=9)
     >>> changed(Change(key="", title="", kind="privacy", pipeline=None, generator=None, change=half))
     '−50% (−62% to −38%)'
+    >>> far = Estimate(value=0.18, low=-0.78, high=628, n=9)
+    >>> changed(Change(key="", title="", kind="privacy", pipeline=None, generator=None, change=far))
+    '+18% (−78% to >+1,000%)'
     """
     if change is None or change.change is None:
         return "" if change is None else change.reason
@@ -95,6 +99,8 @@ def changed(change: Change | None, minus: str = "−") -> str:
 
 
 def _percent(value: int, minus: str) -> str:
+    if value > _MOST_PERCENT:
+        return f">+{_MOST_PERCENT:,}%"
     return f"{value:+,}%".replace("-", minus) if value else "0%"
 
 
