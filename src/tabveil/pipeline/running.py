@@ -22,7 +22,7 @@ from tabveil.protocols import Metric
 from tabveil.request import AuditRequest
 from tabveil.synthesizing import Identifiers, Lesson, RareLabels, SyntheticRows, TableModel, learn, prepare
 from tabveil.synthesizing.choice import wants_secret_seed
-from tabveil.synthesizing.learning import installed
+from tabveil.synthesizing.learning import needing_extra
 from tabveil.synthesizing.table_model import whole_rows, whole_seed
 from tabveil.version import __version__
 from tabveil.wording import plural
@@ -259,7 +259,7 @@ class _Making:
         )
 
     def _pipeline(self, lesson: Lesson) -> tuple[Stages, TableModel]:
-        with installed(self.asked.hybrid):
+        with needing_extra(self.asked.hybrid.name):
             stages = self.asked.hybrid.stages(
                 lesson.table,
                 rng=lesson.rng(),
