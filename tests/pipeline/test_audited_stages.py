@@ -200,6 +200,16 @@ def test_rows_of_one_person_stay_together():
     assert len(found.native()) == 140
 
 
+def test_identifiers_take_part_in_no_audit_and_leave_as_fresh_ones():
+    people = hospital(300, seed=1)
+    people.insert(0, "case", [f"AB-{number * 7919 % 100_000:05d}" for number in range(300)])
+    train, control = tabveil.split(people, seed=0)
+    found = run(train, generator="marginals", more={"control": control})
+    for stage in found.stages:
+        assert [column.name for column in stage.report.dropped] == ["case"]
+    assert set(found.native()["case"]).isdisjoint(train["case"])
+
+
 def test_a_text_file_is_read_and_written_in_its_own_form(tmp_path):
     people = hospital(300, seed=1)
     people["admitted"] = pd.to_datetime(people["admitted"]).dt.strftime("%d.%m.%Y")
