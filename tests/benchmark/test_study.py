@@ -25,7 +25,7 @@ def refused(**changes):
 
 def test_what_is_left_out_has_sensible_defaults():
     study = Study.read(SMALL)
-    assert [item.label for item in study.metrics] == list(defaults())
+    assert [item.label for item in study.metrics] == list(defaults(words=False))
     assert study.datasets[0].dataset == Hospital()
     assert study.risks[0].model == Leaky()
     assert study.risks[0].levels == Leaky.levels
