@@ -81,7 +81,7 @@ LAYERS = (
     {"config"},
     {"report"},
     {"auditing", "synthesizing", "benchmark"},
-    {"epsilon", "attacking", "pipeline"},
+    {"epsilon", "attacking", "pipeline", "tuning"},
     {"render"},
     {"cli", "web"},
 )
@@ -101,6 +101,7 @@ LIBRARIES = {
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"frame\b")),
     **dict.fromkeys(("dask", "distributed"), re.compile(r"benchmark\.cluster$")),
     "phonenumbers": re.compile(r"properties\.replay\.phones$"),
+    "optuna": re.compile(r"tuning\.by_optuna$"),
     "python_calamine": re.compile(r"frame\.sheet$"),
     "torch": re.compile(r"(networks|embedding|generators|attacks\.domias)\b"),
     **dict.fromkeys(("opacus", "dp_accounting"), re.compile(r"generators\.dpctgan\b")),
@@ -112,7 +113,8 @@ LIBRARIES = {
     "typer": re.compile(r"cli\b"),
     # Where a user's file is read, and where dataclasses are stored.
     "pydantic": re.compile(
-        r"(plain|settings|attackers|request|verdict\.policy|frame\.declare|benchmark\.study)$"
+        r"(plain|settings|attackers|request|verdict\.policy|frame\.declare|benchmark\.study"
+        r"|tuning\.configuration)$"
     ),
     "yaml": re.compile(r"(settings|frame\.describe)$"),
 }

@@ -80,12 +80,18 @@ class Plan(PlainData):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
-    """The plan, and the cells to run by their address, with the dataset each draws its people from."""
+class Cells:
+    """Cells to run by their address, with the dataset each draws its people from."""
 
-    plan: Plan
     cells: Mapping[str, Cell]
     datasets: Mapping[str, Dataset]  # by the address of a cell
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work(Cells):
+    """The plan, and all of its cells."""
+
+    plan: Plan
 
 
 def work_of(study: Study) -> Work:

@@ -14,7 +14,7 @@ from typing import Any
 from tabveil import check
 from tabveil.benchmark.cluster import cluster, finished_tasks, reason, threads_of_a_task
 from tabveil.benchmark.people import load
-from tabveil.benchmark.plan import Plan, Work, content, work_of
+from tabveil.benchmark.plan import Cells, Plan, content, work_of
 from tabveil.benchmark.store import Store
 from tabveil.benchmark.study import Study
 from tabveil.benchmark.trials import Cell, Trial
@@ -39,6 +39,15 @@ class Outcome:
     def n_failed(self) -> int:
         """How many cells failed in this run."""
         return sum(self.failures.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """Where a part of the work stands in the whole: so many cells are known already, of so many."""
+
+    already: int
+    total: int
+    doing: str = ""
 
 
 def run(
@@ -86,7 +95,8 @@ def run(
         failures: dict[str, int] = {}
         if todo:
             with cluster(workers, scheduler, code) as client:
-                failures = _run(client, work, todo, place, already=known)
+                so_far = Progress(already=known, total=len(work.cells))
+                failures = run_cells(client, work, todo, place, so_far)
         tell("done", 1.0)
     n_failed = sum(failures.values())
     return Outcome(
@@ -98,10 +108,16 @@ def run(
     )
 
 
-def _run(client: Any, work: Work, todo: Sequence[str], store: Store, *, already: int) -> dict[str, int]:  # noqa: ANN401
+def run_cells(
+    client: Any,  # noqa: ANN401 - Dask's own
+    work: Cells,
+    todo: Sequence[str],
+    store: Store,
+    progress: Progress,
+) -> dict[str, int]:
     """Hand out tasks and listen until all are done; return why cells failed."""
     failures: dict[str, int] = {}
-    total, finished = len(work.cells), already
+    total, finished = progress.total, progress.already
     tell("starting", finished / total)
     for key, future in finished_tasks(client, _tasks(client, work, todo, store)):
         finished += 1
@@ -109,11 +125,11 @@ def _run(client: Any, work: Work, todo: Sequence[str], store: Store, *, already:
             why = reason(future.exception())
             failures[why] = failures.get(why, 0) + 1
             store.write_failure(key, why)
-        tell(f"{finished} of {total} cells", finished / total)
+        tell(f"{progress.doing}{finished} of {total} cells", finished / total)
     return failures
 
 
-def _tasks(client: Any, work: Work, todo: Sequence[str], store: Store) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+def _tasks(client: Any, work: Cells, todo: Sequence[str], store: Store) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     """Hand out one task after the other: a dataset and a release before the metrics asked about it."""
     threads = threads_of_a_task(client)
     tables: dict[str, Any] = {}

@@ -106,7 +106,7 @@ class Study(Strict):
         try:
             return cls.model_validate({**said, **named}, context=folder)
         except ValidationError as error:
-            raise _complaint(error, where) from None
+            raise first_fault(error, where) from None
 
     @field_validator("title", mode="after")
     @classmethod
@@ -130,7 +130,8 @@ class Study(Strict):
     @classmethod
     def _datasets(cls, value: Any, info: Any) -> tuple[DatasetChoice, ...]:  # noqa: ANN401 - checked here
         return _unique(
-            "datasets", [_dataset(item, info.context or Path()) for item in _listed("datasets", value)]
+            "datasets",
+            [read_dataset("datasets", item, info.context or Path()) for item in _listed("datasets", value)],
         )
 
     @field_validator("risks", mode="before")
@@ -161,8 +162,8 @@ class Study(Strict):
         return sizes
 
 
-def _complaint(error: ValidationError, where: str) -> TabveilError:
-    """Tell the first fault in a line."""
+def first_fault(error: ValidationError, where: str) -> TabveilError:
+    """Tell the first fault of a file in a line."""
     first = error.errors(include_url=False)[0]
     if first["type"] == "missing":
         return ParameterError(f"{where}: {first['loc'][0]} must be given.")
@@ -187,14 +188,15 @@ def _unique(key: str, items: list[Any]) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def _dataset(given: Any, folder: Path) -> DatasetChoice:  # noqa: ANN401 - checked here
+def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: ANN401 - checked here
+    """Read a dataset: an object, its name, or its name and settings; paths start at ``folder``."""
     if not isinstance(given, (str, Mapping)):
         return DatasetChoice(label=given.name, dataset=given)
-    label, name, parameters = _parts("datasets", given, default="file" if "file" in given else None)
-    for key in _PATHS:
-        if name == "file" and isinstance(parameters.get(key), (str, Path)):
-            parameters[key] = folder / parameters[key]
-    dataset = _made("datasets", DATASETS, name, parameters)
+    label, name, parameters = _parts(key, given, default="file" if "file" in given else None)
+    for setting in _PATHS:
+        if name == "file" and isinstance(parameters.get(setting), (str, Path)):
+            parameters[setting] = folder / parameters[setting]
+    dataset = _made(key, DATASETS, name, parameters)
     if label is None:
         label = parameters["file"].stem if name == "file" else name
     return DatasetChoice(label=label, dataset=dataset)

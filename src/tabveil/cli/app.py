@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli import anonymize, attack, benchmark, epsilon, pipeline, synthesize
+from tabveil.cli import anonymize, attack, benchmark, epsilon, pipeline, synthesize, tune
 from tabveil.cli.exit_codes import Commands, end_in_order
 from tabveil.cli.files import Force
 from tabveil.cli.synthesize import Threads
@@ -388,6 +388,7 @@ attack.register(app)
 anonymize.register(app)
 epsilon.register(app)
 pipeline.register(app)
+tune.register(app)
 app.add_typer(benchmark.app)
 
 

@@ -5,7 +5,7 @@ code   meaning
 =====  ==================================================================
 0      the command did what was asked; with a policy: the release is within it
 1      with a policy: the release is above a threshold; of a benchmark: cells failed; of a
-       promise: violated
+       promise: violated; of a search: no configuration has numbers
 2      the command line, a file or the data is at fault; one line says how
 3      with a policy, or of a promise: inconclusive
 70     a fault of tabveil itself
@@ -28,6 +28,7 @@ from tabveil.cli.screen import complain
 from tabveil.errors import TabveilError
 
 CELLS_FAILED = 1
+NOTHING_FOUND = 1
 BAD_INPUT = 2
 OUR_FAULT = 70
 INTERRUPTED = 130

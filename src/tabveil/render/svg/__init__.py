@@ -6,6 +6,7 @@ description for those who do not see it, and says in shape, pattern or word what
 
 from tabveil.render.svg.columns import ColumnBar, column_bars
 from tabveil.render.svg.curves import RocCurve, distributions, roc
+from tabveil.render.svg.front import Checked, TradeOff, front
 from tabveil.render.svg.heat import Cell, heat_map
 from tabveil.render.svg.marginals import marginals
 from tabveil.render.svg.marks import State
@@ -21,6 +22,7 @@ __all__ = [
     "MOST_NAMED",
     "STYLE",
     "Cell",
+    "Checked",
     "ColumnBar",
     "Point",
     "PowerRow",
@@ -29,12 +31,14 @@ __all__ = [
     "RiskBar",
     "RocCurve",
     "State",
+    "TradeOff",
     "WayPoint",
     "associations",
     "column_bars",
     "correlations",
     "differences",
     "distributions",
+    "front",
     "heat_map",
     "marginals",
     "power",

@@ -1,0 +1,85 @@
+"""What can be asked about searches on the command line: which settings to take.
+
+The work itself is in ``searches``, imported when the command runs: ``--help`` must not wait for pandas.
+"""
+# ruff: noqa: PLC0415 - see above
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tabveil.cli.files import Force
+
+FILE, FOLDER, N = "FILE", "FOLDER", "N"
+
+_HELP = (
+    "Search settings of a generator, a pipeline above all, for the best trade-offs of privacy and usefulness."
+    "\n\n"
+    "The file (YAML, JSON) names the data, what is fixed, what may be changed, and what counts. A part of "
+    "the rows is held out from the start: the configuration to take under the policy is checked on it, since "
+    "the best of many looks better than it is. A configuration that cannot be run stops nothing and is "
+    "listed. Whatever is measured is kept in the store at once: after an interruption, the same command goes "
+    "on where it was and ends with the same numbers. Small spaces are searched on a grid, others with Optuna "
+    "(the extra 'tune'). Exit code 1: no configuration has numbers."
+)
+_EXAMPLES = (
+    "Examples:\n\n"
+    "[cyan]tabveil tune --config tune.yaml --store found[/]\n\n"
+    "[cyan]tabveil tune --config tune.yaml --store found --workers 8 --html found.html[/]\n\n"
+    "[cyan]tabveil tune --config tune.yaml --store found --retry --json found.json[/]\n\n"
+    "A search:\n\n"
+    "data: patients.csv\n\ngenerator: hybrid\n\n"
+    "settings: {hierarchies: {age: {intervals: \\[5, 10, 20]}, sex: auto}}\n\n"
+    "search: {models.0.k: \\[5, 10, 20], sampling.beta: \\[0.5, 1], transition: \\[uniform, conditional]}\n\n"
+    "objectives: {privacy: \\[linkability, membership_distance], utility: discriminator}"
+)
+
+
+def tune(
+    *,
+    config: Annotated[Path, typer.Option(metavar=FILE, help="The search.")],
+    store: Annotated[Path, typer.Option(metavar=FOLDER, help="Where to keep what is measured.")],
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar=N, min=1, help="How many processes to use; one for each core if left out."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A Dask scheduler to use instead; its workers must reach store and data.",
+        ),
+    ] = None,
+    code: Annotated[
+        list[Path] | None,
+        typer.Option("--with", metavar="FILE.py", help="Code of your own to import first. Repeatable."),
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed before.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar=FILE, help="Write a page to read and print.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar=FILE, help="Write all numbers as JSON; '-' is standard output.")
+    ] = None,
+    force: Force = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
+) -> int:
+    """Search settings."""
+    from tabveil.cli import searches
+
+    return searches.run(
+        config=config,
+        store=store,
+        workers=workers,
+        scheduler=scheduler,
+        code=tuple(code or ()),
+        retry=retry,
+        html=html,
+        json=json,
+        force=force,
+        quiet=quiet,
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(help=_HELP, epilog=_EXAMPLES)(tune)
