@@ -37,3 +37,8 @@ def need_table(name):
 def need_calamine():
     """Leave the test out where no spreadsheet can be read."""
     need(importlib.util.find_spec("python_calamine"), "python-calamine, of the extra 'xlsx'")
+
+
+def need_optuna():
+    """Leave the test out where Optuna cannot propose anything."""
+    need(importlib.util.find_spec("optuna"), "optuna, of the extra 'tune'")

@@ -7,7 +7,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from tabveil import settings
 from tabveil.render import svg
@@ -82,6 +82,5 @@ def chart(tuned: Tuned) -> Markup:
     )
 
 
-def _written(tuned: Tuned, chosen: Mapping[str, Any]) -> Markup:
-    """Write settings line by line; what has no picture is spelled by number."""
-    return escape(settings.to_yaml({"generator": {"name": tuned.asked.generator, **chosen}}).rstrip("\n"))
+def _written(tuned: Tuned, chosen: Mapping[str, Any]) -> str:
+    return settings.to_yaml({"generator": {"name": tuned.asked.generator, **chosen}}).rstrip("\n")
