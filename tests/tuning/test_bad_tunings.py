@@ -207,7 +207,7 @@ def test_without_optuna_a_line_says_what_to_install_or_to_ask_for(monkeypatch):
             raise ModuleNotFoundError(name)
         return imported(name, *args, **kwargs)
 
-    monkeypatch.setattr("importlib.import_module", lambda name: refuse(name))
+    monkeypatch.setattr("importlib.import_module", refuse)
     monkeypatch.setattr(builtins, "__import__", refuse)
     asked = changed(GOOD, {"search": {"noise": {"low": 0.0, "high": 1.0}}})
     with pytest.raises(TabveilError, match=r"install tabveil\[tune\], or search a grid"):
