@@ -81,6 +81,7 @@ BAD = {
     "no control": ({"control": 0}, "control: "),
     "one row": ({"rows": 1}, "rows: "),
     "more rows than there are": ({"rows": 51}, "a trial cannot have 51 rows: 50 are there"),
+    "one row to part": ({"data": {"name": "hospital", "rows": 1}}, "one row cannot be parted"),
     "too few rows to part": ({"data": {"name": "hospital", "rows": 3}}, "cannot be parted"),
     "objectives of no kind": ({"objectives": ["linkability"]}, "objectives: name them"),
     "an unknown objective": ({"objectives": {"fairness": 1}}, "objectives: no setting 'fairness'"),

@@ -8,9 +8,10 @@ leak plants the rows of a lower one and more, and adding a metric changes no oth
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,12 +145,26 @@ def _settings(metric: Metric | None) -> Any:  # noqa: ANN401 - JSON
 def identified(thing: Any) -> dict[str, Any]:  # noqa: ANN401 - an object of any registered class
     """Describe an object so that another description is another object: name, settings, and foreign code.
 
-    That of a generator which a risk model names counts, too.
+    That of a generator which a risk model names counts, too, and what stands in files that settings name.
     """
     found: dict[str, Any] = plain(describe(thing))
     kinds: list[Any] = [type(thing), GENERATORS.get(str(getattr(thing, "generator", "")))]
     code = [_code(kind) for kind in kinds if kind is not None and not _is_ours(kind)]
-    return {**found, "code": code} if code else found
+    files = dict(_files(found))
+    return found | ({"code": code} if code else {}) | ({"files": files} if files else {})
+
+
+def _files(settings: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - JSON types
+    """Digest the files that settings name, so that what a former one led to is not taken for what it says."""
+    match settings:
+        case {"file": str(name)} if Path(name).is_file():
+            yield name, hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        case dict():
+            for value in settings.values():
+                yield from _files(value)
+        case list():
+            for value in settings:
+                yield from _files(value)
 
 
 def _is_ours(kind: type) -> bool:

@@ -37,6 +37,8 @@ class PartOfRows:
         """Load all rows, and keep this part."""
         table = load(self.dataset)
         n = len(table)
+        if n < 2:  # noqa: PLR2004 - one for each part
+            raise ParameterError("held_out: one row cannot be parted.")
         n_held = min(max(round(self.held_out * n), 1), n - 1)
         order = stream(self.seed, "held out").permutation(n)
         return table.take(np.sort(order[:n_held] if self.checked else order[n_held:]))
