@@ -1,6 +1,8 @@
 """Searches on the command line: run, shown at 80 columns, written, refused; code of users' own."""
 
 import json
+import re
+import textwrap
 
 import pytest
 import yaml
@@ -8,6 +10,7 @@ from documents import Document
 from typer.testing import CliRunner
 
 from tabveil.cli import app
+from tabveil.datasets import hospital
 from tabveil.tuning import Tuned
 
 SEARCH = {
@@ -55,7 +58,7 @@ def test_a_search_is_run_shown_and_written(folder):
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0] == "A small search"
-    for text in ("The best trade-offs", "optimism", "name: copy", "noise 0.9", "never used"):
+    for text in ("The best trade-offs", "optimism", "generator: copy", "noise 0.9", "never used"):
         assert text in done.stdout
     found = Tuned.from_json(json.loads((folder / "found.json").read_text(encoding="utf-8")))
     assert [item.point for item in found.tried] == [{"noise": 0.0}, {"noise": 0.9}]
@@ -67,6 +70,16 @@ def test_a_search_is_run_shown_and_written(folder):
     refused = tune("--html", "found.html")
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "already there; add --force" in refused.stderr
+
+
+def test_what_is_taken_can_be_made_as_it_is_shown(folder):
+    shown = tune().stdout
+    chosen = re.search(r"^  generator: copy *\n  settings:.*?\n\n", shown, flags=re.DOTALL | re.MULTILINE)[0]
+    (folder / "pipeline.yaml").write_text(textwrap.dedent(chosen), encoding="utf-8")
+    hospital(50, seed=1).to_csv("people.csv", index=False)
+    made = ["synthesize", "--data", "people.csv", "--config", "pipeline.yaml", "--out", "rows.csv"]
+    done = CliRunner().invoke(app, made)
+    assert done.exit_code == 0, done.stderr
 
 
 def test_numbers_may_go_to_standard_output_and_the_table_elsewhere(folder):

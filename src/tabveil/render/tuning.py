@@ -4,12 +4,9 @@ Of the same house as the audit's page: no script, nothing loaded, every text fro
 """
 
 import datetime as dt
-from collections.abc import Mapping
-from typing import Any
 
 from markupsafe import Markup
 
-from tabveil import settings
 from tabveil.render import svg
 from tabveil.render import tuning_words as words
 from tabveil.render.html import dated, environment, heading, style_sheet
@@ -41,7 +38,7 @@ def page(tuned: Tuned, *, title: str = "", made: dt.date | None = None) -> str:
                 key=lambda item: (item.score.privacy, item.score.loss) if item.score else (0.0, 0.0),
             )[:MOST_ROWS],
             chosen=chosen,
-            written=None if chosen is None else _written(tuned, chosen.settings),
+            written=None if chosen is None else words.as_file(tuned, chosen),
             chart=chart(tuned),
             reasons=words.reasons(tuned.failed),
             words=words,
@@ -80,7 +77,3 @@ def chart(tuned: Tuned) -> Markup:
         x_title=f"loss: {words.loss_title(tuned)}",
         y_title=f"risk: {words.risk_title(tuned)}",
     )
-
-
-def _written(tuned: Tuned, chosen: Mapping[str, Any]) -> str:
-    return settings.to_yaml({"generator": {"name": tuned.asked.generator, **chosen}}).rstrip("\n")

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tabveil import settings, wording
+from tabveil import wording
 from tabveil.render import tuning_words as words
 from tabveil.render.text import number, plain_table
 from tabveil.tuning.findings import Tried, Tuned
@@ -73,8 +73,7 @@ def _choice(tuned: Tuned) -> Iterator[RenderableType]:
     if tuned.choice is None:
         return
     chosen = tuned.of(tuned.choice.number)
-    written = settings.to_yaml({"generator": {"name": tuned.asked.generator, **chosen.settings}})
-    yield Padding(Text(written.rstrip("\n")), (0, 0, 0, 2))
+    yield Padding(Text(words.as_file(tuned, chosen)), (0, 0, 0, 2))
     found = tuned.check
     if found is not None and found.score is not None and chosen.score is not None:
         table = plain_table("")

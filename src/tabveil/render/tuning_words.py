@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tabveil import settings
 from tabveil.tuning.findings import Tried, Tuned
 from tabveil.utility import MEANINGS
 from tabveil.wording import LONGEST_BRIEF, clean, listed, name, number, plural, setting
@@ -37,6 +38,12 @@ def told(values: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:  # noqa: ANN401 - JSON types
     return f"({setting(value)})" if isinstance(value, (Mapping, list)) else setting(value)
+
+
+def as_file(tuned: Tuned, chosen: Tried) -> str:
+    """Write a configuration as ``tabveil synthesize --config`` reads it."""
+    said = {"generator": tuned.asked.generator, "settings": dict(chosen.settings)}
+    return settings.to_yaml(said).rstrip("\n")
 
 
 def search(tuned: Tuned) -> str:
