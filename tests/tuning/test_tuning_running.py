@@ -119,7 +119,9 @@ def test_train_and_control_of_a_trial_are_different_people(monkeypatch, tmp_path
 
 def test_the_same_command_measures_nothing_again(whole, monkeypatch):
     found, folder = whole
-    monkeypatch.setattr("tabveil.tuning.running.cluster", lambda *_: pytest.fail("nothing is left to run"))
+    monkeypatch.setattr(
+        "tabveil.tuning.running.cluster", lambda *_, **__: pytest.fail("nothing is left to run")
+    )
     assert tune(COPIES, folder) == found
 
 
@@ -339,6 +341,6 @@ def test_a_grid_larger_than_the_trials_is_drawn_by_the_seed():
 
 
 def test_what_no_dask_answers_for_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("tabveil.benchmark.running._SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("tabveil.benchmark.cluster._SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(ParameterError, match=r"tune: no scheduler answers at 127\.0\.0\.1:1"):
         tune(COPIES, tmp_path, scheduler="127.0.0.1:1")
