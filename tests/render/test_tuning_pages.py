@@ -37,6 +37,10 @@ def text_of(made):
 def test_the_choice_and_its_check_stand_side_by_side_with_the_optimism():
     made = found()
     assert words.choice(made) == (
+        "By the search alone, the policy would take configuration 3: the one that loses least of the 2 "
+        "within every threshold."
+    )
+    assert words.choice(found(checked=0.07, within=True)) == (
         "Under the policy, take configuration 3: the one that loses least of the 2 within every threshold."
     )
     assert words.check(made) == (
@@ -130,6 +134,13 @@ def test_every_configuration_is_drawn_and_the_best_are_named_and_joined():
     assert "threshold 0.2" in drawn
     assert "2 that no other beats" in drawn
     assert "Chosen is 2; checked, its risk is 0.150 and its loss 0.350." in drawn
+
+
+def test_where_numbers_would_meet_that_of_the_choice_is_written():
+    points = [trade_off(n, 0.1 + 0.0001 * n, 0.3 - 0.0001 * n, best=True) for n in (1, 2, 3)]
+    points.append(trade_off(4, 0.9, 0.05, best=True))
+    written = re.findall(r">(\d)</text>", draw(points, chosen=svg.Checked(number=1)))
+    assert sorted(written) == ["1", "4"]
 
 
 @pytest.mark.parametrize("threshold", [0.001, 5.0])

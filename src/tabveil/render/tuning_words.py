@@ -65,7 +65,10 @@ def choice(tuned: Tuned) -> str:
     chosen, n = tuned.of(tuned.choice.number), len([item for item in tuned.tried if item.within])
     if tuned.choice.within:
         among = "the only one" if n == 1 else f"the one that loses least of the {n:,}"
-        return f"Under the policy, take configuration {chosen.number}: {among} within every threshold."
+        why = f"configuration {chosen.number}: {among} within every threshold."
+        if tuned.check is not None and tuned.check.score is not None and not tuned.check.within:
+            return f"By the search alone, the policy would take {why}"
+        return f"Under the policy, take {why}"
     worst, share = _worst(tuned, chosen)
     return (
         f"No configuration is within every threshold of the policy. Nearest is configuration "

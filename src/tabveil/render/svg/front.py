@@ -56,6 +56,7 @@ def front(
     across = _scale(xs, start=_LEFT, end=_RIGHT)
     upward = _scale(_stretched(ys, threshold), start=_TOP + _HEIGHT, end=_TOP)
     best = sorted((point for point in known if point.best), key=lambda point: (point.y, point.x))
+    named = sorted(best, key=lambda point: chosen is None or point.number != chosen.number)
     parts = [
         _legend(),
         label(0, _TOP - 18, y_title, width=WIDTH, kind="mute"),
@@ -67,7 +68,7 @@ def front(
         path(polyline((across.at(point.x), upward.at(point.y)) for point in best), "curve line-real"),
         *(_mark(point, across, upward) for point in sorted(known, key=lambda point: point.best)),
         _check(known, chosen, across, upward),
-        *_numbers(best, across, upward),
+        *_numbers(named, across, upward),
     ]
     return chart(parts, title=title, description=_spoken(known, chosen), height=_TOP + _HEIGHT + 50)
 
@@ -95,9 +96,8 @@ def _limit(upward: Scale, threshold: float | None) -> Markup:
 
 def _mark(point: TradeOff, across: Scale, upward: Scale) -> Markup:
     kind = f"{'sure-dot' if point.within else 'reading'} {'line-real' if point.best else 'line-control'}"
-    fill = " fill-control" if point.within and not point.best else ""
     radius = 4.2 if point.best else 3.2
-    return tag("circle", cx=across.at(point.x), cy=upward.at(point.y), r=radius, class_=f"{kind}{fill}")
+    return tag("circle", cx=across.at(point.x), cy=upward.at(point.y), r=radius, class_=kind)
 
 
 def _check(known: Sequence[TradeOff], chosen: Checked | None, across: Scale, upward: Scale) -> Markup:
@@ -119,7 +119,10 @@ def _cross(x: float, y: float) -> Markup:
 
 
 def _numbers(best: Sequence[TradeOff], across: Scale, upward: Scale) -> list[Markup]:
-    """Write numbers above and to the right of their marks; where two would meet, the later is left out."""
+    """Write numbers above and to the right of their marks; where two would meet, the later is left out.
+
+    So what must not be left out comes first.
+    """
     written: list[Markup] = []
     taken: list[tuple[float, float, float]] = []
     for point in best:

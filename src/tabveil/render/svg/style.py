@@ -63,7 +63,7 @@ def _values(palette: MappingProxyType[str, str]) -> str:
 
 
 _COLORED = ("real", "synthetic", "control", "above", "within", "unclear", "third", "ink", "mute")
-_FILLED = ("real", "synthetic", "third")
+_FILLED = ("real", "synthetic", "third", "control")
 _STATES = {"within": "within", "above": "above", "inconclusive": "unclear", "diagnostic": "mute"}
 
 _SHAPES = """\
