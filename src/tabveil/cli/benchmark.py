@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tabveil.cli.engine import OwnCode, Retry, Scheduler, Workers
 from tabveil.cli.files import Force
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
@@ -51,22 +52,10 @@ def run(
     *,
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The study.", show_default=False)],
     store: Annotated[Path, typer.Option(metavar=FOLDER, help="Where to keep what is found.")],
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar=N, min=1, help="How many processes to use; one for each core if left out."),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="A Dask scheduler to use instead; its workers must reach store and datasets.",
-        ),
-    ] = None,
-    code: Annotated[
-        list[Path] | None,
-        typer.Option("--with", metavar="FILE.py", help="Code of your own to import first. Repeatable."),
-    ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run cells again that failed before.")] = False,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    code: OwnCode = None,
+    retry: Retry = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progress.")] = False,
 ) -> int:
     """Run a study."""

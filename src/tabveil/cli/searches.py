@@ -4,16 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tabveil.benchmark.own_code import import_files
-from tabveil.cli import files
 from tabveil.cli.exit_codes import NOTHING_FOUND, Interrupted
+from tabveil.cli.findings import require_writable, write_found
 from tabveil.cli.progress import progress_shown
-from tabveil.cli.screen import Screen, show_json
 from tabveil.render.tuning import page
 from tabveil.render.tuning_text import summary
 from tabveil.tuning import tune
-from tabveil.writing import write_text
-
-STDOUT = Path("-")
 
 
 def run(
@@ -30,10 +26,7 @@ def run(
     quiet: bool,
 ) -> int:
     """Search, show what was found, and write page and numbers."""
-    targets: list[Path] = []
-    for option, path in (("--html", html), ("--json", json)):
-        if path is not None and path != STDOUT:
-            targets.append(files.writable(option, path, force=force, not_over=[config, *targets]))
+    require_writable(html, json, force=force, not_over=[config])
     import_files(code)
     try:
         with progress_shown(quiet=quiet) as listener:
@@ -48,15 +41,5 @@ def run(
             )
     except KeyboardInterrupt:
         raise Interrupted("interrupted; what was done is kept, run the same command to go on.") from None
-    if html is not None:
-        write_text(html.resolve(), page(found))
-    if json == STDOUT:
-        show_json(found.json_text().rstrip("\n"))
-    elif json is not None:
-        write_text(json.resolve(), found.json_text())
-    if not quiet:
-        # JSON on standard output is for a program; the table then goes where people look.
-        Screen(stderr=json == STDOUT).print(summary(found))
-        if html is not None:
-            Screen(stderr=True).say(f"The report to read and print: {html}")
+    write_found(found, page=page, summary=summary, html=html, json=json, quiet=quiet)
     return 0 if found.choice is not None else NOTHING_FOUND

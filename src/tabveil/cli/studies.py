@@ -7,16 +7,14 @@ from pathlib import Path
 from tabveil import benchmark
 from tabveil.benchmark.findings import find
 from tabveil.benchmark.own_code import import_files
-from tabveil.cli import files
 from tabveil.cli.exit_codes import CELLS_FAILED, Interrupted
+from tabveil.cli.findings import require_writable, write_found
 from tabveil.cli.progress import progress_shown
-from tabveil.cli.screen import Screen, show_json
+from tabveil.cli.screen import Screen
 from tabveil.render.benchmark import page
 from tabveil.render.benchmark_text import summary
 from tabveil.wording import plural
-from tabveil.writing import write_text
 
-STDOUT = Path("-")
 MOST_REASONS = 5
 
 
@@ -71,19 +69,5 @@ def _tell(outcome: benchmark.Outcome, store: Path) -> None:
 
 def report(*, store: Path, html: Path | None, json: Path | None, force: bool, quiet: bool) -> None:
     """Show the score cards of a store, and write page and numbers."""
-    targets: list[Path] = []
-    for option, path in (("--html", html), ("--json", json)):
-        if path is not None and path != STDOUT:
-            targets.append(files.writable(option, path, force=force, not_over=targets))
-    found = find(store)
-    if html is not None:
-        write_text(html.resolve(), page(found))
-    if json == STDOUT:
-        show_json(found.json_text().rstrip("\n"))
-    elif json is not None:
-        write_text(json.resolve(), found.json_text())
-    if not quiet:
-        # JSON on standard output is for a program; the table then goes where people look.
-        Screen(stderr=json == STDOUT).print(summary(found))
-        if html is not None:
-            Screen(stderr=True).say(f"The report to read and print: {html}")
+    require_writable(html, json, force=force, not_over=[])
+    write_found(find(store), page=page, summary=summary, html=html, json=json, quiet=quiet)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tabveil.cli.engine import OwnCode, Retry, Scheduler, Workers
 from tabveil.cli.files import Force
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
@@ -40,22 +41,10 @@ def tune(
     *,
     config: Annotated[Path, typer.Option(metavar=FILE, help="The search.")],
     store: Annotated[Path, typer.Option(metavar=FOLDER, help="Where to keep what is measured.")],
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar=N, min=1, help="How many processes to use; one for each core if left out."),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="A Dask scheduler to use instead; its workers must reach store and data.",
-        ),
-    ] = None,
-    code: Annotated[
-        list[Path] | None,
-        typer.Option("--with", metavar="FILE.py", help="Code of your own to import first. Repeatable."),
-    ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run again what failed before.")] = False,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    code: OwnCode = None,
+    retry: Retry = False,
     html: Annotated[Path | None, typer.Option(metavar=FILE, help="Write a page to read and print.")] = None,
     json: Annotated[
         Path | None, typer.Option(metavar=FILE, help="Write all numbers as JSON; '-' is standard output.")

@@ -1,0 +1,22 @@
+"""Options of commands that run many cells: on how many processes, where, and with whose code."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="How many processes to use; one for each core if left out."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="A Dask scheduler to use instead; its workers must reach store and data."
+    ),
+]
+OwnCode = Annotated[
+    list[Path] | None,
+    typer.Option("--with", metavar="FILE.py", help="Code of your own to import first. Repeatable."),
+]
+Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed before.")]
