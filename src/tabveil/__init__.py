@@ -23,16 +23,21 @@ if TYPE_CHECKING:
     from tabveil.holdout import split
     from tabveil.outlying import Outliers, Vulnerable, outliers, vulnerable
     from tabveil.pipeline import PipelineReport, run_pipeline
+    from tabveil.pseudonyms import Pseudonymized, pseudonymize
     from tabveil.render.html import page as html_page
     from tabveil.render.side_by_side import compare
     from tabveil.report import Report
     from tabveil.result import Result
     from tabveil.shadow import ShadowResult
+    from tabveil.steps import Deduplicated, FilteredRelease, deduplicate, filter_release
     from tabveil.synthesizing import sample, synthesize
 
 __all__ = [
+    "Deduplicated",
+    "FilteredRelease",
     "Outliers",
     "PipelineReport",
+    "Pseudonymized",
     "Report",
     "Result",
     "ShadowResult",
@@ -43,11 +48,14 @@ __all__ = [
     "audit",
     "compare",
     "datasets",
+    "deduplicate",
     "errors",
+    "filter_release",
     "html_page",
     "load_model",
     "load_split",
     "outliers",
+    "pseudonymize",
     "run_pipeline",
     "sample",
     "split",
@@ -57,8 +65,11 @@ __all__ = [
 
 # Loaded when first asked for, so that `tabveil --help` does not wait for pandas and the compiler.
 _HOMES = {
+    "Deduplicated": ("tabveil.steps", "Deduplicated"),
+    "FilteredRelease": ("tabveil.steps", "FilteredRelease"),
     "Outliers": ("tabveil.outlying", "Outliers"),
     "PipelineReport": ("tabveil.pipeline", "PipelineReport"),
+    "Pseudonymized": ("tabveil.pseudonyms", "Pseudonymized"),
     "Report": ("tabveil.report", "Report"),
     "Result": ("tabveil.result", "Result"),
     "ShadowResult": ("tabveil.shadow", "ShadowResult"),
@@ -67,11 +78,14 @@ _HOMES = {
     "attack": ("tabveil.attacking", "attack"),
     "audit": ("tabveil.auditing", "audit"),
     "compare": ("tabveil.render.side_by_side", "compare"),
+    "deduplicate": ("tabveil.steps", "deduplicate"),
+    "filter_release": ("tabveil.steps", "filter_release"),
     "html_page": ("tabveil.render.html", "page"),
     "load_model": ("tabveil.generators", "load_model"),
     "load_split": ("tabveil.frame", "load_split"),
     "outliers": ("tabveil.outlying", "outliers"),
     "run_pipeline": ("tabveil.pipeline", "run_pipeline"),
+    "pseudonymize": ("tabveil.pseudonyms", "pseudonymize"),
     "sample": ("tabveil.synthesizing", "sample"),
     "split": ("tabveil.holdout", "split"),
     "synthesize": ("tabveil.synthesizing", "synthesize"),

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from tabveil import check
 from tabveil.errors import SchemaError
 from tabveil.frame import native_parts, raw_rows
-from tabveil.frame.hashing import Hashes, RawTable, hash_cells, missing_cells
+from tabveil.frame.hashing import Hashes, RawTable, hash_cells, hash_rows, missing_cells
 from tabveil.rng import stream
 
 Indices = NDArray[np.int64]
@@ -113,9 +113,9 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
         if data.column_names.count(by) > 1:
             raise SchemaError(f"split: several columns are called {by!r}. Rename them.")
     hashes = hash_cells("split", data)
-    rows = _combine(hashes, data.num_rows)
+    rows = hash_rows(hashes, data.num_rows)
     if by is None:
-        groups = _equal_rows(rows, together=not _coincide(hashes))
+        groups = _equal_rows(rows, together=not coincide(hashes))
     else:
         groups = _persons(rows, hashes[data.column_names.index(by)], missing_cells(data, by))
     keys = np.full(len(groups.weight), np.iinfo(np.uint64).max, dtype=np.uint64)  # of what each group holds
@@ -128,16 +128,7 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
     return np.flatnonzero(~side), np.flatnonzero(side)
 
 
-def _combine(hashes: list[Hashes], n_rows: int) -> Hashes:
-    """Hash rows from their cells; columns in another order are other rows, which does not matter here."""
-    total = np.zeros(n_rows, dtype=np.uint64)
-    for each in hashes:
-        total = (total ^ each) * np.uint64(0xBF58476D1CE4E5B9)
-        total ^= total >> np.uint64(29)
-    return total
-
-
-def _coincide(hashes: list[Hashes]) -> bool:
+def coincide(hashes: list[Hashes]) -> bool:
     """Tell whether equal rows are different people who coincide by chance.
 
     Of pairs of rows that are equal in all other columns, as many more are equal in one as of any pairs that

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli import anonymize, attack, benchmark, epsilon, pipeline, synthesize, tune
+from tabveil.cli import anonymize, attack, benchmark, epsilon, pipeline, steps, synthesize, tune
 from tabveil.cli.exit_codes import Commands, end_in_order
 from tabveil.cli.files import Force
 from tabveil.cli.synthesize import Threads
@@ -386,6 +386,7 @@ def metrics() -> None:
 synthesize.register(app)
 attack.register(app)
 anonymize.register(app)
+steps.register(app)
 epsilon.register(app)
 pipeline.register(app)
 tune.register(app)

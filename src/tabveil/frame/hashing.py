@@ -1,5 +1,6 @@
 """Rows compared by what they say, before anybody decided what types their columns have."""
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,15 @@ def hash_cells(owner: str, data: RawTable) -> list[Hashes]:
     return [  # by place, for a file may have a name twice
         _hash_column(owner, name, data.column(place)) for place, name in enumerate(data.column_names)
     ]
+
+
+def hash_rows(cells: Sequence[Hashes], n_rows: int) -> Hashes:
+    """Hash rows (n,) from their cells; columns in another order make other hashes."""
+    total = np.zeros(n_rows, dtype=np.uint64)
+    for each in cells:
+        total = (total ^ each) * np.uint64(0xBF58476D1CE4E5B9)
+        total ^= total >> np.uint64(29)
+    return total
 
 
 def _hash_column(owner: str, name: str, column: pa.ChunkedArray) -> Hashes:

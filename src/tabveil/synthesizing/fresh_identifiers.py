@@ -63,7 +63,7 @@ class FreshColumn:
     def draw(self, n_rows: int, place: ColumnLayout, *, rng: Generator) -> tuple[Column, Floats]:
         """Draw a column; all that is not missing is different."""
         held = np.flatnonzero(rng.random(n_rows) >= self.missing)
-        texts = self._texts(len(held), rng=rng)
+        texts = self.texts(len(held), rng=rng)
         cells = np.full(n_rows, np.nan)
         if place.kind is Kind.NUMBER:
             cells[held] = texts.astype(np.float64)
@@ -72,7 +72,7 @@ class FreshColumn:
         cells[held] = np.arange(len(held))
         return Categorical(name=self.name, labels=tuple(texts.tolist())), cells
 
-    def _texts(self, n: int, *, rng: Generator) -> Texts:
+    def texts(self, n: int, *, rng: Generator) -> Texts:
         """Draw distinct identifiers, in an order that tells nothing."""
         wanted = rng.multinomial(n, np.array(self.shares) / sum(self.shares))
         found: Texts = np.empty(0, dtype="<U1")
@@ -149,9 +149,8 @@ def _like(table: Table, name: str, form: str | None, kind: Kind, *, rng: Generat
             texts = [labels[code] for code in np.unique(held).astype(np.int64).tolist()]
             forms = codes.shapes(texts) if form is None else {codes.from_form(form): 1}
         case Numeric():
-            numbers = np.unique(held).astype(np.int64).tolist()
-            texts = [str(number) for number in numbers]
-            forms = codes.widths(numbers) or {codes.number_places(max(map(len, texts), default=1)): 1}
+            texts = [str(number) for number in np.unique(held).astype(np.int64).tolist()]
+            forms = _number_forms(texts)
     known = Known.of(texts)
     return _fresh(
         name,
@@ -163,6 +162,36 @@ def _like(table: Table, name: str, form: str | None, kind: Kind, *, rng: Generat
         missing=float(np.isnan(cells).mean()),
         rng=rng,
     )
+
+
+def fresh_texts(name: str, texts: Sequence[str], *, whole: bool, rng: Generator) -> Texts:
+    """Draw as many identifiers as there are different ones here, of the same forms, none of which any is.
+
+    Names and texts, which have no form, are replaced by neutral ones; ``whole`` numbers stay such.
+
+    >>> some = [f"A-{number}" for number in range(100, 120)]
+    >>> drawn = fresh_texts("case", some, whole=False, rng=np.random.default_rng(0)).tolist()
+    >>> len(set(drawn)), set(drawn) & set(some), {text[:2] for text in drawn}
+    (20, set(), {'A-'})
+    """
+    forms = _number_forms(texts) if whole else codes.shapes(texts)
+    known = Known.of(texts)
+    column = _fresh(
+        name,
+        forms or {codes.token(name): 1},
+        known,
+        neutral=not forms,
+        number=whole,
+        n_rows=max(len(texts), 1),
+        rng=rng,
+    )
+    return column.texts(len(texts), rng=rng)
+
+
+def _number_forms(texts: Sequence[str]) -> dict[tuple[str, ...], int]:
+    """Return how many digits numbers have."""
+    forms = codes.widths([int(text) for text in texts])
+    return forms or {codes.number_places(min(max(map(len, texts), default=1), codes.MOST_EXACT)): 1}
 
 
 def _by_declaration(name: str, form: str | None, *, rng: Generator) -> FreshColumn:

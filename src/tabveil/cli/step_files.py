@@ -1,0 +1,181 @@
+"""Steps beside a generator, file to file: what is refused, written and said."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table as Grid
+
+from tabveil import frame, pseudonyms, steps
+from tabveil.cli import files
+from tabveil.cli.progress import progress_shown
+from tabveil.cli.screen import Screen
+from tabveil.frame.files import is_text_file
+from tabveil.frame.replaced_texts import replace_raw
+from tabveil.pseudonyms import Style
+from tabveil.steps import Deduplicated, FilteredRelease
+from tabveil.table import Indices
+from tabveil.utility import MEANINGS, Utility
+from tabveil.wording import interval, listed, number, percent, plural, value_of
+from tabveil.workers import tell, working
+
+_LOUD = "bold red"
+_STILL_PERSONAL = (
+    "What is left is personal data: people can be found by the other columns, and by whoever has the key."
+)
+
+
+def filter_release(
+    *,
+    train: Path,
+    synthetic: Path,
+    control: Path,
+    out: Path,
+    near: float,
+    outliers: float,
+    utility: bool,
+    target: tuple[str, ...],
+    schema: Path | None,
+    missing: tuple[str, ...],
+    drop_identifiers: bool,
+    seed: int,
+    threads: int | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Write the rows of a release that are left, and say which are not and what that costs."""
+    place = _target(out, [train, synthetic, control, schema], force=force)
+    with progress_shown(quiet=quiet) as listener:
+        found = steps.filter_release(
+            train,
+            synthetic,
+            control,
+            near=near,
+            outliers=outliers,
+            measure_utility=utility and not quiet,
+            target=target or None,
+            seed=seed,
+            schema=schema,
+            missing=missing,
+            drop_identifiers=drop_identifiers,
+            threads=threads,
+            progress=listener,
+        )
+    _write(synthetic, found.kept, place)
+    aside = Screen(stderr=True)
+    if not quiet:
+        for note in found.notes:
+            aside.say(note)
+        _tell_filtered(Screen(), found, out)
+    for warning in found.warnings:
+        aside.say(warning, style=_LOUD)
+
+
+def _tell_filtered(screen: Screen, found: FilteredRelease, out: Path) -> None:
+    dropped = found.n_rows - len(found.kept)
+    screen.say(
+        f"{out}: {plural(len(found.kept), 'row')} of {found.n_rows:,}; {dropped:,} dropped "
+        f"({percent(dropped / found.n_rows)})."
+    )
+    if found.near is not None:
+        as_near = percent(found.near.control_near / found.n_control)
+        screen.say(
+            f"  {plural(found.n_near, 'row')} too near to a training row "
+            f"({percent(found.n_near / found.n_rows)}), {found.near.equal:,} of them equal to one; the bar "
+            f"is at {number(found.near.bar)} (Gower's distance), and {as_near} of control rows are as near."
+        )
+    if found.n_outliers:
+        screen.say(f"  {plural(found.n_outliers, 'row')} that stood apart from the rest.")
+    if found.before is not None and found.after is not None:
+        screen.print(_cost(found.before, found.after))
+
+
+def _cost(before: Utility, after: Utility) -> Grid:
+    """Set the figures of either release side by side, and those of the models trained on them."""
+    grid = Grid(
+        "utility", "before", "after", "interval", "real rows", box=None, pad_edge=False, header_style="dim"
+    )
+    pairs = [
+        (MEANINGS[key].title, figure, after.figures[key])
+        for key, figure in before.figures.items()
+        if key in after.figures
+    ]
+    later = {target.name: target for target in after.targets}
+    pairs += [
+        (f"Predicting {target.name} ({target.score})", target.figure, later[target.name].figure)
+        for target in before.targets
+        if target.name in later
+    ]
+    for title, was, now in pairs:
+        grid.add_row(
+            title, value_of(was.value), value_of(now.value), interval(now.value), value_of(now.reference)
+        )
+    return grid
+
+
+def deduplicate(
+    *,
+    data: Path,
+    out: Path,
+    person: str | None,
+    most: int | None,
+    equal: bool,
+    seed: int,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Write the rows that are kept."""
+    place = _target(out, [data], force=force)
+    with progress_shown(quiet=quiet) as listener, working(listener=listener):
+        tell("comparing rows", 0.0)
+        found = steps.deduplicate(data, person=person, most=most, equal=equal, seed=seed)
+        tell("writing", 0.9)
+        _write(data, found.kept, place)
+    if not quiet:
+        for note in found.notes:
+            Screen(stderr=True).say(note)
+        tell_deduplicated(Screen(), found, f"{out}")
+
+
+def tell_deduplicated(screen: Screen, found: Deduplicated, where: str) -> None:
+    """Say how many rows are left, and why the others are not."""
+    screen.say(
+        f"{where}: {plural(len(found.kept), 'row')} of {found.n_rows:,}; {found.n_equal:,} equal to another "
+        "row dropped."
+    )
+    if found.n_persons is not None:
+        screen.say(
+            f"  {plural(found.n_beyond, 'row')} of {plural(found.n_people, 'person', 'people')} (of "
+            f"{found.n_persons:,}) dropped beyond the limit."
+        )
+
+
+def pseudonymize(
+    *, data: Path, columns: Sequence[str], key: Path, out: Path, style: Style, force: bool, quiet: bool
+) -> None:
+    """Write a table with pseudonyms; a new key is made only once the table was read."""
+    place = _target(out, [data, key], force=force)
+    with progress_shown(quiet=quiet) as listener, working(listener=listener):
+        tell("reading", 0.0)
+        found = pseudonyms.pseudonymize(data, columns, key=key, style=style)
+        tell("writing", 0.8)
+        frame.write_raw(replace_raw(frame.read_raw(data), found.columns), place, like=data)
+    if quiet:
+        return
+    for note in found.notes:
+        Screen(stderr=True).say(note)
+    n = sum(len(column.texts) for column in found.columns.values())
+    Screen().say(f"{out}: {plural(n, 'pseudonym')} in {listed(list(found.columns))}.")
+    if found.key_made:
+        Screen().say(f"{key}: a new key. Keep it, away from the table, and show it to nobody.")
+    Screen().say(_STILL_PERSONAL, style="dim")
+
+
+def _target(out: Path, not_over: Sequence[Path | None], *, force: bool) -> Path:
+    """Refuse an output that cannot be written, or that is there already."""
+    is_text_file(out.resolve())  # refuses unknown suffixes
+    return files.writable("--out", out, force=force, not_over=not_over)
+
+
+def _write(data: Path, rows: Indices, place: Path) -> None:
+    """Write some rows of a file as they stand in it."""
+    frame.write_raw(frame.take_rows(frame.read_raw(data), rows), place, like=data)
