@@ -165,3 +165,51 @@ def test_what_is_at_fault_is_said_in_one_line_and_nothing_is_written(command, li
 def test_a_file_is_replaced_by_force():
     done(*DEDUPLICATE, "--out", "leaky.csv", "--force", "--quiet")
     assert len(pd.read_csv("leaky.csv", sep=";")) == 60
+
+
+SYNTHESIZE = ("synthesize", "--data", "visits.csv", "--config", "asked.yaml", "--out", "out.csv")
+
+
+def test_a_pipeline_deduplicates_before_and_filters_after():
+    Path("asked.yaml").write_text(
+        "generator: copy\nrows: 200\nrare_labels: keep\nidentifiers: learn\n"
+        "settings: {noise: 0.5}\n"
+        "deduplicate: {person: patient, most: 2}\nfilter: {near: 0.5, outliers: 0.05}\n",
+        encoding="utf-8",
+    )
+    control = pd.read_csv("control.csv")
+    control.insert(0, "patient", range(1000, 1300))
+    control.to_csv("fresh.csv", index=False, sep=";")
+    result = done(*SYNTHESIZE, "--control", "fresh.csv")
+    said = " ".join(result.stdout.split())
+    rows = pd.read_csv("out.csv", sep=";")
+    assert "deduplicate: 60 rows of 65" not in said
+    assert "deduplicate: 40 rows of 65; 5 equal to another row dropped." in said
+    assert f"filter: {len(rows)} rows of 200" in said
+    assert f"out.csv: {len(rows)} rows by copy, learned from 40." in said
+    assert len(rows) < 190
+    assert VOIDS_PROMISE in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("filter: {}", "filter: needs --control"),
+        ("filter: {nearer: 1}", "filter: unknown key 'nearer'. Did you mean 'near'?"),
+        ("deduplicate: {most: many}", "deduplicate: most must be a whole number"),
+        ("deduplicate: 3", "deduplicate must be names and values"),
+        ("deduplicate: {person: patint, most: 1}", "Did you mean 'patient'?"),
+        ("deduplicat: {}", "Did you mean 'deduplicate'?"),
+    ],
+)
+def test_steps_of_a_pipeline_that_cannot_be_done_are_refused(text, line):
+    Path("asked.yaml").write_text(text, encoding="utf-8")
+    assert line in refused(*SYNTHESIZE)
+
+
+@pytest.mark.parametrize("step", ["deduplicate", "filter"])
+@pytest.mark.parametrize("command", ["pipeline", "attack"])
+def test_who_looks_at_the_generator_alone_does_not_leave_a_step_out_silently(command, step):
+    Path("asked.yaml").write_text(f"generator: hybrid\n{step}: {{}}\n", encoding="utf-8")
+    line = refused(command, "--config", "asked.yaml", "--data", "visits.csv")
+    assert f"{step} is a step of 'tabveil synthesize' only" in line

@@ -126,6 +126,7 @@ def attack(
     _check(targets=targets, fits=fits, seed=seed, workers=workers, draw=draw)
     check.one_of("attack", "game", game, get_args(Rules))
     said = Configuration() if config is None else configuration.read(config)
+    configuration.refuse_steps("attack", said)
     pooled = rare_labels or said.rare_labels or "pool"
     check.one_of("attack", "rare_labels", pooled, get_args(RareLabels))
     _require_one(generator=generator, config=config, command=command)

@@ -1,7 +1,10 @@
 """Steps beside a generator, file to file: what is refused, written and said."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from rich.table import Table as Grid
 
@@ -9,7 +12,7 @@ from tabveil import frame, pseudonyms, steps
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
-from tabveil.frame.files import is_text_file
+from tabveil.frame.files import ending_of_parts, is_text_file
 from tabveil.frame.replaced_texts import replace_raw
 from tabveil.pseudonyms import Style
 from tabveil.steps import Deduplicated, FilteredRelease
@@ -65,15 +68,16 @@ def filter_release(
     if not quiet:
         for note in found.notes:
             aside.say(note)
-        _tell_filtered(Screen(), found, out)
+        tell_filtered(Screen(), found, f"{out}")
     for warning in found.warnings:
         aside.say(warning, style=_LOUD)
 
 
-def _tell_filtered(screen: Screen, found: FilteredRelease, out: Path) -> None:
+def tell_filtered(screen: Screen, found: FilteredRelease, where: str) -> None:
+    """Say how many rows are left, why the others are not, and what that costs."""
     dropped = found.n_rows - len(found.kept)
     screen.say(
-        f"{out}: {plural(len(found.kept), 'row')} of {found.n_rows:,}; {dropped:,} dropped "
+        f"{where}: {plural(len(found.kept), 'row')} of {found.n_rows:,}; {dropped:,} dropped "
         f"({percent(dropped / found.n_rows)})."
     )
     if found.near is not None:
@@ -133,10 +137,29 @@ def deduplicate(
     if not quiet:
         for note in found.notes:
             Screen(stderr=True).say(note)
-        tell_deduplicated(Screen(), found, f"{out}")
+        _tell_deduplicated(Screen(), found, f"{out}")
 
 
-def tell_deduplicated(screen: Screen, found: Deduplicated, where: str) -> None:
+@contextmanager
+def deduplicated(data: Path, asked: Mapping[str, Any] | None, *, seed: int) -> Iterator[Path]:
+    """Hand out a file with the rows that are kept, for as long as the block lasts.
+
+    What is learned from a file takes its form from it, so the rows stand in one of the same kind.
+    """
+    if asked is None:
+        yield data
+        return
+    found = steps.deduplicate(data, **asked, seed=seed)
+    for note in found.notes:
+        Screen(stderr=True).say(note)
+    _tell_deduplicated(Screen(), found, "deduplicate")
+    with TemporaryDirectory() as folder:  # only its owner can look into it
+        fewer = Path(folder) / f"{data.name.partition('.')[0]}{ending_of_parts(data)}"
+        _write(data, found.kept, fewer)
+        yield fewer
+
+
+def _tell_deduplicated(screen: Screen, found: Deduplicated, where: str) -> None:
     """Say how many rows are left, and why the others are not."""
     screen.say(
         f"{where}: {plural(len(found.kept), 'row')} of {found.n_rows:,}; {found.n_equal:,} equal to another "

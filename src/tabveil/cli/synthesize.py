@@ -61,8 +61,8 @@ def synthesize(
         Path | None,
         typer.Option(
             metavar=FILE,
-            help="A YAML or JSON file with generator, settings, rows, seed, schema and more; what is given "
-            "here replaces what it says.",
+            help="A YAML or JSON file with generator, settings, rows, seed, schema and more, also steps "
+            "before and after (deduplicate, filter); what is given here replaces what it says.",
         ),
     ] = None,
     rows: Annotated[

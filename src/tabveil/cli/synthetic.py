@@ -3,15 +3,15 @@
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import MISSING
+from dataclasses import MISSING, replace
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 from rich.text import Text
 
-from tabveil import auditing, synthesizing, verdict
-from tabveil.cli import files
+from tabveil import auditing, steps, synthesizing, verdict
+from tabveil.cli import files, step_files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
 from tabveil.errors import ParameterError
@@ -75,38 +75,40 @@ def synthesize(
     rows, schema, missing = rows or said.rows, schema or said.schema, missing or said.missing
     seed = said.seed if seed is None else seed
     synthesizing.choose(generator, given)  # complains before the long work begins
-    _require_control(control, policy)
+    _require_control(control, policy, filtering=said.filter is not None)
     target = _target(out, not_over=[data, config, schema, save, control, policy], force=force)
     if save is not None:
         refuse_folder(save)
-    with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
-        learned = synthesizing.learn(
-            data,
-            generator=generator,
-            settings=given,
-            seed=seed,
-            schema=schema,
-            missing=missing,
-            rare_labels=rare_labels or said.rare_labels or "pool",
-            identifiers=identifiers or said.identifiers or "fresh",
-        )
-        if save is not None:
-            learned.save(save)
-    _tell(learned, as_many=rows is None)
-    n_rows = rows or learned.n_rows or 1
-    drawn = _draw(learned, n_rows, seed=seed or 0, threads=threads)
-    drop = _without_identifiers(learned)
-    asked = {
-        "train": data,
-        "control": control,
-        "policy": policy,
-        "schema": schema,
-        "missing": missing,
-        "drop_identifiers": drop,
-        "threads": threads,
-    }
-    report = None if control is None else _audited(drawn, target, **asked)
+    with step_files.deduplicated(data, said.deduplicate, seed=seed or 0) as train:
+        with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
+            learned = synthesizing.learn(
+                train,
+                generator=generator,
+                settings=given,
+                seed=seed,
+                schema=schema,
+                missing=missing,
+                rare_labels=rare_labels or said.rare_labels or "pool",
+                identifiers=identifiers or said.identifiers or "fresh",
+            )
+            if save is not None:
+                learned.save(save)
+        _tell(learned, as_many=rows is None)
+        drawn = _draw(learned, rows or learned.n_rows or 1, seed=seed or 0, threads=threads)
+        drop = _without_identifiers(learned)
+        asked: dict[str, Any] = {
+            "train": train,
+            "control": control,
+            "schema": schema,
+            "missing": missing,
+            "drop_identifiers": drop,
+            "threads": threads,
+        }
+        if said.filter is not None:
+            drawn = _filtered(drawn, target, seed=seed or 0, **said.filter, **asked)
+        report = None if control is None else _audited(drawn, target, policy=policy, **asked)
     drawn.write(target)
+    n_rows = len(drawn.table)
     Screen().print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))
     if save is not None:
         Screen().print(Text(f"{save}: the model. {_GUARD_IT}"))
@@ -118,13 +120,28 @@ def synthesize(
     return verdict.EXIT_CODES[report.verdict.state] if policy is not None else 0
 
 
-def _require_control(control: Path | None, policy: Path | None) -> None:
+def _require_control(control: Path | None, policy: Path | None, *, filtering: bool) -> None:
     """Refuse what no audit could answer, before the long work begins."""
+    if filtering and control is None:
+        raise ParameterError("filter: needs --control, rows that say how near is too near.")
     if policy is not None and control is None:
         raise ParameterError("--policy: needs --control, rows that the generator does not learn from.")
     if control is not None and not control.is_file():
         raise ParameterError(f"--control: there is no file {control}.")
     verdict.read(policy)
+
+
+def _filtered(drawn: SyntheticRows, target: Path, **asked: Any) -> SyntheticRows:  # noqa: ANN401 - passed on
+    """Drop rows that are too near to those learned from, and say how many and what that voids."""
+    with tempfile.TemporaryDirectory() as folder:
+        trial = Path(folder) / target.name
+        drawn.write(trial)
+        with progress_shown(quiet=False, title="filter: ") as listener:
+            found = steps.filter_release(synthetic=trial, **asked, measure_utility=False, progress=listener)
+    step_files.tell_filtered(Screen(), found, "filter")
+    for warning in found.warnings:
+        Screen(stderr=True).say(warning, style=_LOUD)
+    return replace(drawn, table=drawn.table.take(found.kept))
 
 
 def _audited(drawn: SyntheticRows, target: Path, **asked: Any) -> Report:  # noqa: ANN401 - passed on as they are

@@ -64,6 +64,7 @@ def read(source: str | Path | Mapping[str, Any] | Hybrid) -> PipelineSettings:
     where = settings.place(source, "configuration")
     if said.generator != Hybrid.name:
         raise ParameterError(f"{where}: a pipeline needs generator: {Hybrid.name}, and its settings.")
+    configuration.refuse_steps(where, said)
     try:
         hybrid = choose(Hybrid.name, said.settings)
     except TabveilError as error:

@@ -26,8 +26,16 @@ KEYS: Mapping[str, Any] = {
     "missing": tuple[str, ...],
     "rare_labels": RareLabels,
     "identifiers": Identifiers,
+    "deduplicate": Mapping[str, Any],
+    "filter": Mapping[str, Any],
 }
 """What may stand there, with its type."""
+
+STEPS: Mapping[str, Mapping[str, Any]] = {
+    "deduplicate": {"person": str, "most": int, "equal": bool},
+    "filter": {"near": float, "outliers": float},
+}
+"""What may be said about the steps before and after the generator; nothing asks for their defaults."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +50,8 @@ class Configuration:
     missing: tuple[str, ...] = ()
     rare_labels: RareLabels | None = None
     identifiers: Identifiers | None = None
+    deduplicate: Mapping[str, Any] | None = None
+    filter: Mapping[str, Any] | None = None
 
 
 def read(source: str | Path | Mapping[str, Any]) -> Configuration:
@@ -52,14 +62,17 @@ def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
     if not isinstance(said, Mapping):
         raise SchemaError(f"{where}: the top level must hold settings, such as generator: hybrid.")
-    for key in said:
-        if key not in KEYS:
-            close = nearest(str(key), list(KEYS))
-            hint = f" Did you mean {quoted(close)}?" if close else f" Known: {', '.join(KEYS)}."
-            raise SchemaError(f"{where}: unknown key {quoted(key)}.{hint}")
+    _require_known(where, said, KEYS)
     if said.get("settings") and "generator" not in said:
         raise SchemaError(f"{where}: settings belong to a generator; name it.")
     found = {key: values.read(where, key, value, KEYS[key]) for key, value in said.items()}
+    for step, known in STEPS.items():
+        if step in found:
+            inside = f"{where}: {step}"
+            _require_known(inside, found[step], known)
+            found[step] = {
+                key: values.read(inside, key, value, known[key]) for key, value in found[step].items()
+            }
     for key, least in (("rows", 1), ("seed", 0)):
         if key in found:
             check.at_least(where, key, found[key], least)
@@ -68,3 +81,19 @@ def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     if "settings" in found and from_file:
         found["settings"] = with_paths_from(folder, found["settings"])
     return Configuration(**found)
+
+
+def refuse_steps(where: str, said: Configuration) -> None:
+    """Refuse steps around a generator, for those who look at the generator alone: none is left out unsaid."""
+    for step in STEPS:
+        if getattr(said, step) is not None:
+            raise SchemaError(f"{where}: {step} is a step of 'tabveil synthesize' only; leave it out here.")
+
+
+def _require_known(where: str, said: Mapping[Any, Any], known: Mapping[str, Any]) -> None:
+    """Refuse a key that means nothing here."""
+    for key in said:
+        if key not in known:
+            close = nearest(str(key), list(known))
+            hint = f" Did you mean {quoted(close)}?" if close else f" Known: {', '.join(known)}."
+            raise SchemaError(f"{where}: unknown key {quoted(key)}.{hint}")
