@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
+from workbooks import number, rows, text, workbook
 
 import tabveil
 from tabveil.cli import app
@@ -123,6 +124,19 @@ def test_pseudonyms_are_written_and_the_key_is_not_shown(style):
     again = done(*PSEUDONYMIZE, "--style", style, "--out", "again.csv")
     assert "new key" not in again.stdout
     assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
+
+
+def test_spreadsheets_are_read():
+    pytest.importorskip("python_calamine", reason="the extra 'xlsx' is not installed")
+    lines = [
+        [text("name"), text("day")],
+        *([text(name), number(day)] for name, day in ["a1", "b1", "a1", "a2"]),
+    ]
+    Path("people.xlsx").write_bytes(workbook(rows(*lines)))
+    done("deduplicate", "--data", "people.xlsx", "--out", "once.csv")
+    assert len(pd.read_csv("once.csv")) == 3
+    done("pseudonymize", "--data", "people.xlsx", "--column", "name", "--key", "k", "--out", "p.feather")
+    assert pd.read_feather("p.feather")["name"].nunique() == 2
 
 
 def test_columns_keep_their_types_beside_pseudonyms():

@@ -77,16 +77,33 @@ def test_rows_below_the_bar_go_and_rows_beyond_it_stay():
 
 
 def test_where_control_equals_train_by_chance_the_release_may_as_well():
-    # Of control, 2 rows of 8 equal a training row; of the release 6 of 12. Two may stay beside six others.
+    # Three of the eight control rows would stand in for train: each label of theirs counts for 3/8. The six
+    # labels of control alone make 2.25, which chance explains. Train's make 4 + 2 * 5/8: three are too many.
     train, control, release = labels(
         [0, 1, 2], [0, 1, 3, 4, 5, 6, 7, 8], [2, 2, 2, 2, 0, 1, 3, 4, 5, 6, 7, 8]
     )
     found = near(train, control, release)
     assert found.bar == 0
-    assert found.rows.tolist() == [0, 1, 2, 3]  # control shares the others
-    assert (found.equal, found.control_near) == (4, 2)
-    fewer = near(train, control, release.take(np.array([4, 5, 6, 7, 8, 9, 10, 11])))
+    assert len(found.rows) == 3
+    assert set(found.rows.tolist()) < {0, 1, 2, 3}  # control shares the others
+    assert (found.equal, found.control_near) == (3, 2)
+    fewer = near(train, control, release.take(np.array([3, 4, 5, 6, 7, 8, 9, 10, 11])))
     assert len(fewer.rows) == 0
+
+
+def test_copies_among_coincidences_are_dropped_until_chance_explains_the_rest(people):
+    few = {role: table[["age", "sex", "region"]] for role, table in people.items()}
+    leaky = pd.concat([few["clean"][:800], few["train"].drop_duplicates(keep=False)[:200]], ignore_index=True)
+    clean, found = filtered(few, few["clean"]), filtered(few, leaky)
+    assert found.near.bar == clean.near.bar == 0
+    assert clean.n_near < 30
+    assert 100 < found.n_near < 250
+    for release, leaks in ((leaky, True), (found.rows, False)):
+        split = tabveil.load_split(few["train"], release, few["control"]).split
+        share = copies(split, rng=np.random.default_rng(0)).share
+        assert (share.low > 0) is leaks
+    assert abs(share.value) < 0.002  # as often as chance, not less: no hole
+    assert len(found.warnings) == 1
 
 
 def test_where_nobody_is_farther_nothing_is_too_near():

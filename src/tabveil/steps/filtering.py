@@ -64,7 +64,9 @@ class FilteredRelease:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is lost by looking at training rows, if that was done."""
-        return () if self.near is None else (VOIDS_PROMISE, HOLE)
+        if self.near is None:
+            return ()
+        return (VOIDS_PROMISE, HOLE) if self.near.bar > 0 else (VOIDS_PROMISE,)
 
     def __repr__(self) -> str:
         """Say how many rows are left, and why the others are not."""
@@ -101,8 +103,9 @@ def filter_release(
         As in :func:`tabveil.audit`. Without control nobody can say what is too near.
     near
         The share of control rows that sets the bar: rows of the release nearer to a training row than this
-        share of control rows are dropped. 0 drops none for being near. Where many control rows sit on the bar
-        itself, as in tables with few different rows, as large a share of the release may stay there.
+        share of control rows are dropped. 0 drops none for being near. Where so many control rows equal a
+        training row by chance, as in tables with few different rows, the release may as often: only copies
+        beyond that are dropped, and some that are left may be copies, too.
     outliers
         The share of the remaining rows to drop because they stand apart from the others, by the local outlier
         factor in Gower's distance. This looks at the release alone, so it voids no promise.

@@ -1,9 +1,9 @@
 """Which rows of a release lie nearer to training rows than fresh people hardly ever do?
 
 The bar is the distance to the nearest training row within which a small share of control rows lies. Rows of
-the release below the bar are too near, all of them. Where the table has few different rows, the bar is often
-0 and many control rows sit on it, by chance: then only so many rows of the release go that no larger share of
-it sits there than of control.
+the release below the bar are too near, all of them. Where the table has few different rows, many control rows
+equal a training row by chance, and the bar is 0: then only so many rows of the release go that it equals
+training rows no more often than chance explains (``matching``). Which of them chance made, nobody can tell.
 """
 
 import math
@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from tabveil.control.shared_rows import equal_rows_kept_together
+from tabveil.matching import Matching
 from tabveil.neighbors import Neighbors, Space
-from tabveil.sampling import ROUNDING, in_order, shuffled_rows
-from tabveil.table import Floats, Indices, Split
+from tabveil.sampling import ROUNDING, group_equal_rows, in_order, shuffled_rows
+from tabveil.table import Indices, Split
 from tabveil.workers import part
 
 
@@ -24,7 +25,7 @@ class NearRows:
     """The rows of a release that are too near, ascending, and the bar that says so.
 
     ``equal`` counts those among them that equal a training row. ``control_near`` counts the control rows that
-    lie as near: below the bar or, where rows of the release that sit on it are dropped, on it.
+    lie as near: below the bar or, where it is 0, on it.
     """
 
     rows: Indices  # (k,)
@@ -36,8 +37,7 @@ class NearRows:
 def near_rows(split: Split, *, share: float, rng: Generator) -> NearRows:
     """Find the rows of the release nearer to train than ``share`` of control rows are.
 
-    ``rng`` chooses among rows that sit on the bar; of these the ones that are as near to no control row go
-    first: a row that people never seen share as well is more likely to be chance.
+    ``rng`` chooses among rows that equal training rows, where only some of them are too many.
 
     >>> from tabveil.table import Numeric, Schema, Table
     >>> schema = Schema((Numeric(name="income", low=0, high=1000),))
@@ -51,42 +51,35 @@ def near_rows(split: Split, *, share: float, rng: Generator) -> NearRows:
     ([0, 1, 2], 0.01, 3)
     """
     split.require_control("filter")
-    space = Space.gower(split.schema)
-    to_train = Neighbors(space, in_order(split.train).table)
-    with part(0, 1 / 3):
+    to_train = Neighbors(Space.gower(split.schema), in_order(split.train).table)
+    with part(0, 0.5):
         fresh = np.sort(to_train.nearest(split.control).distance[:, 0])
-    with part(1 / 3, 2 / 3):
+    with part(0.5, 1):
         distance = to_train.nearest(split.synthetic).distance[:, 0]
     bar = float(fresh[max(math.ceil(share * len(fresh) - ROUNDING), 1) - 1])
-    below = distance < bar
-    on_bar = np.flatnonzero(distance == bar)
-    beyond = int(np.sum(distance > bar))
-    room = _room(fresh, bar, beyond, len(on_bar))
-    too_many = on_bar[:0]
-    if room < len(on_bar):
-        to_control = Neighbors(space, in_order(split.control).table)
-        with part(2 / 3, 1):
-            shared = to_control.nearest(split.synthetic).distance[:, 0] <= bar
-        too_many = _first(split, on_bar, shared, len(on_bar) - room, rng=rng)
-    rows = np.sort(np.concatenate([np.flatnonzero(below), too_many]))
+    rows = np.flatnonzero(distance < bar) if bar > 0 else _copies_beyond_chance(split, rng=rng)
     return NearRows(
         rows=rows,
         bar=bar,
         equal=int(np.sum(distance[rows] == 0)),
-        control_near=int(np.sum(fresh <= bar if len(too_many) else fresh < bar)),
+        control_near=int(np.sum(fresh < bar if bar > 0 else fresh == 0)),
     )
 
 
-def _room(fresh: Floats, bar: float, beyond: int, on_bar: int) -> int:
-    """Count the rows that may sit on the bar: as many beside those beyond it as among control rows."""
-    control_beyond = int(np.sum(fresh > bar))
-    if control_beyond == 0:  # fresh people are never farther: nothing about these rows is too near
-        return on_bar
-    return min(beyond * int(np.sum(fresh == bar)) // control_beyond, on_bar)
+def _copies_beyond_chance(split: Split, *, rng: Generator) -> Indices:
+    """Choose so many rows equal to training rows that those left are no more than chance explains.
 
-
-def _first(split: Split, rows: Indices, shared: NDArray[np.bool_], n: int, *, rng: Generator) -> Indices:
-    """Choose some of the rows, first those that are not shared, else at random whatever their order."""
+    Rows that control explains least go first, and among these some at random, whatever their order.
+    """
+    groups = group_equal_rows(split.synthetic, split.train, split.control)
+    n_groups = 1 + max(int(group.max()) for group in groups)
+    train, control = (np.bincount(group, minlength=n_groups) for group in groups[1:])
+    if equal_rows_kept_together(train, control):
+        train, control = np.minimum(train, 1), np.minimum(control, 1)
+    matching = Matching(n_train=int(train.sum()), n_control=int(control.sum()))
+    gained, lost = (change[groups[0]] for change in matching.changes(train, control))  # (m,) each
     drawn = shuffled_rows(split.synthetic, rng=rng)
-    candidates = drawn[np.isin(drawn, rows)]
-    return candidates[np.argsort(shared[candidates], kind="stable")][:n]
+    first = drawn[np.argsort(-gained[drawn], kind="stable")]
+    left = gained.sum() - np.concatenate([[0.0], np.cumsum(gained[first])])  # once so many are dropped
+    chance = matching.scale * float(lost.sum())
+    return np.sort(first[: int(np.argmax(left <= chance + ROUNDING))])
