@@ -7,7 +7,7 @@ for missing, and nobody looks at dtypes again.
 import hashlib
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
@@ -82,7 +82,7 @@ class Categorical:
     name: str
     labels: tuple[str, ...]
     ordered: bool = False
-    holds: Holds = "labels"
+    holds: Holds = field(default="labels", repr=False)  # stored benchmarks are named after what is printed
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels):
