@@ -179,6 +179,7 @@ ASKED = st.fixed_dictionaries(
         "target": COLUMNS,
         "power": st.sampled_from([True, False, "affordable"]),
         "portrait": st.booleans(),
+        "advice": st.booleans(),
         "show_values": st.booleans(),
         "seed": st.integers(0, 2**70),
     },

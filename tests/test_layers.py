@@ -75,7 +75,7 @@ LAYERS = (
         "portrait",
         "verdict",
     },
-    {"metrics"},
+    {"metrics", "advice"},
     {"request", "outlying", "steps"},
     {"config"},
     {"config"},

@@ -42,6 +42,7 @@ ASKED = {
     "utility": True,
     "target": ["outcome"],
     "power": True,
+    "advice": False,
     "show_values": True,
     "title": "Visits 2024, release 2 (Example Hospital)",
     "seed": 5,
@@ -64,7 +65,16 @@ OPTIONS = (
     ),
     *("--known", "sex", "--auxiliary", "age|ward,cost", "--attackers", "attackers.yaml"),
     *("--quasi-identifiers", "age", "--quasi-identifiers", "sex", "--sensitive", "cost"),
-    *("--policy", "policy.yaml", "--utility", "--target", "outcome", "--power", "--show-values"),
+    *(
+        "--policy",
+        "policy.yaml",
+        "--utility",
+        "--target",
+        "outcome",
+        "--power",
+        "--no-advice",
+        "--show-values",
+    ),
     *("--title", "Visits 2024, release 2 (Example Hospital)", "--seed", "5", "--threads", "2"),
 )
 

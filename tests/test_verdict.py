@@ -14,7 +14,7 @@ from tabveil.copies import Copies, NearCopies
 from tabveil.errors import SchemaError
 from tabveil.estimate import Estimate
 from tabveil.result import Labels, Omission, Result
-from tabveil.verdict import RISKS, Grounds, Policy, Verdict, judge
+from tabveil.verdict import RISKS, Grounds, Policy, Verdict, judge, rows_needed
 from tabveil.verdict.judgment import HIDDEN, NEARLY, NO_CONTROL, NOT_INFORMATIVE, TOO_FEW
 from tabveil.verdict.template import template
 
@@ -123,18 +123,36 @@ def test_too_few_rows_say_how_many_would_settle_it():
     assert found.state == "inconclusive"
     assert by_risk(found)["linkability"] == "inconclusive"
     assert found.risks[1].reason == TOO_FEW
-    # A fourth of the variance 1 / 4000 + 1 / 1000 is 1 / 3200: train alone leaves most of it, so both tables.
-    assert found.risks[1].leading.rows_needed == 6400
+    # 0.1 and what four of five draws may be off make 0.14294: of the variance 1 / 4000 + 1 / 1000 the part
+    # (0.05 / 0.14294)**2 = 0.12236 may stay, 1.5295e-4. Train alone leaves more, so both tables.
+    assert found.risks[1].leading.rows_needed == pytest.approx(2 / 1.5295e-4, abs=2)
     assert "of 100 people up to 10 to linkability could be exposed, where 5 are accepted" in found.sentence
-    assert "About 6,400 control rows, and as many training rows, would settle it" in found.sentence
+    assert "About 14,000 control rows, and as many training rows, would settle it" in found.sentence
 
 
 def test_control_rows_alone_are_asked_for_where_they_are_what_lacks():
     few = Grounds(
         results=clean(linkability=attack("linkability", -0.2, 0.0, 0.1)), n_train=100_000, n_control=500
     )
-    # A fourth of 1 / 100,000 + 1 / 500, less what train leaves: 1 / 0.0004925.
-    assert "About 2,100 control rows would settle it" in judge(few, Policy()).sentence
+    # 0.12236 of 1 / 100,000 + 1 / 500, less what train leaves: 1 / 0.00023594.
+    assert "About 4,300 control rows would settle it" in judge(few, Policy()).sentence
+
+
+def test_the_rows_needed_follow_the_side_on_which_the_value_lies():
+    def rows(value, low, high):
+        return rows_needed(Estimate(value=value, low=low, high=high, n=500), 0.05, 10**9, 500)
+
+    off = 1 + 0.8416 / 1.95996  # what four of five draws may be off, in units of the interval
+    assert rows(0.0, -0.1, 0.1) == pytest.approx(500 * (0.1 * off / 0.05) ** 2, rel=1e-3)
+    assert rows(-0.03, -0.1, 0.1) == pytest.approx(
+        500 * (0.13 * off / 0.05) ** 2, rel=1e-3
+    )  # below zero: chance
+    assert rows(0.02, -0.1, 0.1) == pytest.approx(500 * (0.08 * off / 0.03) ** 2, rel=1e-3)
+    assert rows(0.049, -0.1, 0.1) == pytest.approx(
+        500 * (0.051 * off / 0.025) ** 2, rel=1e-3
+    )  # not without end
+    assert rows(0.08, -0.1, 0.2) == pytest.approx(500 * (0.18 * off / 0.08) ** 2, rel=1e-3)  # above zero
+    assert rows(0.08, 0.08, 0.08) > 500  # a leak that is not seen, for all that
 
 
 def test_an_attack_that_is_not_required_but_cannot_tell_leaves_the_risk_open():

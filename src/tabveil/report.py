@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tabveil import check, config, pages
+from tabveil.advice import Advice
 from tabveil.attackers import Attacker
 from tabveil.control import ControlCheck
 from tabveil.copies import Copies
@@ -73,6 +74,7 @@ class Report:
     properties: SplitProperties | None = None
     shadow: ShadowResult | None = None
     exposed: ExposedRows | None = None
+    advice: Advice | None = None  # where the verdict is above or inconclusive
     seconds: float = 0.0
     given_verdict: Verdict | None = None  # the one that was stored, when read from JSON
 
@@ -301,5 +303,6 @@ _PARTS: Mapping[str, Any] = {
     "properties": SplitProperties,
     "shadow": ShadowResult,
     "exposed": ExposedRows,
+    "advice": Advice,
 }
 """What an audit measures only when asked for; each knows its way to JSON and back."""

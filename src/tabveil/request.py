@@ -71,6 +71,7 @@ class AuditRequest(Strict):
     shadow: Any = Field(default=None, repr=False)  # what an attack found: a file, or a ShadowResult
     power: bool | Literal["affordable"] = False
     portrait: bool = False
+    advice: bool = True
     show_values: bool = False
     seed: int = 0
     threads: int | None = None
@@ -101,7 +102,9 @@ class AuditRequest(Strict):
         """Keep a file as its path: the labels that it lists do not belong in a report."""
         return Path(value) if isinstance(value, (str, Path)) else declare.read(value)
 
-    @field_validator("drop_identifiers", "quick", "utility", "portrait", "show_values", mode="before")
+    @field_validator(
+        "drop_identifiers", "quick", "utility", "portrait", "advice", "show_values", mode="before"
+    )
     @classmethod
     def _flag(cls, value: object, info: ValidationInfo) -> Any:  # noqa: ANN401 - true or false
         return values.read(_owner(info), _key(info), value, bool)

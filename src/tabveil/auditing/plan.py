@@ -1,11 +1,12 @@
 """What an audit will do, settled before any table is read, and what becomes of what it finds."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
 from tabveil import config
+from tabveil.auditing.advising import AuditedMetric, advise
 from tabveil.auditing.choice import by_attackers, choose
 from tabveil.auditing.exposure import exposed
 from tabveil.auditing.extras import extra_steps
@@ -53,10 +54,19 @@ class Plan:
         """Settle what a request comes to."""
         return cls(request=request, metrics=choose(request), attacked=request.attacked)
 
+    @property
+    def runs(self) -> list[AuditedMetric]:
+        """The metrics, and each attacker's turn at them."""
+        return [
+            *(AuditedMetric(metric=metric) for metric in self.metrics),
+            *(
+                AuditedMetric(metric=metric, attacker=attacker)
+                for attacker, metric in by_attackers(self.request.attackers, self.metrics)
+            ),
+        ]
+
     def steps(self, loaded: LoadedTables) -> list[Step]:
         """Return what to do, in order: the metrics, each attacker's turn at them, and what else was asked."""
-        anybody: list[tuple[str | None, Metric]] = [(None, metric) for metric in self.metrics]
-        runs = [*anybody, *by_attackers(self.request.attackers, self.metrics)]
         request = self.request
         count = partial(
             copies,
@@ -70,16 +80,30 @@ class Plan:
             Step(title="copies", work=count),
             *(
                 Step(
-                    title=metric.name,
-                    attacker=attacker,
-                    work=partial(_answer, metric, loaded, self.request.seed, attacker),
-                    weight=_weight(metric),
+                    title=ran.metric.name,
+                    attacker=ran.attacker,
+                    work=partial(_answer, ran.metric, loaded, self.request.seed, ran.attacker),
+                    weight=_weight(ran.metric),
                     silent=self.request.metrics is None,
                 )
-                for attacker, metric in runs
+                for ran in self.runs
             ),
             *extra_steps(loaded, self.metrics, self.request),
         ]
+
+    @property
+    def advice_weight(self) -> float:
+        """About how long it takes to say what next, where there is something to say: as long as attacks."""
+        weights = [_weight(ran.metric) for ran in self.runs if ran.metric.labels.pillar == "attack"]
+        return sum(weights) if self.request.advice and self.request.control is not None else 0.0
+
+    def advised(self, report: Report, loaded: LoadedTables) -> Report:
+        """Add what would change the verdict, unless nobody wants to know."""
+        if not self.request.advice:
+            return report
+        keys = [ran.key for ran in self.runs]
+        runs = {ran.key: ran for ran in self.runs if keys.count(ran.key) == 1}
+        return replace(report, advice=advise(report, loaded.split, runs))
 
     def report(self, loaded: LoadedTables, found: Sequence[Any], seconds: float) -> Report:
         """Put together what the steps found."""

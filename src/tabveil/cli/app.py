@@ -122,6 +122,13 @@ Power = Annotated[
         help="Plant leaks to see which are noticed. On if there is a page, but for metrics that fit models.",
     ),
 ]
+Advice = Annotated[
+    bool | None,
+    typer.Option(
+        "--advice/--no-advice",
+        help="Where the verdict is above or inconclusive, try what would change it. On unless turned off.",
+    ),
+]
 ShowValues = Annotated[
     bool | None,
     typer.Option(
@@ -223,6 +230,7 @@ def audit(
     utility: Utility = None,
     target: Targets = None,
     power: Power = None,
+    advice: Advice = None,
     missing: Missing = None,
     drop_identifiers: DropIdentifiers = None,
     seed: Annotated[
@@ -262,6 +270,7 @@ def audit(
             "utility": utility,
             "target": target or None,
             "power": power,
+            "advice": advice,
             "missing": missing or None,
             "drop_identifiers": drop_identifiers,
             "seed": seed,

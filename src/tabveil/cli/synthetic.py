@@ -150,7 +150,7 @@ def _audited(drawn: SyntheticRows, target: Path, **asked: Any) -> Report:  # noq
         trial = Path(folder) / target.name
         drawn.write(trial)
         with progress_shown(quiet=False, title="audit: ") as listener:
-            return auditing.audit(synthetic=trial, **asked, progress=listener)
+            return auditing.audit(synthetic=trial, **asked, advice=False, progress=listener)
 
 
 def _say_verdict(report: Report) -> None:

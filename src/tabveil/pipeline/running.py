@@ -127,6 +127,7 @@ def run_pipeline(
         target=target,
         policy=policy,
         utility=utility,
+        advice=False,
         seed=known_seed,
         threads=threads,
         **reading,

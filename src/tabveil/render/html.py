@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from tabveil import wording
 from tabveil.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.explain import inline
+from tabveil.render import advice as advice_words
 from tabveil.render import comparison, replay, sections, svg
 from tabveil.render import properties as property_words
 from tabveil.render import shadow as shadow_words
@@ -73,6 +74,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
             spaces=spaces(report),
             properties=property_words.properties(report),
             shadow=shadow_words.of_report(report),
+            next=advice_words.next_steps(report),
             detections=sections.detections(report),
             planted=sections.planted(report),
             sheet=sheet(report, risks),
@@ -154,6 +156,7 @@ def environment() -> Environment:
         "level": wording.level,
         "name": wording.name,
         "cell": wording.cell,
+        "begin": wording.begin,
         "brief": partial(wording.clean, longest=wording.LONGEST_BRIEF),
         "listed": wording.listed,
         "all_listed": partial(wording.listed, most=MANY_NAMES),
@@ -179,6 +182,7 @@ def environment() -> Environment:
         "PROPERTIES": property_words,
         "REPLAY": replay,
         "SHADOW": shadow_words,
+        "NEXT": advice_words,
         "FIGURES": comparison.FIGURES,
     }
     return made

@@ -15,6 +15,7 @@ from rich.text import Text
 from tabveil import wording
 from tabveil.copies import NearCopies
 from tabveil.estimate import Estimate
+from tabveil.render import advice as advice_words
 from tabveil.render import properties as property_words
 from tabveil.render import shadow as shadow_words
 from tabveil.render.evidence import skipped_title, title_of
@@ -71,7 +72,7 @@ _READING = (
 def report_page(report: Report) -> RenderableType:
     """Lay out one report: sizes, a table for each kind of metric, how to read it, what is missing and why."""
     pillars = [pillar for pillar in _HEADINGS if any(r.labels.pillar == pillar for r in report.results)]
-    parts: list[RenderableType] = [_inputs(report), Text(), *_verdict(report)]
+    parts: list[RenderableType] = [_inputs(report), Text(), *_verdict(report), *_next(report)]
     for pillar in pillars:
         chosen = [result for result in report.results if result.labels.pillar == pillar]
         parts += [
@@ -121,6 +122,34 @@ def _verdict(report: Report) -> list[RenderableType]:
             Text(verdict.copies.state, style=STYLES[verdict.copies.state]),
         )
     return [Text.assemble((state.upper(), STYLES[verdict.state]), f": {rest}"), Text(), table]
+
+
+def _next(report: Report) -> list[RenderableType]:
+    """Say what would change the verdict, right below it; the page shows every attack that was repeated."""
+    found = advice_words.next_steps(report)
+    if found is None:
+        return []
+    parts: list[RenderableType] = [
+        Text(),
+        Text(advice_words.TITLE, style="bold"),
+        *map(listed_item, found.evidence),
+    ]
+    if found.remedies:
+        table = plain_table("tried on a changed release")
+        for heading in ("was up to", "now up to", "utility lost"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("state", no_wrap=True)
+        for item in found.remedies:
+            worst = item.worst
+            table.add_row(
+                item.title,
+                "" if worst is None else upper(worst.before.high),
+                "" if worst is None or worst.after is None else upper(worst.after.high),
+                item.lost("-"),
+                Text(item.state, style=STYLES[item.state]),
+            )
+        parts += [Text(), table, Text(), Text(advice_words.IN_BRIEF, style="dim")]
+    return [*parts, *map(listed_item, found.further)]
 
 
 def _bound(high: float | None, verdict: Verdict) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tabveil.copies import Copies
-from tabveil.estimate import sidak
+from tabveil.estimate import CONFIDENCE, Estimate, sidak
+from tabveil.estimate.rates import probit
 from tabveil.result import Omission, Result
 from tabveil.verdict.judgment import (
     ABOVE,
@@ -40,6 +41,8 @@ from tabveil.verdict.sentence import sentence
 from tabveil.wording import name
 
 MANY_BY_CHANCE = 10
+FOUR_OF_FIVE = 0.8416
+"""So many standard deviations up, a normal value lies below in four of five draws."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +94,7 @@ def _missing(grounds: Grounds, policy: Policy) -> dict[str, str]:
 def _judge_risk(risk: Risk, grounds: Grounds, policy: Policy, level: float) -> RiskVerdict:
     threshold = policy.thresholds.of(risk)
     judged = tuple(
-        _judge(result, grounds, threshold, level, required=result.key in policy.required)
+        _judge(result, grounds, policy, threshold, level)
         for result in grounds.results
         if risk_of(result.labels) == risk
     )
@@ -99,7 +102,7 @@ def _judge_risk(risk: Risk, grounds: Grounds, policy: Policy, level: float) -> R
     return RiskVerdict(risk=risk, threshold=threshold, state=state, metrics=judged, reason=reason)
 
 
-def _judge(result: Result, grounds: Grounds, threshold: float, level: float, *, required: bool) -> Judgment:
+def _judge(result: Result, grounds: Grounds, policy: Policy, threshold: float, level: float) -> Judgment:
     """Judge one attack by the bounds of its gain."""
     bounds = result.measure
     gain = bounds if bounds and math.isfinite(bounds.high - bounds.low) else None
@@ -118,12 +121,13 @@ def _judge(result: Result, grounds: Grounds, threshold: float, level: float, *, 
     elif beyond_chance:
         state = ABOVE
     else:
-        reason, rows = TOO_FEW, rows_needed(gain.high, threshold, grounds.n_train, grounds.n_control)
+        reason = TOO_FEW
+        rows = rows_needed(gain, threshold, grounds.n_train, grounds.n_control, confidence=policy.confidence)
     return Judgment(
         metric=result.key,
         title=result.full_title if result.title else "",
         state=state,
-        required=required,
+        required=result.key in policy.required,
         reason=reason,
         gain=gain,
         leak_seen=beyond_chance and not reason,
@@ -131,18 +135,28 @@ def _judge(result: Result, grounds: Grounds, threshold: float, level: float, *, 
     )
 
 
-def rows_needed(high: float, threshold: float, n_train: int, n_control: int) -> int:
-    """Return about how many control rows would bring an upper bound down to the threshold, if nothing leaks.
+def rows_needed(
+    gain: Estimate, threshold: float, n_train: int, n_control: int, *, confidence: float = CONFIDENCE
+) -> int:
+    """Return about how many control rows would settle it in about four of five audits, if this value is true.
 
-    All of the bound is then chance, and shrinks with the root of the rows of both tables. Where control rows
-    alone cannot do it, both tables need so many.
+    The interval shrinks with the root of the rows of both tables. It must lie on one side: below the
+    threshold where the value does (one below zero is chance, and counts as zero), else above zero; and so
+    far that the value of another draw may be off by as much as it is in four of five. A value near its
+    threshold would ask for rows without end: it is taken to be no nearer than half of it. Where
+    control rows alone cannot do it, both tables need so many.
 
-    >>> rows_needed(0.1, 0.05, 10_000, 500)
-    2353
+    >>> rows_needed(Estimate(value=0.0, low=-0.1, high=0.1, n=500), 0.05, 10_000, 500)
+    6372
     """
-    wanted = (threshold / high) ** 2 * (1 / n_train + 1 / n_control)
+    z = probit(confidence)
+    if gain.value < threshold:
+        reach, room = gain.high - gain.value, max(threshold - max(gain.value, 0.0), threshold / 2)
+    else:
+        reach, room = gain.value - min(gain.low, 0.0), gain.value
+    wanted = (room / (reach * (1 + FOUR_OF_FIVE / z))) ** 2 * (1 / n_train + 1 / n_control)
     alone = wanted - 1 / n_train
-    return math.ceil(1 / alone if alone > wanted / 2 else 2 / wanted)
+    return max(math.ceil(1 / alone if alone > wanted / 2 else 2 / wanted), n_control + 1)
 
 
 def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdict | None:

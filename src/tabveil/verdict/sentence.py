@@ -130,7 +130,7 @@ def _too_few(risks: Sequence[RiskVerdict], n_train: int) -> str:
         bounds.append(f"{most_people(high)} to {risk.risk}")
         rows = max(rows, *(item.rows_needed or 0 for item in undecided))
     accepted = joined(sorted({people(risk.threshold) for risk in risks}))
-    needed = f"{_rounded(rows):,} control rows"
+    needed = f"{rounded_rows(rows):,} control rows"
     if rows > n_train:
         needed += ", and as many training rows,"
     return (
@@ -139,10 +139,10 @@ def _too_few(risks: Sequence[RiskVerdict], n_train: int) -> str:
     )
 
 
-def _rounded(rows: int) -> int:
+def rounded_rows(rows: int) -> int:
     """Round to two digits: it is no more than an estimate.
 
-    >>> _rounded(1234), _rounded(96)
+    >>> rounded_rows(1234), rounded_rows(96)
     (1300, 96)
     """
     unit: int = 10 ** max(len(str(rows)) - 2, 0)

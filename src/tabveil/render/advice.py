@@ -1,0 +1,173 @@
+"""What next, in words: what would change the verdict, from what was measured; never a promise."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tabveil.advice import Advice, AttackChange, Change, LeakingColumn, LeakingRows, MoreRows, Remedy
+from tabveil.report import Report
+from tabveil.verdict import State
+from tabveil.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
+from tabveil.verdict.sentence import rounded_rows
+from tabveil.wording import NOT_COMPUTED, joined, listed, name, number, percent, plural, upper_percent
+
+TITLE = "What next"
+NO_PROMISE = (
+    "Each change was made to a copy of this release, and attacks that were above were repeated on it with "
+    "their own seeds. The same train and control rows chose a change and measured it, so what is left may "
+    "look a little better than it is: audit a changed release as a release of its own. This is no promise."
+)
+FILTER_WARNING = (
+    "A filter looks at training rows. It voids a promise of differential privacy, and a hole in a release is "
+    "itself a hint at who was trained on."
+)
+REGULARIZE = (
+    "Not tried, because it needs the generator, so no number is known: train it again so that it learns "
+    "less by heart (stop earlier, larger leaves, more dropout, fewer repeated rows)."
+)
+MAKE_PRIVATE = (
+    "Not tried, for the same reason: train a generator that promises differential privacy, and audit its "
+    "release."
+)
+IN_BRIEF = (
+    "The highest attack of those that were repeated. Utility lost: by how much the mean total variation of "
+    f"columns against real rows grew. {NO_PROMISE}"
+)
+UTILITY = "Mean total variation of columns against real rows, which is 0 where they are distributed alike"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriedChange:
+    """One change as it is shown."""
+
+    title: str
+    state: State
+    summary: str
+    remedy: Remedy
+
+    @property
+    def worst(self) -> AttackChange | None:
+        """The attack whose upper bound is highest after the change, in units of its threshold."""
+        return max(self.remedy.attacks, key=_height, default=None)
+
+    def lost(self, minus: str) -> str:
+        """Write by how much the distance from real rows grew; of a column less there is none to compare."""
+        utility = self.remedy.utility
+        if self.remedy.change.kind == "leave out" or utility is None:
+            return "a column" if utility else NOT_COMPUTED
+        return number(utility.after.value - utility.before.value, minus)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextSteps:
+    """All that the section says: first what is known of the leak, then what was tried, then what was not."""
+
+    evidence: tuple[str, ...]
+    columns: tuple[LeakingColumn, ...]
+    remedies: tuple[TriedChange, ...]
+    further: tuple[str, ...]
+
+
+def next_steps(report: Report) -> NextSteps | None:
+    """Put the advice into words; None where there is none."""
+    advice = report.advice
+    if advice is None:
+        return None
+    columns = advice.columns
+    evidence = [] if advice.rows is None else [_rows(advice.rows)]
+    if columns:
+        evidence.append(f"Columns that carry most of it, the first one most: {_names(columns)}.")
+    return NextSteps(
+        evidence=tuple(evidence),
+        columns=columns,
+        remedies=tuple(_tried(item) for item in advice.remedies),
+        further=tuple(_further(report, advice)),
+    )
+
+
+def _names(columns: tuple[LeakingColumn, ...]) -> str:
+    return listed([item.column for item in columns])
+
+
+def _height(item: AttackChange) -> float:
+    return item.after.high / item.threshold if item.after else 0.0
+
+
+def _rows(rows: LeakingRows) -> str:
+    """Say how many rows and people there are to look for; nobody is shown."""
+    told = []
+    if rows.equal:
+        told.append(f"{plural(rows.equal, 'row')} of the release equal a training row")
+    if rows.near:
+        more = "more row" if rows.equal else "row of the release"
+        told.append(f"{rows.near:,} {more}{'s'[: rows.near > 1]} lie nearer to one than fresh rows do")
+    if not told:
+        told.append("No row of the release is a copy or nearly one: the leak is spread over many rows")
+    found = joined(told) + f" (by chance about {rows.expected + rows.near_expected:,.0f})" * bool(
+        rows.equal or rows.near
+    )
+    if rows.people is not None:
+        found += f"; the strongest attack exposes about {rows.people:,} of {rows.n_train:,} training people"
+    return f"{found}."
+
+
+def _title(change: Change, remedy: Remedy) -> str:
+    column = name(change.column or "")
+    match change.kind:
+        case "filter":
+            fresh = percent(change.share)
+            return (
+                f"drop {plural(remedy.rows_changed, 'row')} nearer to training rows than all but {fresh} of "
+                "fresh rows"
+            )
+        case "coarsen":
+            return f"coarsen {column} to {plural(change.levels or 0, 'value')}"
+        case "merge":
+            return f"merge rare labels of {column} ({change.levels or 0:,} labels left)"
+        case "leave out":
+            return f"leave out {column}"
+
+
+def _tried(remedy: Remedy) -> TriedChange:
+    repeated = "All attacks that were above were" if remedy.all_repeated else "One attack a risk was"
+    told = [f"{repeated} repeated."]
+    above = [item.title for item in remedy.attacks if item.state == ABOVE]
+    unsure = [item.title for item in remedy.attacks if item.state == INCONCLUSIVE and not item.settled]
+    state: State = ABOVE if remedy.leak_seen else WITHIN if remedy.settles else INCONCLUSIVE
+    if state == WITHIN:
+        told.append("What they measure lies within the thresholds.")
+    elif state == INCONCLUSIVE:
+        told.append("No leak is seen any more, which is neither a yes nor a no.")
+    if above:
+        told.append(f"Still above: {joined(above)}.")
+    if unsure:
+        told.append(f"Inconclusive: {joined(unsure)}.")
+    if rows := max((item.rows_needed or 0 for item in remedy.attacks), default=0):
+        told.append(f"About {rounded_rows(rows):,} control rows would settle it in most draws.")
+    if remedy.copies is not None and remedy.copies.state != WITHIN:
+        most = upper_percent(remedy.copies.after)
+        told.append(f"Copies and near copies: {remedy.copies.state}, up to {most} of the rows.")
+    return TriedChange(
+        title=_title(remedy.change, remedy), state=state, summary=" ".join(told), remedy=remedy
+    )
+
+
+def _further(report: Report, advice: Advice) -> Iterator[str]:
+    if any(item.change.kind == "filter" for item in advice.remedies):
+        yield FILTER_WARNING
+    if report.verdict.state == ABOVE:
+        yield from (REGULARIZE, MAKE_PRIVATE)
+    if advice.not_repeated:
+        yield f"Above, and not repeated because networks would be trained: {joined(advice.not_repeated)}."
+    if advice.more_rows is not None:
+        yield _more(advice.more_rows)
+    yield from advice.obstacles
+
+
+def _more(rows: MoreRows) -> str:
+    needed = rounded_rows(rows.control)
+    more = max(needed - rows.n_control, 0)
+    both = f", and {needed:,} training rows," if rows.train is not None else ""
+    return (
+        f"About {needed:,} control rows, {more:,} more than there are{both} would settle what is open in "
+        f"most draws, if what was measured is true: {listed(rows.titles)}."
+    )
