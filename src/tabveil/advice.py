@@ -151,4 +151,3 @@ class Advice(PlainData):
     not_repeated: tuple[str, ...] = ()
     more_rows: MoreRows | None = None
     obstacles: tuple[str, ...] = ()
-    seconds: float = 0.0

@@ -7,7 +7,6 @@ did best, and only if the first ones see no leak any more. What is tried follows
 tables and the seed alone, never from the time it takes.
 """
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -83,7 +82,6 @@ def advise(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) -
     metrics
         The metrics as they ran, by the keys of their results.
     """
-    start = time.perf_counter()
     verdict = report.verdict
     if verdict.state == WITHIN:
         return None
@@ -99,7 +97,7 @@ def advise(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) -
             not_repeated=trials.not_repeated,
             obstacles=(*trials.refusals, *advice.obstacles),
         )
-    return replace(advice, seconds=time.perf_counter() - start)
+    return advice
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
