@@ -12,13 +12,14 @@ from rich.console import Console
 
 import tabveil
 from tabveil.auditing.carriers import leaking_columns
-from tabveil.auditing.changes import MERGED, coarsened, filtered, left_out, near_rows
+from tabveil.auditing.changes import MERGED, coarsened, filtered, left_out
 from tabveil.datasets import hospital
 from tabveil.errors import NotApplicable
 from tabveil.frame import load_split
 from tabveil.render.html import page
 from tabveil.render.text import report_page
 from tabveil.report import Report
+from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema, Split, Table
 
 COLUMNS = ["age", "sex", "insurance", "smoker", "ward", "days", "cost", "outcome"]
@@ -68,47 +69,20 @@ def table(*rows, schema=NUMBERS):
 # Filter
 
 
-def test_rows_nearer_than_fresh_rows_come_are_found_and_no_others():
-    train = table([0, 0], [100, 100], [500, 500])
-    control = table([20, 0], [140, 100], [600, 500])  # 20, 40 and 100 from train
-    release = table([0, 0], [110, 100], [300, 300], [130, 100])  # equal, 10 away, far; nearer to control
-    split = Split(train=train, control=control, synthetic=release)
-    assert near_rows(split, share=0.0001).tolist() == [0, 1]
-
-
-def test_rows_that_equal_control_rows_as_well_are_chance_and_stay():
-    train, control = table([1, 1], [2, 2], [900, 900]), table([1, 1], [3, 900])
-    split = Split(train=train, control=control, synthetic=table([1, 1], [2, 2]))
-    assert near_rows(split, share=0.0001).tolist() == [1]
-
-
-def test_a_row_with_missing_values_is_a_copy_like_any_other():
-    nan = float("nan")
-    train, control = table([nan, 5], [700, 700]), table([nan, 900])
-    split = Split(train=train, control=control, synthetic=table([nan, 5], [100, 100]))
-    assert near_rows(split, share=0.02).tolist() == [0]
-
-
-def test_where_all_fresh_rows_equal_training_rows_only_equal_rows_go():
-    train, control = table([1, 1], [2, 2]), table([2, 2])
-    split = Split(train=train, control=control, synthetic=table([1, 1], [1.1, 1], [2, 2]))
-    assert near_rows(split, share=0.5).tolist() == [0]
-
-
 def test_a_filter_keeps_the_other_rows_in_their_order():
     train, control = table([0, 0], [500, 500]), table([50, 0])
     split = Split(train=train, control=control, synthetic=table([300, 1], [0, 0], [300, 2]))
-    changed = filtered(split, 0.02)
+    changed = filtered(split, 0.02, rng=stream(0, "filter"))
     assert changed.rows_changed == 1
     assert_array_equal(changed.split.synthetic.values, [[300, 1], [300, 2]])
-    assert filtered(changed.split, 0.02) is None
+    assert filtered(changed.split, 0.02, rng=stream(0, "filter")) is None
 
 
 def test_a_release_of_copies_is_not_filtered_to_nothing():
     train, control = table([0, 0], [500, 500]), table([250, 250])
     split = Split(train=train, control=control, synthetic=train)
     with pytest.raises(NotApplicable, match="would leave 0 of 2 rows"):
-        filtered(split, 0.02)
+        filtered(split, 0.02, rng=stream(0, "filter"))
 
 
 # Coarser, and a column less
@@ -214,8 +188,7 @@ def test_where_rows_are_too_few_a_filter_is_said_to_leave_it_open(report):
 def test_what_a_filter_is_said_to_do_is_what_an_audit_of_the_filtered_release_finds(report):
     train, release, control = leaky()
     best = report.advice.remedies[0]
-    split = load_split(train, release, control).split
-    kept = np.delete(np.arange(600), near_rows(split, share=best.change.share))
+    kept = tabveil.filter_release(train, release, control, near=best.change.share, measure_utility=False).kept
     again = audited(train, release.iloc[kept].reset_index(drop=True), control)
     for item in best.attacks:
         assert item.after.value == pytest.approx(again[item.metric].measure.value, abs=1e-9)

@@ -50,8 +50,8 @@ class LeakingColumn:
 class Change:
     """One change of a release.
 
-    A filter drops rows that come nearer to train than all but a ``share`` of fresh rows; numbers of a column
-    are coarsened, its rare labels merged, or it is left out.
+    A filter drops rows that come nearer to train than a ``share`` of control rows; numbers of a column are
+    coarsened, its rare labels merged, or it is left out.
     """
 
     kind: ChangeKind

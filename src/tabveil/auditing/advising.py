@@ -174,13 +174,12 @@ class _Trials:
             if any(not item.leak_seen for item in found):
                 break
             try:
-                changed = filtered(self.split, share)
+                changed = self._filtered(share)
             except NotApplicable as reason:
                 self.refusals.append(str(reason))
                 break
             if changed is not None:
-                told_apart = max(share, 1 / (len(self.split.control) + 1))  # by so many rows
-                yield Change(kind="filter", share=told_apart), changed
+                yield Change(kind="filter", share=share), changed
         gone = any(not item.leak_seen for item in found)
         for column in columns[: COLUMNS_IF_GONE if gone else COLUMNS_IF_SEEN]:
             coarse = coarsened(self.split, column)
@@ -191,6 +190,10 @@ class _Trials:
             less = left_out(self.split, column)
             if less is not None:
                 yield Change(kind="leave out", column=column), less
+
+    def _filtered(self, share: float) -> ChangedRelease | None:
+        with workers.working(listener=workers.unheard):
+            return filtered(self.split, share, rng=stream(self.report.seed, "filter"))
 
     def _try(self, change: Change, changed: ChangedRelease, keys: Sequence[str]) -> Remedy:
         after = {
@@ -226,7 +229,7 @@ class _Trials:
 
     def _again(self, change: Change) -> ChangedRelease:
         made = {
-            "filter": lambda: filtered(self.split, change.share or NARROW),
+            "filter": lambda: self._filtered(change.share or NARROW),
             "coarsen": lambda: coarsened(self.split, change.column or ""),
             "merge": lambda: coarsened(self.split, change.column or ""),
             "leave out": lambda: left_out(self.split, change.column or ""),

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from tabveil.errors import NotApplicable
-from tabveil.neighbors import Neighbors, Space
-from tabveil.table import Categorical, Floats, Indices, Numeric, Schema, Split, Table, within
+from tabveil.steps import near_rows
+from tabveil.table import Categorical, Floats, Numeric, Schema, Split, Table, within
 from tabveil.wording import plural
 
 N_BINS = 10
@@ -31,40 +32,15 @@ class ChangedRelease:
     levels: int | None = None
 
 
-def near_rows(split: Split, *, share: float) -> Indices:
-    """Return the synthetic rows (k,) that lie nearer to a training row than all but a share of fresh rows.
-
-    How near fresh rows come is told by control. A row that lies as near to a control row is no hint at
-    anybody, and stays: so do rows that are equal by chance.
-
-    >>> schema = Schema((Numeric(name="income", low=0, high=1000),))
-    >>> train, control, fresh = (
-    ...     Table(schema=schema, values=np.arange(0.0, 900, 30)[:, None] + shift) for shift in (0, 10, 15)
-    ... )
-    >>> release = Table(schema=schema, values=np.concatenate([train.values[:3], fresh.values[3:]]))
-    >>> near_rows(Split(train=train, control=control, synthetic=release), share=0.02).tolist()
-    [0, 1, 2]
-    """
-    space = Space.gower(split.schema)
-    to_train = Neighbors(space, split.train)
-    fresh = to_train.nearest(split.control).distance[:, 0]
-    apart = np.sort(fresh[fresh > 0])
-    rank = max(int(share * (len(fresh) + 1)), 1)
-    bar = float(apart[rank - 1]) if rank <= len(apart) else 0.0
-    by_train = to_train.nearest(split.synthetic).distance[:, 0]
-    by_control = Neighbors(space, split.control).nearest(split.synthetic).distance[:, 0]
-    return np.flatnonzero(((by_train == 0) | (by_train < bar)) & (by_train < by_control))
-
-
-def filtered(split: Split, share: float) -> ChangedRelease | None:
-    """Drop the rows that are too near; None where none is.
+def filtered(split: Split, share: float, *, rng: Generator) -> ChangedRelease | None:
+    """Drop the rows that are too near, as ``tabveil filter`` does; None where none is.
 
     Raises
     ------
     NotApplicable
         If most of the release would be dropped.
     """
-    dropped = near_rows(split, share=share)
+    dropped = near_rows(split, share=share, rng=rng).rows
     left = np.delete(np.arange(len(split.synthetic)), dropped)
     if len(dropped) == 0:
         return None

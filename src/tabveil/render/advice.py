@@ -8,7 +8,7 @@ from tabveil.report import Report
 from tabveil.verdict import State
 from tabveil.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
 from tabveil.verdict.sentence import rounded_rows
-from tabveil.wording import NOT_COMPUTED, joined, listed, name, number, percent, plural, upper_percent
+from tabveil.wording import NOT_COMPUTED, joined, listed, name, number, plural, upper_percent
 
 TITLE = "What next"
 NO_PROMISE = (
@@ -114,11 +114,8 @@ def _title(change: Change, remedy: Remedy) -> str:
     column = name(change.column or "")
     match change.kind:
         case "filter":
-            fresh = percent(change.share)
-            return (
-                f"drop {plural(remedy.rows_changed, 'row')} nearer to training rows than all but {fresh} of "
-                "fresh rows"
-            )
+            told = f"drop {plural(remedy.rows_changed, 'row')} too near to training rows"
+            return f"{told} (tabveil filter --near {change.share:g})"
         case "coarsen":
             return f"coarsen {column} to {plural(change.levels or 0, 'value')}"
         case "merge":
