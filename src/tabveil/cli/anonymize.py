@@ -10,13 +10,10 @@ from typing import Annotated
 import typer
 
 from tabveil.cli.files import Force
+from tabveil.cli.reading import Missing
 
 FILE = "FILE"
 Table = Annotated[Path, typer.Argument(metavar=FILE, help="A table.", show_default=False)]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TEXT", help="A text that stands for a missing value, such as '?'. Repeatable."),
-]
 Json = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Write all numbers as JSON; '-' is standard output.")
 ]

@@ -13,6 +13,7 @@ import typer
 from tabveil.cli import anonymize, attack, benchmark, epsilon, pipeline, steps, synthesize, tune
 from tabveil.cli.exit_codes import Commands, end_in_order
 from tabveil.cli.files import Force
+from tabveil.cli.reading import Missing
 from tabveil.cli.synthesize import Threads
 from tabveil.version import __version__
 
@@ -144,10 +145,6 @@ Title = Annotated[
 ]
 Html = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Write the report as a page to read, print and sign.")
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(metavar=TEXT, help="A text that stands for a missing value, such as '?'. Repeatable."),
 ]
 DropIdentifiers = Annotated[
     bool | None,

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from tabveil.cli.engine import Scheduler
 from tabveil.cli.files import Force
+from tabveil.cli.reading import Missing, Schema
 from tabveil.cli.synthesize import Threads
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
@@ -86,14 +88,8 @@ def attack(
             metavar="pool|keep", help="As in 'tabveil synthesize', pool if left out; not for commands."
         ),
     ] = None,
-    schema: Annotated[
-        Path | None,
-        typer.Option(metavar=FILE, help="Column types, labels and bounds; begin with 'tabveil schema'."),
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="A text that stands for a missing value. Repeatable."),
-    ] = None,
+    schema: Schema = None,
+    missing: Missing = None,
     seed: Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same numbers.")] = 0,
     store: Annotated[
         Path | None, typer.Option(metavar=FOLDER, help="Keep every fit here, to go on after an interruption.")
@@ -101,12 +97,7 @@ def attack(
     workers: Annotated[
         int | None, typer.Option(metavar=N, min=1, help="How many processes to use; one if left out.")
     ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="A Dask scheduler to use instead; its workers must reach data and store."
-        ),
-    ] = None,
+    scheduler: Scheduler = None,
     threads: Threads = None,
     time_limit: Annotated[
         float, typer.Option(metavar="SECONDS", help="How long a command may take for one fit.")

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tabveil.cli.engine import Workers
 from tabveil.cli.files import Force
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
@@ -74,10 +75,7 @@ def audit_epsilon(
     seed: Annotated[
         int | None, typer.Option(metavar=N, min=0, help="Repeats an audit; secret seeds if left out.")
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar=N, min=1, help="How many processes to use; one for each core if left out."),
-    ] = None,
+    workers: Workers = None,
     store: Annotated[
         Path | None,
         typer.Option(metavar=FOLDER, help="Keep what was fitted; the same command goes on where it was."),

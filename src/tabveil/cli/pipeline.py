@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from tabveil.cli.files import Force
-from tabveil.cli.synthesize import FILE, FOLDER, N, Threads
+from tabveil.cli.reading import Missing, Schema
+from tabveil.cli.synthesize import FILE, N, Save, Threads
 
 COLUMN, TEXT = "COLUMN", "TEXT"
 _HELP = (
@@ -87,14 +88,8 @@ def pipeline(
         float | None,
         typer.Option(metavar="RISK", help="One threshold for all risks, such as 0.05. Sets the exit code."),
     ] = None,
-    schema: Annotated[
-        Path | None,
-        typer.Option(metavar=FILE, help="Column types, labels and bounds; begin with 'tabveil schema'."),
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(metavar=TEXT, help="A text that stands for a missing value, such as '?'. Repeatable."),
-    ] = None,
+    schema: Schema = None,
+    missing: Missing = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -112,10 +107,7 @@ def pipeline(
     out: Annotated[
         Path | None, typer.Option(metavar=FILE, help="Write the final rows (.csv, .parquet, .feather ...).")
     ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar=FOLDER, help="Keep the model here, to draw more rows later. Sensitive."),
-    ] = None,
+    save: Save = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No tables, no progress.")] = False,
 ) -> int:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tabveil.cli.files import Force
+from tabveil.cli.reading import Missing
 from tabveil.cli.synthesize import Out, Seed, Threads
 
 FILE, COLUMN, N, SHARE = "FILE", "COLUMN", "N", "SHARE"
@@ -46,10 +47,7 @@ def filter_release(
     schema: Annotated[
         Path | None, typer.Option(metavar=FILE, help="Column types, as written by 'tabveil schema'.")
     ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="A text that stands for a missing value, such as '?'. Repeatable."),
-    ] = None,
+    missing: Missing = None,
     drop_identifiers: Annotated[
         bool,
         typer.Option(

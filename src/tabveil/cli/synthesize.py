@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from tabveil.cli.files import Force
+from tabveil.cli.reading import Missing, Schema
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
 Out = Annotated[
@@ -18,6 +19,9 @@ Out = Annotated[
 ]
 Threads = Annotated[
     int | None, typer.Option(metavar=N, min=1, help="How many threads to use; all cores if left out.")
+]
+Save = Annotated[
+    Path | None, typer.Option(metavar=FOLDER, help="Keep the model here, to draw more rows later. Sensitive.")
 ]
 Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same rows.")]
 
@@ -80,14 +84,8 @@ def synthesize(
             help="Same seed, same rows. If left out: 0; private generators take a secret one.",
         ),
     ] = None,
-    schema: Annotated[
-        Path | None,
-        typer.Option(metavar=FILE, help="Column types, labels and bounds; begin with 'tabveil schema'."),
-    ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="A text that stands for a missing value. Repeatable."),
-    ] = None,
+    schema: Schema = None,
+    missing: Missing = None,
     rare_labels: Annotated[
         str | None,
         typer.Option(
@@ -118,10 +116,7 @@ def synthesize(
         ),
     ] = None,
     threads: Threads = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar=FOLDER, help="Keep the model here, to draw more rows later. Sensitive."),
-    ] = None,
+    save: Save = None,
     force: Force = False,
 ) -> int:
     """Learn a file and write rows."""
