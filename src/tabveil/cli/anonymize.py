@@ -9,14 +9,11 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli.files import Force
+from tabveil.cli.files import Force, Html, Json
 from tabveil.cli.reading import Missing
 
 FILE = "FILE"
 Table = Annotated[Path, typer.Argument(metavar=FILE, help="A table.", show_default=False)]
-Json = Annotated[
-    Path | None, typer.Option(metavar=FILE, help="Write all numbers as JSON; '-' is standard output.")
-]
 
 
 def anonymize(
@@ -26,7 +23,7 @@ def anonymize(
     out: Annotated[
         Path, typer.Option(metavar=FILE, help="Where to write the generalized rows (.csv, .parquet ...).")
     ],
-    html: Annotated[Path | None, typer.Option(metavar=FILE, help="Write a page to read and print.")] = None,
+    html: Html = None,
     json: Json = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progress.")] = False,

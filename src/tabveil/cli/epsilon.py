@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabveil.cli.engine import Workers
-from tabveil.cli.files import Force
+from tabveil.cli.files import Force, Json
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
 
@@ -80,9 +80,7 @@ def audit_epsilon(
         Path | None,
         typer.Option(metavar=FOLDER, help="Keep what was fitted; the same command goes on where it was."),
     ] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar=FILE, help="Write all numbers as JSON; '-' is standard output.")
-    ] = None,
+    json: Json = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No text, no progress.")] = False,
 ) -> int:

@@ -16,6 +16,11 @@ Force = Annotated[
     ),
 ]
 
+Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to read and print.")]
+Json = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write all numbers as JSON; '-' is standard output.")
+]
+
 
 def writable(option: str, path: Path, *, force: bool, not_over: Iterable[Path | None] = ()) -> Path:
     """Return the place to write to, where a link leads if it is one, and refuse it if that must not be done.

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli.files import Force
+from tabveil.cli.files import Force, Html, Json
 from tabveil.cli.reading import Missing, Schema
 from tabveil.cli.synthesize import FILE, N, Save, Threads
 
@@ -100,10 +100,8 @@ def pipeline(
     ] = None,
     threads: Threads = None,
     title: Annotated[str | None, typer.Option(metavar=TEXT, help="What the report is called.")] = None,
-    html: Annotated[Path | None, typer.Option(metavar=FILE, help="Write a page to read and print.")] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar=FILE, help="Write all numbers as JSON; '-' is standard output.")
-    ] = None,
+    html: Html = None,
+    json: Json = None,
     out: Annotated[
         Path | None, typer.Option(metavar=FILE, help="Write the final rows (.csv, .parquet, .feather ...).")
     ] = None,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabveil.cli.engine import OwnCode, Retry, Scheduler, Workers
-from tabveil.cli.files import Force
+from tabveil.cli.files import Force, Html, Json
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
 
@@ -45,10 +45,8 @@ def tune(
     scheduler: Scheduler = None,
     code: OwnCode = None,
     retry: Retry = False,
-    html: Annotated[Path | None, typer.Option(metavar=FILE, help="Write a page to read and print.")] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar=FILE, help="Write all numbers as JSON; '-' is standard output.")
-    ] = None,
+    html: Html = None,
+    json: Json = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
 ) -> int:
