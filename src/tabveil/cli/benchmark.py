@@ -12,7 +12,7 @@ import typer
 from tabveil.cli.engine import OwnCode, Retry, Scheduler, Workers
 from tabveil.cli.files import Force, Html, Json
 
-FILE, FOLDER, N = "FILE", "FOLDER", "N"
+FOLDER = "FOLDER"
 app = typer.Typer(
     name="benchmark",
     invoke_without_command=True,

@@ -12,7 +12,7 @@ import typer
 from tabveil.cli.engine import OwnCode, Retry, Scheduler, Workers
 from tabveil.cli.files import Force, Html, Json
 
-FILE, FOLDER, N = "FILE", "FOLDER", "N"
+FILE, FOLDER = "FILE", "FOLDER"
 
 _HELP = (
     "Search settings of a generator, a pipeline above all, for the best trade-offs of privacy and usefulness."
