@@ -6,7 +6,8 @@
     <!-- end -->
 
 and puts the table that is asked for between the two; the text around them is written by hand. STORES is a
-folder with a store for each study, called as its file. What a study has no store for is left as it is.
+folder with a store for each study, called as its file. What a study has no store for is left as it is. Then
+figures are drawn anew from the tables.
 """
 
 import json
@@ -17,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean
 
+import figures
 import pipelines
 import yaml
 
@@ -271,6 +273,7 @@ def main(argv=None):
     for page in sorted(DOCS.glob("*.md")):
         fill(page, tables)
     write_leaks(tables)
+    figures.write(DOCS)
 
 
 if __name__ == "__main__":
