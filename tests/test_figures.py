@@ -12,9 +12,11 @@ from tabveil.errors import ParameterError
 
 sys.path.append(str(ROOT / "experiments"))
 
+import contrastive_figures
 import drawings
 import figures
-from drawings import Curve, Panel, Row, Spot
+import page_tables
+from drawings import Axes, Cloud, Curve, Panel, Point, Row, Spot
 
 DOCS = ROOT / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -105,7 +107,7 @@ def test_a_gap_beside_a_number_is_explained_and_a_series_that_never_was_is_not()
 
 
 def test_a_mark_is_hollow_where_a_leak_is_not_always_seen():
-    spots = figures.spot("0.030 (0.67)"), figures.spot("0.030 (1.00)")
+    spots = page_tables.spot("0.030 (0.67)"), page_tables.spot("0.030 (1.00)")
     text = drawings.dots(
         [Panel(name="attack", rows=rows(*spots))],
         series=("plain",),
@@ -119,16 +121,48 @@ def test_a_mark_is_hollow_where_a_leak_is_not_always_seen():
 
 
 def test_a_curve_ends_at_a_gap():
-    points = ((1.0, 1.0), (2.0, 10.0), (3.0, None), (4.0, 100.0))
+    points = tuple(
+        (level, value and Spot(value=value)) for level, value in ((1, 1), (2, 10), (3, None), (4, 100))
+    )
     text = drawings.curves(
-        [Curve(label="here", points=points, color=0)], title="Tiny", across="rows", upward="seconds"
+        {"": [Curve(label="here", points=points, color=0)]},
+        title="Tiny",
+        axes=Axes(across="rows", upward="seconds", bend="log", columns=1),
     )
     drawing = ET.fromstring(text)
     (one, low), (two, middle), (four, high) = marks(drawing)
     (path,) = drawing.iter(f"{SVG}path")
     assert path.get("d").count("L") == 1, "from the first point to the second"
-    assert four - two == pytest.approx(2 * (two - one), abs=0.1)
+    assert four - two == pytest.approx(2 * (two - one), abs=0.3), "rounded to a tenth"
     assert middle == pytest.approx((low + high) / 2, abs=0.1)
+    assert "here: 1 at 1, 10 at 2, none at 3, 100 at 4." in drawing.find(f"{SVG}desc").text
+
+
+def test_panels_of_curves_share_their_axes():
+    drawn = {
+        name: [Curve(label="", points=((0.0, Spot(value=0.0)), (1.0, Spot(value=value))), color=0)]
+        for name, value in (("low", 0.5), ("high", 1.0))
+    }
+    axes = Axes(across="leak", upward="gain", columns=2)
+    text = drawings.curves(drawn, title="Tiny", axes=axes)
+    circles = [
+        (float(disc.get("cx")), float(disc.get("cy"))) for disc in ET.fromstring(text).iter(f"{SVG}circle")
+    ]
+    (_, zero), (_, half), (_, again), (_, whole) = circles
+    assert zero == again
+    assert half == pytest.approx((zero + whole) / 2, abs=0.1)
+
+
+def test_a_cloud_stands_between_its_ends():
+    ends = (Point(series=0, x=0.5, y=Spot(value=0.0)), Point(series=0, x=1.0, y=Spot(value=1.0), ringed=True))
+    cloud = Cloud(name="risk", points=(*ends, Point(series=0, x=0.75, y=Spot(value=0.25))))
+    drawing = ET.fromstring(
+        drawings.clouds([cloud], series=("trees",), title="Tiny", across="use", ringed="alone")
+    )
+    ring, (left, bottom), (right, top), (middle, quarter) = marks(drawing)[-4:]
+    assert ring == (right, top)
+    assert middle == pytest.approx((left + right) / 2, abs=0.1)
+    assert quarter == pytest.approx(bottom + (top - bottom) / 4, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -143,25 +177,25 @@ def test_a_curve_ends_at_a_gap():
     ],
 )
 def test_cells_are_read_as_they_are_written(cell, value, sure):
-    assert figures.spot(cell) == Spot(value=value, sure=sure)
+    assert page_tables.spot(cell) == Spot(value=value, sure=sure)
 
 
 @pytest.mark.parametrize("cell", ["", "–", "not computed", "not reached"])
 def test_cells_without_a_number_are_none(cell):
-    assert figures.spot(cell) is None
+    assert page_tables.spot(cell) is None
 
 
 def test_a_cell_that_is_not_understood_is_refused():
     with pytest.raises(ParameterError, match="must hold a number, got 'much'"):
-        figures.spot("much")
+        page_tables.spot("much")
 
 
 def test_seconds_are_read_from_what_people_wrote():
     def read(papers, here):
         return [
             found and found.value
-            for who in figures._SECONDS
-            for found in [figures._seconds(papers if who == "papers" else here, who)]
+            for who in contrastive_figures._SECONDS
+            for found in [contrastive_figures.seconds_of(papers if who == "papers" else here, who)]
         ]
 
     assert read("864, training included", "1.8") == [864, 1.8, None, None]
@@ -208,6 +242,75 @@ def test_a_figure_without_its_table_is_refused():
         figures.fill(PAGE.replace("figure: generators | made", "figure: generators | other"))
 
 
+def test_a_figure_of_no_kind_is_refused():
+    with pytest.raises(ParameterError, match=r"A figure must be one of noises, .*, got 'pie'"):
+        figures.fill(PAGE.replace("figure: generators", "figure: pie"))
+
+
+PAPERS = """\
+<!-- figure: rising | made_adult | adult | trees -->
+<!-- end -->
+<!-- figure: both_ends | made_adult | trees | census | adult -->
+<!-- end -->
+
+<!-- table: beside | made_adult | trees | census | adult -->
+
+| metric | census, papers | as papers count | headline | adult, papers | as papers count | headline |
+| --- | --- | --- | --- | --- | --- | --- |
+| `gtcap` | 0.000 → 0.300 | 0.000 → 0.400 |  | 0.100 → 0.800 | 0.000 → 0.900 | 0.000 → 1.000 |
+
+<!-- end -->
+
+<!-- table: curve | made_adult | adult | trees | seen -->
+
+| metric | 1 | 1.5 | 2 |
+| --- | --- | --- | --- |
+| `gtcap` | 0.000 (0.00) |  | 1.000 (1.00) |
+| `mmd` | 0.100 (0.00) | 0.200 (1.00) | 0.300 (1.00) |
+
+<!-- end -->
+"""
+
+
+def test_curves_stand_beside_the_papers_ends_of_the_same_people():
+    _, drawn = figures.fill(PAPERS)
+    told = ET.fromstring(drawn["figures/rising_made_adult_adult_trees.svg"]).find(f"{SVG}desc").text
+    assert "gtcap, here: 0 at 1, none at 1.5, 1 at 2. gtcap, papers, both ends: 0.1 at 1, 0.8 at 2." in told
+    assert "mmd" not in told, "the papers do not have it"
+    told = ET.fromstring(drawn["figures/both_ends_made_adult_trees_census_adult.svg"]).find(f"{SVG}desc").text
+    assert "Adult, a leak of everything: papers 0.800 to 0.800, as papers count 0.900 to 0.900" in told
+    assert "Census, no leak: papers 0.000 to 0.000, as papers count 0.000 to 0.000." in told
+
+
+HYBRID = """\
+<!-- figure: tradeoff | hybrid/trees -->
+<!-- end -->
+<!-- figure: settings | hybrid/trees | k -->
+<!-- end -->
+<!-- table: pipelines | hybrid/trees | {} -->
+
+| k | releases | singling out | linkability | inference | membership | discriminator |
+| --- | --- | --- | --- | --- | --- | --- |
+| generator alone | 3 | 0.200 (1.00) | 0.100 (1.00) | 0.300 (1.00) | 0.400 (1.00) | 0.600 |
+| pre-noisy\\_one | 3 | 0.000 (0.00) | 0.000 (0.00) | not computed | 0.100 (0.00) | 0.900 |
+
+<!-- end -->
+"""
+
+
+def test_pipelines_are_drawn_by_risk_and_use():
+    table = HYBRID.split("-->\n", 4)[4].format("k")
+    page = HYBRID.format("all") + "\n<!-- table: pipelines | hybrid/trees | k -->" + table.partition("-->")[2]
+    _, drawn = figures.fill(page)
+    cloud = ET.fromstring(drawn["figures/tradeoff_hybrid_trees.svg"])
+    rings = [disc for disc in cloud.iter(f"{SVG}circle") if disc.get("class") == "ring"]
+    assert len(rings) == 1 + 4, "the legend, and the generator alone by each of four risks"
+    assert "risk of inference: trees 0.300 to 0.300." in cloud.find(f"{SVG}desc").text
+    rows = ET.fromstring(drawn["figures/settings_hybrid_trees_k.svg"])
+    assert said(rows).count("pre-noisy_one") == 2
+    assert "risk, largest configuration: singling out 0.000 to 0.200," in rows.find(f"{SVG}desc").text
+
+
 def test_figures_are_written_where_they_changed_and_removed_where_nobody_asks(tmp_path, capsys):
     (tmp_path / "page.md").write_text(PAGE, encoding="utf-8")
     (tmp_path / "figures").mkdir()
@@ -247,7 +350,12 @@ def test_a_figure_stands_by_itself(path):
     assert "…" not in "".join(said(drawing)).replace("masks 0 … 2", "").replace("masks 1 … all but one", "")
 
 
-def test_examples_in_the_docstrings_hold():
-    done = doctest.testmod(figures)
+@pytest.mark.parametrize(
+    "module",
+    [figures, page_tables, contrastive_figures, sys.modules["drawings.frame"]],
+    ids=lambda m: m.__name__,
+)
+def test_examples_in_the_docstrings_hold(module):
+    done = doctest.testmod(module)
     assert done.attempted > 0
     assert done.failed == 0
