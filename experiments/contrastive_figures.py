@@ -3,13 +3,14 @@
 import re
 
 from drawings import Axes, Curve, Panel, Row, Spot, around, curves, dots
-from page_tables import PEOPLE, SEEN, spot
+from page_tables import PEOPLE, SEEN, row, spot
 
 SPACES = {
     "": "by the mixed distance",
     "contrastive": "in the contrastive space",
     "both spaces": "in both together",
 }
+PANELS = {"membership": "membership_calibrated"}  # what sees in both spaces is calibrated
 NOISES = ("no noise", "σ", "λ", "p", "σ, λ", "σ, p", "λ, p", "σ, λ, p")
 FIRST = ("singling_out", "distance_to_closest")  # side by side, as the thesis has them in one figure
 THESIS = {"singling_out": "3.4", "distance_to_closest": "3.4", "linkability": "3.6", "inference": "3.7"}
@@ -44,13 +45,13 @@ def _by_space(cells, settings, *, title, names):
     attacks = {name: {} for name in FIRST}
     for label in cells.column(settings[0]):
         attack, _, space = label.partition(", ")
-        attacks.setdefault({"membership": "membership_calibrated"}.get(attack, attack), {})[space] = label
+        attacks.setdefault(PANELS.get(attack, attack), {})[space] = label
     columns = {setting: cells.column(setting) for setting in settings}
     panels = tuple(
         Panel(
             name=names.get(attack, attack),
             rows=tuple(
-                Row(label=setting, spots=tuple(spot(column.get(spaces.get(s), "")) for s in SPACES))
+                row(setting, [column.get(spaces.get(space)) for space in SPACES])
                 for setting, column in columns.items()
             ),
         )
@@ -66,14 +67,40 @@ def _by_space(cells, settings, *, title, names):
     )
 
 
+def leaks(tables, study, dataset, risk):
+    """Draw what attacks see at each level of a risk, by space."""
+    cells = tables[f"curve | {study} | {dataset} | {risk} | seen"]
+    labels = {}
+    for label in cells.column(cells.head[1]):
+        attack, _, space = label.rpartition(", ")
+        if not attack or space == "mixed":
+            attack, space = attack or label, ""
+        labels.setdefault(PANELS.get(attack, attack), {})[space] = label
+    panels = []
+    for level in cells.head[1:]:
+        column = cells.column(level)
+        rows = tuple(
+            row(attack, [column.get(spaces.get(space)) for space in SPACES])
+            for attack, spaces in labels.items()
+        )
+        panels.append(Panel(name=f"at {level.replace('%', ' %')}", rows=rows))
+    title = f"{PEOPLE[dataset]}, {risk}: what attacks see, by space"
+    return title, dots(
+        panels,
+        series=tuple(SPACES.values()),
+        title=title,
+        across="gain (of distance_to_closest: risk)",
+        told_apart=SEEN,
+    )
+
+
 def found(tables, *given):
     """Draw how many members are found at few false alarms; studies and datasets by turns."""
     panels = []
     for study, dataset in zip(given[::2], given[1::2], strict=True):
         for address, cells in tables.under(f"found_beyond | {study} | {dataset}").items():
             rows = tuple(
-                Row(label=re.sub(r"^membership(_|, )", "", name), spots=tuple(map(spot, numbers)))
-                for name, *numbers in cells.lines
+                row(re.sub(r"^membership(_|, )", "", name), numbers) for name, *numbers in cells.lines
             )
             panels.append(Panel(name=f"{PEOPLE[dataset]}, {address.split(' | ')[0]}", rows=rows))
             rates = cells.head[1:]
@@ -92,19 +119,16 @@ def sweep(tables, study, dataset):
     answers = {}
     for label, number in cells.column(cells.head[1]).items():
         attack, _, setting = label.partition(", ")
-        answers.setdefault(attack, {})[setting] = spot(number)
+        answers.setdefault(attack, {})[setting] = number
     attacks = tuple(answers)
     panels = []
     for settings in dict.fromkeys(map(tuple, answers.values())):
         shown = [attack for attack in attacks if tuple(answers[attack]) == settings]
         rows = tuple(
-            Row(
-                label=setting,
-                spots=tuple(answers[each][setting] if each in shown else None for each in attacks),
-            )
+            row(setting, [answers[each][setting] if each in shown else None for each in attacks])
             for setting in settings
         )
-        usual = next(row.spots for row in rows if row.label == "default")
+        usual = next(each.spots for each in rows if each.label == "default")
         beside = tuple(None if each is None else each.value for each in usual)
         panels.append(Panel(name=" and ".join(shown), rows=rows, beside=beside, ends=around(rows)))
     title = f"{PEOPLE[dataset]}: a full copy {cells.head[1]}, one setting changed at a time"
@@ -136,7 +160,6 @@ def seconds(tables):
         across="seconds, spread by logarithms",
         columns=1,
         bend="log",
-        missing="",
     )
 
 

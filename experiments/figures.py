@@ -25,12 +25,15 @@ from tabveil.writing import write_text
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FOLDER = "figures"
-MARK = re.compile(r"<!-- figure: (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+MARK = re.compile(
+    r"<!-- figure: ([^\n]*) -->\n(?:(?!<!-- (?:figure|table|written): ).)*?<!-- end -->", re.DOTALL
+)
 KINDS = {
     kind.__name__: kind
     for kind in (
         contrastive_figures.noises,
         contrastive_figures.generators,
+        contrastive_figures.leaks,
         contrastive_figures.found,
         contrastive_figures.sweep,
         contrastive_figures.seconds,
@@ -61,6 +64,8 @@ def current(docs=DOCS):
 
 def fill(page):
     """Return a page with its pictures, and the figures that they show, by their place."""
+    if len(MARK.findall(page)) != page.count("<!-- figure: "):
+        raise ParameterError("Below the mark of a figure must stand <!-- end -->, before any table.")
     tables, drawn = PageTables(page), {}
 
     def put(match):

@@ -1,7 +1,7 @@
 """Figures of the page on the hybrid pipeline. Each comes with its title."""
 
-from drawings import Cloud, Panel, Point, Row, around, clouds, dots
-from page_tables import spot
+from drawings import Cloud, Panel, Point, around, clouds, dots
+from page_tables import row, spot
 
 RISKS = ("singling out", "linkability", "inference", "membership")
 USE = "discriminator"
@@ -23,7 +23,7 @@ def stages(tables, study):
     kinds = {
         line[0]: next(place for place, stage in enumerate(STAGES) if stage in line[0]) for line in cells.lines
     }
-    title = "Risk against use, without a generator"
+    title = "Risk against use: real rows, anonymized rows, and AIM"
     return title, clouds(
         _clouds([(cells, kinds)]), series=tuple(STAGES.values()), title=title, across=_USE, told_apart=_SEEN
     )
@@ -64,12 +64,9 @@ def settings(tables, study, by):
     """Draw what one setting of the pipeline changes: the risks on one side, the use on the other."""
     cells = tables[f"pipelines | {study} | {by}"]
     columns = {name: cells.column(name) for name in (*RISKS, USE)}
-    nothing = (None,) * len(RISKS)
-    risks = tuple(
-        Row(label=line[0], spots=(*(spot(columns[risk][line[0]]) for risk in RISKS), None))
-        for line in cells.lines
-    )
-    use = tuple(Row(label=line[0], spots=(*nothing, spot(columns[USE][line[0]]))) for line in cells.lines)
+    names = [line[0] for line in cells.lines]
+    risks = tuple(row(name, [*(columns[risk][name] for risk in RISKS), None]) for name in names)
+    use = tuple(row(name, [*(None for _ in RISKS), columns[USE][name]]) for name in names)
     title = f"Risk and use of pipelines, by {by}"
     return title, dots(
         [

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from drawings import Spot
+from drawings import Row, Spot
 
 from tabveil.errors import ParameterError
 
@@ -84,10 +84,21 @@ def spot(cell):
     return Spot(value=value, sure=found["seen"] is None or float(found["seen"]) >= ENOUGH)
 
 
-def ends(cell):
-    """Read the numbers at both ends of a range; a missing range has none.
+def row(label, cells):
+    """Read a row of a drawing; a cell is None where the table has no such number at all.
 
-    >>> [end.value for end in ends("0.001 → 0.532")], ends("")
-    ([0.001, 0.532], (None, None))
+    >>> row("σ", ["0.5", "not computed", None]).gaps, row("σ", ["0.5", None]).gaps
+    (True, False)
     """
-    return tuple(map(spot, cell.split(" → "))) if cell else (None, None)
+    spots = tuple(None if cell is None else spot(cell) for cell in cells)
+    gaps = any(cell is not None and found is None for cell, found in zip(cells, spots, strict=True))
+    return Row(label=label, spots=spots, gaps=gaps)
+
+
+def ends(cell):
+    """Return the cells at both ends of a range; a missing range has none.
+
+    >>> ends("0.001 → 0.532"), ends("")
+    (('0.001', '0.532'), ('', ''))
+    """
+    return tuple(cell.split(" → ")) if cell else ("", "")

@@ -3,8 +3,8 @@
 import re
 from dataclasses import replace
 
-from drawings import Axes, Curve, Panel, Row, around, curves, dots, reach
-from page_tables import PEOPLE, SEEN, ends, spot
+from drawings import Axes, Curve, Panel, around, curves, dots, reach
+from page_tables import PEOPLE, SEEN, ends, row, spot
 
 from tabveil.render.svg.words import percent_tick, tick
 
@@ -31,10 +31,7 @@ def both_ends(tables, study, risk, *datasets):
     for place, dataset in enumerate(datasets):
         found = {line[0]: tuple(map(ends, line[1 + 3 * place : 4 + 3 * place])) for line in cells.lines}
         for end, name in enumerate(("no leak", "a leak of everything")):
-            rows = tuple(
-                Row(label=metric, spots=tuple(each[end] for each in numbers))
-                for metric, numbers in found.items()
-            )
+            rows = tuple(row(metric, [each[end] for each in numbers]) for metric, numbers in found.items())
             panels.append(Panel(name=f"{PEOPLE[dataset]}, {name}", rows=rows))
     small = reach([each.value for panel in panels[::2] for each in panel.spots])
     panels[::2] = (replace(panel, ends=small) for panel in panels[::2])
@@ -90,7 +87,7 @@ def _curve(place, key, found, metric, *, alone):
 def _of_papers(cell, cells):
     """Return the papers' numbers, of which only those at both ends are known."""
     levels = map(_level, (cells.head[1], cells.head[-1]))
-    points = tuple(zip(levels, ends(cell), strict=True))
+    points = tuple(zip(levels, map(spot, ends(cell)), strict=True))
     return Curve(label="papers, both ends", points=points, color=1, dashed=True)
 
 
@@ -104,10 +101,7 @@ def times(tables, study, *datasets):
     panels = [
         Panel(
             name=PEOPLE[dataset],
-            rows=tuple(
-                Row(label=line[0], spots=tuple(map(spot, line[1 + 3 * place : 3 + 3 * place])))
-                for line in cells.lines
-            ),
+            rows=tuple(row(line[0], line[1 + 3 * place : 3 + 3 * place]) for line in cells.lines),
         )
         for place, dataset in enumerate(datasets)
     ]
@@ -124,7 +118,7 @@ def usefulness(tables, *studies):
         ("total_variation", "total variation"),
     ):
         rows = [
-            Row(label=line[0], spots=(spot(line[1]),))
+            row(line[0], line[1:])
             for study in studies
             for line in tables[f"figures | {study} | {figure} | adult"].lines
         ]

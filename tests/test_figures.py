@@ -95,15 +95,14 @@ def test_what_was_not_computed_is_a_gap_and_not_zero():
 
 
 def test_a_gap_beside_a_number_is_explained_and_a_series_that_never_was_is_not():
-    def notes(*spots):
-        panel = Panel(name="attack", rows=tuple(Row(label="σ", spots=each) for each in spots))
+    def notes(*cells):
+        panel = Panel(name="attack", rows=tuple(page_tables.row("σ", each) for each in cells))
         text = drawings.dots([panel], series=("plain", "learned"), title="Tiny", across="gain")
         return [line for line in said(ET.fromstring(text)) if "missing" in line]
 
-    half = Spot(value=0.5)
-    assert notes((half, half), (half, None)) == ["Where a mark is missing, it was not computed."]
-    assert notes((half, None), (half, None)) == []
-    assert notes((half, half), (None, None)) == []
+    assert notes(("0.5", "0.5"), ("0.5", "not computed")) == ["Where a mark is missing, it was not computed."]
+    assert notes(("0.5", "0.5"), ("0.5", None)) == []
+    assert notes(("0.5", "0.5"), ("", "not computed")) == [], "words stand in the row"
 
 
 def test_a_mark_is_hollow_where_a_leak_is_not_always_seen():
@@ -245,6 +244,36 @@ def test_a_figure_without_its_table_is_refused():
 def test_a_figure_of_no_kind_is_refused():
     with pytest.raises(ParameterError, match=r"A figure must be one of noises, .*, got 'pie'"):
         figures.fill(PAGE.replace("figure: generators", "figure: pie"))
+
+
+def test_a_mark_without_an_end_never_swallows_a_table():
+    with pytest.raises(ParameterError, match="before any table"):
+        figures.fill(PAGE.replace("old\n<!-- end -->\n", ""))
+
+
+LEAKS = """\
+<!-- figure: leaks | made | adult | transformer -->
+<!-- end -->
+<!-- table: curve | made | adult | transformer | seen -->
+
+| metric | 1 | 1.6 |
+| --- | --- | --- |
+| `singling_out, all rows, mixed` | 0.100 (1.00) | 0.200 (1.00) |
+| `membership_calibrated` | 0.300 (1.00) | 0.400 (1.00) |
+| `membership_calibrated, contrastive` | 0.500 (1.00) | 0.600 (1.00) |
+| `membership, both spaces` | 0.700 (1.00) | 0.800 (1.00) |
+
+<!-- end -->
+"""
+
+
+def test_spaces_of_an_attack_stand_in_one_row():
+    _, drawn = figures.fill(LEAKS)
+    drawing = ET.fromstring(drawn["figures/leaks_made_adult_transformer.svg"])
+    assert said(drawing).count("membership_calibrated") == said(drawing).count("singling_out, all rows") == 2
+    told = drawing.find(f"{SVG}desc").text
+    wanted = "at 1.6: by the mixed distance 0.200 to 0.400, in the contrastive space 0.600 to 0.600, in both"
+    assert wanted in told
 
 
 PAPERS = """\

@@ -26,15 +26,17 @@ from tabveil.render.svg.words import SMALLEST, shown
 
 _ROW = 20.0
 _HEAD, _FOOT = 18.0, 42.0  # of a panel: its name above, its numbers below
+_NUMBER = 48.0  # room for a number on an axis
 _INSET = 8.0  # from the end of a track to the end of its axis, so that no mark is cut
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """Numbers beside each other, one for each series; None is a gap."""
+    """Numbers beside each other, one for each series or None; ``gaps``: some of them were not computed."""
 
     label: str
     spots: tuple[Spot | None, ...]
+    gaps: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +67,6 @@ class Panel:
         """The room it takes."""
         return self.head + _ROW * len(self.rows) + _FOOT
 
-    @property
-    def has_gaps(self):
-        """Whether a series that the panel has is missing in a row that others have."""
-        by_series = zip(*(row.spots for row in self.rows), strict=True)
-        there = [place for place, spots in enumerate(by_series) if any(spots)]
-        return any(0 < sum(row.spots[place] is not None for place in there) < len(there) for row in self.rows)
-
 
 def around(rows):
     """Return the ends of an axis on which small differences are seen."""
@@ -90,12 +85,11 @@ def dots(
     bend="linear",
     told_apart="",
     beside="",
-    missing="Where a mark is missing, it was not computed.",
 ):
     """Draw small multiples on one axis, save for panels with ends of their own.
 
-    ``told_apart`` says what a hollow mark means and ``missing`` what a gap does; each is written where there
-    is one. ``beside`` says what the dotted lines are.
+    ``told_apart`` says what a hollow mark means and is written where there is one, ``beside`` what the dotted
+    lines are.
     """
     wide = (INNER - BETWEEN * (columns - 1)) / columns
     names = min(max(letters(row.label) for panel in panels for row in panel.rows) + 8, 0.6 * wide)
@@ -119,9 +113,9 @@ def dots(
             parts.append(_panel(panel, scale, left, place, names))
     bottom = tops[-1] - 8
     parts.append(label(WIDTH - MARGIN, bottom, across, kind="mute", anchor="end"))
-    if missing and any(panel.has_gaps for panel in panels):
+    if any(row.gaps and any(row.spots) for panel in panels for row in panel.rows):
         bottom += LINE
-        parts.append(label(MARGIN, bottom, missing, kind="mute"))
+        parts.append(label(MARGIN, bottom, "Where a mark is missing, it was not computed.", kind="mute"))
     said = " ".join(_spoken(panel, series) for panel in panels)
     return picture(parts, title=title, description=f"{across}. {said}", height=bottom + MARGIN)
 
@@ -130,11 +124,12 @@ def _panel(panel, scale, left, top, names):
     ground = top + panel.head
     bottom = ground + _ROW * len(panel.rows)
     start, end = scale.start - _INSET, scale.end + _INSET
+    about = min(max(int((end - start) / _NUMBER), 2), 5)
     parts = [
         label(left, top + 8, panel.name, kind="strong"),
         box(start, ground, end - start, bottom - ground, "track"),
-        *(line(scale.at(value), ground, scale.at(value), bottom, "rule") for value in scale.ticks()),
-        axis_labels(scale, bottom + 15, about=5),
+        *(line(scale.at(value), ground, scale.at(value), bottom, "rule") for value in scale.ticks(about)),
+        axis_labels(scale, bottom + 15, about=about),
     ]
     if scale.low <= 0 <= scale.high:
         parts.append(line(scale.at(0), ground, scale.at(0), bottom, "zero"))
