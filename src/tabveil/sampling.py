@@ -47,6 +47,44 @@ def draw(table: Table, n_rows: int, *, rng: Generator) -> Sample:
     return Sample(table=table.take(rows), rows=rows)
 
 
+def draw_people(table: Table, n_people: int, *, rng: Generator) -> Sample:
+    """Sample people without replacement, with all of their rows, in the order of their content."""
+    if table.people is None:
+        return draw(table, n_people, rng=rng)
+    rows = rows_of_people(table, n_people, rng=rng)
+    return Sample(table=table.take(rows), rows=rows)
+
+
+def rows_of_people(table: Table, n_people: int, *, rng: Generator) -> Indices:
+    """Draw people, all where there are no more, and return where their rows stand.
+
+    Whom depends on what their rows hold, and not on their numbers or on where the rows stand.
+    """
+    if table.people is None:
+        return table.sample(n_people, rng=rng)
+    order = table.content_order
+    _, first, of_row = np.unique(table.people[order], return_index=True, return_inverse=True)
+    if n_people >= len(first):
+        return order
+    drawn = np.zeros(len(first), dtype=bool)
+    drawn[np.argsort(first)[rng.choice(len(first), n_people, replace=False)]] = True
+    return np.asarray(order[drawn[of_row]])
+
+
+def surest_rows(people: Indices, *keys: Floats | None) -> Indices:
+    """Return the row of each person that is highest by the keys, the first key first; ascending.
+
+    Of rows that are equal by all keys it is the last: put tables in an order of their content before.
+
+    >>> surest_rows(np.array([7, 7, 3, 7]), np.array([0.1, 0.9, 0.5, 0.9]), np.array([0.0, 2.0, 0.0, 1.0]))
+    array([1, 2])
+    """
+    given = [key for key in keys if key is not None]
+    order = np.lexsort((*reversed(given), people))
+    last = np.append(np.diff(people[order]) != 0, True)
+    return np.sort(order[last])
+
+
 def in_order(table: Table) -> Sample:
     """Put all rows in the order of their content."""
     rows = table.content_order

@@ -31,6 +31,8 @@ OFF_GRID = 1e-6
 LARGEST = 1e100
 """Numbers are read up to here: squares and sums of larger ones would not be finite."""
 
+PLURAL = {"row": "rows", "person": "people"}
+
 SMALLEST_WIDTH = 1e-300
 """Different values of a column are at least so far apart, or dividing by their range would not be finite."""
 
@@ -224,10 +226,15 @@ def _possible(low: float, high: float, decimals: int | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
-    """Rows under a schema: a read-only float64 matrix, categories as codes, NaN for missing."""
+    """Rows under a schema: a read-only float64 matrix, categories as codes, NaN for missing.
+
+    ``people`` says whose row each is, where somebody may have several: one number for each person, the same
+    in all tables of a split. None means that every row is another person.
+    """
 
     schema: Schema
     values: Floats  # (n_rows, n_columns)
+    people: Indices | None = None  # (n_rows,)
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64).view()
@@ -235,6 +242,8 @@ class Table:
             raise SchemaError(f"Table: expected {len(self.schema)} columns, got shape {values.shape}.")
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
+        if self.people is not None and np.shape(self.people) != (len(self),):
+            raise SchemaError(f"Table: expected a person for each of {len(self)} rows.")
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -247,11 +256,19 @@ class Table:
         """Keep these columns, in this order."""
         names = tuple(names)
         positions = [self.schema.position(name) for name in names]
-        return type(self)(schema=self.schema.select(names), values=self.values[:, positions])
+        return type(self)(
+            schema=self.schema.select(names), values=self.values[:, positions], people=self.people
+        )
 
     def take(self, rows: Indices) -> Self:
         """Keep these rows, in this order."""
-        return type(self)(schema=self.schema, values=self.values[rows])
+        people = None if self.people is None else self.people[rows]
+        return type(self)(schema=self.schema, values=self.values[rows], people=people)
+
+    @cached_property
+    def n_people(self) -> int:
+        """How many people have rows here."""
+        return len(self) if self.people is None else len(np.unique(self.people))
 
     def sample(self, n_rows: int, *, rng: Generator) -> Indices:
         """Draw distinct rows; which ones depends on what they hold, not on where they stand.
@@ -326,10 +343,12 @@ class Split:
 
     def require_control(self, metric: str, n_rows: int = 1) -> None:
         """Refuse a metric that needs more real rows the generator never saw than there are."""
-        if len(self.control) < n_rows:
+        if self.control.n_people < n_rows:
+            whose = "row" if self.control.people is None else "person"
+            needed = f"{n_rows} control {whose if n_rows == 1 else PLURAL[whose]}"
             raise NotApplicable(
-                f"{metric}: needs at least {n_rows} control row{'s'[: n_rows > 1]} (real rows the generator "
-                f"never saw), got {len(self.control)}. Hold some back before training: tabveil split."
+                f"{metric}: needs at least {needed} (real {PLURAL[whose]} the generator never saw), got "
+                f"{self.control.n_people}. Hold some back before training: tabveil split."
             )
 
     def select(self, names: Iterable[str]) -> Self:
@@ -364,7 +383,10 @@ class Split:
                 columns.append(column)
         ends = np.cumsum([len(table) for table in tables])[:-1]
         schema = Schema(tuple(columns))
-        train, control, synthetic = (Table(schema=schema, values=part) for part in np.split(values, ends))
+        train, control, synthetic = (
+            Table(schema=schema, values=part, people=table.people)
+            for table, part in zip(tables, np.split(values, ends), strict=True)
+        )
         return type(self)(train=train, control=control, synthetic=synthetic)
 
     def with_own_ranges(self) -> Self:
@@ -383,7 +405,9 @@ class Split:
                 for position, column in enumerate(self.schema.columns)
             )
         )
-        train, control, synthetic = (Table(schema=schema, values=table.values) for table in tables)
+        train, control, synthetic = (
+            Table(schema=schema, values=table.values, people=table.people) for table in tables
+        )
         return type(self)(train=train, control=control, synthetic=synthetic)
 
 

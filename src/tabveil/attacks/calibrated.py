@@ -12,6 +12,7 @@ confidences share one exact test (labels dealt anew), which costs less than Šid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -24,6 +25,7 @@ from tabveil.estimate import Scanned, deal
 from tabveil.neighbors import to_others
 from tabveil.protocols import View
 from tabveil.result import Setting
+from tabveil.sampling import surest_rows
 from tabveil.table import Floats, Indices, Split
 
 OFFSET = 0.001  # added to distances before their logarithm: the size of differences that mean nothing
@@ -62,14 +64,17 @@ def rank(
     distance = -np.concatenate([side.confidence for side in guesses])
     surprise = -unexplained(np.log(distance + OFFSET), np.log(others + OFFSET))
     there = np.ones(len(distance), dtype=bool) if present is None else np.concatenate(present)
+    whose = [side.people for side in guesses if side.people is not None]
     pooled = _People(
+        people=np.concatenate(whose) if whose else None,
         n_train=len(guesses[0].correct),
         right=np.concatenate([side.correct for side in guesses]) & there,
         naive=np.concatenate([side.naive for side in guesses]).astype(np.float64),
         there=there,
     )
     surest = replace(setting, label=f"{setting.label}, calibrated")
-    n, deep = len(distance), depths(len(distance))
+    n = sum(side.n_people for side in guesses)
+    deep = depths(n)
     return [
         pooled.scan(setting, -distance, others[:, -1], [*deep, n]),
         pooled.scan(surest, surprise, others[:, -1], deep),  # all guesses are the same by either
@@ -78,8 +83,12 @@ def rank(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _People:
-    """Train and control pooled, train first: whose value is guessed right, and who has one."""
+    """Train and control pooled, train first: whose value is guessed right, and who has one.
 
+    Where somebody has several rows, the surest guess about one with a value speaks for them.
+    """
+
+    people: Indices | None  # (n,) whose each is; None: everybody has one
     n_train: int
     right: Bools  # (n,)
     naive: Floats  # (n,)
@@ -87,6 +96,9 @@ class _People:
 
     def scan(self, setting: Setting, confidence: Floats, tie_break: Floats, deep: Sequence[int]) -> Sure:
         """Look at the surest guesses down to several depths; no tie is cut."""
+        if self.people is not None:
+            rows = surest_rows(self.people, self.there.astype(np.float64), confidence, tie_break)
+            return self._take(rows).scan(setting, confidence[rows], tie_break[rows], deep)
         n = len(confidence)
         keys = np.round(np.column_stack([confidence, tie_break]), DECIMALS) + 0.0  # no -0.0
         order = np.lexsort((-keys[:, 1], -keys[:, 0]))
@@ -99,6 +111,17 @@ class _People:
         return Sure(
             scanned=Scanned(order=order[is_right], ranks=np.ones(n), depths=counted),
             tallies={_first(setting, int(depth), n): self._tally(order[:depth]) for depth in looked},
+        )
+
+    def _take(self, rows: Indices) -> Self:
+        """Keep one row of each person, those of train first."""
+        return replace(
+            self,
+            people=None,
+            n_train=int(np.sum(rows < self.n_train)),
+            right=self.right[rows],
+            naive=self.naive[rows],
+            there=self.there[rows],
         )
 
     def _tally(self, acted: Indices) -> Tally:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tabveil.neighbors import Neighbors, Space
 from tabveil.protocols import View
 from tabveil.result import Role, Scores, Setting
-from tabveil.sampling import Sample, draw
-from tabveil.table import Floats, Indices, Split
+from tabveil.sampling import Sample, draw_people, rows_of_people, surest_rows
+from tabveil.table import Floats, Indices, Split, Table
 
 Bools = NDArray[np.bool_]
 
@@ -43,11 +43,23 @@ class Guesses:
     confidence: Floats  # (n,) higher is surer
     rarity: Floats | None = None  # (n,) breaks ties of confidence: how far from held-back real rows
     missing: Bools | None = None  # (n,) whether the guess is that there is no value
+    people: Indices | None = None  # (n,) whom each is about, where somebody may have several rows
 
-    def take(self, rows: Bools) -> Self:
+    def take(self, rows: Bools | Indices) -> Self:
         """Return the guesses about some of the rows."""
         chosen = {item.name: getattr(self, item.name) for item in fields(self)}
         return replace(self, **{name: value[rows] for name, value in chosen.items() if value is not None})
+
+    @property
+    def n_people(self) -> int:
+        """How many people the guesses are about."""
+        return len(self.correct) if self.people is None else len(np.unique(self.people))
+
+    def of_people(self) -> Self:
+        """Return one guess about each person: the one that the attacker, who sees all rows, is surest of."""
+        if self.people is None:
+            return self
+        return self.take(surest_rows(self.people, self.confidence, self.rarity))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,8 +100,10 @@ def tallies(
 ) -> dict[Setting, Tally]:
     """Count successes at each confidence level.
 
-    All guesses tied at a level's bar are counted. Without control rows only the standard attack is.
+    All guesses tied at a level's bar are counted. Without control rows only the standard attack is. Where
+    people have several rows, each counts once, by the surest guess about them.
     """
+    train, control = train.of_people(), control.of_people()
     rank_train, rank_control = _ranks(train, control)
     found = {}
     for level in usable_levels(len(control.correct), levels):
@@ -160,14 +174,14 @@ def rank_together(
 def draw_attacked(split: Split, n_attacks: int | None, *, rng: Generator) -> tuple[Sample, Sample]:
     """Draw the train and control rows to attack, in the order of their content.
 
-    All of them by default; with ``n_attacks`` that many of each, fewer where a table is smaller. No control
-    rows are drawn where there are none.
+    All of them by default; with ``n_attacks`` that many people of each, with all of their rows, fewer where a
+    table is smaller. No control rows are drawn where there are none.
     """
-    sizes = [len(table) for table in (split.train, split.control)]
+    sizes = [table.n_people for table in (split.train, split.control)]
     if n_attacks is not None:
         least = min(n_attacks, *(size for size in sizes if size > 0))
         sizes = [min(size, least) for size in sizes]
-    return draw(split.train, sizes[0], rng=rng), draw(split.control, sizes[1], rng=rng)
+    return draw_people(split.train, sizes[0], rng=rng), draw_people(split.control, sizes[1], rng=rng)
 
 
 def nearness(guesses: Guesses) -> Floats:
@@ -213,24 +227,27 @@ class Halves:
 
 
 def draw_halves(split: Split, *, rng: Generator) -> Halves:
-    """Cut control in halves by lot, and let the lot say which of them a train row meets."""
-    held = np.zeros(len(split.control), dtype=bool)
-    held[split.control.sample(len(held) // 2, rng=rng)] = True
-    of_train = np.zeros(len(split.train), dtype=bool)
-    of_train[split.train.sample(len(of_train) // 2, rng=rng)] = True
-    return Halves(held=held, of_train=of_train)
+    """Cut control in halves by lot, nobody's rows in both, and let the lot say which a train row meets."""
+    return Halves(held=_half(split.control, rng=rng), of_train=_half(split.train, rng=rng))
+
+
+def _half(table: Table, *, rng: Generator) -> Bools:
+    """Draw half of the people, and mark their rows (n,)."""
+    half = np.zeros(len(table), dtype=bool)
+    half[rows_of_people(table, table.n_people // 2, rng=rng)] = True
+    return half
 
 
 def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Floats]:
     """How far is each train and control row from real rows held back for the comparison?
 
     Control is cut in halves; a control row is compared with the half it is not in, a train row with either by
-    lot. So no row meets itself, all meet equally many, and only a leaked train row is unlike a control row. A
-    single control row cannot be cut: then all rows are equally rare.
+    lot. So nobody meets their own rows, all meet equally many, and only a leaked train row is unlike a
+    control row. A single control row cannot be cut: then all rows are equally rare.
 
     Hand over tables in an order of their content (:func:`draw_attacked`), or the halves depend on the file's.
     """
-    if len(split.control) < 2:  # noqa: PLR2004 - two halves
+    if split.control.n_people < 2:  # noqa: PLR2004 - two halves
         return np.zeros(len(split.train)), np.zeros(len(split.control))
     halves = draw_halves(split, rng=rng)
     of_train, of_control = np.empty(len(split.train)), np.empty(len(split.control))

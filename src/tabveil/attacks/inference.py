@@ -147,7 +147,7 @@ class Inference(NearestRowAttack):
             for total, side in zip(sums, guesses, strict=True):
                 np.add(total, nearness(side), out=total)
         best = (
-            calibrated.joint_headline(ranked, len(targets.train), self.confidence, rng=rng)
+            calibrated.joint_headline(ranked, targets.train.n_people, self.confidence, rng=rng)
             if self.calibrated
             else headline(found, self.confidence)
         )
@@ -214,6 +214,7 @@ class Inference(NearestRowAttack):
                 confidence=looked_up.confidence[side],
                 rarity=looked_up.rarity[side],
                 missing=np.isnan(guessed[side]),
+                people=(targets.train, targets.control)[side].people,
             )
 
         return judge(0, targets.train.column(secret)), judge(1, targets.control.column(secret))
@@ -224,7 +225,7 @@ def _tallies(
 ) -> dict[Setting, Tally]:
     """Count right guesses about people who have a value to infer, at each level of confidence."""
     asked = [made.take(rows) for made, rows in zip(guesses, present, strict=True)]
-    without = [int(np.sum(~rows)) for rows in present]
+    without = [made.n_people - of.n_people for made, of in zip(guesses, asked, strict=True)]
     return {
         level: replace(tally, without_train=without[0], without_control=without[1])
         for level, tally in tallies(setting, asked[0], asked[1]).items()

@@ -143,7 +143,7 @@ class Linkability(NearestRowAttack):
                     found |= counted
                     made |= dict.fromkeys(counted, guesses)
         best = (
-            calibrated.joint_headline(ranked, len(train), self.confidence, rng=rng)
+            calibrated.joint_headline(ranked, targets.train.n_people, self.confidence, rng=rng)
             if self.calibrated
             else headline(found, self.confidence)
         )
@@ -312,7 +312,13 @@ def _link(
 
     def guesses(side: int, k: int) -> Guesses:
         chance = np.full(len(met[side]), chance_to_meet(k, len(targets.synthetic)))
-        return Guesses(correct=met[side] <= k, naive=chance, confidence=-apart[side], rarity=rare[side])
+        return Guesses(
+            correct=met[side] <= k,
+            naive=chance,
+            confidence=-apart[side],
+            rarity=rare[side],
+            people=(targets.train, targets.control)[side].people,
+        )
 
     return {k: (guesses(0, k), guesses(1, k)) for k in n_neighbors}
 

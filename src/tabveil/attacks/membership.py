@@ -12,6 +12,7 @@ from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge, levels
 from tabveil.neighbors import Neighbors
 from tabveil.result import Cost, Labels, OutlierRisk, Result, Threat
+from tabveil.sampling import surest_rows
 from tabveil.table import Floats, Split
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.25)  # of the simulation: quantiles of the distances of control rows
@@ -87,6 +88,12 @@ class MembershipDistance(NearestRowAttack):
         release = Neighbors(space, seen.synthetic)
         train, control = (release.nearest(table).distance[:, 0] for table in (seen.train, seen.control))
         rare = rarity(space, seen, rng=rng)
+        by_row = scores(attacked, (-train, -control))
+        kept = [
+            slice(None) if side.people is None else surest_rows(side.people, -distance, far)
+            for side, distance, far in zip((sides.train, sides.control), (train, control), rare, strict=True)
+        ]  # of several rows of a person, the one that is nearest to the release
+        train, control, rare = train[kept[0]], control[kept[1]], (rare[0][kept[0]], rare[1][kept[1]])
         break_ties = ties_matter(-control, levels(len(control)))
         ranked = Ranking.of(-train, -control, rare if break_ties else None)
         judged = judge("distance", ranked, confidence=self.confidence)
@@ -95,7 +102,7 @@ class MembershipDistance(NearestRowAttack):
             curve=judged.curve,
             outliers=attack_outliers((train, control), rare, confidence=self.confidence),
             details={"ties_broken_by_rarity": break_ties, "simulation": simulate(train, control)},
-            scores=scores(attacked, (-train, -control)),
+            scores=by_row,
         )
 
     def sentence(self, result: Result) -> str:

@@ -76,8 +76,8 @@ class MembershipCalibrated(PooledAttack):
         around = surroundings(split, people, self.representation, rng=rng)
         surprise = -unexplained(around.release, around.others)
         rankings = {
-            "calibrated distance": Pooled.of(surprise, n_train),
-            "distance": Pooled.of(-around.release, n_train, around.loneliness),
+            "calibrated distance": Pooled.of(surprise, n_train, people=people.people),
+            "distance": Pooled.of(-around.release, n_train, around.loneliness, people=people.people),
         }
         judged = scan(
             rankings,

@@ -27,6 +27,7 @@ from tabveil.estimate import (
     tail_beyond_zero,
 )
 from tabveil.result import Curve, Setting
+from tabveil.sampling import surest_rows
 from tabveil.table import Floats, Indices
 
 COIN = 0.5
@@ -51,9 +52,19 @@ class Ranking:
         control: Floats,
         tie_break: tuple[Floats, Floats] | None = None,
         decimals: int = 12,
+        people: tuple[Indices | None, Indices | None] = (None, None),
     ) -> Self:
-        """Rank rows by score, then by ``tie_break``. Scores equal to ``decimals`` places are ties."""
-        ranks = rank_together((np.round(train, decimals), np.round(control, decimals)), tie_break)
+        """Rank rows by score, then by ``tie_break``. Scores equal to ``decimals`` places are ties.
+
+        Where ``people`` have several rows, the highest row of each stands for the person.
+        """
+        scores = np.round(train, decimals), np.round(control, decimals)
+        kept = [
+            slice(None) if whose is None else surest_rows(whose, score, tie_break and tie_break[side])
+            for side, (whose, score) in enumerate(zip(people, scores, strict=True))
+        ]
+        broken = None if tie_break is None else (tie_break[0][kept[0]], tie_break[1][kept[1]])
+        ranks = rank_together((scores[0][kept[0]], scores[1][kept[1]]), broken)
         return cls(train=ranks[0], control=ranks[1])
 
     def curve(self) -> tuple[Floats, Floats]:

@@ -86,7 +86,10 @@ class SampledAttack(PooledAttack):
         lot = rng.permutation(len(people)).astype(np.float64)
         rankings = {
             name: Pooled.of(
-                score, n_train, mean_ranks(suspects.to_sample) * len(lot) + lot if name == "distance" else lot
+                score,
+                n_train,
+                mean_ranks(suspects.to_sample) * len(lot) + lot if name == "distance" else lot,
+                people=people.people,
             )
             for name, score in found.items()
         }

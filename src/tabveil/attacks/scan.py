@@ -23,6 +23,7 @@ from tabveil.attacks.phrases import members_named, membership_threat
 from tabveil.attacks.roc import RankedHeadline, Ranking, compare_area, curve_of
 from tabveil.estimate import Scanned, chance_of_ranks, deal, mean_ranks
 from tabveil.result import Cost, Labels, Result, Setting, Threat
+from tabveil.sampling import surest_rows
 from tabveil.table import Floats, Indices, Table
 
 FIRST = 5  # people named by the most careful attacker
@@ -59,7 +60,12 @@ class PooledAttack(NearestRowAttack):
 
 def pool(train: Table, control: Table) -> Table:
     """Put the rows of both tables into one, those of train first."""
-    return Table(schema=train.schema, values=np.concatenate([train.values, control.values]))
+    whose = [side.people for side in (train, control) if side.people is not None]
+    return Table(
+        schema=train.schema,
+        values=np.concatenate([train.values, control.values]),
+        people=np.concatenate(whose) if whose else None,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,10 +76,24 @@ class Pooled:
     control: Indices  # (m,)
 
     @classmethod
-    def of(cls, scores: Floats, n_train: int, tie_break: Floats | None = None) -> Self:
-        """Rank pooled people, train first, by score, then by ``tie_break``."""
-        broken = None if tie_break is None else (tie_break[:n_train], tie_break[n_train:])
+    def of(
+        cls,
+        scores: Floats,
+        n_train: int,
+        tie_break: Floats | None = None,
+        *,
+        people: Indices | None = None,
+    ) -> Self:
+        """Rank pooled people, train first, by score, then by ``tie_break``.
+
+        Where somebody has several rows (``people`` says whose each is), the most suspicious speaks for them.
+        """
         rounded = np.round(scores, DECIMALS) + 0.0
+        if people is not None:
+            rows = surest_rows(people, rounded, tie_break)
+            rounded, tie_break = rounded[rows], None if tie_break is None else tie_break[rows]
+            n_train = int(np.sum(rows < n_train))
+        broken = None if tie_break is None else (tie_break[:n_train], tie_break[n_train:])
         train, control = rank_together((rounded[:n_train], rounded[n_train:]), broken)
         return cls(train=train, control=control)
 

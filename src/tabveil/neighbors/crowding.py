@@ -8,13 +8,39 @@ from tabveil.table import Floats, Table
 
 N_OTHERS = 5
 """Real neighbors that say how crowded it is around a person."""
+STRIDE = 4
+"""How many times as many rows are looked at next, where too many were the person's own."""
 
 
 def to_others(space: Space, people: Table, n_others: int = N_OTHERS) -> Floats:
     """Return how far other people are from each: the first, and the mean of the nearest (n, 2).
 
-    A row is never its own neighbor, but an equal one is another person, at no distance. Where there are fewer
-    others than asked for, all of them count.
+    A row is never its own neighbor, nor is another row of the same person, but an equal one is another
+    person's, at no distance. Where there are fewer others than asked for, all of them count.
     """
-    near = Neighbors(space, people).nearest_other(min(n_others, len(people) - 1)).distance
+    engine = Neighbors(space, people)
+    if people.people is not None:
+        return _past_own_rows(engine, people, n_others)
+    near = engine.nearest_other(min(n_others, len(people) - 1)).distance
     return np.column_stack([near[:, 0], near.mean(axis=1)])
+
+
+def _past_own_rows(engine: Neighbors, table: Table, n_others: int) -> Floats:
+    """Look past the rows of the same person: farther for those who have many, until enough others are found.
+
+    There must be a second person.
+    """
+    whose = np.asarray(table.people)
+    found = np.empty((len(table), 2))
+    left, n_asked = np.arange(len(table)), 2 * n_others
+    while len(left):
+        n_asked = min(n_asked, len(table))
+        near = engine.nearest(table.take(left), n_asked)
+        of_others = whose[near.index] != whose[left, None]
+        counted = of_others & (of_others.cumsum(axis=1) <= n_others)
+        enough = (of_others.sum(axis=1) >= n_others) | (n_asked == len(table))
+        sums = (near.distance * counted).sum(axis=1) / np.maximum(counted.sum(axis=1), 1)
+        first = near.distance[np.arange(len(left)), of_others.argmax(axis=1)]
+        found[left[enough]] = np.column_stack([first, sums])[enough]
+        left, n_asked = left[~enough], STRIDE * n_asked
+    return found

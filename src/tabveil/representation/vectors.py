@@ -33,7 +33,7 @@ class VectorView:
             raise ParameterError(
                 f"embedding: must return finite vectors of shape {expected}, got {vectors.shape}."
             )
-        return Table(schema=self._axes, values=vectors)
+        return Table(schema=self._axes, values=vectors, people=table.people)
 
     def space(self, known: Sequence[str]) -> Space:  # noqa: ARG002 - what is not known is masked already
         """Return the distance between vectors."""

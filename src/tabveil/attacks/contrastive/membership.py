@@ -81,7 +81,10 @@ class MembershipContrastive(PooledAttack):
         suspicion = self._suspicion(split, people, rng=rng)
         drawn = next(iter(suspicion))
         judged = scan(
-            {name: Pooled.of(score, n_train, rare) for name, (score, rare) in suspicion.items()},
+            {
+                name: Pooled.of(score, n_train, rare, people=people.people)
+                for name, (score, rare) in suspicion.items()
+            },
             drawn,
             confidence=self.confidence,
             n_deals=self.n_permutations,

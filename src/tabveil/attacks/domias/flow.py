@@ -140,7 +140,8 @@ class DomiasFlow(Attack):
         train, control = (
             np.nan_to_num(here - there, nan=0.0) for here, there in zip(of_release, of_reference, strict=True)
         )
-        ranked = Ranking.of(train, control, decimals=DECIMALS)
+        people = attacked[0].table.people, attacked[1].table.people
+        ranked = Ranking.of(train, control, decimals=DECIMALS, people=people)
         judged = judge("flow density ratio", ranked, confidence=self.confidence)
         return judged.headline.answer(
             self,

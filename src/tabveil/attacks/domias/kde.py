@@ -16,7 +16,7 @@ from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge
 from tabveil.encode.points import PLACE_DEVIATION, Coordinates, Points
 from tabveil.result import Cost, Labels, Result, Threat
-from tabveil.sampling import Sample, draw, in_order
+from tabveil.sampling import Sample, draw_people, in_order
 from tabveil.table import Floats, Indices, Numeric, Schema, Split, Table
 
 QUERIES_AT_ONCE = 512
@@ -142,10 +142,12 @@ class DomiasKde(Attack):
         sides = self._densities(split, reference, attacked)
         kept = self._kept(sides, rng=rng)
         train, control = (side.take(rows) for side, rows in zip(sides, kept, strict=True))
+        tested = _taken(attacked[0], kept[0]), _taken(attacked[1], kept[1])
+        people = tested[0].table.people, tested[1].table.people
         judged = judge(
             "density ratio",
-            Ranking.of(train.sharp, control.sharp, decimals=DECIMALS),
-            {"smooth densities": Ranking.of(train.smooth, control.smooth, decimals=DECIMALS)},
+            Ranking.of(train.sharp, control.sharp, decimals=DECIMALS, people=people),
+            {"smooth densities": Ranking.of(train.smooth, control.smooth, decimals=DECIMALS, people=people)},
             confidence=self.confidence,
         )
         return judged.headline.answer(
@@ -156,9 +158,7 @@ class DomiasKde(Attack):
                 "n_reference": len(reference),
             },
             notes=(OUTLYING_MEMBERS,) if self.tested == "outlying_members" else (),
-            scores=scores(
-                (_taken(attacked[0], kept[0]), _taken(attacked[1], kept[1])), (train.sharp, control.sharp)
-            ),
+            scores=scores(tested, (train.sharp, control.sharp)),
         )
 
     def sentence(self, result: Result) -> str:
@@ -224,8 +224,8 @@ def set_aside(
 
     Given reference and release, the scores of all attacked rows are then independent.
     """
-    n_rows = min(max(1, round(share * len(split.control))), len(split.control) - 1)
-    reference = draw(split.control, n_rows, rng=rng)
+    n_people = split.control.n_people
+    reference = draw_people(split.control, min(max(1, round(share * n_people)), n_people - 1), rng=rng)
     left = np.setdiff1d(np.arange(len(split.control)), reference.rows)
     others = Split(train=split.train, control=split.control.take(left), synthetic=split.synthetic)
     train, control = draw_attacked(others, n_attacks, rng=rng)
