@@ -103,18 +103,24 @@ class Report:
         return "control" in self.inputs and self.inputs["control"].rows > 0
 
     @property
+    def counted(self) -> str:
+        """What attacks count: people where it is known whose row each is, else rows."""
+        return "rows" if all(item.people is None for item in self.inputs.values()) else "people"
+
+    @property
     def verdict(self) -> Verdict:
         """The release judged by the policy; a stored report keeps the verdict it was stored with."""
         return self.given_verdict or judge(self._grounds, self.policy)
 
     @property
     def _grounds(self) -> Grounds:
-        rows = {role: item.rows for role, item in self.inputs.items()}
+        counted = {role: item.counted for role, item in self.inputs.items()}
         return Grounds(
             results=self.results,
             skipped=self.skipped,
-            n_train=rows.get("train", 0),
-            n_control=rows.get("control", 0),
+            n_train=counted.get("train", 0),
+            n_control=counted.get("control", 0),
+            counted=self.counted,
             copies=self.copies,
             control_faults=() if self.control is None else self.control.fails,
             titles={name: item.title for name, item in self.explanations.items()},

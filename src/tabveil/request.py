@@ -56,6 +56,7 @@ class AuditRequest(Strict):
     column_types: Path | SchemaFile | None = Field(default=None, alias="schema")
     missing: Columns = ()
     drop_identifiers: bool = False
+    person: str | None = None  # the column that says whose row it is; None: the schema's, or none
     metrics: tuple[Any, ...] | None = None  # of MetricChoice and Metric; None: all that need no extra
     quick: bool = False
     contrastive: Any = None  # a Contrastive: how the embedding is trained; None: there is none
@@ -195,6 +196,14 @@ class AuditRequest(Strict):
         policy = verdict.read(value)
         check.known_names("policy", "required metric", policy.required, METRICS)
         return policy
+
+    @field_validator("person", mode="before")
+    @classmethod
+    def _column(cls, value: object, info: ValidationInfo) -> str:
+        if not isinstance(value, str):
+            kind = type(value).__name__
+            raise ParameterError(f"{_owner(info)}: person must be the name of a column, got {kind}.")
+        return value
 
     @field_validator("seed", "threads", mode="before")
     @classmethod

@@ -423,6 +423,7 @@ class Input:
     """What identifies an input table: its size and a digest of its content.
 
     Where columns were left out, ``audited_columns`` and ``audited_sha256`` are those of what was audited.
+    ``people`` counts those whose rows they are, where they may have several.
     """
 
     rows: int
@@ -430,15 +431,23 @@ class Input:
     sha256: str
     audited_columns: int | None = None
     audited_sha256: str | None = None
+    people: int | None = None
+
+    @property
+    def counted(self) -> int:
+        """How many an attack on them counts: people where that is known, else rows."""
+        return self.rows if self.people is None else self.people
 
 
 @dataclass(frozen=True, kw_only=True)
 class DroppedColumn:
-    """A column that no metric was shown: one that names people, or that the user's schema leaves out.
+    """A column that no metric compares: one that names people, or that the user's schema leaves out.
+
+    A ``person`` is one that says whose row it is: it is used to tell people apart.
 
     ``lacking`` are the tables that did not have it in the first place.
     """
 
     name: str
-    reason: Literal["identifier", "schema"]
+    reason: Literal["identifier", "schema", "person"]
     lacking: tuple[Role, ...] = ()

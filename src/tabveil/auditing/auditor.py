@@ -49,6 +49,7 @@ def audit(
     schema: Any = None,  # noqa: ANN401 - a path or plain data
     missing: Iterable[str] = (),
     drop_identifiers: bool = False,
+    person: str | None = None,
     threads: int | None = None,
     progress: Listener | None = None,
 ) -> Report:
@@ -113,6 +114,10 @@ def audit(
     drop_identifiers
         Leave out columns that look like identifiers, also where a release rightly lacks them. The report
         names them; where they are not left out, in its notes.
+    person
+        The column that says whose row it is, where people have several rows. Then people are attacked, by all
+        of their rows, and counted: rows of one person stand or fall together, and intervals that take them
+        for different people do not hold. The column itself is not compared; a release may lack it.
     threads
         How many threads to use; None takes all cores.
     progress
@@ -133,6 +138,7 @@ def audit(
         schema=schema,
         missing=missing,
         drop_identifiers=drop_identifiers,
+        person=person,
         metrics=metrics,
         quick=quick,
         contrastive=contrastive or None,
@@ -169,6 +175,7 @@ def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Repor
             schema=request.column_types,
             missing=request.missing,
             drop_identifiers=request.drop_identifiers,
+            person=request.person,
         )
         check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
         _warn_of_columns(plan, len(loaded.split.schema))

@@ -84,7 +84,7 @@ def coarsened(split: Split, column: str) -> ChangedRelease | None:
         return None
     values = split.synthetic.values.copy()
     values[:, position] = after
-    train, control = (Table(schema=schema, values=table.values) for table in (split.train, split.control))
+    train, control = (replace(table, schema=schema) for table in (split.train, split.control))
     synthetic = Table(schema=schema, values=values)
     return ChangedRelease(
         split=Split(train=train, control=control, synthetic=synthetic), rows_changed=changed, levels=levels

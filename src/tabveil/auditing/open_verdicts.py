@@ -26,10 +26,10 @@ def more_rows(report: Report) -> MoreRows | None:
     if not undecided:
         return None
     needed = max(item.rows_needed or 0 for item in undecided)
-    n_train = report.inputs["train"].rows
+    n_train = report.inputs["train"].counted
     return MoreRows(
         control=needed,
-        n_control=report.inputs["control"].rows,
+        n_control=report.inputs["control"].counted,
         train=needed if needed > n_train else None,
         titles=tuple(item.title or item.metric for item in undecided),
     )
@@ -63,7 +63,7 @@ def obstacles(report: Report) -> tuple[str, ...]:
         )
     copied = verdict.copies
     if copied is not None and copied.state == INCONCLUSIVE:
-        n_train = report.inputs["train"].rows
+        n_train = report.inputs["train"].counted
         rows = joined(
             [word for word, why in (("equal", REPEATED), ("nearly equal", NEARLY)) if why in copied.reason]
         )

@@ -156,6 +156,7 @@ class Plan:
             "schema": None if request.column_types is None else "given",
             "missing": request.missing,
             "drop_identifiers": request.drop_identifiers,
+            **({} if request.person is None else {"person": request.person}),
             "target": request.target or None,
             "show_values": request.show_values,
         }

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+import numpy as np
 from numpy.random import Generator
 
 from tabveil import check, workers
@@ -21,7 +22,7 @@ from tabveil.protocols import Metric
 from tabveil.risks import Leaky
 from tabveil.rng import stream
 from tabveil.sampling import ROUNDING, count_share, in_order
-from tabveil.table import Split, Table
+from tabveil.table import Indices, Split, Table
 
 LEAKS = (0.01, 0.02, 0.05, 0.10, 0.20)
 """The planted leaks: which share of the release rows are copies of real people."""
@@ -103,13 +104,19 @@ class _Size:
     def of(cls, split: Split) -> Self:
         """Shrink the audit in proportion, to halves of control, and to what can be afforded."""
         split.require_control("power", 2 * FEWEST_PEOPLE)
-        if len(split.train) < FEWEST_PEOPLE:
+        n_train = split.train.n_people
+        if n_train < FEWEST_PEOPLE:
+            counted = "rows" if split.train.people is None else "people"
             raise NotApplicable(
-                f"power: needs at least {FEWEST_PEOPLE} train rows, got {len(split.train)}: among so few "
+                f"power: needs at least {FEWEST_PEOPLE} train {counted}, got {n_train}: among so few "
                 "people a leak cannot be told from chance."
             )
-        people = min(len(split.control) // 2, len(split.train), _most_people(len(split.schema)))
-        release_rows = min(len(split.synthetic) * people // len(split.train), MOST_SYNTHETIC * people)
+        rows_each = len(split.train) / n_train
+        affordable = max(int(_most_people(len(split.schema)) / rows_each), FEWEST_PEOPLE)
+        people = min(split.control.n_people // 2, n_train, affordable)
+        release_rows = min(
+            len(split.synthetic) * people // n_train, int(MOST_SYNTHETIC * people * rows_each + ROUNDING)
+        )
         size = cls(people=people, release_rows=release_rows)
         if not size.copies(LEAKS[-1]):
             raise NotApplicable(
@@ -162,11 +169,20 @@ class _Pool:
         labels there could be.
         """
         rng = stream(self.seed, "tables", str(repetition))
-        people = rng.choice(len(self.control), 2 * size.people, replace=False)
+        people = rng.choice(self.control.n_people, 2 * size.people, replace=False)
         rows = rng.choice(len(self.synthetic), size.release_rows, replace=False)
-        train, control = self.control.take(people[: size.people]), self.control.take(people[size.people :])
+        train, control = self._rows_of(people[: size.people]), self._rows_of(people[size.people :])
         synthetic = Leaky()(train, self.synthetic.take(rows), leak, rng=rng)
         return Split(train=train, control=control, synthetic=synthetic).with_own_labels()
+
+    def _rows_of(self, people: Indices) -> Table:
+        """Return all rows of some people, who are numbered in the order of their content."""
+        if self.control.people is None:
+            return self.control.take(people)
+        _, first, of_row = np.unique(self.control.people, return_index=True, return_inverse=True)
+        chosen = np.zeros(len(first), dtype=bool)
+        chosen[np.argsort(first)[people]] = True
+        return self.control.take(np.flatnonzero(chosen[of_row]))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -248,11 +264,12 @@ def _try_leak(leak: float, watchers: Sequence[_Watcher], pool: _Pool, repetition
 
 def _notes(split: Split, size: _Size, watchers: Sequence[_Watcher], repetitions: int) -> tuple[str, ...]:
     """Say how the trials were made, and where they are smaller or coarser than the audit."""
+    counted, whole = ("rows", "") if split.train.people is None else ("people", ", each with all rows")
     how = (
-        f"Each trial, of up to {repetitions}, takes {size.people:,} control rows as people of the release, "
-        f"{size.people:,} others as people it never saw, and {size.release_rows:,} synthetic rows, a known "
-        "share of them replaced by copies of the people. Most metrics see smaller leaks the more rows there "
-        "are, so this audit, which has more, should see at least as much."
+        f"Each trial, of up to {repetitions}, takes {size.people:,} control {counted} as people of the "
+        f"release, {size.people:,} others as people it never saw, and {size.release_rows:,} synthetic rows, "
+        f"a known share of them replaced by copies of the people{whole}. Most metrics see smaller leaks the "
+        "more rows there are, so this audit, which has more, should see at least as much."
     )
     blurred = "The planted rows are exact copies: leaked rows that a generator has blurred are harder to see."
     notes = [how, blurred]

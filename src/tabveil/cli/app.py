@@ -153,6 +153,14 @@ DropIdentifiers = Annotated[
         help="Leave out columns that look like identifiers, also those that the release lacks.",
     ),
 ]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that says whose row it is, where people have several: people are then attacked and "
+        "counted, not rows.",
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same numbers.")]
 Json = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Write the report as JSON; '-' is standard output.")
@@ -230,6 +238,7 @@ def audit(
     advice: Advice = None,
     missing: Missing = None,
     drop_identifiers: DropIdentifiers = None,
+    person: Person = None,
     seed: Annotated[
         int | None, typer.Option(metavar=N, min=0, help="Same seed, same numbers; 0 if left out.")
     ] = None,
@@ -270,6 +279,7 @@ def audit(
             "advice": advice,
             "missing": missing or None,
             "drop_identifiers": drop_identifiers,
+            "person": person,
             "seed": seed,
             "threads": threads,
             "show_values": show_values,

@@ -59,19 +59,22 @@ def _remedy(differing: Sequence[str], identifiers: Sequence[str], *, dropping: b
 
 
 def dropped(
-    came: Mapping[str, Source], by_schema: Collection[str], identifiers: Collection[str]
+    came: Mapping[str, Source],
+    by_schema: Collection[str],
+    identifiers: Collection[str],
+    person: str | None = None,
 ) -> tuple[DroppedColumn, ...]:
     """Say which columns are left out, why, and which tables lack them anyway; in the order of the tables."""
     return tuple(
         DroppedColumn(
             name=name,
-            reason="schema" if name in by_schema else "identifier",
+            reason="person" if name == person else "schema" if name in by_schema else "identifier",
             lacking=tuple(
                 role for role in ROLES if role in came and name not in came[role].data.column_names
             ),
         )
         for name in _all(came)
-        if name in by_schema or name in identifiers
+        if name in by_schema or name in identifiers or name == person
     )
 
 

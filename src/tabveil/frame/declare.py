@@ -258,6 +258,7 @@ class SchemaFile(Strict):
 
     missing: Labels = ()
     drop: Labels = ()
+    person: Label | None = None  # the column that says whose row it is
     csv: CsvEntry = CsvEntry()
     columns: dict[Label, ColumnEntry] = Field(default_factory=dict)
 
@@ -277,6 +278,10 @@ class SchemaFile(Strict):
         """The columns that are said to name people, each with the form of its values if one is given."""
         return {name: entry.form for name, entry in self.columns.items() if entry.type == "identifier"}
 
+    def with_identifier(self, name: str) -> "SchemaFile":
+        """Return the same, and that a column names people."""
+        return self.model_copy(update={"columns": {**self.columns, name: ColumnEntry(type="identifier")}})
+
     def without_bounds(self) -> "SchemaFile":
         """Return the same without the domains of numbers and dates: an audit measures by what rows hold.
 
@@ -288,7 +293,8 @@ class SchemaFile(Strict):
 
     def require_known(self, names: set[str]) -> None:
         """Refuse columns that no table has."""
-        for key, given in (("drop", self.drop), ("columns", tuple(self.columns))):
+        people = () if self.person is None else (self.person,)
+        for key, given in (("drop", self.drop), ("person", people), ("columns", tuple(self.columns))):
             for name in given:
                 if name not in names:
                     close = nearest(name, names)

@@ -14,6 +14,7 @@ from tabveil.frame.encode import EncodedColumn, encode
 from tabveil.frame.free_text import as_word_counts, is_free_text
 from tabveil.frame.identifiers import identifies
 from tabveil.frame.layout import Layout
+from tabveil.frame.people import People, require_person
 from tabveil.frame.raw_column import piece_of
 from tabveil.frame.sources import Source
 from tabveil.frame.wording import listed
@@ -58,6 +59,7 @@ def load_split(
     schema: SchemaSource = None,
     missing: Iterable[str] = (),
     drop_identifiers: bool = False,
+    person: str | None = None,
 ) -> LoadedTables:
     """Read the tables of an audit and check them against each other, once and for all.
 
@@ -73,6 +75,10 @@ def load_split(
         Texts that mean missing, such as "?".
     drop_identifiers
         Leave out columns that name people, also those that only some of the tables have.
+    person
+        The column that says whose row it is, where people have several; None takes the schema's word for it,
+        or every row for another person. No metric compares it, and a release may lack it. Control rows of
+        people who are in train are left out, with a note.
     """
     came = {"train": sources.read(train, "train")}
     if control is not None:
@@ -86,10 +92,15 @@ def load_split(
             came["control"], data=came["train"].data.slice(0, 0), labels=came["train"].labels
         )
     reader = _Reader.of(came, declare.read(schema), missing)
-    uneven = columns.uneven(came, reader.declared.drop)
+    person = person or reader.declared.person
+    if person is not None:
+        require_person(came, person, reader.declared.drop)
+    passed = {*reader.declared.drop, *([] if person is None else [person])}
+    uneven = columns.uneven(came, passed)
     alone = {name: encoded for name in uneven if (encoded := reader.identifier_in(came, name)) is not None}
-    columns.require_same(came, reader.declared.drop, alone, dropping=drop_identifiers)
-    read = _encode_all(came, reader.without_bounds(), without=uneven)
+    columns.require_same(came, passed, alone, dropping=drop_identifiers)
+    whose = {} if person is None else {person: reader.encode_names(came, person)}
+    read = _encode_all(came, reader.without_bounds(), without=passed.union(uneven))
     texts = [name for name, encoded in read.items() if is_free_text(encoded, reader.declared.of(name))]
     found = [
         name
@@ -104,30 +115,44 @@ def load_split(
     }
     if not kept:
         raise SchemaError(f"No columns are left once identifiers are dropped ({listed(found)}).")
-    dropped = columns.dropped(came, reader.declared.drop, gone.union(uneven))
+    dropped = columns.dropped(came, reader.declared.drop, gone.union(uneven), person)
     tables = {role: _table(kept, role, source.data.num_rows) for role, source in came.items()}
     empty = Table(schema=tables["train"].schema, values=np.empty((0, len(kept))))
+    people = None if person is None else People.of(whose[person])
+    written = written_split(
+        read | alone | whose,
+        n_rows={role: source.data.num_rows for role, source in came.items()},
+        texts=texts,
+        identifiers={*reader.declared.identifiers, *whose},
+    )
+    split = Split(train=tables["train"], control=tables.get("control", empty), synthetic=tables["synthetic"])
+    if people is not None:
+        split = _with_people(split, people)
+        written = None if written is None else _with_people(written, people)
     return LoadedTables(
-        split=Split(
-            train=tables["train"], control=tables.get("control", empty), synthetic=tables["synthetic"]
-        ),
+        split=split,
         layout=_layout(came["train"], kept),
         notes=(
             *_notes(came, {name: encoded for name, encoded in read.items() if name not in texts}),
             *free_text.note(texts),
             *(() if drop_identifiers else _identifier_note(found)),
+            *(() if people is None or person is None else people.notes(person)),
         ),
         inputs={
-            role: _input(source, read | alone, kept if dropped else None) for role, source in came.items()
+            role: replace(
+                _input(source, read | alone | whose, kept if dropped else None),
+                people=None if getattr(split, role).people is None else getattr(split, role).n_people,
+            )
+            for role, source in came.items()
         },
         dropped=dropped,
-        written=written_split(
-            read | alone,
-            n_rows={role: source.data.num_rows for role, source in came.items()},
-            texts=texts,
-            identifiers=reader.declared.identifiers,
-        ),
+        written=written,
     )
+
+
+def _with_people(split: Split, people: People) -> Split:
+    train, control = people.number(split.train, split.control)
+    return replace(split, train=train, control=control)
 
 
 def load_table(
@@ -196,6 +221,12 @@ class _Reader:
             if name in source.data.column_names
         }
         return encode(name, pieces, self.declared.of(name), form_by_schema=form_by_schema)
+
+    def encode_names(self, came: Mapping[str, Source], name: str) -> EncodedColumn:
+        """Read a column that names people as it is written, whatever it looks like: 007 is not 7."""
+        entry = self.declared.columns.get(name)
+        said = self if entry is not None else replace(self, declared=self.declared.with_identifier(name))
+        return said.encode(came, name)
 
     def identifier_in(self, came: Mapping[str, Source], name: str) -> EncodedColumn | None:
         """Return a column that only some tables have, if it names people."""

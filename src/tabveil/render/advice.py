@@ -79,7 +79,7 @@ def next_steps(report: Report) -> NextSteps | None:
     return NextSteps(
         evidence=tuple(evidence),
         columns=columns,
-        remedies=tuple(_tried(item) for item in advice.remedies),
+        remedies=tuple(_tried(item, report.counted) for item in advice.remedies),
         further=tuple(_further(report, advice)),
     )
 
@@ -124,7 +124,7 @@ def _title(change: Change, remedy: Remedy) -> str:
             return f"leave out {column}"
 
 
-def _tried(remedy: Remedy) -> TriedChange:
+def _tried(remedy: Remedy, counted: str) -> TriedChange:
     repeated = "All attacks that were above were" if remedy.all_repeated else "One attack a risk was"
     told = [f"{repeated} repeated."]
     above = [item.title for item in remedy.attacks if item.state == ABOVE]
@@ -139,7 +139,7 @@ def _tried(remedy: Remedy) -> TriedChange:
     if unsure:
         told.append(f"Inconclusive: {joined(unsure)}.")
     if rows := max((item.rows_needed or 0 for item in remedy.attacks), default=0):
-        told.append(f"About {rounded_rows(rows):,} control rows would settle it in most draws.")
+        told.append(f"About {rounded_rows(rows):,} control {counted} would settle it in most draws.")
     if remedy.copies is not None and remedy.copies.state != WITHIN:
         most = upper_percent(remedy.copies.after)
         told.append(f"Copies and near copies: {remedy.copies.state}, up to {most} of the rows.")
@@ -156,15 +156,15 @@ def _further(report: Report, advice: Advice) -> Iterator[str]:
     if advice.not_repeated:
         yield f"Above, and not repeated because networks would be trained: {joined(advice.not_repeated)}."
     if advice.more_rows is not None:
-        yield _more(advice.more_rows)
+        yield _more(advice.more_rows, report.counted)
     yield from advice.obstacles
 
 
-def _more(rows: MoreRows) -> str:
+def _more(rows: MoreRows, counted: str) -> str:
     needed = rounded_rows(rows.control)
     more = max(needed - rows.n_control, 0)
-    both = f", and {needed:,} training rows," if rows.train is not None else ""
+    both = f", and {needed:,} training {counted}," if rows.train is not None else ""
     return (
-        f"About {needed:,} control rows, {more:,} more than there are{both} would settle what is open in "
-        f"most draws, if what was measured is true: {listed(rows.titles)}."
+        f"About {needed:,} control {counted}, {more:,} more than there are{both} would settle what is open "
+        f"in most draws, if what was measured is true: {listed(rows.titles)}."
     )

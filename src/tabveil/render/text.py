@@ -330,7 +330,8 @@ def _measure(estimate: Estimate | None, *, style: str = "") -> Text:
 def _inputs(report: Report) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     for role, item in report.inputs.items():
-        grid.add_row(Text(role), Text(f"{item.rows:,} rows, {item.columns} columns"))
+        people = "" if item.people is None else f" of {wording.plural(item.people, 'person', 'people')}"
+        grid.add_row(Text(role), Text(f"{item.rows:,} rows{people}, {item.columns} columns"))
     if not report.has_control:
         grid.add_row(Text("control"), Text("none: little can be concluded", style="bold yellow"))
     if report.dropped:

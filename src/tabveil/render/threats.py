@@ -9,9 +9,10 @@ from tabveil.result import Result, Threat
 from tabveil.wording import begin, name
 
 ANYBODY = "anybody (worst case)"
+GENERATOR, SEVERAL_ROWS = "Access to the generator", "Several rows of one person"
 NEVER_TESTED = (
     (
-        "Access to the generator",
+        GENERATOR,
         "Somebody who can query or download the model that made the release, not only read the release.",
     ),
     (
@@ -31,8 +32,8 @@ NEVER_TESTED = (
         "What the release tells about a household, a small village or a team, or about a person's relatives.",
     ),
     (
-        "Several rows of one person",
-        "Every row counts as one person; visits, orders or moves of one person over time are not joined.",
+        SEVERAL_ROWS,
+        "Every row counts as one person: if people have several, say so (--person), or intervals mislead.",
     ),
     ("Changes over time", "Better attacks and more outside data in later years: repeat the audit."),
 )
@@ -41,6 +42,7 @@ NEVER_TESTED = (
 DROPPED = {
     "identifier": "It names people instead of telling something about them (--drop-identifiers).",
     "schema": "The schema leaves it out.",
+    "person": "It says whose row it is: people are told apart by it, and it is not compared.",
 }
 """Why columns are left out."""
 
@@ -104,8 +106,12 @@ def _why_not(report: Report, item: Explanation) -> str:
 
 
 def never_tested(report: Report) -> tuple[tuple[str, str], ...]:
-    """Return what nobody tried; access to the generator is left out where a result about it was given."""
-    return NEVER_TESTED if report.shadow is None else NEVER_TESTED[1:]
+    """Return what nobody tried: neither what a result was given about, nor people who were told apart."""
+    tested = {
+        *([] if report.shadow is None else [GENERATOR]),
+        *([] if report.counted == "rows" else [SEVERAL_ROWS]),
+    }
+    return tuple(item for item in NEVER_TESTED if item[0] not in tested)
 
 
 def outliers_attacked(report: Report) -> bool:

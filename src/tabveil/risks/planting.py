@@ -26,6 +26,8 @@ class Planting:
     def draw(cls, owner: str, train: Table, release: Table, level: float, *, rng: Generator) -> Self:
         """Draw places and people at random, nobody twice as long as there are others.
 
+        Where people have several rows, all rows of one are planted before those of the next; of the last only
+        as many as there are places left.
         For one state of ``rng`` a higher level has the places and people of a lower one, and more.
         """
         check.share(owner, "level", level)
@@ -35,10 +37,19 @@ class Planting:
         if n_planted and not len(train):
             raise ParameterError(f"{owner}: train must have a row to plant, got none.")
         places = rng.permutation(len(release))[:n_planted]
-        return cls(places=places, people=np.resize(rng.permutation(len(train)), n_planted))
+        return cls(places=places, people=np.resize(_one_by_one(train, rng=rng), n_planted))
 
     def fill(self, release: Table, rows: Floats) -> Table:
         """Return the release with these rows in the places."""
         values = np.array(release.values)
         values[self.places] = rows
         return Table(schema=release.schema, values=values)
+
+
+def _one_by_one(table: Table, *, rng: Generator) -> Indices:
+    """Return all rows in a random order of people (n,), those of each together."""
+    if table.people is None:
+        return rng.permutation(len(table))
+    _, of_row = np.unique(table.people, return_inverse=True)
+    turn = rng.permutation(table.n_people)
+    return np.argsort(turn[of_row], kind="stable")

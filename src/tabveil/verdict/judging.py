@@ -53,6 +53,7 @@ class Grounds:
     skipped: Sequence[Omission] = ()
     n_train: int
     n_control: int
+    counted: str = "rows"  # or people, who may have several
     copies: Copies | None = None
     control_faults: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)  # of metrics, also those that gave no answer
@@ -67,7 +68,8 @@ def judge(grounds: Grounds, policy: Policy) -> Verdict:
     states = [*(item.state for item in risks), *(INCONCLUSIVE for _ in missing)]
     state = _worst([*states, *([copied.state] if copied else [])])
     found = Verdict(state=state, sentence="", risks=risks, copies=copied, control=grounds.control_faults)
-    told = sentence(found, missing, policy, n_train=grounds.n_train, n_control=grounds.n_control)
+    sizes = {"n_train": grounds.n_train, "n_control": grounds.n_control}
+    told = sentence(found, missing, policy, **sizes, counted=grounds.counted)
     return replace(found, sentence=told)
 
 

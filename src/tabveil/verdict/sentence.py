@@ -24,7 +24,13 @@ CONTROLLER = "the decision belongs to the controller"
 
 
 def sentence(
-    verdict: Verdict, missing: Mapping[str, str], policy: Policy, *, n_train: int, n_control: int
+    verdict: Verdict,
+    missing: Mapping[str, str],
+    policy: Policy,
+    *,
+    n_train: int,
+    n_control: int,
+    counted: str = "rows",
 ) -> str:
     """Say the verdict; ``missing`` are required metrics that gave no answer, and why."""
     has_control = n_control > 0
@@ -40,7 +46,7 @@ def sentence(
             "never saw."
         )
     else:
-        told = _inconclusive(verdict, missing, n_train)
+        told = _inconclusive(verdict, missing, n_train, counted)
     copied = "" if verdict.copies is None else _copied(verdict.copies, by_chance=not verdict.control)
     return f"{told} {copied}".rstrip()
 
@@ -105,7 +111,7 @@ def _above_chance(copied: CopiesVerdict) -> str:
     return " and ".join(told)
 
 
-def _inconclusive(verdict: Verdict, missing: Mapping[str, str], n_train: int) -> str:
+def _inconclusive(verdict: Verdict, missing: Mapping[str, str], n_train: int, counted: str) -> str:
     open_risks = [item for item in verdict.risks if item.state == INCONCLUSIVE]
     by_reason: dict[str, list[str]] = {}
     for item in open_risks:
@@ -115,13 +121,13 @@ def _inconclusive(verdict: Verdict, missing: Mapping[str, str], n_train: int) ->
         by_reason.setdefault(reason, []).append(name)
     parts = [f"{joined(names)} ({reason})" for reason, names in by_reason.items()]
     if few := [item for item in open_risks if item.reason == TOO_FEW]:
-        parts.append(_too_few(few, n_train))
+        parts.append(_too_few(few, n_train, counted))
     if verdict.copies is not None and verdict.copies.state == INCONCLUSIVE:
         parts.append(f"copies ({verdict.copies.reason or NO_RISK})")
     return f"Inconclusive: {'; '.join(parts)}. This is neither a yes nor a no."
 
 
-def _too_few(risks: Sequence[RiskVerdict], n_train: int) -> str:
+def _too_few(risks: Sequence[RiskVerdict], n_train: int, counted: str) -> str:
     """Say that no leak is seen, how far the bounds reach nevertheless, and how many rows would settle it."""
     bounds, rows = [], 0
     for risk in risks:
@@ -130,12 +136,12 @@ def _too_few(risks: Sequence[RiskVerdict], n_train: int) -> str:
         bounds.append(f"{most_people(high)} to {risk.risk}")
         rows = max(rows, *(item.rows_needed or 0 for item in undecided))
     accepted = joined(sorted({people(risk.threshold) for risk in risks}))
-    needed = f"{rounded_rows(rows):,} control rows"
+    needed = f"{rounded_rows(rows):,} control {counted}"
     if rows > n_train:
-        needed += ", and as many training rows,"
+        needed += f", and as many training {counted},"
     return (
-        f"no leak is seen, but there are too few rows to tell: of 100 people up to {joined(bounds)} could be "
-        f"exposed, where {accepted} are accepted. About {needed} would settle it"
+        f"no leak is seen, but there are too few {counted} to tell: of 100 people up to {joined(bounds)} "
+        f"could be exposed, where {accepted} are accepted. About {needed} would settle it"
     )
 
 

@@ -1,0 +1,85 @@
+"""Whose rows are whose: the numbers of people, from the column that names them.
+
+The column itself is shown to no attack: that a release repeats it is for those to say who look for values
+that reappear.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.errors import SchemaError
+from tabveil.frame.encode import EncodedColumn
+from tabveil.frame.sources import Source
+from tabveil.frame.wording import nearest, quoted
+from tabveil.table import Indices, Table
+from tabveil.wording import plural
+
+
+def require_person(came: Mapping[str, Source], person: str, dropped: Collection[str]) -> None:
+    """Refuse a column of people that the real tables lack, or that is dropped; a release may well lack it."""
+    if person in dropped:
+        raise SchemaError(f"person: column {quoted(person)} is dropped by the schema; it cannot name people.")
+    for role in ("train", "control"):
+        if role in came and person not in came[role].data.column_names:
+            close = nearest(person, came[role].data.column_names)
+            hint = f" Did you mean {quoted(close)}?" if close else ""
+            raise SchemaError(f"person: {role} has no column {quoted(person)}.{hint}")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class People:
+    """Whose row each row of the real tables is, and which control rows are of training people."""
+
+    train: Indices  # (n,)
+    control: Indices  # (m,)
+    known: NDArray[np.bool_]  # (m,) of somebody in train, who is nobody new
+
+    @classmethod
+    def of(cls, encoded: EncodedColumn) -> Self:
+        """Give people numbers; a row that does not say whose it is belongs to somebody who has no other."""
+        cells = [encoded.cells.get(role, np.empty(0)) for role in ("train", "control")]
+        values = np.concatenate(cells)
+        named = ~np.isnan(values)
+        people = np.empty(len(values), dtype=np.int64)
+        found, people[named] = np.unique(values[named], return_inverse=True)
+        people[~named] = len(found) + np.arange(np.count_nonzero(~named))
+        train, control = people[: len(cells[0])], people[len(cells[0]) :]
+        return cls(train=train, control=control, known=np.isin(control, train))
+
+    def number(self, train: Table, control: Table) -> tuple[Table, Table]:
+        """Return the tables with their people, without the control rows of people who are in train."""
+        new = np.flatnonzero(~self.known)
+        if len(self.known) and not len(new):
+            raise SchemaError(
+                "person: everybody in control has rows in train, too, so nobody in it is new to the "
+                "generator. Split by person before training: tabveil split --by."
+            )
+        whole = Table(schema=control.schema, values=control.values, people=self.control)
+        return (
+            Table(schema=train.schema, values=train.values, people=self.train),
+            whole if len(new) == len(control) else whole.take(new),
+        )
+
+    def notes(self, person: str) -> tuple[str, ...]:
+        """Say what was left out, and what looks wrong."""
+        found = []
+        if n_known := int(self.known.sum()):
+            who = plural(len(np.unique(self.control[self.known])), "person", "people")
+            found.append(
+                f"Left out: {plural(n_known, 'control row')} of {who} (column {quoted(person)}) with rows in "
+                "train, too. Split by person before training: tabveil split --by."
+            )
+        for role, people in (("train", self.train), ("control", self.control[~self.known])):
+            if len(people) > 1 and len(np.unique(people)) == 1:
+                found.append(
+                    f"All rows of {role} belong to one person (column {quoted(person)}): nothing can be "
+                    "concluded from one. Is it the right column?"
+                )
+        everybody = np.concatenate([self.train, self.control])
+        if len(everybody) > 1 and len(np.unique(everybody)) == len(everybody):
+            found.append(f"Nobody has more than one row: column {quoted(person)} changes nothing.")
+        return tuple(found)
