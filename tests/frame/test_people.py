@@ -112,3 +112,18 @@ def test_without_control_there_are_people_in_train_alone():
     split = load(control=None).split
     assert split.train.n_people == 4
     assert len(split.control) == 0
+
+
+def test_a_column_that_seems_to_name_people_with_several_rows_is_pointed_at():
+    rng = np.random.default_rng(0)
+    people, ages = np.repeat(np.arange(60), 3), rng.integers(0, 80, 180)
+    visits = pd.DataFrame({"case": people, "label": [f"p{n}" for n in people], "age": ages})
+    train, control = visits[visits.case < 30], visits[visits.case >= 30]
+    release = pd.DataFrame({"case": people % 7, "label": "x", "age": ages})
+    (note,) = (note for note in load(train, control, release, person=None).notes if "--person" in note)
+    assert "case" in note
+    assert "label" in note
+    assert "age" not in note
+    parted = visits.sample(frac=1, random_state=0)  # a split of rows: nothing tells
+    loaded = load(parted[:90], parted[90:], release, person=None)
+    assert not any("--person" in note for note in loaded.notes)

@@ -14,7 +14,7 @@ from tabveil.frame.encode import EncodedColumn, encode
 from tabveil.frame.free_text import as_word_counts, is_free_text
 from tabveil.frame.identifiers import identifies
 from tabveil.frame.layout import Layout
-from tabveil.frame.people import People, require_person
+from tabveil.frame.people import People, require_person, suspects
 from tabveil.frame.raw_column import piece_of
 from tabveil.frame.sources import Source
 from tabveil.frame.wording import listed
@@ -136,7 +136,7 @@ def load_split(
             *_notes(came, {name: encoded for name, encoded in read.items() if name not in texts}),
             *free_text.note(texts),
             *(() if drop_identifiers else _identifier_note(found)),
-            *(() if people is None or person is None else people.notes(person)),
+            *(suspects(read) if people is None or person is None else people.notes(person)),
         ),
         inputs={
             role: replace(

@@ -13,10 +13,17 @@ from numpy.typing import NDArray
 
 from tabveil.errors import SchemaError
 from tabveil.frame.encode import EncodedColumn
+from tabveil.frame.raw_column import Kind
 from tabveil.frame.sources import Source
-from tabveil.frame.wording import nearest, quoted
-from tabveil.table import Indices, Table
+from tabveil.frame.wording import listed, nearest, quoted
+from tabveil.table import Floats, Indices, Numeric, Table
 from tabveil.wording import plural
+
+FEWEST_VALUES = 20
+"""With fewer different values it is chance, or a group, that train and control share none."""
+SEVERAL = 1.2
+"""Rows of a value, on average, from which on people would have several."""
+_GLANCE = 100  # values of control that are looked for first: nearly every column shares one
 
 
 def require_person(came: Mapping[str, Source], person: str, dropped: Collection[str]) -> None:
@@ -83,3 +90,38 @@ class People:
         if len(everybody) > 1 and len(np.unique(everybody)) == len(everybody):
             found.append(f"Nobody has more than one row: column {quoted(person)} changes nothing.")
         return tuple(found)
+
+
+def suspects(read: Mapping[str, EncodedColumn]) -> tuple[str, ...]:
+    """Say which columns may name people with several rows, though nobody said so.
+
+    Their values stand in several rows, but none in train and in control, as after a split by person. After a
+    split of rows many would.
+    """
+    names = [
+        name
+        for name, encoded in read.items()
+        if "control" in encoded.cells
+        and (
+            encoded.place.kind is Kind.LABELS
+            or (isinstance(encoded.column, Numeric) and encoded.column.integer)
+        )
+        and _parted(encoded.cells["train"], encoded.cells["control"])
+    ]
+    if not names:
+        return ()
+    told = f"Train and control share no value of {listed(names)}, though values stand in several rows"
+    return (f"{told}: if it tells whose row it is, say so (--person), or intervals are too narrow.",)
+
+
+def _parted(train: Floats, control: Floats) -> bool:
+    """Whether values repeat within both tables, but not from one to the other."""
+    sides = [cells[~np.isnan(cells)] for cells in (train, control)]
+    if min(map(len, sides)) == 0 or np.isin(sides[1][:_GLANCE], sides[0]).any():
+        return False
+    values = [np.unique(cells) for cells in sides]
+    return (
+        all(len(each) >= FEWEST_VALUES for each in values)
+        and sum(map(len, sides)) >= SEVERAL * sum(map(len, values))
+        and not np.isin(values[1], values[0]).any()
+    )
