@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tabveil.datasets import TRIAGE, hospital, letters
+from tabveil.datasets import TRIAGE, hospital, letters, visits
 from tabveil.errors import ParameterError
 
 
@@ -105,3 +105,20 @@ def test_letters_name_people_and_are_mostly_different():
 def test_letters_ask_for_people(n_rows, seed):
     with pytest.raises(ParameterError, match="letters: "):
         letters(n_rows, seed=seed)
+
+
+def test_visits_are_repeatable_and_several_to_a_person_who_stays_the_same():
+    table = visits(500, seed=2)
+    pd.testing.assert_frame_equal(table, visits(500, seed=2))
+    each = table.groupby("patient")
+    assert len(each) == 500
+    assert each.size().between(1, 12).all()
+    assert each.size().mean() > 3
+    assert each[["birth", "sex", "town", "insurance"]].nunique().to_numpy().max() == 1
+    assert not set(table["patient"]) & set(visits(500, seed=3)["patient"])
+
+
+@pytest.mark.parametrize(("n_people", "seed"), [(0, 1), (5, -1)])
+def test_visits_ask_for_people(n_people, seed):
+    with pytest.raises(ParameterError, match="visits: "):
+        visits(n_people, seed=seed)

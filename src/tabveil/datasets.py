@@ -2,7 +2,8 @@
 
 The people of :func:`hospital` do not exist; their table is as awkward as a real one: mixed types, dates, a
 long tail of codes, skewed numbers, rare values, values missing for a reason, columns that depend on others.
-Nor do those of :func:`letters`, who have names, addresses and texts about them.
+Nor do those of :func:`letters`, who have names, addresses and texts about them, and those of :func:`visits`,
+who come several times.
 """
 
 from dataclasses import dataclass
@@ -322,4 +323,42 @@ def _story(rng: Generator) -> str:
     """Put three to six sentences together."""
     return " ".join(
         " ".join(str(rng.choice(words)) for words in _SENTENCES) + "." for _ in range(rng.integers(3, 7))
+    )
+
+
+_TOWNS = tuple(
+    f"{first}{last}" for first in ("Al", "Bor", "Cam", "Dun", "Ost") for last in ("by", "ford", "heim")
+)
+_MOST_VISITS = 12
+
+
+def visits(n_people: int, *, seed: int) -> DataFrame:
+    """Invent visits of patients to a clinic: most come several times; the same seed, the same visits.
+
+    What a person is stays the same from visit to visit, or nearly so: the rows of one are much alike, and
+    unlike those of others. Nobody is a patient under two seeds.
+
+    >>> table = visits(200, seed=1)
+    >>> table.columns.tolist(), table["patient"].nunique(), len(table) > 600
+    (['patient', 'birth', 'sex', 'town', 'insurance', 'weight', 'ward', 'days', 'cost'], 200, True)
+    """
+    check.at_least("visits", "n_people", n_people, 1)
+    check.at_least("visits", "seed", seed, 0)
+    rng = stream(seed, "visits")
+    times = np.minimum(rng.geometric(0.25, n_people), _MOST_VISITS)
+    who = np.repeat(np.arange(n_people), times)
+    weight = np.round(rng.normal(75, 13, n_people)[who] + rng.normal(0, 1.5, len(who)), 1)
+    days = rng.poisson(np.repeat(rng.gamma(2.0, 2.0, n_people), times))
+    return from_columns(
+        {
+            "patient": [f"P{number:015x}" for number in rng.integers(2**60, size=n_people)[who].tolist()],
+            "birth": rng.integers(1930, 2006, n_people)[who],
+            "sex": rng.choice(["female", "male"], n_people)[who],
+            "town": rng.choice(_TOWNS, n_people)[who],
+            "insurance": rng.choice(["statutory", "private", "none"], n_people, p=[0.8, 0.15, 0.05])[who],
+            "weight": weight,
+            "ward": rng.choice(["surgery", "cardiology", "neurology", "trauma"], len(who)),
+            "days": days,
+            "cost": np.round(rng.lognormal(6.5, 0.5, len(who)) * (1 + days)).astype(np.int64),
+        }
     )

@@ -91,7 +91,9 @@ def advise(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) -
         columns = leaking_columns(split, trials.results_above, rng=stream(report.seed, "advice", "columns"))
         advice = replace(
             advice,
-            rows=None if report.copies is None else leaking_rows(report.copies, verdict),
+            rows=None
+            if report.copies is None
+            else leaking_rows(report.copies, verdict, split.train.n_people),
             columns=columns,
             remedies=trials.remedies([item.column for item in columns]),
             not_repeated=trials.not_repeated,

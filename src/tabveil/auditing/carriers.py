@@ -19,8 +19,11 @@ MOST_COLUMNS = 5
 """Columns that are named; those with the largest weights."""
 
 
-def leaking_rows(copies: Copies, verdict: Verdict) -> LeakingRows:
-    """Count rows of the release, and people whom the strongest attack exposes; nobody is shown."""
+def leaking_rows(copies: Copies, verdict: Verdict, n_people: int) -> LeakingRows:
+    """Count rows of the release, and people whom the strongest attack exposes; nobody is shown.
+
+    ``n_people`` are in train.
+    """
     near = copies.near
     gains = [
         item.gain.value
@@ -34,8 +37,8 @@ def leaking_rows(copies: Copies, verdict: Verdict) -> LeakingRows:
         expected=copies.expected or 0.0,
         near=0 if near is None else near.near_train,
         near_expected=0.0 if near is None else near.expected,
-        people=round(max(gains) * copies.n_train) if gains else None,
-        n_train=copies.n_train,
+        people=round(max(gains) * n_people) if gains else None,
+        n_train=n_people,
     )
 
 
