@@ -1,11 +1,13 @@
 """The discriminator, train on synthetic and test on real, and densities: by hand and with known truths."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from populations import SCHEMAS, population, rows, split
 
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.table import Categorical, Numeric, Schema
+from tabveil.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.correlation import relate
 from tabveil.utility.discrepancy import discrepancy, unbiased
@@ -143,6 +145,50 @@ def test_numbers_by_hand():
     assert found.gap.value == pytest.approx(0.1)
     assert found.range_score.value.value == pytest.approx(0.9)
     assert found.baseline.value == 0
+
+
+@pytest.mark.parametrize("kind", ["labels", "numbers"])
+def test_rows_of_one_person_are_one_observation(kind):
+    rng = seeded(5)
+    people = np.repeat(np.arange(100), 5)
+    if kind == "labels":
+        synthetic, fresh = (rng.random(100) < chance for chance in (0.6, 0.7))
+        alone = compare_labels("sex", synthetic, fresh, 0.5)
+        copied = compare_labels("sex", synthetic.repeat(5), fresh.repeat(5), 0.5, people=people)
+        by_row = compare_labels("sex", synthetic.repeat(5), fresh.repeat(5), 0.5)
+    else:
+        truth, synthetic, fresh = rng.normal(size=100), rng.normal(0, 0.6, 100), rng.normal(0, 0.5, 100)
+        alone = compare_numbers("age", synthetic, fresh, truth)
+        copied = compare_numbers("age", synthetic.repeat(5), fresh.repeat(5), truth.repeat(5), people=people)
+        by_row = compare_numbers("age", synthetic.repeat(5), fresh.repeat(5), truth.repeat(5))
+        assert copied.range_score.value.low == pytest.approx(alone.range_score.value.low)
+    for one, same, narrow in (
+        (alone.figure.value, copied.figure.value, by_row.figure.value),
+        (alone.gap, copied.gap, by_row.gap),
+    ):
+        assert same.value == pytest.approx(one.value)
+        assert same.high - same.low == pytest.approx(one.high - one.low, rel=0.02)
+        assert narrow.high - narrow.low < 0.6 * (one.high - one.low)
+
+
+def test_a_model_is_not_asked_about_people_it_has_learned_from():
+    rng = seeded(1)
+    people = np.repeat(np.arange(60), 10)
+    each = rng.normal(size=(120, 4))  # rows of a person are nearly equal
+    schema = Schema(tuple(Numeric(name=name, low=-9, high=9) for name in "abcd"))
+    real, fresh = (
+        Table(schema=schema, values=rows.repeat(10, axis=0) + rng.normal(0, 0.01, (600, 4)), people=whose)
+        for rows, whose in ((each[:60], people), (each[60:], people + 60))
+    )
+    released = rng.normal(size=(600, 4))
+    tables = Split(train=fresh, control=real, synthetic=Table(schema=schema, values=released))
+    by_person = discriminate(sides_of(tables), rng=seeded()).reference
+    rows = Split(
+        **{role: replace(getattr(tables, role), people=None) for role in ("train", "control", "synthetic")}
+    )
+    by_row = discriminate(sides_of(rows), rng=seeded()).reference
+    assert by_row.low > 0.9  # real people told from real people, by their other rows
+    assert by_person.low < 0.5 < by_person.high
 
 
 def test_the_interval_of_r2_holds_that_of_the_population():

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.sampling import draw, shuffled
+from tabveil.sampling import draw, rows_of_people, shuffled
 from tabveil.table import Split, Table
 
 NO_CONTROL = (
@@ -36,9 +36,7 @@ class ComparedTables:
         split = split.select(sorted(split.schema.names))
         real, fresh, notes = split.control, split.train, tuple[str, ...]()
         if len(real) == 0:
-            rows = shuffled(split.train, rng=rng).table
-            half = (len(rows) + 1) // 2
-            real, fresh = rows.take(np.arange(half)), rows.take(np.arange(half, len(rows)))
+            real, fresh = _halves(split.train, rng=rng)
             notes = (NO_CONTROL,)
         n = min(len(fresh), len(split.synthetic)) or len(split.synthetic)
         return cls(
@@ -56,6 +54,16 @@ class ComparedTables:
             synthetic=draw(self.synthetic, n_rows, rng=rng).table,
             notes=self.notes,
         )
+
+
+def _halves(train: Table, *, rng: Generator) -> tuple[Table, Table]:
+    """Cut train in two by lot, nobody's rows on both sides."""
+    if train.people is None:
+        rows = shuffled(train, rng=rng).table
+        half = (len(rows) + 1) // 2
+        return rows.take(np.arange(half)), rows.take(np.arange(half, len(rows)))
+    real = rows_of_people(train, (train.n_people + 1) // 2, rng=rng)
+    return train.take(real), train.take(np.setdiff1d(np.arange(len(train)), real))
 
 
 def _sampled(split: Split, n: int) -> tuple[str, ...]:

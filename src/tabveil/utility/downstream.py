@@ -11,7 +11,7 @@ from tabveil import check, workers
 from tabveil.encode.scale import shares_of_range
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, known, mean_of, ratio_of_means, root_score, share
-from tabveil.table import Categorical, Column, Floats, Numeric, Table
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.correlation import Relations
 from tabveil.utility.findings import Figure, TargetUtility
@@ -168,10 +168,13 @@ class _Task:
         match self.column:
             case Categorical(name=name):
                 right = guessed == self.truth, None if reference is None else reference == self.truth
-                return compare_labels(name, *right, _majority(self.truth), confidence)
+                baseline, people = _majority(self.truth), self.test.people
+                return compare_labels(name, *right, baseline, confidence, people=people)
             case Numeric(name=name):
                 fresh = None if reference is None else reference - self.truth
-                return compare_numbers(name, guessed - self.truth, fresh, self.truth, confidence)
+                return compare_numbers(
+                    name, guessed - self.truth, fresh, self.truth, confidence, people=self.test.people
+                )
 
 
 def _goal(table: Table, column: Column) -> Floats:
@@ -192,43 +195,75 @@ def compare_labels(
     fresh: np.ndarray | None,
     majority: float,
     confidence: float = CONFIDENCE,
+    *,
+    people: Indices | None = None,
 ) -> TargetUtility:
-    """Compare which rows the two models guess right; they guess the same rows, so errors are paired."""
+    """Compare which rows the two models guess right; they guess the same rows, so errors are paired.
+
+    Where ``people`` have several rows, as many guesses are independent as there are people.
+    """
     n = len(synthetic)
-    gap = None if fresh is None else mean_of(fresh.astype(float) - synthetic.astype(float), confidence)
+    worth = n if people is None else len(np.unique(people))
+
+    def right(value: float) -> Estimate:
+        return share(value, n, effective=worth, confidence=confidence)
+
     return TargetUtility(
         name=name,
         score="accuracy",
         figure=Figure(
-            value=share(float(synthetic.mean()), n, confidence=confidence),
-            reference=None if fresh is None else share(float(fresh.mean()), n, confidence=confidence),
+            value=right(float(synthetic.mean())),
+            reference=None if fresh is None else right(float(fresh.mean())),
         ),
-        gap=gap,
-        baseline=share(majority, n, confidence=confidence),
+        gap=None if fresh is None else _gap(fresh.astype(float) - synthetic, people, confidence),
+        baseline=right(majority),
     )
 
 
+def _gap(values: Floats, people: Indices | None, confidence: float) -> Estimate:
+    if people is None:
+        return mean_of(values, confidence)
+    return ratio_of_means(_sums(values, people), _sums(np.ones(len(values)), people), confidence=confidence)
+
+
+def _sums(values: Floats, people: Indices | None) -> Floats:
+    """Add up what the rows of each person have (m,), who stand or fall together; rows alone as they are."""
+    if people is None:
+        return values
+    return np.asarray(np.bincount(np.unique(people, return_inverse=True)[1], weights=values))
+
+
 def compare_numbers(
-    name: str, synthetic: Floats, fresh: Floats | None, truth: Floats, confidence: float = CONFIDENCE
+    name: str,
+    synthetic: Floats,
+    fresh: Floats | None,
+    truth: Floats,
+    confidence: float = CONFIDENCE,
+    *,
+    people: Indices | None = None,
 ) -> TargetUtility:
     """Compare the errors of the two models, in units of the column's range, as is ``truth``.
 
     ``R² = 1 - mean squared error / variance of the truth``; its interval, and that of the gap, by the delta
-    method for a ratio of means. The range score is ``1 - RMSE / range``.
+    method for a ratio of means. The range score is ``1 - RMSE / range``. Where ``people`` have several rows,
+    the observations are people.
     """
-    spread = (truth - truth.mean()) ** 2
+    spread = _sums((truth - truth.mean()) ** 2, people)
+    squares = _sums(synthetic**2, people)
+    of_fresh = None if fresh is None else _sums(fresh**2, people)
+    rows = _sums(np.ones(len(truth)), people)
     return TargetUtility(
         name=name,
         score="r2",
         figure=Figure(
-            value=_determination(synthetic**2, spread, confidence),
-            reference=None if fresh is None else _determination(fresh**2, spread, confidence),
+            value=_determination(squares, spread, confidence),
+            reference=None if of_fresh is None else _determination(of_fresh, spread, confidence),
         ),
-        gap=None if fresh is None else ratio_of_means(synthetic**2 - fresh**2, spread, confidence=confidence),
+        gap=None if of_fresh is None else ratio_of_means(squares - of_fresh, spread, confidence=confidence),
         baseline=known(0.0, len(truth)),
         range_score=Figure(
-            value=_range_score(synthetic**2, confidence),
-            reference=None if fresh is None else _range_score(fresh**2, confidence),
+            value=_range_score(squares, rows, confidence),
+            reference=None if of_fresh is None else _range_score(of_fresh, rows, confidence),
         ),
     )
 
@@ -237,6 +272,8 @@ def _determination(squares: Floats, spread: Floats, confidence: float) -> Estima
     return ratio_of_means(squares, spread, offset=1.0, sign=-1.0, confidence=confidence)
 
 
-def _range_score(squares: Floats, confidence: float) -> Estimate:
-    n = len(squares)
-    return root_score(float(squares.mean()), float(squares.std()) / math.sqrt(n), n, confidence)
+def _range_score(squares: Floats, rows: Floats, confidence: float) -> Estimate:
+    """Return the score from squared errors, added up by person, and how many rows each has."""
+    n, each = len(squares), float(rows.mean())
+    mean = float(squares.mean()) / each
+    return root_score(mean, float((squares - mean * rows).std()) / each / math.sqrt(n), n, confidence)
