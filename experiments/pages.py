@@ -118,6 +118,22 @@ class Tables:
                 rows.append([markdown.code(item.label), *shown])
         return markdown.table(["attack", *rates], rows)
 
+    def draws(self, *studies):
+        """Return in which share of draws each metric saw each leak: on each table, and on all."""
+        shares, datasets = {}, []
+        for study in studies:
+            for curve in self.found(study).curves:
+                for point in curve.points if curve.figure is None else ():
+                    leak = f"{curve.risk}, {point.level:.1%}" if point.level else "no leak"
+                    shares.setdefault(leak, {}).setdefault(curve.metric, {})[curve.dataset] = point.seen
+                    datasets += [curve.dataset] if curve.dataset not in datasets else []
+        metrics = [item.label for study in studies for item in self.found(study).plan.metrics]
+        rows = [
+            [markdown.code(metric), *(_drawn(seen.get(metric, {}), datasets) for seen in shares.values())]
+            for metric in metrics
+        ]
+        return markdown.table(["attack", *shares], rows)
+
     def pipelines(self, study, by):
         """Return what releases of the hybrid pipeline betray and are worth, by one of its settings."""
         return pipelines.pipelines(self.stores / study, by)
@@ -185,6 +201,14 @@ class Tables:
         levels = sorted({level for _, level in ratios})
         rows = [[name, *(_ratios(ratios.get((name, level), {})) for level in levels)] for name in datasets]
         return markdown.table(["dataset", *(f"{level:g}" for level in levels)], rows)
+
+
+def _drawn(seen, datasets):
+    """Write the share of each table, and in bold that of all draws."""
+    if not all(seen.get(dataset) for dataset in datasets):
+        return ""
+    shares = [seen[dataset].value for dataset in datasets]
+    return f"{', '.join(f'{share:.2f}' for share in shares)}: **{fmean(shares):.2f}**"
 
 
 def _correlation(value):
