@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tabveil.errors import SchemaError
-from tabveil.frame import load_split
+from tabveil.frame import load_split, load_table
 
 VISITS = pd.DataFrame({"patient": ["b", "a", "b", None, None], "age": [61, 30, 62, 30, 30]})
 OTHERS = pd.DataFrame({"patient": ["c", "c", "d"], "age": [40, 41, 50]})
@@ -127,3 +127,11 @@ def test_a_column_that_seems_to_name_people_with_several_rows_is_pointed_at():
     parted = visits.sample(frac=1, random_state=0)  # a split of rows: nothing tells
     loaded = load(parted[:90], parted[90:], release, person=None)
     assert not any("--person" in note for note in loaded.notes)
+
+
+def test_for_a_generator_the_column_is_an_identifier():
+    visits = pd.DataFrame({"patient": np.repeat(np.arange(40), 5), "age": np.arange(200) % 50})
+    assert load_table(visits).identifiers == ()
+    loaded = load_table(visits, schema={"person": "patient"})
+    assert loaded.identifiers == ("patient",)
+    assert dict(loaded.declared_identifiers) == {"patient": None}

@@ -170,6 +170,8 @@ def load_table(
     """
     came = {"data": sources.read(source, "data")}
     said = declare.read(schema)
+    if said.person is not None and said.person not in said.columns:
+        said = said.with_identifier(said.person)
     declared = frozenset(name for name in said.columns if (of := said.of(name)) and of.whole_domain)
     by_schema = declared.union(said.identifiers) if form_by_schema else frozenset()
     read = _encode_all(came, _Reader.of(came, said, missing), by_schema)
