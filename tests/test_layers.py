@@ -81,7 +81,8 @@ LAYERS = (
     {"config"},
     {"report"},
     {"auditing", "synthesizing", "benchmark"},
-    {"epsilon", "attacking", "pipeline", "pseudonyms", "tuning"},
+    {"epsilon", "attacking", "pseudonyms", "tuning"},
+    {"pipeline"},
     {"render"},
     {"cli", "web"},
 )

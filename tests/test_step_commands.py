@@ -197,12 +197,35 @@ def test_a_pipeline_deduplicates_before_and_filters_after():
     result = done(*SYNTHESIZE, "--control", "fresh.csv")
     said = " ".join(result.stdout.split())
     rows = pd.read_csv("out.csv", sep=";")
-    assert "deduplicate: 60 rows of 65" not in said
-    assert "deduplicate: 40 rows of 65; 5 equal to another row dropped." in said
-    assert f"filter: {len(rows)} rows of 200" in said
+    assert "deduplicate (data): 60 rows of 65" not in said
+    assert "deduplicate (data): 40 rows of 65; 5 equal to another row dropped." in said
+    assert f"filter (release): {len(rows)} rows of 200" in said
     assert f"out.csv: {len(rows)} rows by copy, learned from 40." in said
     assert len(rows) < 190
     assert VOIDS_PROMISE in result.stderr
+
+
+@pytest.mark.parametrize("style", ["hash", "invented"])
+def test_a_pipeline_replaces_names_before_it_learns(style):
+    """Copies of rows carry pseudonyms, each person one, and control has the same for the same."""
+    Path("asked.yaml").write_text(
+        "generator: copy\nrows: 200\nrare_labels: keep\nidentifiers: learn\n"
+        f"pseudonymize: {{columns: [patient], key: keys/a.key, style: {style}}}\n",
+        encoding="utf-8",
+    )
+    Path("keys").mkdir()
+    visits = pd.read_csv("visits.csv", sep=";", dtype=str)
+    visits[:30].to_csv("fresh.csv", index=False, sep=";")
+    result = done(*SYNTHESIZE, "--control", "fresh.csv")
+    rows = pd.read_csv("out.csv", sep=";", dtype=str)
+    assert not set(rows["patient"]) & set(visits["patient"])
+    assert rows["patient"].nunique() == 20
+    said = " ".join(result.stdout.split())
+    assert "pseudonymize (data): 20 pseudonyms in patient." in said
+    assert "pseudonymize (control): 20 pseudonyms in patient." in said
+    assert "A new key was made." in result.stderr
+    assert "personal data" in result.stderr
+    assert Path("keys/a.key").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(
@@ -214,6 +237,18 @@ def test_a_pipeline_deduplicates_before_and_filters_after():
         ("deduplicate: 3", "deduplicate must be names and values"),
         ("deduplicate: {person: patint, most: 1}", "Did you mean 'patient'?"),
         ("deduplicat: {}", "Did you mean 'deduplicate'?"),
+        ("deduplicate: {person: patient}", "deduplicate: person and most go together"),
+        ("deduplicate: {equal: false}", "deduplicate: nothing is to be dropped"),
+        ("deduplicate: {person: patient, most: 0}", "deduplicate: most must be >= 1"),
+        ("filter: {near: 1}", "filter: near must be at least 0 and below 1"),
+        ("filter: {near: 0}", "filter: nothing is to be dropped"),
+        ("pseudonymize: {}", "pseudonymize: columns is missing: those that name people."),
+        ("pseudonymize: {columns: patient}", "pseudonymize: key is missing: a file of its own."),
+        ("pseudonymize: {columns: [], key: a.key}", "pseudonymize: name at least one column."),
+        ("pseudonymize: {columns: patint, key: a.key}", "pseudonymize: no column 'patint'. Did you mean"),
+        ("pseudonymize: {columns: patient, key: a.key, style: md5}", "pseudonymize: style must be one of"),
+        ("pseudonymize: {columns: patient, key: visits.csv}", "key: "),
+        ("pseudonymize: {colums: patient, key: a.key}", "pseudonymize: unknown key 'colums'."),
     ],
 )
 def test_steps_of_a_pipeline_that_cannot_be_done_are_refused(text, line):
@@ -221,9 +256,11 @@ def test_steps_of_a_pipeline_that_cannot_be_done_are_refused(text, line):
     assert line in refused(*SYNTHESIZE)
 
 
-@pytest.mark.parametrize("step", ["deduplicate", "filter"])
-@pytest.mark.parametrize("command", ["pipeline", "attack"])
-def test_who_looks_at_the_generator_alone_does_not_leave_a_step_out_silently(command, step):
-    Path("asked.yaml").write_text(f"generator: hybrid\n{step}: {{}}\n", encoding="utf-8")
-    line = refused(command, "--config", "asked.yaml", "--data", "visits.csv")
-    assert f"{step} is a step of 'tabveil synthesize' only" in line
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [("deduplicate", "{}"), ("filter", "{}"), ("pseudonymize", "{columns: patient, key: a.key}")],
+)
+def test_who_looks_at_the_generator_alone_does_not_leave_a_step_out_silently(step, said):
+    Path("asked.yaml").write_text(f"generator: hybrid\n{step}: {said}\n", encoding="utf-8")
+    line = refused("attack", "--config", "asked.yaml", "--data", "visits.csv")
+    assert f"{step} is a step of 'tabveil synthesize' and 'tabveil pipeline' only" in line

@@ -17,10 +17,11 @@ COLUMN, TEXT = "COLUMN", "TEXT"
 _HELP = (
     "Anonymize, sample and generate a table, and audit every stage of that.\n\n"
     "The file says how: it names the generator [bold]hybrid[/] and its settings, as for [bold]tabveil "
-    "synthesize --config[/]. Rows are held back as control first. "
-    "Then four tables are audited, each as if it were the release: the original rows, the anonymized ones, "
-    "the final ones, and those of the generator where it learns the original rows. So the page shows where "
-    "the risk goes, what that costs in usefulness, and what the pipeline changes beside its generator alone. "
+    "synthesize --config[/]. It may also deduplicate and pseudonymize the rows, and filter the release. "
+    "Rows are held back as control first. Then four tables are audited, each as if it were the release: the "
+    "original rows, the anonymized ones, the final ones (and those before a filter), and those of the "
+    "generator where it learns the original rows. So the page shows where the risk goes, what that costs in "
+    "usefulness, and what the pipeline changes beside its generator alone. "
     "With [bold]--policy[/] or [bold]--fail-above[/] the exit code tells the verdict on the final rows: "
     "0 within, 1 above, 3 inconclusive."
 )
@@ -35,7 +36,8 @@ _EXAMPLES = (
 def pipeline(
     *,
     config: Annotated[
-        Path, typer.Option(metavar=FILE, help="The pipeline: generator, settings, rows, seed (YAML, JSON).")
+        Path,
+        typer.Option(metavar=FILE, help="The pipeline: generator, settings, steps, rows, seed (YAML, JSON)."),
     ],
     data: Annotated[Path, typer.Option(metavar=FILE, help="The real rows.")],
     control: Annotated[

@@ -1,10 +1,7 @@
 """Steps beside a generator, file to file: what is refused, written and said."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from rich.table import Table as Grid
 
@@ -12,19 +9,16 @@ from tabveil import frame, pseudonyms, steps
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
-from tabveil.frame.files import ending_of_parts, is_text_file
+from tabveil.frame.files import is_text_file
 from tabveil.frame.replaced_texts import replace_raw
 from tabveil.pseudonyms import Style
-from tabveil.steps import Deduplicated, FilteredRelease
+from tabveil.steps import FilteredRelease
 from tabveil.table import Indices
 from tabveil.utility import MEANINGS, Utility
-from tabveil.wording import interval, listed, number, percent, plural, value_of
+from tabveil.wording import interval, number, value_of
 from tabveil.workers import tell, working
 
 _LOUD = "bold red"
-_STILL_PERSONAL = (
-    "What is left is personal data: people can be found by the other columns, and by whoever has the key."
-)
 
 
 def filter_release(
@@ -75,20 +69,9 @@ def filter_release(
 
 def tell_filtered(screen: Screen, found: FilteredRelease, where: str) -> None:
     """Say how many rows are left, why the others are not, and what that costs."""
-    dropped = found.n_rows - len(found.kept)
-    screen.say(
-        f"{where}: {plural(len(found.kept), 'row')} of {found.n_rows:,}; {dropped:,} dropped "
-        f"({percent(dropped / found.n_rows)})."
-    )
+    tell_step(screen, found.sentences, where)
     if found.near is not None:
-        as_near = percent(found.near.control_near / found.n_control)
-        screen.say(
-            f"  {plural(found.n_near, 'row')} too near to a training row "
-            f"({percent(found.n_near / found.n_rows)}), {found.near.equal:,} of them equal to one; the bar "
-            f"is at {number(found.near.bar)} (Gower's distance), and {as_near} of control rows are as near."
-        )
-    if found.n_outliers:
-        screen.say(f"  {plural(found.n_outliers, 'row')} that stood apart from the rest.")
+        screen.say(f"  The bar is at {number(found.near.bar)} (Gower's distance).")
     if found.before is not None and found.after is not None:
         screen.print(_cost(found.before, found.after))
 
@@ -137,39 +120,13 @@ def deduplicate(
     if not quiet:
         for note in found.notes:
             Screen(stderr=True).say(note)
-        _tell_deduplicated(Screen(), found, f"{out}")
+        tell_step(Screen(), found.sentences, f"{out}")
 
 
-@contextmanager
-def deduplicated(data: Path, asked: Mapping[str, Any] | None, *, seed: int) -> Iterator[Path]:
-    """Hand out a file with the rows that are kept, for as long as the block lasts.
-
-    What is learned from a file takes its form from it, so the rows stand in one of the same kind.
-    """
-    if asked is None:
-        yield data
-        return
-    found = steps.deduplicate(data, **asked, seed=seed)
-    for note in found.notes:
-        Screen(stderr=True).say(note)
-    _tell_deduplicated(Screen(), found, "deduplicate")
-    with TemporaryDirectory() as folder:  # only its owner can look into it
-        fewer = Path(folder) / f"{data.name.partition('.')[0]}{ending_of_parts(data)}"
-        _write(data, found.kept, fewer)
-        yield fewer
-
-
-def _tell_deduplicated(screen: Screen, found: Deduplicated, where: str) -> None:
-    """Say how many rows are left, and why the others are not."""
-    screen.say(
-        f"{where}: {plural(len(found.kept), 'row')} of {found.n_rows:,}; {found.n_equal:,} equal to another "
-        "row dropped."
-    )
-    if found.n_persons is not None:
-        screen.say(
-            f"  {plural(found.n_beyond, 'row')} of {plural(found.n_people, 'person', 'people')} (of "
-            f"{found.n_persons:,}) dropped beyond the limit."
-        )
+def tell_step(screen: Screen, sentences: Sequence[str], where: str) -> None:
+    """Say what a step did: of which file or step, and below it what else there is to say."""
+    for place, sentence in enumerate(sentences):
+        screen.say(f"  {sentence}" if place else f"{where}: {sentence}")
 
 
 def pseudonymize(
@@ -186,11 +143,10 @@ def pseudonymize(
         return
     for note in found.notes:
         Screen(stderr=True).say(note)
-    n = sum(len(column.texts) for column in found.columns.values())
-    Screen().say(f"{out}: {plural(n, 'pseudonym')} in {listed(list(found.columns))}.")
+    tell_step(Screen(), found.sentences, f"{out}")
     if found.key_made:
         Screen().say(f"{key}: a new key. Keep it, away from the table, and show it to nobody.")
-    Screen().say(_STILL_PERSONAL, style="dim")
+    Screen().say(pseudonyms.STILL_PERSONAL, style="dim")
 
 
 def _target(out: Path, not_over: Sequence[Path | None], *, force: bool) -> Path:

@@ -66,7 +66,7 @@ def synthesize(
         typer.Option(
             metavar=FILE,
             help="A YAML or JSON file with generator, settings, rows, seed, schema and more, also steps "
-            "before and after (deduplicate, filter); what is given here replaces what it says.",
+            "before and after (deduplicate, pseudonymize, filter); what is given here replaces what it says.",
         ),
     ] = None,
     rows: Annotated[

@@ -2,15 +2,15 @@
 
 import shlex
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import MISSING, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 from rich.text import Text
 
-from tabveil import auditing, steps, synthesizing, verdict
+from tabveil import auditing, synthesizing, verdict
 from tabveil.cli import files, step_files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
@@ -18,6 +18,8 @@ from tabveil.errors import ParameterError
 from tabveil.frame.files import is_text_file
 from tabveil.generators.privacy import WARNING, conditions, state_promise, state_uncovered
 from tabveil.networks import INTERRUPTED
+from tabveil.pipeline import StepTaken
+from tabveil.pipeline.taking import RealRows, filtered
 from tabveil.report import Report
 from tabveil.synthesizing import (
     GENERATORS,
@@ -79,34 +81,37 @@ def synthesize(
     target = _target(out, not_over=[data, config, schema, save, control, policy], force=force)
     if save is not None:
         refuse_folder(save)
-    with step_files.deduplicated(data, said.deduplicate, seed=seed or 0) as train:
-        with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
-            learned = synthesizing.learn(
-                train,
-                generator=generator,
-                settings=given,
-                seed=seed,
-                schema=schema,
-                missing=missing,
-                rare_labels=rare_labels or said.rare_labels or "pool",
-                identifiers=identifiers or said.identifiers or "fresh",
-            )
-            if save is not None:
-                learned.save(save)
-        _tell(learned, as_many=rows is None)
-        drawn = _draw(learned, rows or learned.n_rows or 1, seed=seed or 0, threads=threads)
-        drop = _without_identifiers(learned)
-        asked: dict[str, Any] = {
-            "train": train,
-            "control": control,
-            "schema": schema,
-            "missing": missing,
-            "drop_identifiers": drop,
-            "threads": threads,
-        }
-        if said.filter is not None:
-            drawn = _filtered(drawn, target, seed=seed or 0, **said.filter, **asked)
-        report = None if control is None else _audited(drawn, target, policy=policy, **asked)
+    real = RealRows.of(data=data, control=control).deduplicated(said.deduplicate, seed=seed or 0)
+    real = real.pseudonymized(said.pseudonymize)
+    for step in real.steps:
+        _tell_step(step)
+    with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
+        learned = synthesizing.learn(
+            real.get("data"),
+            generator=generator,
+            settings=given,
+            seed=seed,
+            schema=schema,
+            missing=missing,
+            rare_labels=rare_labels or said.rare_labels or "pool",
+            identifiers=identifiers or said.identifiers or "fresh",
+        )
+        if save is not None:
+            learned.save(save)
+    _tell(learned, as_many=rows is None)
+    drawn = _draw(learned, rows or learned.n_rows or 1, seed=seed or 0, threads=threads)
+    drop = _without_identifiers(learned)
+    asked: dict[str, Any] = {
+        "train": real.get("data"),
+        "control": real.get("control"),
+        "schema": schema,
+        "missing": missing,
+        "drop_identifiers": drop,
+        "threads": threads,
+    }
+    if said.filter is not None:
+        drawn = _filtered(drawn, said.filter, seed=seed or 0, **asked)
+    report = None if control is None else _audited(drawn, target, policy=policy, **asked)
     drawn.write(target)
     n_rows = len(drawn.table)
     Screen().print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))
@@ -131,17 +136,20 @@ def _require_control(control: Path | None, policy: Path | None, *, filtering: bo
     verdict.read(policy)
 
 
-def _filtered(drawn: SyntheticRows, target: Path, **asked: Any) -> SyntheticRows:  # noqa: ANN401 - passed on
+def _tell_step(taken: StepTaken) -> None:
+    """Say what a step around the generator did, and what to know about it."""
+    step_files.tell_step(Screen(), taken.sentences, taken.title)
+    beside = Screen(stderr=True)
+    for note in (*taken.notes, *taken.warnings):
+        beside.say(*_line(note))
+
+
+def _filtered(drawn: SyntheticRows, asked: Mapping[str, Any], **about: Any) -> SyntheticRows:  # noqa: ANN401 - passed on
     """Drop rows that are too near to those learned from, and say how many and what that voids."""
-    with tempfile.TemporaryDirectory() as folder:
-        trial = Path(folder) / target.name
-        drawn.write(trial)
-        with progress_shown(quiet=False, title="filter: ") as listener:
-            found = steps.filter_release(synthetic=trial, **asked, measure_utility=False, progress=listener)
-    step_files.tell_filtered(Screen(), found, "filter")
-    for warning in found.warnings:
-        Screen(stderr=True).say(warning, style=_LOUD)
-    return replace(drawn, table=drawn.table.take(found.kept))
+    with progress_shown(quiet=False, title="filter: ") as listener:
+        fewer, taken = filtered(drawn, asked, **about, progress=listener)
+    _tell_step(taken)
+    return fewer
 
 
 def _audited(drawn: SyntheticRows, target: Path, **asked: Any) -> Report:  # noqa: ANN401 - passed on as they are

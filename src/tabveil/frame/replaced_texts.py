@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tabveil.frame.arrow_types import computable
 from tabveil.frame.hashing import RawTable, missing_cells
 from tabveil.frame.layout import to_native
 from tabveil.frame.load import load_table
+from tabveil.frame.sources import Source
 from tabveil.frame.wording import quoted
 from tabveil.table import Indices
 
@@ -87,6 +88,18 @@ def replace_native(data: Any, columns: Mapping[str, ColumnTexts]) -> Any:  # noq
     if nw.dependencies.is_pandas_dataframe(whole.to_native()):  # its own index must fit
         fresh = [nw.maybe_set_index(series, index=whole.to_native().index) for series in fresh]
     return whole.with_columns(*fresh).to_native()
+
+
+def replace_source(data: Source, columns: Mapping[str, ColumnTexts]) -> Source:
+    """Return rows as they were read with these columns instead; what was known of their types is not kept."""
+    others = [name not in columns for name in data.data.column_names]
+    return replace(
+        data,
+        data=replace_raw(data.data, columns),
+        dtypes=tuple(dtype if other else None for dtype, other in zip(data.dtypes, others, strict=True)),
+        blanks=tuple(blank if other else None for blank, other in zip(data.blanks, others, strict=True)),
+        sha256=None,
+    )
 
 
 def _cells(column: ColumnTexts) -> list[Any]:

@@ -3,6 +3,7 @@
 from tabveil.pipeline.confirming import AnonymizedTable, Confirmation
 from tabveil.pipeline.report import Change, PipelineReport, Stage, StageName
 from tabveil.pipeline.running import run_pipeline
+from tabveil.pipeline.taking import StepTaken
 
 __all__ = [
     "AnonymizedTable",
@@ -11,5 +12,6 @@ __all__ = [
     "PipelineReport",
     "Stage",
     "StageName",
+    "StepTaken",
     "run_pipeline",
 ]

@@ -18,6 +18,7 @@ from tabveil.hybrid.entries import read_named
 from tabveil.naming import settings_of, values_of
 from tabveil.protocols import Synthesizer
 from tabveil.result import plain
+from tabveil.steps.filtering import NEAR
 from tabveil.synthesizing import choose, configuration
 from tabveil.synthesizing.configuration import Configuration
 
@@ -33,6 +34,11 @@ class PipelineSettings:
     def generator(self) -> str:
         """The name of the generator, or that there is none."""
         return read_named("generator", self.hybrid.generator)[0]
+
+    @property
+    def chosen_by_train(self) -> bool:
+        """Whether training rows decide which rows of the release are dropped."""
+        return self.file.filter is not None and self.file.filter.get("near", NEAR) > 0
 
     def alone(self) -> Synthesizer | None:
         """Return the generator, as one that learns the real rows; None if nothing is generated."""
@@ -52,8 +58,17 @@ class PipelineSettings:
                 {key: _kind(value) if key == "hierarchy" else value for key, value in model.items()}
                 for model in given["models"]
             ]
-        told: dict[str, Any] = plain({"generator": self.hybrid.generator, **given})
+        told: dict[str, Any] = plain({"generator": self.hybrid.generator, **given, **self._steps()})
         return told
+
+    def _steps(self) -> dict[str, Any]:
+        """Return what is asked of the steps around the generator; where the key lies is nobody's business."""
+        said = {step: getattr(self.file, step) for step in configuration.STEPS}
+        return {
+            step: {key: value for key, value in asked.items() if key != "key"}
+            for step, asked in said.items()
+            if asked is not None
+        }
 
 
 def read(source: str | Path | Mapping[str, Any] | Hybrid) -> PipelineSettings:
@@ -64,7 +79,6 @@ def read(source: str | Path | Mapping[str, Any] | Hybrid) -> PipelineSettings:
     where = settings.place(source, "configuration")
     if said.generator != Hybrid.name:
         raise ParameterError(f"{where}: a pipeline needs generator: {Hybrid.name}, and its settings.")
-    configuration.refuse_steps(where, said)
     try:
         hybrid = choose(Hybrid.name, said.settings)
     except TabveilError as error:

@@ -11,6 +11,7 @@ from tabveil import pages
 from tabveil.estimate import Estimate, ratio
 from tabveil.hybrid.promises import Promises
 from tabveil.pipeline.confirming import AnonymizedTable
+from tabveil.pipeline.taking import StepTaken
 from tabveil.plain import PlainData, to_plain
 from tabveil.report import Report
 from tabveil.result import Result
@@ -20,10 +21,11 @@ from tabveil.verdict import Verdict
 from tabveil.wording import LONGEST_TITLE, clean, escaped
 from tabveil.writing import write_text
 
-StageName = Literal["original", "anonymized", "final", "generator"]
+StageName = Literal["original", "anonymized", "unfiltered", "final", "generator"]
 TITLES: Mapping[StageName, str] = {
     "original": "original",
     "anonymized": "anonymized",
+    "unfiltered": "unfiltered",
     "final": "final",
     "generator": "generator alone",
 }
@@ -92,6 +94,7 @@ class PipelineReport:
     title: str
     settings: Mapping[str, Any]  # what a reader is told about them
     stages: tuple[Stage, ...]
+    steps: tuple[StepTaken, ...]  # before and after the generator, in their order
     promises: Promises
     anonymized: AnonymizedTable | None
     kept: tuple[str, ...]  # what a stored model holds
@@ -110,6 +113,11 @@ class PipelineReport:
     def verdict(self) -> Verdict:
         """The rows to release, judged by the policy."""
         return self["final"].verdict
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether rows of the release were dropped, so that there is a stage before that."""
+        return any(stage.name == "unfiltered" for stage in self.stages)
 
     @property
     def has_generator(self) -> bool:
@@ -146,6 +154,7 @@ class PipelineReport:
                 "promises": to_plain(self.promises),
                 "promised": list(self.promises.sentences()),
                 "anonymized": None if self.anonymized is None else self.anonymized.to_json(),
+                "steps": [step.to_json() for step in self.steps],
                 "kept": list(self.kept),
                 "notes": list(self.notes),
                 "stages": {stage.name: json.loads(stage.report.to_json()) for stage in self.stages},

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,17 @@ from tabveil.frame.unused import without_unused_labels
 from tabveil.generators.hybrid.model import GENERATOR, HybridModel
 from tabveil.generators.hybrid.synthesizer import Hybrid, Stages
 from tabveil.holdout import split_rows
+from tabveil.hybrid.promises import Promises
 from tabveil.pipeline import configuration
 from tabveil.pipeline.configuration import PipelineSettings
 from tabveil.pipeline.confirming import AnonymizedTable
 from tabveil.pipeline.report import TITLES, PipelineReport, Stage, StageName
+from tabveil.pipeline.taking import RealRows, StepTaken, filtered
 from tabveil.protocols import Metric
 from tabveil.request import AuditRequest
 from tabveil.synthesizing import Identifiers, Lesson, RareLabels, SyntheticRows, TableModel, learn, prepare
 from tabveil.synthesizing.choice import wants_secret_seed
+from tabveil.synthesizing.configuration import Configuration
 from tabveil.synthesizing.learning import needing_extra
 from tabveil.synthesizing.table_model import whole_rows, whole_seed
 from tabveil.version import __version__
@@ -33,8 +36,9 @@ UNREPEATABLE = (
     "The pipeline was fitted with a secret seed, as what it promises holds only while nobody can guess it: "
     "another run makes other rows."
 )
-_READ, _PIPED, _LEARNED = 0.02, 0.2, 0.35
-"""How much is done when the tables are read, when the pipeline ran, when the generator alone learned."""
+FILTERED = "training rows decided which rows of the release were dropped"
+_READ, _PIPED, _FILTERED, _LEARNED = 0.02, 0.2, 0.22, 0.35
+"""How much is done when the tables are read, the pipeline ran, rows are filtered, the generator learned."""
 
 
 def run_pipeline(
@@ -65,7 +69,8 @@ def run_pipeline(
 
     Four tables are audited as if each were the release, against the same train and control rows: the
     original rows themselves, the anonymized ones after the transition, the rows that the pipeline makes in
-    the end, and those of its generator where that learns the original rows.
+    the end, and those of its generator where that learns the original rows. With a filter there is a fifth:
+    the rows before it.
 
     Parameters
     ----------
@@ -73,13 +78,15 @@ def run_pipeline(
         The real rows: a path (CSV, Parquet, Feather, Excel) or a pandas, polars or Arrow table.
     config
         What ``tabveil synthesize --config`` takes: a file (YAML, JSON) or a mapping with ``generator:
-        hybrid``, its ``settings``, and perhaps rows, seed, schema, missing, rare_labels and identifiers. What
-        is given here by name replaces what it says. Or the generator ``hybrid`` itself, as an object.
+        hybrid``, its ``settings``, and perhaps rows, seed, schema, missing, rare_labels, identifiers, and the
+        steps deduplicate, pseudonymize and filter. What is given here by name replaces what it says. Or the
+        generator ``hybrid`` itself, as an object.
     control
-        Real rows that nothing learns from. None holds some of ``data`` back.
+        Real rows that nothing learns from. None holds some of ``data`` back. Steps before the generator are
+        taken with these rows, too.
     holdout, by
         The share of ``data`` to hold back (0.3), and the column that says whose row it is: rows of one person
-        stay together. Only without ``control``.
+        stay together. None takes the person that deduplicate names, if it does. Only without ``control``.
     rows
         How many rows to make; None makes as many as are learned from.
     title
@@ -110,7 +117,7 @@ def run_pipeline(
     said = asked.file
     seed, rows = said.seed if seed is None else seed, said.rows if rows is None else rows
     n_rows, known_seed = None if rows is None else whole_rows(rows), whole_seed(seed or 0)
-    parts = _Parts.of(data, control, holdout=holdout, by=by, seed=known_seed)
+    parts = _Parts.of(data, control, said, holdout=holdout, by=by, seed=known_seed)
     reading: dict[str, Any] = {
         "schema": said.schema if schema is None else schema,
         "missing": ((missing,) if isinstance(missing, str) else tuple(missing)) or said.missing,
@@ -154,7 +161,8 @@ def run_pipeline(
         title=request.title,
         settings=asked.told(),
         stages=audited,
-        promises=_hybrid(model).promises,
+        steps=(*parts.steps, *tables.steps),
+        promises=_promises(asked, _hybrid(model)),
         anonymized=tables.anonymized,
         kept=_kept(asked, _hybrid(model)),
         notes=(
@@ -176,6 +184,7 @@ class _Parts:
 
     train: Any
     control: Any
+    steps: tuple[StepTaken, ...] = ()
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -183,6 +192,7 @@ class _Parts:
         cls,
         data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
         control: Any,  # noqa: ANN401 - likewise
+        said: Configuration,
         *,
         holdout: float | None,
         by: str | None,
@@ -194,14 +204,25 @@ class _Parts:
                     raise ParameterError(
                         f"pipeline: {name} says how to hold rows back; control already has them."
                     )
-            return cls(train=data, control=control)
         share = HOLDOUT if holdout is None else holdout
         check.between("pipeline", "holdout", share, 0, 1)
-        rows = split_rows(raw_rows(data), control=share, by=by, seed=seed)
-        held = plural(len(rows[1]), "row was", "rows were")
-        note = f"{held} held back as control and learned by nothing, {len(rows[0]):,} are left to learn from."
-        train, held_back = parts_as_read(data, rows)
-        return cls(train=train, control=held_back, notes=(note,))
+        once = RealRows.of(data=data, control=control).deduplicated(said.deduplicate, seed=seed)
+        train, held_back = once.get("data"), once.get("control")
+        notes: tuple[str, ...] = ()
+        if held_back is None:
+            whose = by or (said.deduplicate or {}).get("person")
+            rows = split_rows(raw_rows(train), control=share, by=whose, seed=seed)
+            held = plural(len(rows[1]), "row was", "rows were")
+            left = f"{len(rows[0]):,} are left to learn from"
+            notes = (f"{held} held back as control and learned by nothing, {left}.",)
+            train, held_back = parts_as_read(train, rows)
+        hidden = RealRows.of(train=train, control=held_back).pseudonymized(said.pseudonymize)
+        return cls(
+            train=hidden.get("train"),
+            control=hidden.get("control"),
+            steps=(*once.steps, *hidden.steps),
+            notes=notes,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -212,12 +233,13 @@ class _Tables:
     final: SyntheticRows
     model: TableModel
     anonymized: AnonymizedTable | None
+    steps: tuple[StepTaken, ...]
     notes: tuple[str, ...]
 
     @property
     def drop(self) -> bool:
-        """Whether identifiers have no place in an audit: the rows lack them, or carry some of nobody."""
-        return bool(self.model.left_out or self.model.fresh)
+        """Whether identifiers have no place in an audit."""
+        return leaves_identifiers_out(self.model)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -238,15 +260,21 @@ class _Making:
         with part(_READ, _PIPED, title="pipeline: "):
             stages, model = self._pipeline(lesson)
             final = self._draw(model)
-        alone = self.asked.alone()
         sources: dict[StageName, Any] = {
             "original": self.parts.train,
             "anonymized": _as_read(stages, lesson),
-            "final": as_read(final.table, final.layout),
         }
+        steps: tuple[StepTaken, ...] = ()
+        if self.asked.file.filter is not None:
+            sources["unfiltered"] = as_read(final.table, final.layout)
+            with part(_PIPED, _FILTERED, title="filter: "):
+                final, taken = self._filter(final, model, self.asked.file.filter)
+            steps = (taken,)
+        sources["final"] = as_read(final.table, final.layout)
+        alone = self.asked.alone()
         notes: tuple[str, ...] = ()
         if alone is not None:
-            with part(_PIPED, _LEARNED, title=f"{alone.name} alone: "):
+            with part(_FILTERED, _LEARNED, title=f"{alone.name} alone: "):
                 learned = learn(self.parts.train, generator=alone, **self.learning)
                 drawn = self._draw(learned)
             sources["generator"] = as_read(drawn.table, drawn.layout)
@@ -256,7 +284,22 @@ class _Making:
             final=final,
             model=model,
             anonymized=AnonymizedTable.of(self.asked.hybrid, stages, lesson.layout),
+            steps=steps,
             notes=notes,
+        )
+
+    def _filter(
+        self, drawn: SyntheticRows, model: TableModel, asked: Mapping[str, Any]
+    ) -> tuple[SyntheticRows, StepTaken]:
+        return filtered(
+            drawn,
+            asked,
+            train=self.parts.train,
+            control=self.parts.control,
+            schema=self.learning["schema"],
+            missing=self.learning["missing"],
+            drop_identifiers=leaves_identifiers_out(model),
+            seed=self.seed,
         )
 
     def _pipeline(self, lesson: Lesson) -> tuple[Stages, TableModel]:
@@ -291,6 +334,18 @@ def _audit(sources: Mapping[StageName, Any], request: AuditRequest) -> tuple[Sta
     return tuple(found)
 
 
+def leaves_identifiers_out(model: TableModel) -> bool:
+    """Whether identifiers have no place in an audit: the rows lack them, or carry some of nobody."""
+    return bool(model.left_out or model.fresh)
+
+
+def _promises(asked: PipelineSettings, model: HybridModel) -> Promises:
+    """Return what is promised of the final rows: less than of the model, where training rows chose them."""
+    if asked.chosen_by_train:
+        return replace(model.promises, sampled=None, voided=(*model.promises.voided, FILTERED))
+    return model.promises
+
+
 def _hybrid(model: TableModel) -> HybridModel:
     assert isinstance(model.model, HybridModel), "a pipeline was fitted"
     return model.model
@@ -303,7 +358,7 @@ def _other_notes(model: TableModel) -> tuple[str, ...]:
 
 
 def _kept(asked: PipelineSettings, model: HybridModel) -> tuple[str, ...]:
-    """Say what a stored model holds of what it was made from."""
+    """Say what a stored model holds of what it was made from, and what it does not do."""
     kept = []
     if model.rows is not None:
         kept.append(f"{plural(len(model.rows), 'anonymized row')}, as they are")
@@ -313,4 +368,6 @@ def _kept(asked: PipelineSettings, model: HybridModel) -> tuple[str, ...]:
     if model.way_back is not None:
         values = "what each generalized value may stand for, by the hierarchies"
         kept.append(asked.hybrid.way().keeps or values)
+    if asked.file.filter is not None:
+        kept.append("no filter: rows drawn from it later are not filtered")
     return tuple(kept)

@@ -17,6 +17,7 @@ from tabveil.wording import plural
 _SHORT: dict[StageName, str] = {
     "original": "original",
     "anonymized": "anonym.",
+    "unfiltered": "unfilt.",
     "final": "final",
     "generator": "alone",
 }
@@ -40,6 +41,7 @@ def pipeline_page(report: PipelineReport) -> RenderableType:
         Text.assemble((state.upper(), STYLES[verdict.state]), f" (final rows): {rest}"),
         Text(),
         _stages(report),
+        *_steps(report),
     ]
     ways = words.risks(report)
     for heading, judged in _HEADINGS:
@@ -69,6 +71,16 @@ def _stages(report: PipelineReport) -> Table:
         state = stage.report.verdict.state
         table.add_row(stage.title, f"{stage.n_rows:,}", Text(state, style=STYLES[state]))
     return table
+
+
+def _steps(report: PipelineReport) -> list[RenderableType]:
+    """Say what was done before and after the generator, and what to know about it."""
+    if not report.steps:
+        return []
+    told = [f"{step.title}: {' '.join(step.sentences)}" for step in report.steps]
+    told += [words.COST] if report.has_filter else []
+    told += words.warnings(report)
+    return [Text(), Text("Steps around the generator", style="bold"), *map(listed_item, told)]
 
 
 def _table(report: PipelineReport, ways: Sequence[Way], first: str) -> Table:

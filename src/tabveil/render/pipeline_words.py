@@ -21,6 +21,12 @@ _MOST_PERCENT = 1000  # how much farther an interval reaches is chance: what is 
 NO_GENERATOR = "There is no generator in this pipeline, so there is none to compare with."
 
 
+COST = (
+    "What the filter changes in risk and costs in utility: the final rows beside the unfiltered ones, as "
+    "numbers below."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Way:
     """One number at every stage, in the order of the stages."""
@@ -115,10 +121,16 @@ def omitted(report: PipelineReport) -> Iterator[str]:
         yield reason if everywhere else f"{reason} ({', '.join(titles)})"
 
 
+def warnings(report: PipelineReport) -> list[str]:
+    """Return what to know about the steps around the generator, each once."""
+    return list(dict.fromkeys(warning for step in report.steps for warning in step.warnings))
+
+
 def notes(report: PipelineReport) -> list[str]:
     """Return what was noted while rows were read and learned, and while they were audited, each once."""
+    taken = [note for step in report.steps for note in step.notes]
     audited = [note for stage in report.stages for note in stage.report.notes]
-    return list(dict.fromkeys([*report.notes, *audited]))
+    return list(dict.fromkeys([*taken, *report.notes, *audited]))
 
 
 def _measure(report: Report, key: str) -> Estimate | None:

@@ -1,7 +1,7 @@
 """Steps beside a generator: rows dropped from what it learns, and from its release."""
 
-from tabveil.steps.deduplicating import Deduplicated, deduplicate
-from tabveil.steps.filtering import FilteredRelease, filter_release
+from tabveil.steps.deduplicating import Deduplicated, deduplicate, require_limits
+from tabveil.steps.filtering import FilteredRelease, filter_release, require_shares
 from tabveil.steps.nearness import NearRows, near_rows
 
 __all__ = [
@@ -11,4 +11,6 @@ __all__ = [
     "deduplicate",
     "filter_release",
     "near_rows",
+    "require_limits",
+    "require_shares",
 ]

@@ -43,12 +43,39 @@ class Deduplicated:
         """The rows themselves, in the kind of table that came in; those of a file as an Arrow table."""
         return native_parts(self.source, [self.kept])[0]
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """How many rows are left, and why the others are not."""
+        kept = (
+            f"{plural(len(self.kept), 'row')} of {self.n_rows:,}; {self.n_equal:,} equal to another row "
+            "dropped."
+        )
+        if self.n_persons is None:
+            return (kept,)
+        beyond = (
+            f"{plural(self.n_beyond, 'row')} of {plural(self.n_people, 'person', 'people')} (of "
+            f"{self.n_persons:,}) dropped beyond the limit."
+        )
+        return kept, beyond
+
     def __repr__(self) -> str:
         """Say how many rows are left, and why the others are not."""
         return escaped(
             f"{plural(len(self.kept), 'row')} of {self.n_rows:,}: {self.n_equal:,} equal to another, "
             f"{self.n_beyond:,} beyond a person's limit"
         )
+
+
+def require_limits(
+    owner: str, *, person: str | None = None, most: int | None = None, equal: bool = True
+) -> None:
+    """Refuse settings by which nothing would be dropped, or nobody knows whose rows."""
+    if (person is None) != (most is None):
+        raise ParameterError(f"{owner}: person and most go together: whose rows, and how many of them.")
+    if person is None and not equal:
+        raise ParameterError(f"{owner}: nothing is to be dropped; keep equal rows once, or name a person.")
+    if most is not None:
+        check.at_least(owner, "most", most, 1)
 
 
 def deduplicate(
@@ -87,12 +114,7 @@ def deduplicate(
     [1, 1, 2]
     """
     check.at_least("deduplicate", "seed", seed, 0)
-    if (person is None) != (most is None):
-        raise ParameterError("deduplicate: person and most go together: whose rows, and how many of them.")
-    if person is None and not equal:
-        raise ParameterError("deduplicate: nothing is to be dropped; keep equal rows once, or name a person.")
-    if most is not None:
-        check.at_least("deduplicate", "most", most, 1)
+    require_limits("deduplicate", person=person, most=most, equal=equal)
     table = raw_rows(data)
     if table.num_rows == 0:
         raise SchemaError("deduplicate: the table has no rows.")

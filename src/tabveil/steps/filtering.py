@@ -16,8 +16,11 @@ from tabveil.sampling import count_share
 from tabveil.steps.nearness import NearRows, near_rows
 from tabveil.table import Indices, Split, Table
 from tabveil.utility import Utility
-from tabveil.wording import escaped, plural
+from tabveil.wording import escaped, percent, plural
 from tabveil.workers import Listener, part, tell, working
+
+NEAR = 0.02
+"""The share of control rows that sets the bar unless another is asked for."""
 
 N_NEIGHBORS = 20
 """How many rows around it a row is compared with to tell whether it stands apart."""
@@ -68,6 +71,22 @@ class FilteredRelease:
             return ()
         return (VOIDS_PROMISE, HOLE) if self.near.bar > 0 else (VOIDS_PROMISE,)
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """How many rows are left, and why the others are not; where the bar is, is nobody else's business."""
+        dropped = self.n_rows - len(self.kept)
+        share = percent(dropped / self.n_rows)
+        told = [f"{plural(len(self.kept), 'row')} of {self.n_rows:,}; {dropped:,} dropped ({share})."]
+        if self.near is not None:
+            told.append(
+                f"{plural(self.n_near, 'row')} too near to a training row "
+                f"({percent(self.n_near / self.n_rows)}), {self.near.equal:,} of them equal to one; "
+                f"{percent(self.near.control_near / self.n_control)} of control rows are as near."
+            )
+        if self.n_outliers:
+            told.append(f"{plural(self.n_outliers, 'row')} that stood apart from the rest.")
+        return tuple(told)
+
     def __repr__(self) -> str:
         """Say how many rows are left, and why the others are not."""
         return escaped(
@@ -76,12 +95,20 @@ class FilteredRelease:
         )
 
 
+def require_shares(owner: str, *, near: float = NEAR, outliers: float = 0.0) -> None:
+    """Refuse shares that are none, or by which nothing would be dropped."""
+    check.below_one(owner, "near", near)
+    check.below_one(owner, "outliers", outliers)
+    if near == outliers == 0:
+        raise ParameterError(f"{owner}: nothing is to be dropped; near or outliers must be above 0.")
+
+
 def filter_release(
     train: Any,  # noqa: ANN401 - a path or a table of any dataframe library
     synthetic: Any,  # noqa: ANN401 - likewise
     control: Any = None,  # noqa: ANN401 - likewise
     *,
-    near: float = 0.02,
+    near: float = NEAR,
     outliers: float = 0.0,
     measure_utility: bool = True,
     target: str | Iterable[str] | None = None,
@@ -128,11 +155,8 @@ def filter_release(
     >>> found.near.equal, len(found.rows) > 270
     (15, True)
     """
-    check.below_one("filter", "near", near)
-    check.below_one("filter", "outliers", outliers)
+    require_shares("filter", near=near, outliers=outliers)
     check.at_least("filter", "seed", seed, 0)
-    if near == outliers == 0:
-        raise ParameterError("filter: nothing is to be dropped; near or outliers must be above 0.")
     with working(threads=threads, listener=progress):
         tell("reading the tables", 0.0)
         loaded = load_split(

@@ -14,6 +14,7 @@ from tabveil import check, settings, values
 from tabveil.errors import SchemaError
 from tabveil.frame.wording import nearest, quoted
 from tabveil.hybrid.entries import with_paths_from
+from tabveil.steps import require_limits, require_shares
 from tabveil.synthesizing.fresh_identifiers import Identifiers
 from tabveil.synthesizing.learning import RareLabels
 
@@ -27,15 +28,23 @@ KEYS: Mapping[str, Any] = {
     "rare_labels": RareLabels,
     "identifiers": Identifiers,
     "deduplicate": Mapping[str, Any],
+    "pseudonymize": Mapping[str, Any],
     "filter": Mapping[str, Any],
 }
 """What may stand there, with its type."""
 
 STEPS: Mapping[str, Mapping[str, Any]] = {
     "deduplicate": {"person": str, "most": int, "equal": bool},
+    "pseudonymize": {"columns": tuple[str, ...], "key": str, "style": str},
     "filter": {"near": float, "outliers": float},
 }
-"""What may be said about the steps before and after the generator; nothing asks for their defaults."""
+"""What may be said about the steps before and after the generator, in their order; nothing asks for their
+defaults."""
+
+_NEEDED: Mapping[str, Mapping[str, str]] = {
+    "pseudonymize": {"columns": "those that name people", "key": "a file of its own"}
+}
+"""What must be said about a step, and what it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +60,7 @@ class Configuration:
     rare_labels: RareLabels | None = None
     identifiers: Identifiers | None = None
     deduplicate: Mapping[str, Any] | None = None
+    pseudonymize: Mapping[str, Any] | None = None
     filter: Mapping[str, Any] | None = None
 
 
@@ -70,24 +80,47 @@ def read(source: str | Path | Mapping[str, Any]) -> Configuration:
         if step in found:
             inside = f"{where}: {step}"
             _require_known(inside, found[step], known)
-            found[step] = {
-                key: values.read(inside, key, value, known[key]) for key, value in found[step].items()
-            }
+            found[step] = _step(inside, found[step], known, _NEEDED.get(step, {}))
+    _require_sense(where, found)
     for key, least in (("rows", 1), ("seed", 0)):
         if key in found:
             check.at_least(where, key, found[key], least)
     if "schema" in found:
         found["schema"] = folder / found["schema"]
+    if "pseudonymize" in found:
+        found["pseudonymize"]["key"] = folder / found["pseudonymize"]["key"]
     if "settings" in found and from_file:
         found["settings"] = with_paths_from(folder, found["settings"])
     return Configuration(**found)
+
+
+def _step(
+    where: str, said: Mapping[str, Any], known: Mapping[str, Any], needed: Mapping[str, str]
+) -> dict[str, Any]:
+    """Read what is said about one step."""
+    _require_known(where, said, known)
+    for key, what in needed.items():
+        if key not in said:
+            raise SchemaError(f"{where}: {key} is missing: {what}.")
+    return {key: values.read(where, key, value, known[key]) for key, value in said.items()}
+
+
+def _require_sense(where: str, found: Mapping[str, Any]) -> None:
+    """Refuse steps that do nothing, before the long work begins."""
+    if "deduplicate" in found:
+        require_limits(f"{where}: deduplicate", **found["deduplicate"])
+    if "filter" in found:
+        require_shares(f"{where}: filter", **found["filter"])
 
 
 def refuse_steps(where: str, said: Configuration) -> None:
     """Refuse steps around a generator, for those who look at the generator alone: none is left out unsaid."""
     for step in STEPS:
         if getattr(said, step) is not None:
-            raise SchemaError(f"{where}: {step} is a step of 'tabveil synthesize' only; leave it out here.")
+            raise SchemaError(
+                f"{where}: {step} is a step of 'tabveil synthesize' and 'tabveil pipeline' only; leave it "
+                "out here."
+            )
 
 
 def _require_known(where: str, said: Mapping[Any, Any], known: Mapping[str, Any]) -> None:
