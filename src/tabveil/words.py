@@ -5,9 +5,11 @@ without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) every character is
 words: spaces, punctuation, symbols, null bytes.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Self
 
 import numpy as np
@@ -149,6 +151,33 @@ def found_phrases(phrases: Words, texts: Words, most_words: int) -> Flags:
         word_kernels.slots_of(table.keys, own.numbers, own.ends, n, slots)
         found[these] = marks[slots]
     return found
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Return where each word of a text begins and ends.
+
+    >>> word_spans("Anna, 34 年齢")
+    [(0, 4), (6, 8), (9, 10), (10, 11)]
+    """
+    form = _ASCII_WORD if text.isascii() else _any_word()
+    return [match.span() for match in form.finditer(text)]
+
+
+_ASCII_WORD = re.compile("[a-zA-Z0-9]+")
+
+
+@cache
+def _any_word() -> re.Pattern[str]:
+    """Return the form of a word in any script: one character, or a run of them with the marks on them."""
+    kinds = _classes(np.arange(_CODE_POINTS, dtype=np.uint32))
+    alone, part = (_one_of(kinds == kind) for kind in (word_kernels.ALONE, word_kernels.PART))
+    return re.compile(f"{alone}|{part}+")
+
+
+def _one_of(points: Flags) -> str:
+    """Write a class of characters, by their first and last ones, for a regular expression."""
+    edges = np.flatnonzero(np.diff(points.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
+    return "[" + "".join(f"{chr(first)}-{chr(end - 1)}" for first, end in edges.tolist()) + "]"
 
 
 def _plain(text: str) -> str:

@@ -130,15 +130,23 @@ def tell_step(screen: Screen, sentences: Sequence[str], where: str) -> None:
 
 
 def pseudonymize(
-    *, data: Path, columns: Sequence[str], key: Path, out: Path, style: Style, force: bool, quiet: bool
+    *,
+    data: Path,
+    columns: Sequence[str],
+    texts: Sequence[str] | None,
+    key: Path,
+    out: Path,
+    style: Style,
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Write a table with pseudonyms; a new key is made only once the table was read."""
     place = _target(out, [data, key], force=force)
     with progress_shown(quiet=quiet) as listener, working(listener=listener):
         tell("reading", 0.0)
-        found = pseudonyms.pseudonymize(data, columns, key=key, style=style)
+        found = pseudonyms.pseudonymize(data, columns, key=key, style=style, texts=texts)
         tell("writing", 0.8)
-        frame.write_raw(replace_raw(frame.read_raw(data), found.columns), place, like=data)
+        frame.write_raw(replace_raw(frame.read_raw(data), found.replaced), place, like=data)
     if quiet:
         return
     for note in found.notes:

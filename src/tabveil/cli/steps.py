@@ -12,6 +12,7 @@ import typer
 from tabveil.cli.files import Force
 from tabveil.cli.reading import Missing
 from tabveil.cli.synthesize import Out, Seed, Threads
+from tabveil.errors import ParameterError
 
 FILE, COLUMN, N, SHARE = "FILE", "COLUMN", "N", "SHARE"
 Data = Annotated[Path, typer.Option(metavar=FILE, help="The real rows.")]
@@ -110,14 +111,23 @@ def deduplicate(
 def pseudonymize(
     *,
     data: Data,
-    column: Annotated[
-        list[str], typer.Option(metavar=COLUMN, help="A column that names people. Repeatable.")
-    ],
     key: Annotated[
         Path,
         typer.Option(metavar=FILE, help="The file of the key; made if there is none, for its owner alone."),
     ],
     out: Out,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar=COLUMN, help="A column that names people. Repeatable.")
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar=COLUMN,
+            help="A column of free text, in which people are named. Repeatable; if left out, those that look "
+            "like it.",
+        ),
+    ] = None,
+    no_text: Annotated[bool, typer.Option("--no-text", help="Leave all free text as it is.")] = False,
     style: Annotated[
         str,
         typer.Option(
@@ -131,9 +141,12 @@ def pseudonymize(
     """Pseudonymize a file."""
     from tabveil.cli import step_files
 
+    if no_text and text:
+        raise ParameterError("--no-text: --text names columns in which something is to be replaced.")
     step_files.pseudonymize(
         data=data,
-        columns=column,
+        columns=tuple(column or ()),
+        texts=() if no_text else text,
         key=key,
         out=out,
         style=style,  # type: ignore[arg-type] # checked where it is used
@@ -165,9 +178,12 @@ def register(app: typer.Typer) -> None:
     app.command(
         help="Replace identifiers by pseudonyms that only the holder of a key can find again.\n\n"
         "A pseudonym is a keyed hash (HMAC-SHA256): the same value has the same one in every file, as long "
-        "as the key is the same. People can still be found by the other columns: what is left is personal "
-        "data. The key is never shown; keep it away from the table.",
+        "as the key is the same. In free text, people are named by the same pseudonyms: what the columns "
+        "hold, names after a title, and e-mail addresses, phone and account numbers by their form. Other "
+        "names stay. People can still be found by the other columns and by the story: what is left is "
+        "personal data. The key is never shown; keep it away from the table.",
         epilog="Examples:\n\n"
         "[cyan]tabveil pseudonymize --data patients.csv --column name --key secret.key --out p.csv[/]\n\n"
+        "[cyan]tabveil pseudonymize --data l.csv --column name --text letter --key k --out p.csv[/]\n\n"
         "[cyan]tabveil pseudonymize --data p.csv --column case --style invented --key k --out q.csv[/]",
     )(pseudonymize)

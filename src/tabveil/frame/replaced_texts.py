@@ -37,8 +37,8 @@ class ColumnTexts:
     whole: bool
 
 
-def column_texts(owner: str, data: RawTable, name: str) -> ColumnTexts:
-    """Read a column as texts, without the spaces around them."""
+def column_texts(owner: str, data: RawTable, name: str, *, as_written: bool = False) -> ColumnTexts:
+    """Read a column as texts, without the spaces around them; ``as_written``, they and empty texts stay."""
     check.known_names(owner, "column", [name], data.column_names)
     if data.column_names.count(name) > 1:
         raise SchemaError(f"{owner}: several columns are called {name!r}. Rename them.")
@@ -48,10 +48,13 @@ def column_texts(owner: str, data: RawTable, name: str) -> ColumnTexts:
         raise SchemaError(f"{owner}: column {quoted(name)} has type {quoted(kind)}, which is no text.")
     cells = column.cast(kind).cast(pa.large_string()).to_pylist()
     missing = missing_cells(data, name)
+    if as_written:
+        missing = np.array([cell is None for cell in cells], dtype=np.bool_)
     places: dict[str, int] = {}
     codes = np.full(len(cells), -1, dtype=np.int64)
     for row in np.flatnonzero(~missing).tolist():
-        codes[row] = places.setdefault(cells[row].strip(), len(places))
+        text = cells[row] if as_written else cells[row].strip()
+        codes[row] = places.setdefault(text, len(places))
     whole = pt.is_integer(kind) or (
         pt.is_floating(kind) and all(text.lstrip("-").isdigit() for text in places)
     )

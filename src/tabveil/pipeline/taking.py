@@ -92,7 +92,10 @@ class RealRows:
                 StepTaken(
                     step="pseudonymize",
                     table=role,
-                    counts={name: len(column.texts) for name, column in own.columns.items()},
+                    counts={
+                        **{name: len(column.texts) for name, column in own.columns.items()},
+                        **{name: counts.n_places for name, counts in own.counts.items()},
+                    },
                     sentences=own.sentences,
                     notes=(*((KEY_MADE,) if own.key_made else ()), *own.notes) if first else (),
                     warnings=(STILL_PERSONAL,) if first else (),

@@ -35,15 +35,13 @@ KEYS: Mapping[str, Any] = {
 
 STEPS: Mapping[str, Mapping[str, Any]] = {
     "deduplicate": {"person": str, "most": int, "equal": bool},
-    "pseudonymize": {"columns": tuple[str, ...], "key": str, "style": str},
+    "pseudonymize": {"columns": tuple[str, ...], "texts": tuple[str, ...], "key": str, "style": str},
     "filter": {"near": float, "outliers": float},
 }
 """What may be said about the steps before and after the generator, in their order; nothing asks for their
 defaults."""
 
-_NEEDED: Mapping[str, Mapping[str, str]] = {
-    "pseudonymize": {"columns": "those that name people", "key": "a file of its own"}
-}
+_NEEDED: Mapping[str, Mapping[str, str]] = {"pseudonymize": {"key": "a file of its own"}}
 """What must be said about a step, and what it is."""
 
 

@@ -164,17 +164,20 @@ def _like(table: Table, name: str, form: str | None, kind: Kind, *, rng: Generat
     )
 
 
-def fresh_texts(name: str, texts: Sequence[str], *, whole: bool, rng: Generator) -> Texts:
+def fresh_texts(
+    name: str, texts: Sequence[str], *, whole: bool, neutral: bool = False, rng: Generator
+) -> Texts:
     """Draw as many identifiers as there are different ones here, of the same forms, none of which any is.
 
-    Names and texts, which have no form, are replaced by neutral ones; ``whole`` numbers stay such.
+    Names and texts, which have no form, are replaced by neutral ones, or all where ``neutral`` ones are asked
+    for; ``whole`` numbers stay such.
 
     >>> some = [f"A-{number}" for number in range(100, 120)]
     >>> drawn = fresh_texts("case", some, whole=False, rng=np.random.default_rng(0)).tolist()
     >>> len(set(drawn)), set(drawn) & set(some), {text[:2] for text in drawn}
     (20, set(), {'A-'})
     """
-    forms = _number_forms(texts) if whole else codes.shapes(texts)
+    forms = {} if neutral else _number_forms(texts) if whole else codes.shapes(texts)
     known = Known.of(texts)
     column = _fresh(
         name,

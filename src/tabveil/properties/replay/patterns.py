@@ -186,7 +186,13 @@ _PATTERNS = (
 
 _TITLES = ("Mr", "Ms", "Miss", "Dr", "Prof", "Herr", "Frau", "Mme", "Mlle", "Sr", "Signor")
 _TITLE = r"Mrs?|Ms|Miss|Dr|Prof|Herrn?|Frau|Mme|Mlle|Sr|Sra|Signora?"
-_TITLED = re.compile(rf"(?<!\w)(?:{_TITLE})\.?,? ((?:[^\W\d_a-z][\w'\u2019-]{{0,30}}(?: |(?!\w))){{2,3}})")
+_CAPITAL = r"[^\W\d_a-z]"
+_NAME = rf"{_CAPITAL}[\w'\u2019-]{{0,30}}(?: |(?!\w))"
+_TITLED_IN_FULL = re.compile(rf"(?<!\w)(?:{_TITLE})\.?,? ((?:{_NAME}){{2,3}})")
+_TITLED = re.compile(  # also Prof. Dr. med. J. Schmidt
+    rf"(?<!\w)(?:(?:{_TITLE})\.?,? ){{1,3}}(?:[a-z]{{2,4}}\. ){{0,2}}"
+    rf"((?:{_CAPITAL}\. ?){{0,3}}(?:{_NAME}){{1,3}})"
+)
 
 
 def values_in(text: str) -> Iterator[Found]:
@@ -195,6 +201,11 @@ def values_in(text: str) -> Iterator[Found]:
     >>> [(found.kind, found.key) for found in values_in("To Jo@X.org: DE89 3704 0044 0532 0130 00.")]
     [('e-mail address', 'jo@x.org'), ('account number', 'DE89370400440532013000')]
     """
+    return (found for _, _, found in places_in(text))
+
+
+def places_in(text: str) -> Iterator[tuple[int, int, Found]]:
+    """Find what identifies people, names left out, and where it begins and ends; no two places overlap."""
     taken = bytearray(len(text))
     places = {anchor: anchor.places(text) for anchor in (_AT, _PLUS, _NUMBER_PLACES, _DIGITS)}
     for pattern in _PATTERNS:
@@ -204,11 +215,22 @@ def values_in(text: str) -> Iterator[Found]:
                 start, end = match.span()
                 if key and not any(taken[start:end]) and pattern.valid(key):
                     taken[start:end] = b"\1" * (end - start)
-                    yield Found(kind=pattern.kind, key=key)
+                    yield start, end, Found(kind=pattern.kind, key=key)
 
 
 def titled_names(text: str) -> Iterator[str]:
     """Find full names that follow a title, such as Ms. Anna Schmidt."""
     if any(title in text for title in _TITLES):
-        for match in _TITLED.finditer(text):
+        for match in _TITLED_IN_FULL.finditer(text):
             yield match[1].strip()
+
+
+def titled_places(text: str) -> Iterator[tuple[int, int]]:
+    """Find where a name follows a title, of one word or more: Schmidt in Ms. Schmidt.
+
+    >>> [slice(*place) for place in titled_places("for Ms. Schmidt, by Dr Eva Li.")]
+    [slice(8, 15, None), slice(23, 29, None)]
+    """
+    if any(title in text for title in _TITLES):
+        for match in _TITLED.finditer(text):
+            yield match.start(1), match.start(1) + len(match[1].rstrip())

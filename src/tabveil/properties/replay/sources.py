@@ -21,7 +21,8 @@ from tabveil.words import Words, found_phrases
 MOST_WORDS = 10
 """Of a name, an address or an identifier that is looked for in texts."""
 _FEWEST_DIGITS = 6  # of a number that belongs to one person
-_FEWEST_CHARACTERS = 6  # of an identifier that means the same in a text
+FEWEST_CHARACTERS = 6
+"""Of an identifier that means the same in a text."""
 _PHONE_DIGITS = range(6, 16)
 _TITLES = frozenset(
     {"mr", "mrs", "ms", "miss", "dr", "prof", "herr", "herrn", "frau", "mme", "mlle", "sr", "sra", "jr"}
@@ -100,15 +101,20 @@ def _codes(table: Table, name: str) -> Indices:
     return np.nan_to_num(table.column(name), nan=-1.0).astype(np.int64)
 
 
-def _values(column: Categorical, label: str) -> Iterator[Found]:
-    """Find the values of a label: by its column's name, by the schema's word, and by their forms."""
-    kind = kind_called(column.name)
+def values_of(column: str, label: str) -> Iterator[Found]:
+    """Find the values of a label: by its column's name, and by their forms."""
+    kind = kind_called(column)
     key = _key_of(kind, label)
     if kind is not None and key:
         yield Found(kind=kind, key=key)
     if kind is None or not key or kind == "postal address":
         yield from values_in(label)
-    if column.holds == "identifiers" and kind is None and name_part(column.name) is None:
+
+
+def _values(column: Categorical, label: str) -> Iterator[Found]:
+    """Find the values of a label, also by the schema's word."""
+    yield from values_of(column.name, label)
+    if column.holds == "identifiers" and kind_called(column.name) is None and name_part(column.name) is None:
         yield Found(kind="identifier", key=compact(label).casefold())
 
 
@@ -126,12 +132,21 @@ def _key_of(kind: Kind | None, label: str) -> str:
             return ""
 
 
+def without_title(label: str) -> str:
+    """Return a name without titles, in the order of first name and surname.
+
+    >>> without_title("Schmidt, Dr. Anna")
+    'Anna Schmidt'
+    """
+    before, comma, after = label.partition(",")
+    words = _WORD.findall(f"{after} {before}" if comma else label)
+    return " ".join(word for word in words if word.casefold() not in _TITLES)
+
+
 def _names(column: Categorical, label: str) -> Iterator[str]:
     """Find the names of a label, without titles, in the order of first name and surname."""
     if name_part(column.name) is not None:
-        before, comma, after = label.partition(",")
-        words = _WORD.findall(f"{after} {before}" if comma else label)
-        yield " ".join(word for word in words if word.casefold() not in _TITLES)
+        yield without_title(label)
     elif column.holds == "text":
         yield from titled_names(label)
 
@@ -195,9 +210,7 @@ class _Release:
 
     def hold_labels(self, labels: Sequence[str]) -> Flags:
         """Flag the addresses or identifiers that stand somewhere as they are written, (n_labels,)."""
-        long_enough = np.array(
-            [len(compact(label)) >= _FEWEST_CHARACTERS for label in labels], dtype=np.bool_
-        )
+        long_enough = np.array([len(compact(label)) >= FEWEST_CHARACTERS for label in labels], dtype=np.bool_)
         return self._hold(labels) & long_enough
 
 
