@@ -10,12 +10,13 @@ from populations import population, split
 from tabveil.attacks import Linkability, MembershipDistance
 from tabveil.auditing import audit, power
 from tabveil.auditing.power import LEAKS, measure
-from tabveil.datasets import hospital
+from tabveil.datasets import hospital, letters
 from tabveil.detection import Power, Trial
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.estimate import Estimate
 from tabveil.frame import load_split
 from tabveil.indicators import INDICATORS, IdenticalMatchShare
+from tabveil.properties.replay import PiiReplay, TextReplay
 from tabveil.result import Labels, Result
 from tabveil.rng import stream
 from tabveil.table import Categorical, Numeric, Schema, Split
@@ -418,3 +419,80 @@ def test_one_column_where_all_is_missing_shows_nothing():
     empty = np.full(100, np.nan)
     found = asked([IdenticalMatchShare(), MembershipDistance()], split(NUMBERS, empty, empty, empty))
     assert all(item.smallest is None for item in found.detections)
+
+
+# Metrics that read words
+
+
+def people_with_letters(n=200):
+    """Train, a release and control, all of different people."""
+    return [letters(n, seed=seed) for seed in range(3)]
+
+
+def words_asked(train, synthetic, control, **reading):
+    loaded = load_split(train, synthetic, control, **reading)
+    metrics = [PiiReplay(), TextReplay(), IdenticalMatchShare()]
+    return asked(metrics, loaded.split, written=loaded.written, repetitions=10)
+
+
+def test_rows_that_leak_carry_their_names_and_texts_along():
+    found = {item.metric: item for item in words_asked(*people_with_letters(400)).detections}
+    assert list(found) == ["pii_replay", "text_replay", "identical_match_share"]
+    assert found["pii_replay"].smallest is not None
+    assert found["text_replay"].smallest is not None
+    assert found["pii_replay"].people == 200
+
+
+def test_who_reads_words_changes_no_other_metrics_trials():
+    tables = people_with_letters()
+    loaded = load_split(*tables)
+    alone = asked([IdenticalMatchShare()], loaded.split, repetitions=10)
+    assert words_asked(*tables).detections[-1] == alone.detections[0]
+
+
+def test_what_the_release_has_no_column_for_cannot_leak():
+    """Names and addresses are in columns that the release lacks, and its texts hold none."""
+    train, synthetic, control = people_with_letters(400)
+    found = words_asked(train, synthetic.drop(columns=["name", "email"]), control, drop_identifiers=True)
+    pii, text, _ = found.detections
+    assert pii.smallest is None
+    assert all(trial.seen == 0 for trial in pii.trials)
+    assert text.smallest is not None
+
+
+def test_where_no_words_name_people_nothing_is_said_of_those_who_read_them():
+    rows = [hospital(100, seed=seed) for seed in range(3)]
+    assert [item.metric for item in words_asked(*rows).detections] == ["identical_match_share"]
+    numbers = tables()
+    assert [item.metric for item in asked([PiiReplay(), IdenticalMatchShare()], numbers).detections] == [
+        "identical_match_share"
+    ]
+
+
+def test_long_texts_are_tried_on_fewer_people_or_not_at_all(monkeypatch):
+    tables = people_with_letters(200)
+    monkeypatch.setattr(power, "MOST_CHARACTERS", 50 * 450)
+    found = words_asked(*tables)
+    assert 20 <= found.detections[0].people < 100 == found.people
+    assert any("all their words are read: Identifying values repeated" in note for note in found.notes)
+    monkeypatch.setattr(power, "MOST_CHARACTERS", 1000)
+    untried = words_asked(*tables).detections[0]
+    assert untried.trials == ()
+    assert untried.reason == "Not tried, as the texts are too long to be read again and again."
+
+
+@pytest.mark.parametrize("metric", [PiiReplay(), TextReplay()], ids=lambda m: m.name)
+def test_where_nothing_is_planted_no_word_is_seen(metric):
+    loaded = load_split(*people_with_letters(200))
+    pool, size = power._Pool.of_words(loaded.written, seed=5), power._Size.of(loaded.split)
+    alarms = [
+        metric(pool.plant(0.0, repetition, size), rng=stream(repetition, "null")).risk.low > 0
+        for repetition in range(40)
+    ]
+    assert sum(alarms) <= 4  # one in 40 is meant; more than 4 of 40 happen once in 300
+
+
+def test_an_audit_with_power_tells_of_words():
+    train, synthetic, control = people_with_letters(150)
+    report = audit(train, synthetic, control, metrics=["pii_replay", "identical_match_share"], power=True)
+    assert [item.metric for item in report.power.detections] == ["pii_replay", "identical_match_share"]

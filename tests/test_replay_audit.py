@@ -104,9 +104,10 @@ def test_who_asks_for_them_is_told_why_there_is_no_answer(plain, name):
     assert [item.metric for item in tabveil.audit(*numbers, metrics=name).skipped] == [name]
 
 
-def test_planted_rows_are_for_metrics_that_compare_rows(leaky):
+def test_planted_rows_carry_their_texts_along(leaky):
     found = tabveil.audit(*leaky, metrics=["identical_match_share", "text_replay"], power=True)
-    assert [item.metric for item in found.power.detections] == ["identical_match_share"]
+    assert [item.metric for item in found.power.detections] == ["identical_match_share", "text_replay"]
+    assert found.power.detections[1].smallest is not None
 
 
 def test_a_name_that_the_release_lacks_may_stand_in_its_texts(leaky):

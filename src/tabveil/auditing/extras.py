@@ -12,11 +12,9 @@ from tabveil.auditing.steps import Step
 from tabveil.detection import Power
 from tabveil.errors import NotApplicable
 from tabveil.frame import LoadedTables, edges_in_words
-from tabveil.metrics import reads_words
 from tabveil.protocols import Metric, Representation
 from tabveil.request import AuditRequest
 from tabveil.rng import stream
-from tabveil.table import Split
 from tabveil.utility import ColumnUtility, Utility
 
 MOST_COLUMNS = 100  # with more, planting leaks takes minutes
@@ -45,7 +43,7 @@ def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditR
         )
         steps.append(Step(title="portrait", work=draw))
     if request.power:
-        steps.append(Step(title="power", work=partial(_detected, metrics, split, request), weight=40))
+        steps.append(Step(title="power", work=partial(_detected, metrics, loaded, request), weight=40))
     return steps
 
 
@@ -55,22 +53,27 @@ def _learned(metrics: Sequence[Metric]) -> Representation | None:
     return next((item for item in found if getattr(item, "learns", False)), None)
 
 
-def _detected(metrics: Sequence[Metric], split: Split, request: AuditRequest) -> Power:
+def _detected(metrics: Sequence[Metric], loaded: LoadedTables, request: AuditRequest) -> Power:
     """Plant leaks; what takes minutes only where somebody asked for it.
 
-    Networks would take hours and are left out, and so is what reads words: leaks are planted as whole rows.
+    Networks would take hours and are left out.
     """
+    split = loaded.split
     asked_for = request.power != "affordable"
     if not asked_for and len(split.schema) > MOST_COLUMNS:
         raise NotApplicable(
             f"power: left out for {len(split.schema)} columns, as it takes minutes; {power.ASK_FOR_IT}."
         )
     affordable = [
-        (metric.name, metric)
-        for metric in metrics
-        if getattr(metric, "cost", "quick") != "training" and not reads_words(metric)
+        (metric.name, metric) for metric in metrics if getattr(metric, "cost", "quick") != "training"
     ]
-    return power.measure(affordable, split, rng=stream(request.seed, "power"), learners=asked_for)
+    return power.measure(
+        affordable,
+        split,
+        written=loaded.written,
+        rng=stream(request.seed, "power"),
+        learners=asked_for,
+    )
 
 
 def _useful(loaded: LoadedTables, request: AuditRequest) -> Utility:

@@ -9,7 +9,7 @@ a leak of known size, planted in the user's own data.
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -17,12 +17,13 @@ from numpy.random import Generator
 
 from tabveil import check, workers
 from tabveil.detection import Detection, Power, Trial
-from tabveil.errors import NotApplicable
+from tabveil.errors import NotApplicable, NothingToAsk
+from tabveil.metrics import reads_words
 from tabveil.protocols import Metric
 from tabveil.risks import Leaky
 from tabveil.rng import stream
 from tabveil.sampling import ROUNDING, count_share, in_order
-from tabveil.table import Indices, Split, Table
+from tabveil.table import Categorical, Indices, Split, Table
 
 LEAKS = (0.01, 0.02, 0.05, 0.10, 0.20)
 """The planted leaks: which share of the release rows are copies of real people."""
@@ -36,6 +37,7 @@ MOST_PEOPLE = 3000  # so the cost does not grow with the table
 MOST_CELLS = 60_000  # nor with its width: some attacks try every column
 LEARNERS_PART = 3  # fitting a model to each release takes far longer than all else: a third of the people
 ASK_FOR_IT = "ask for it with --power"
+MOST_CHARACTERS = 1_000_000  # of all people of a trial, for metrics that read what stands written about them
 MOST_SYNTHETIC = 2  # release rows for each person: a release many times as large as train is thinned out
 
 
@@ -44,6 +46,7 @@ def measure(
     split: Split,
     *,
     rng: Generator,
+    written: Split | None = None,
     repetitions: int = REPETITIONS,
     learners: bool = True,
 ) -> Power:
@@ -60,6 +63,9 @@ def measure(
         Titles and metrics. Adding one changes no other's trials.
     split
         The tables of the audit. Train takes no part: only its size matters, for the proportions.
+    written
+        The words of these tables, for metrics that read them: a row that leaks carries its names and texts
+        along, in those columns that the release has. None leaves such metrics out.
     repetitions
         How many releases are made for each leak.
     learners
@@ -73,18 +79,32 @@ def measure(
     check.at_least("power", "repetitions", repetitions, 1)
     start = time.perf_counter()
     size = _Size.of(split)
-    pool = _Pool.of(split, seed=int(rng.integers(2**63)))
+    seed = int(rng.integers(2**63))
+    pool = _Pool.of(split, seed=seed)
     watchers = [
-        _Watcher(title=title, metric=metric, size=size.for_metric(metric, len(split.schema)))
+        _Watcher(title=title, metric=metric, pool=pool, size=size.for_metric(metric, len(split.schema)))
         for title, metric in metrics
-        if learners or not fits_a_model(metric)
+        if not reads_words(metric) and (learners or not fits_a_model(metric))
     ]
+    readers = [(title, metric) for title, metric in metrics if reads_words(metric) and written is not None]
+    if readers and written is not None:
+        words, for_words = _Pool.of_words(written, seed=seed), size.for_words(written.control)
+        watchers += [
+            _Watcher(title=title, metric=metric, pool=words, size=for_words)
+            for title, metric in readers
+            if for_words.people
+        ]
     for leak in LEAKS:
-        _try_leak(leak, watchers, pool, repetitions)
+        _try_leak(leak, watchers, repetitions)
     workers.tell("done", 1.0)
     found = {watcher.title: watcher.detection() for watcher in watchers}
+    silent = {watcher.title for watcher in watchers if watcher.has_nothing_to_ask}
     return Power(
-        detections=tuple(found.get(title) or _untried(title, size) for title, _ in metrics),
+        detections=tuple(
+            found.get(title) or _untried(title, metric, size)
+            for title, metric in metrics
+            if title not in silent and (not reads_words(metric) or written is not None)
+        ),
         people=size.people,
         release_rows=size.release_rows,
         repetitions=repetitions,
@@ -132,6 +152,14 @@ class _Size:
         people = min(self.people, max(_most_people(n_columns) // LEARNERS_PART, FEWEST_PEOPLE))
         return _Size(people=people, release_rows=self.release_rows * people // self.people)
 
+    def for_words(self, people: Table) -> "_Size":
+        """Return the size at which all that stands written can be read often enough; of nobody if none is."""
+        affordable = int(MOST_CHARACTERS // max(_characters(people), 1.0))
+        if affordable < FEWEST_PEOPLE:
+            return _Size(people=0, release_rows=0)
+        people_read = min(self.people, affordable)
+        return _Size(people=people_read, release_rows=self.release_rows * people_read // self.people)
+
     def copies(self, leak: float) -> int:
         """Count the rows that are planted in the release."""
         return count_share(leak, self.release_rows)
@@ -140,6 +168,17 @@ class _Size:
 def _most_people(n_columns: int) -> int:
     """Return how many people can be afforded."""
     return min(MOST_PEOPLE, max(MOST_CELLS // n_columns, FEWEST_PEOPLE))
+
+
+def _characters(table: Table) -> float:
+    """Return how many characters stand in the rows of a person, on average."""
+    total = 0.0
+    for column in table.schema.columns:
+        if isinstance(column, Categorical):
+            codes = table.column(column.name)
+            lengths = np.array([len(label) for label in column.labels], dtype=np.float64)
+            total += float(lengths[codes[~np.isnan(codes)].astype(np.int64)].sum())
+    return total / table.n_people
 
 
 def fits_a_model(metric: Metric) -> bool:
@@ -155,12 +194,19 @@ class _Pool:
     control: Table
     synthetic: Table
     seed: int
+    lacking: Indices | None = None  # positions of columns that the release does not have
 
     @classmethod
     def of(cls, split: Split, *, seed: int) -> Self:
         return cls(
             control=in_order(split.control).table, synthetic=in_order(split.synthetic).table, seed=seed
         )
+
+    @classmethod
+    def of_words(cls, split: Split, *, seed: int) -> Self:
+        """Take the words of tables: a release that lacks a column cannot leak what stands in it."""
+        lacking = np.flatnonzero(np.isnan(split.synthetic.values).all(axis=0))
+        return replace(cls.of(split, seed=seed), lacking=lacking)
 
     def plant(self, leak: float, repetition: int, size: _Size) -> Split:
         """Make the tables of one trial; larger leaks of one repetition add to the smaller ones.
@@ -173,6 +219,10 @@ class _Pool:
         rows = rng.choice(len(self.synthetic), size.release_rows, replace=False)
         train, control = self._rows_of(people[: size.people]), self._rows_of(people[size.people :])
         synthetic = Leaky()(train, self.synthetic.take(rows), leak, rng=rng)
+        if self.lacking is not None:
+            values = synthetic.values.copy()
+            values[:, self.lacking] = np.nan
+            synthetic = Table(schema=synthetic.schema, values=values)
         return Split(train=train, control=control, synthetic=synthetic).with_own_labels()
 
     def _rows_of(self, people: Indices) -> Table:
@@ -191,11 +241,13 @@ class _Watcher:
 
     title: str
     metric: Metric
+    pool: _Pool
     size: _Size
     trials: list[Trial] = field(default_factory=list)
     smallest: float | None = None
     share: float = 0.0  # of the way, if the leak being tried is the one it sees; never taken back
     answered: bool = False
+    has_nothing_to_ask: bool = False
     refusal: str = "the metric gives no risk"
 
     @property
@@ -205,7 +257,7 @@ class _Watcher:
 
     def open(self, leak: float) -> bool:
         """Tell whether the metric has still to be tried on this leak, and can be."""
-        return self.smallest is None and self.size.copies(leak) > 0
+        return self.smallest is None and not self.has_nothing_to_ask and self.size.copies(leak) > 0
 
     def sees(self, split: Split, *, rng: Generator) -> bool:
         """Ask the metric about one release; to have no answer is to see nothing."""
@@ -214,6 +266,8 @@ class _Watcher:
                 measure = self.metric(split, rng=rng).measure
         except NotApplicable as refusal:
             self.refusal = str(refusal)
+            silent = isinstance(refusal, NothingToAsk) and reads_words(self.metric)
+            self.has_nothing_to_ask = silent and not self.answered
             return False
         self.answered = self.answered or measure is not None
         return measure is not None and bool(measure.low > 0)
@@ -231,12 +285,14 @@ class _Watcher:
         )
 
 
-def _untried(title: str, size: _Size) -> Detection:
+def _untried(title: str, metric: Metric, size: _Size) -> Detection:
     why = f"Not tried, as it fits a model to every release, which takes long: {ASK_FOR_IT}."
+    if reads_words(metric):
+        why = "Not tried, as the texts are too long to be read again and again."
     return Detection(metric=title, smallest=None, trials=(), people=size.people, reason=why)
 
 
-def _try_leak(leak: float, watchers: Sequence[_Watcher], pool: _Pool, repetitions: int) -> None:
+def _try_leak(leak: float, watchers: Sequence[_Watcher], repetitions: int) -> None:
     """Try one leak on all metrics that have seen no smaller one, repetition by repetition.
 
     They share the tables. A metric drops out once it has missed too often to see the leak often enough.
@@ -248,13 +304,14 @@ def _try_leak(leak: float, watchers: Sequence[_Watcher], pool: _Pool, repetition
     for repetition in range(repetitions):
         running = [(watcher, seen) for watcher, seen in outcomes if seen.count(False) <= repetitions - needed]
         tables = {
-            size: pool.plant(leak, repetition, size) for size in {watcher.size for watcher, _ in running}
+            (pool, size): pool.plant(leak, repetition, size)
+            for pool, size in dict.fromkeys((watcher.pool, watcher.size) for watcher, _ in running)
         }
         for watcher, seen in running:
             done = sum(watcher.share for watcher in watchers) / len(watchers)
             workers.tell(f"planting {leak:.0%}, {repetition + 1} of {repetitions}: {watcher.title}", done)
-            rng = stream(pool.seed, "metric", watcher.title, str(leak), str(repetition))
-            seen.append(watcher.sees(tables[watcher.size], rng=rng))
+            rng = stream(watcher.pool.seed, "metric", watcher.title, str(leak), str(repetition))
+            seen.append(watcher.sees(tables[watcher.pool, watcher.size], rng=rng))
             watcher.share = max(watcher.share, len(seen) / repetitions)
     for watcher, seen in outcomes:
         watcher.trials.append(Trial(leak=leak, seen=sum(seen), of=len(seen)))
@@ -288,9 +345,15 @@ def _notes(split: Split, size: _Size, watchers: Sequence[_Watcher], repetitions:
 def _exceptions(size: _Size, watchers: Sequence[_Watcher]) -> list[str]:
     """Name the metrics for which something else holds than for all others."""
     notes = []
-    for fewer in sorted({watcher.size.people for watcher in watchers} - {size.people}):
-        titles = ", ".join(watcher.in_words for watcher in watchers if watcher.size.people == fewer)
-        notes.append(f"Tried on {fewer:,} people, because a model is fitted to every release: {titles}.")
+    told = [watcher for watcher in watchers if not watcher.has_nothing_to_ask]
+    for reading, why in (
+        (False, "because a model is fitted to every release"),
+        (True, "because all their words are read"),
+    ):
+        these = [watcher for watcher in told if reads_words(watcher.metric) == reading]
+        for fewer in sorted({watcher.size.people for watcher in these} - {size.people}):
+            titles = ", ".join(watcher.in_words for watcher in these if watcher.size.people == fewer)
+            notes.append(f"Tried on {fewer:,} people, {why}: {titles}.")
     if weaker := [
         watcher.in_words for watcher in watchers if getattr(watcher.metric, "weaker_when_larger", False)
     ]:
