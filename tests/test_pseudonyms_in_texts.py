@@ -139,6 +139,17 @@ def test_names_of_a_column_that_nobody_named_are_replaced_in_texts_alone(key):
     assert pseudonymize(labels, "case", texts="note", key=key).rows["note"][0] == "Her savings are gone."
 
 
+def test_a_column_that_stays_has_no_doubles_in_texts(key):
+    """A phone number of the same form beside real ones would be taken for somebody's."""
+    table = pd.DataFrame({"case": [f"AB-{number}" for number in range(10_000, 10_040)]})
+    table["phone"] = [f"+49 30 9018{number:03d}" for number in range(40)]
+    table["note"] = [f"Call {phone}." for phone in table["phone"]]
+    rows = pseudonymize(table, "case", texts="note", key=key, style="invented").rows
+    assert rows["phone"].equals(table["phone"])
+    assert rows["note"].str.fullmatch(r"Call phone_\d+\.").all()
+    assert rows["note"].nunique() == 40
+
+
 @pytest.mark.parametrize(
     ("column", "value", "written"),
     [

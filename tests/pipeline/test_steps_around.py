@@ -127,6 +127,20 @@ def test_the_rows_are_those_that_filter_leaves():
     )
 
 
+def test_whose_row_it_is_does_not_hide_how_near_it_is(key):
+    """Rows are compared without the pseudonyms, which the release has only by chance."""
+    people, control = visits(300), visits(300, seed=2)
+    steps = {"pseudonymize": {"columns": "patient", "key": str(key)}, "filter": {"near": 0.1}}
+    report = run(people, asked(NOISY, **steps), control=control)
+    without = [table.drop(columns="patient") for table in (people, control)]
+    unfiltered = run(people, asked(NOISY, pseudonymize=steps["pseudonymize"]), control=control).native()
+    found = tabveil.filter_release(
+        without[0], unfiltered.drop(columns="patient"), without[1], near=0.1, measure_utility=False
+    )
+    assert report.steps[-1].counts["near"] == found.n_near > 100
+    assert "patient" in report.native()
+
+
 @pytest.mark.parametrize("style", ["hash", "invented"])
 def test_a_person_in_two_tables_has_one_pseudonym(style, key):
     """The release copies train under pseudonyms; control, which is the same people, equals it as well."""

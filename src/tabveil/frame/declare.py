@@ -7,7 +7,7 @@
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -290,6 +290,10 @@ class SchemaFile(Strict):
         nothing = {"low": None, "high": None, "decimals": None, "unit": None}
         columns = {name: entry.model_copy(update=nothing) for name, entry in self.columns.items()}
         return self.model_copy(update={"columns": columns})
+
+    def without(self, names: Sequence[str]) -> "SchemaFile":
+        """Return the same with these columns among those that are left out."""
+        return self.model_copy(update={"drop": tuple(dict.fromkeys((*self.drop, *names)))})
 
     def require_known(self, names: set[str]) -> None:
         """Refuse columns that no table has."""

@@ -268,7 +268,7 @@ class _Making:
         if self.asked.file.filter is not None:
             sources["unfiltered"] = as_read(final.table, final.layout)
             with part(_PIPED, _FILTERED, title="filter: "):
-                final, taken = self._filter(final, model, self.asked.file.filter)
+                final, taken = self._filter(final, model)
             steps = (taken,)
         sources["final"] = as_read(final.table, final.layout)
         alone = self.asked.alone()
@@ -288,12 +288,10 @@ class _Making:
             notes=notes,
         )
 
-    def _filter(
-        self, drawn: SyntheticRows, model: TableModel, asked: Mapping[str, Any]
-    ) -> tuple[SyntheticRows, StepTaken]:
+    def _filter(self, drawn: SyntheticRows, model: TableModel) -> tuple[SyntheticRows, StepTaken]:
         return filtered(
             drawn,
-            asked,
+            self.asked.file,
             train=self.parts.train,
             control=self.parts.control,
             schema=self.learning["schema"],

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from tabveil.frame import Source, as_read, parts_as_read, sources
+from tabveil.frame import Source, as_read, declare, parts_as_read, sources
 from tabveil.plain import PlainData
 from tabveil.pseudonyms import STILL_PERSONAL, pseudonymize_together
 from tabveil.steps import deduplicate, filter_release
 from tabveil.synthesizing import SyntheticRows
+from tabveil.synthesizing.configuration import Configuration
 
 StepName = Literal["deduplicate", "pseudonymize", "filter"]
 
@@ -104,13 +105,26 @@ class RealRows:
         return RealRows(tables=hidden, steps=(*self.steps, *taken))
 
 
-def filtered(drawn: SyntheticRows, asked: Mapping[str, Any], **about: Any) -> tuple[SyntheticRows, StepTaken]:  # noqa: ANN401 - passed on
+def filtered(
+    drawn: SyntheticRows,
+    said: Configuration,
+    *,
+    schema: Any,  # noqa: ANN401 - a path or plain data
+    **about: Any,  # noqa: ANN401 - passed on
+) -> tuple[SyntheticRows, StepTaken]:
     """Drop rows that are too near to those learned from; what that costs, audits before and after can say.
 
-    ``about`` says which rows these are, and how they are read.
+    Columns of pseudonyms are not compared: whose row it is says nothing about how near it is. ``about`` says
+    which rows were learned from, and how they are read.
     """
-    released = as_read(drawn.table, drawn.layout)
-    found = filter_release(synthetic=released, **about, **asked, measure_utility=False)
+    hidden = (said.pseudonymize or {}).get("columns", ())
+    found = filter_release(
+        synthetic=as_read(drawn.table, drawn.layout),
+        schema=declare.read(schema).without(hidden),
+        measure_utility=False,
+        **about,
+        **(said.filter or {}),
+    )
     counts = {"rows": found.n_rows, "kept": len(found.kept), "outliers": found.n_outliers}
     if found.near is not None:
         counts |= {"near": found.n_near, "equal": found.near.equal}

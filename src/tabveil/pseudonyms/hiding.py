@@ -30,13 +30,15 @@ class Hidden:
         return replace(column, texts=tuple(self.pseudonyms[text] for text in column.texts), whole=self.whole)
 
 
-def hide(name: str, columns: Sequence[ColumnTexts], key: bytes, style: Style) -> Hidden:
-    """Give every value of a column a pseudonym."""
+def hide(
+    name: str, columns: Sequence[ColumnTexts], key: bytes, style: Style, *, neutral: bool = False
+) -> Hidden:
+    """Give every value of a column a pseudonym; an invented one that is ``neutral`` looks like no value."""
     texts = sorted({text for column in columns for text in column.texts})
     if style == "hash":
         return Hidden(pseudonyms=hashes(texts, key))
     whole = all(column.whole for column in columns)
-    pseudonyms = invented(name, texts, key, whole=whole)
+    pseudonyms = invented(name, texts, key, whole=whole and not neutral, neutral=neutral)
     return Hidden(pseudonyms=pseudonyms, whole=whole and all(map(str.isdigit, pseudonyms.values())))
 
 

@@ -157,8 +157,8 @@ def pseudonymize_together(
     key_made = not Path(key).exists()
     secret = make_key(key) if key_made else read_key(key)
     hidden = {
-        name: hide(name, [own[name] for own in group if name in own], secret, style)
-        for group in (named, beside)
+        name: hide(name, [own[name] for own in group if name in own], secret, style, neutral=group is beside)
+        for group in (named, beside)  # what stays in its column must not have a double in a text
         for name in group[0]
     }
     in_texts, about_texts = hide_in_texts(written, hidden, names, secret, style)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from tabveil.generators.privacy import WARNING
 from tabveil.pipeline import PipelineReport
 from tabveil.properties import WEAKNESSES
 from tabveil.render import comparison, svg
@@ -48,6 +49,7 @@ def page(report: PipelineReport, *, title: str = "", made: dt.date | None = None
             utilities=words.utilities(report),
             charts=lambda chosen: _charts(report, chosen),
             words=words,
+            WARNING=WARNING,
             weaknesses=WEAKNESSES,
             omitted=list(words.omitted(report)),
             notes=words.notes(report),

@@ -78,11 +78,14 @@ class FilteredRelease:
         share = percent(dropped / self.n_rows)
         told = [f"{plural(len(self.kept), 'row')} of {self.n_rows:,}; {dropped:,} dropped ({share})."]
         if self.near is not None:
-            told.append(
-                f"{plural(self.n_near, 'row')} too near to a training row "
-                f"({percent(self.n_near / self.n_rows)}), {self.near.equal:,} of them equal to one; "
-                f"{percent(self.near.control_near / self.n_control)} of control rows are as near."
-            )
+            near = "No row too near to a training row"
+            if self.n_near:
+                near = (
+                    f"{plural(self.n_near, 'row')} too near to a training row "
+                    f"({percent(self.n_near / self.n_rows)}), {self.near.equal:,} of them equal to one"
+                )
+            as_near = percent(self.near.control_near / self.n_control)
+            told.append(f"{near}; {as_near} of control rows are as near.")
         if self.n_outliers:
             told.append(f"{plural(self.n_outliers, 'row')} that stood apart from the rest.")
         return tuple(told)
