@@ -79,6 +79,8 @@ def test_rows_of_a_person_that_deduplicate_names_stay_together(whole):
     report, data = whole
     held_back = {step.table: step.counts["patient"] for step in report.steps if step.step == "pseudonymize"}
     assert held_back["train"] + held_back["control"] == data["patient"].nunique()
+    inputs = report["final"].inputs  # and the audit counts people
+    assert {role: inputs[role].people for role in ("train", "control")} == held_back
 
 
 def test_a_control_of_ones_own_is_treated_alike():
@@ -104,8 +106,8 @@ def test_near_copies_are_dropped_before_the_audit_and_the_rows_before_are_audite
     assert step.counts["rows"] == report.stages[2].n_rows
     assert step.counts["kept"] == report.stages[3].n_rows == len(report.native())
     assert step.counts["near"] > 0
-    assert nearness(report, "unfiltered") > 0.2
-    assert nearness(report, "final") < 0.1
+    assert nearness(report, "unfiltered") > 0.1
+    assert nearness(report, "final") < 0.05
     assert report["unfiltered"].utility is not None
     assert report["final"].utility is not None
     assert step.warnings == (VOIDS_PROMISE, HOLE, SAME_CONTROL)
@@ -137,7 +139,7 @@ def test_whose_row_it_is_does_not_hide_how_near_it_is(key):
     found = tabveil.filter_release(
         without[0], unfiltered.drop(columns="patient"), without[1], near=0.1, measure_utility=False
     )
-    assert report.steps[-1].counts["near"] == found.n_near > 100
+    assert report.steps[-1].counts["near"] == found.n_near > 30
     assert "patient" in report.native()
 
 

@@ -111,7 +111,7 @@ def synthesize(
     }
     if said.filter is not None:
         drawn = _filtered(drawn, said, seed=seed or 0, **asked)
-    report = None if control is None else _audited(drawn, target, policy=policy, **asked)
+    report = None if control is None else _audited(drawn, target, policy=policy, person=said.person, **asked)
     drawn.write(target)
     n_rows = len(drawn.table)
     Screen().print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))

@@ -86,7 +86,8 @@ def run_pipeline(
         taken with these rows, too.
     holdout, by
         The share of ``data`` to hold back (0.3), and the column that says whose row it is: rows of one person
-        stay together. None takes the person that deduplicate names, if it does. Only without ``control``.
+        stay together, and audits count people. None takes the person that deduplicate names, if it does. Only
+        without ``control``.
     rows
         How many rows to make; None makes as many as are learned from.
     title
@@ -126,6 +127,7 @@ def run_pipeline(
         train=parts.train,
         synthetic=parts.train,
         control=parts.control,
+        person=parts.person,
         title=title,
         metrics=metrics,
         quick=quick,
@@ -184,6 +186,7 @@ class _Parts:
 
     train: Any
     control: Any
+    person: str | None = None  # the column that says whose row it is
     steps: tuple[StepTaken, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -210,8 +213,7 @@ class _Parts:
         train, held_back = once.get("data"), once.get("control")
         notes: tuple[str, ...] = ()
         if held_back is None:
-            whose = by or (said.deduplicate or {}).get("person")
-            rows = split_rows(raw_rows(train), control=share, by=whose, seed=seed)
+            rows = split_rows(raw_rows(train), control=share, by=by or said.person, seed=seed)
             held = plural(len(rows[1]), "row was", "rows were")
             left = f"{len(rows[0]):,} are left to learn from"
             notes = (f"{held} held back as control and learned by nothing, {left}.",)
@@ -220,6 +222,7 @@ class _Parts:
         return cls(
             train=hidden.get("train"),
             control=hidden.get("control"),
+            person=by or said.person,
             steps=(*once.steps, *hidden.steps),
             notes=notes,
         )

@@ -114,13 +114,12 @@ def filtered(
 ) -> tuple[SyntheticRows, StepTaken]:
     """Drop rows that are too near to those learned from; what that costs, audits before and after can say.
 
-    Columns of pseudonyms are not compared: whose row it is says nothing about how near it is. ``about`` says
-    which rows were learned from, and how they are read.
+    Columns that name people by the word of a step are not compared: whose row it is says nothing about how
+    near it is. ``about`` says which rows were learned from, and how they are read.
     """
-    hidden = (said.pseudonymize or {}).get("columns", ())
     found = filter_release(
         synthetic=as_read(drawn.table, drawn.layout),
-        schema=declare.read(schema).without(hidden),
+        schema=declare.read(schema).without(said.naming),
         measure_utility=False,
         **about,
         **(said.filter or {}),

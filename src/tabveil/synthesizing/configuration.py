@@ -61,6 +61,18 @@ class Configuration:
     pseudonymize: Mapping[str, Any] | None = None
     filter: Mapping[str, Any] | None = None
 
+    @property
+    def person(self) -> str | None:
+        """The column that says whose row it is, if a step names it."""
+        person: str | None = (self.deduplicate or {}).get("person")
+        return person
+
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """The columns that steps say name people: they tell nothing about how near two rows are."""
+        hidden = (self.pseudonymize or {}).get("columns", ())
+        return tuple(dict.fromkeys((*hidden, *([] if self.person is None else [self.person]))))
+
 
 def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     """Read a file (YAML, JSON) or a mapping; paths in a file start at its folder."""
