@@ -143,6 +143,16 @@ def test_whose_row_it_is_does_not_hide_how_near_it_is(key):
     assert "patient" in report.native()
 
 
+def test_texts_that_are_made_anew_do_not_hide_near_copies():
+    """The release writes other texts than people have: as far from all of them, which says nothing."""
+    train, control = (tabveil.datasets.letters(150, seed=seed) for seed in (1, 2))
+    train["cost"], control["cost"] = (np.random.default_rng(seed).normal(size=150) for seed in (1, 2))
+    config = {"generator": "hybrid", "settings": {"generator": {"name": "copy", "noise": 0.01}}}
+    report = run(train, {**config, "filter": {"near": 0.5, "outliers": 0}}, control=control)
+    assert report.native()["letter"].str.fullmatch(r"letter_\d+").all()
+    assert report.steps[0].counts["near"] > 50
+
+
 @pytest.mark.parametrize("style", ["hash", "invented"])
 def test_a_person_in_two_tables_has_one_pseudonym(style, key):
     """The release copies train under pseudonyms; control, which is the same people, equals it as well."""

@@ -110,7 +110,7 @@ def synthesize(
         "threads": threads,
     }
     if said.filter is not None:
-        drawn = _filtered(drawn, said, seed=seed or 0, **asked)
+        drawn = _filtered(drawn, said, learned, seed=seed or 0, **asked)
     report = None if control is None else _audited(drawn, target, policy=policy, person=said.person, **asked)
     drawn.write(target)
     n_rows = len(drawn.table)
@@ -144,10 +144,15 @@ def _tell_step(taken: StepTaken) -> None:
         beside.say(*_line(note))
 
 
-def _filtered(drawn: SyntheticRows, said: Configuration, **about: Any) -> SyntheticRows:  # noqa: ANN401 - passed on
+def _filtered(
+    drawn: SyntheticRows,
+    said: Configuration,
+    learned: TableModel,
+    **about: Any,  # noqa: ANN401 - passed on
+) -> SyntheticRows:
     """Drop rows that are too near to those learned from, and say how many and what that voids."""
     with progress_shown(quiet=False, title="filter: ") as listener:
-        fewer, taken = filtered(drawn, said, **about, progress=listener)
+        fewer, taken = filtered(drawn, said, learned, **about, progress=listener)
     _tell_step(taken)
     return fewer
 

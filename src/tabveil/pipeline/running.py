@@ -295,6 +295,7 @@ class _Making:
         return filtered(
             drawn,
             self.asked.file,
+            model,
             train=self.parts.train,
             control=self.parts.control,
             schema=self.learning["schema"],

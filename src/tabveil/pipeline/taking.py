@@ -8,7 +8,7 @@ from tabveil.frame import Source, as_read, declare, parts_as_read, sources
 from tabveil.plain import PlainData
 from tabveil.pseudonyms import STILL_PERSONAL, pseudonymize_together
 from tabveil.steps import deduplicate, filter_release
-from tabveil.synthesizing import SyntheticRows
+from tabveil.synthesizing import SyntheticRows, TableModel
 from tabveil.synthesizing.configuration import Configuration
 
 StepName = Literal["deduplicate", "pseudonymize", "filter"]
@@ -108,18 +108,21 @@ class RealRows:
 def filtered(
     drawn: SyntheticRows,
     said: Configuration,
+    model: TableModel,
     *,
     schema: Any,  # noqa: ANN401 - a path or plain data
     **about: Any,  # noqa: ANN401 - passed on
 ) -> tuple[SyntheticRows, StepTaken]:
     """Drop rows that are too near to those learned from; what that costs, audits before and after can say.
 
-    Columns that name people by the word of a step are not compared: whose row it is says nothing about how
-    near it is. ``about`` says which rows were learned from, and how they are read.
+    Columns that name people by the word of a step are not compared, nor those that the ``model`` makes anew:
+    whose row it is says nothing about how near it is. ``about`` says which rows were learned from, and how
+    they are read.
     """
+    fresh = [column.name for column in model.fresh]
     found = filter_release(
         synthetic=as_read(drawn.table, drawn.layout),
-        schema=declare.read(schema).without(said.naming),
+        schema=declare.read(schema).without([*said.naming, *fresh]),
         measure_utility=False,
         **about,
         **(said.filter or {}),
