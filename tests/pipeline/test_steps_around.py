@@ -143,6 +143,13 @@ def test_whose_row_it_is_does_not_hide_how_near_it_is(key):
     assert "patient" in report.native()
 
 
+def test_a_schema_may_name_the_person_as_well():
+    steps = {"deduplicate": {"person": "patient", "most": 2}, "filter": {"near": 0.1}}
+    report = run(visits(200), asked(NOISY, **steps), schema={"person": "patient"})
+    assert report.steps[-1].counts["near"] > 0
+    assert report["final"].inputs["train"].people < report["final"].inputs["train"].rows
+
+
 def test_texts_that_are_made_anew_do_not_hide_near_copies():
     """The release writes other texts than people have: as far from all of them, which says nothing."""
     train, control = (tabveil.datasets.letters(150, seed=seed) for seed in (1, 2))

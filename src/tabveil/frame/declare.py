@@ -292,8 +292,9 @@ class SchemaFile(Strict):
         return self.model_copy(update={"columns": columns})
 
     def without(self, names: Sequence[str]) -> "SchemaFile":
-        """Return the same with these columns among those that are left out."""
-        return self.model_copy(update={"drop": tuple(dict.fromkeys((*self.drop, *names)))})
+        """Return the same with these columns among those left out; none of them names people any longer."""
+        drop = tuple(dict.fromkeys((*self.drop, *names)))
+        return self.model_copy(update={"drop": drop, "person": None if self.person in drop else self.person})
 
     def require_known(self, names: set[str]) -> None:
         """Refuse columns that no table has."""
