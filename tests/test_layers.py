@@ -108,7 +108,7 @@ LIBRARIES = {
     **dict.fromkeys(("opacus", "dp_accounting"), re.compile(r"generators\.dpctgan\b")),
     **dict.fromkeys(("sklearn", "threadpoolctl"), re.compile(r"(generators\b|encode\.modes$)")),
     "xgboost": re.compile(r"boosting$"),
-    "numba": re.compile(r".*kernels$"),
+    **dict.fromkeys(("numba", "llvmlite"), re.compile(r".*kernels$")),
     **dict.fromkeys(("jinja2", "markupsafe"), re.compile(r"render\b")),
     "rich": re.compile(r"(render|cli)\b"),
     "typer": re.compile(r"cli\b"),

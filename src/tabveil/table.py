@@ -295,7 +295,7 @@ class Table:
         total = np.zeros(len(self), dtype=np.uint64)
         for name in self.schema.names:
             total += self.column_hash(name)
-        hashes = _mix(total)
+        hashes = mix_bits(total)
         hashes.flags.writeable = False
         return hashes
 
@@ -304,10 +304,10 @@ class Table:
         salt = np.frombuffer(hashlib.sha256(name.encode()).digest()[:8], dtype=np.uint64)[0]
         cells = self.column(name) + 0.0  # -0.0 and 0.0 are one value
         cells[np.isnan(cells)] = np.nan  # and so are all NaNs
-        return _mix(cells.view(np.uint64) ^ salt)
+        return mix_bits(cells.view(np.uint64) ^ salt)
 
 
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix_bits(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Spread every bit over all others (the finalizer of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

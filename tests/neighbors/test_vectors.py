@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabveil import workers
-from tabveil.neighbors import Neighbors, Space, vectors
+from tabveil.neighbors import Neighbors, Space, engine, vectors
 from tabveil.neighbors.space import MeasuredColumn
 from tabveil.table import Categorical, Numeric, Schema, Table
 
@@ -59,11 +59,70 @@ def test_rows_that_single_precision_cannot_tell_apart_are_told_apart(near):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_pieces_and_threads_do_not_matter(threads, monkeypatch):
-    monkeypatch.setattr(vectors, "ROWS_AT_ONCE", 7)
-    reference, queries = rows(50, 3, grid=1), rows(1100, 4, grid=1)
+    monkeypatch.setattr(engine, "VECTORS_AT_ONCE", 7)
+    reference, queries = rows(500, 3, grid=1), rows(110, 4, grid=1)
     with workers.working(threads=threads):
         found = Neighbors(SPACE, reference).nearest(queries, 9)
     assert_same(found, brute_force.nearest(SPACE, reference, queries, 9))
+
+
+@pytest.mark.parametrize("n", [127, 128, 129, 700])
+def test_several_blocks_some_of_which_are_never_entered(n):
+    far = rows(n, 9).values + 40 * np.arange(n)[:, None] // 150  # heaps that lie far apart
+    reference, queries = table(far), table(far[::3] + 0.01 * rows(len(far[::3]), 10).values)
+    for k in (1, 6):
+        found = Neighbors(SPACE, reference).nearest(queries, k)
+        assert_same(found, brute_force.nearest(SPACE, reference, queries, k))
+
+
+@pytest.mark.parametrize("k", [1, 4, 11])
+def test_copies_come_in_the_order_they_stand(k):
+    """Corners of a cube around the middle are equally near to it, and copies of each stand far apart."""
+    corners = np.zeros((40, len(WIDE)))
+    corners[:, 3] = np.tile([1, -1, -1, 1, 2], 8)
+    corners[:, 7] = np.tile([1, 1, -1, -1, 2], 8)
+    reference, queries = table(np.random.default_rng(0).permutation(corners)), table(np.zeros((3, len(WIDE))))
+    flat = Space(matched=(), measured=tuple(_light(column) for column in SPACE.measured), power=2)
+    found = Neighbors(flat, reference).nearest(queries, k)
+    assert_same(found, brute_force.nearest(flat, reference, queries, k))
+    others = Neighbors(flat, reference).nearest_other(k)
+    assert_same(others, brute_force.nearest(flat, reference, reference, k, skip_self=True))
+
+
+def _light(column):
+    return MeasuredColumn(name=column.name, weight=1.0, decimals=None)
+
+
+def test_few_vectors_that_are_very_long_do_not_matter():
+    values = rows(300, 11).values.copy()
+    values[[5, 170]] *= 1e9
+    reference, queries = table(values), table(values[::7] + 0.001)
+    found = Neighbors(SPACE, reference).nearest(queries, 3)
+    assert_same(found, brute_force.nearest(SPACE, reference, queries, 3))
+
+
+def test_more_axes_than_are_turned(monkeypatch):
+    monkeypatch.setattr(vectors, "MOST_TURNED", 19)
+    reference, queries = rows(300, 12, grid=1), rows(50, 13, grid=1)
+    found = Neighbors(SPACE, reference).nearest(queries, 3)
+    assert_same(found, brute_force.nearest(SPACE, reference, queries, 3))
+
+
+def test_nobody_is_asked_about():
+    found = Neighbors(SPACE, rows(20, 14)).nearest(rows(0, 15), 2)
+    assert found.index.shape == found.distance.shape == (0, 2)
+
+
+def test_columns_without_weight_are_no_numbers_to_compare():
+    measured = tuple(
+        MeasuredColumn(name=column.name, weight=float(place < 5), decimals=None)
+        for place, column in enumerate(SPACE.measured)
+    )
+    few = Space(matched=(), measured=measured, power=2)
+    reference, queries = rows(60, 16), rows(20, 17)
+    assert vectors.Vectors.of(few, reference) is None
+    found = Neighbors(few, reference).nearest(queries, 2)
+    assert_same(found, brute_force.nearest(few, reference, queries, 2))
 
 
 def test_what_is_no_vector_takes_another_road():

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.embedding.inputs import Encoded, Inputs
+from tabveil.embedding.inputs import Inputs
+from tabveil.embedding.places import Places
 from tabveil.embedding.settings import ContrastiveSettings
 from tabveil.errors import ParameterError
 from tabveil.naming import rebuild as rebuild_settings
@@ -46,6 +47,7 @@ class EmbeddingModel:
     history: tuple[Epoch, ...]
     best: int
     notes: tuple[str, ...] = ()
+    places: Places = field(default_factory=Places, repr=False)
 
     @property
     def n_dimensions(self) -> int:
@@ -56,12 +58,13 @@ class EmbeddingModel:
         """Return a vector of length 1 for each row, (n, dimensions), as if the columns named were not known.
 
         The table must have the columns that were learned from, in any order. Labels that were not seen and
-        missing values are places of their own. Equal rows have equal vectors, to the last bit.
+        missing values are places of their own. Equal rows have equal vectors, to the last bit. Each is placed
+        once and kept for whoever asks next, as far as memory allows.
         """
         torch = load_torch(self.made_by.name)
         encoded, mask = self.inputs.encode(table), self.inputs.mask(masked)
         with limited_threads(torch, width=self.made_by.width):
-            return self.network.place(encoded, mask)
+            return self.places.find(encoded, mask, lambda rows: self.network.place(rows, mask))
 
     def save(self, folder: str | Path) -> None:
         """Write the embedding into a folder that is not there yet. It holds what was learned: guard it."""
@@ -125,8 +128,7 @@ class Embedding(ContrastiveSettings):
             from tabveil.embedding.network import Learner, Rows  # noqa: PLC0415 - needs torch
 
             order = rng.permutation(len(table))
-            shuffled = Encoded(numbers=encoded.numbers[order], tokens=encoded.tokens[order])
-            rows = Rows.of(shuffled, self.device)
+            rows = Rows.of(encoded.take(order), self.device)
             n_held_out = int(self.held_out * len(rows))
             network = self.build(inputs).to(self.device)
             learner = Learner(

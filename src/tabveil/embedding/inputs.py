@@ -17,7 +17,7 @@ from tabveil import check
 from tabveil.errors import ParameterError
 from tabveil.plain import FORBID_OTHERS, require_plain, to_plain
 from tabveil.stored_arrays import require
-from tabveil.table import LARGEST, Categorical, Floats, Numeric, Schema, Table
+from tabveil.table import LARGEST, Categorical, Floats, Indices, Numeric, Schema, Table
 
 MASKED, MISSING, UNSEEN = range(3)
 """Tokens of every column of labels, before those of its labels."""
@@ -89,6 +89,10 @@ class Encoded:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def take(self, rows: Indices) -> Self:
+        """Return some of the rows, in this order."""
+        return type(self)(numbers=self.numbers[rows], tokens=self.tokens[rows])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -100,12 +100,12 @@ class Network(nn.Module):
         vectors = self.last(self.hidden(torch.cat([values, *flags, labels], dim=1)))
         return functional.normalize(vectors.float(), dim=1)
 
-    def place(self, encoded: Encoded, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def place(self, encoded: Encoded, mask: NDArray[np.bool_]) -> NDArray[np.float32]:
         """Return the vectors of rows with the same columns masked in all of them, (n, dimension)."""
         device = self.last.weight.device
         size = ROWS_AT_ONCE[device.type]
         masked = torch.from_numpy(mask).to(device).expand(size, -1)
-        vectors = np.empty((len(encoded), self.last.out_features))
+        vectors = np.empty((len(encoded), self.last.out_features), dtype=np.float32)
         for start in range(0, len(encoded), size):
             part = slice(start, start + size)
             rows = Rows.of(Encoded(numbers=encoded.numbers[part], tokens=encoded.tokens[part]), device)

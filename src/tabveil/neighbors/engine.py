@@ -12,14 +12,15 @@ from tabveil.neighbors import search_kernels
 from tabveil.neighbors.index import Index, hashes
 from tabveil.neighbors.queries import QUERIES_AT_ONCE, Queries
 from tabveil.neighbors.space import Space
-from tabveil.neighbors.vector_kernels import search_near
-from tabveil.neighbors.vectors import Vectors
+from tabveil.neighbors.vector_kernels import search_blocks, spread_copies
+from tabveil.neighbors.vectors import Turned, VectorIndex, Vectors
 from tabveil.table import Table
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 NOBODY = np.iinfo(np.int64).max
+VECTORS_AT_ONCE = 256  # queries that visit the blocks in one order
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,21 +76,34 @@ class Neighbors:
 
     def _search(self, queries: Table, k: int) -> tuple[Floats, Indices]:
         """Return the sums (m, k) to the nearest rows, and the rows, by products of vectors where possible."""
-        vectors = None if self._vectors is None else Vectors.of(self.space, queries)
-        if self._vectors is None or vectors is None:
-            return self._search_rows(queries, k)
-        return self._search_vectors(self._vectors, vectors, k)
+        same = queries is self._reference
+        vectors = self._vectors if same or self._vectors is None else Vectors.of(self.space, queries)
+        return self._search_rows(queries, k) if vectors is None else self._search_vectors(vectors, k)
 
-    @staticmethod
-    def _search_vectors(reference: Vectors, queries: Vectors, k: int) -> tuple[Floats, Indices]:
-        best, found = np.full((len(queries), k), np.inf), np.full((len(queries), k), NOBODY)
+    @cached_property
+    def _vector_index(self) -> VectorIndex:
+        assert self._vectors is not None, "asked before"
+        workers.announce_compilation(search_blocks)
+        return VectorIndex.of(self._vectors)
+
+    def _search_vectors(self, queries: Vectors, k: int) -> tuple[Floats, Indices]:
+        index = self._vector_index
+        asked, few = Turned.of(queries, index.axes), min(k, len(index.vectors))
+        nearest, first = np.full((len(queries), few), np.inf), np.full((len(queries), few), NOBODY)
 
         def search(start: int, stop: int) -> None:
-            reference.search(queries, start, stop, best[start:stop], found[start:stop])
+            index.search(asked, slice(start, stop), nearest[start:stop], first[start:stop])
 
-        workers.announce_compilation(search_near)
-        workers.each_chunk(len(queries), QUERIES_AT_ONCE, search, doing="comparing rows")
-        return best, found
+        workers.each_chunk(len(queries), VECTORS_AT_ONCE, search, doing="comparing rows")
+        best, found = nearest, first
+        if len(index.vectors) < self.n_rows:
+            best, found = (np.empty((len(queries), k), dtype=kind) for kind in (np.float64, np.int64))
+            rows = index.vectors.rows
+            spread_copies(nearest, first, index.vectors.kind_of, rows.row_start, rows.order, best, found)
+        position = np.empty(len(queries), dtype=np.int64)
+        position[asked.order] = np.arange(len(queries))
+        kind_of = position[queries.kind_of]
+        return best[kind_of], found[kind_of]
 
     def _search_rows(self, queries: Table, k: int) -> tuple[Floats, Indices]:
         index, asked = self._index, Queries.of(self.space, queries, self._index)

@@ -45,11 +45,11 @@ def encode_values(space: Space, table: Table) -> tuple[Floats, Floats]:
     0.3 to 0.2 and of 0.2 to 0.1) are equal to the last bit. Columns without weight differ nowhere.
     """
     kept = [column for column in space.measured if column.weight > 0]
-    values = np.empty((len(table), len(kept)))
-    weights = np.empty(len(kept))
+    values = table.values[:, [table.schema.position(column.name) for column in kept]]
+    weights = np.array([column.weight / places_a_unit(column.decimals) for column in kept])
     for position, column in enumerate(kept):
-        values[:, position] = in_last_places(table.column(column.name), column.decimals)
-        weights[position] = column.weight / places_a_unit(column.decimals)
+        if column.decimals is not None:
+            values[:, position] = in_last_places(values[:, position], column.decimals)
     return values + 0.0, weights  # + 0.0: -0.0 and 0.0 are one value
 
 
