@@ -356,3 +356,20 @@ def test_views_are_masked_shaken_and_switched_as_asked():
         held = set(views.rows.tokens[:, place].tolist())
         assert held == {UNSEEN, *range(N_CASES, column.n_tokens)}
     assert not torch.equal(views.masked[:4000], views.masked[4000:])
+
+
+def test_the_gradient_is_that_of_the_loss_written_plainly():
+    generator = torch.Generator().manual_seed(0)
+    one, other = (
+        torch.nn.functional.normalize(torch.randn(9, 4, generator=generator, dtype=torch.float64), dim=1)
+        for _ in range(2)
+    )
+    sharpness = torch.tensor(30.0, dtype=torch.float64)
+    inputs = [item.requires_grad_() for item in (one, other, sharpness)]
+    similarity = one @ other.T * sharpness
+    plainly = ((similarity.logsumexp(1) + similarity.logsumexp(0)) / 2 - similarity.diagonal()).mean() * 3
+    loss = network.Contrast.apply(one, other, sharpness) * 3
+    assert float(loss.detach()) == pytest.approx(float(plainly.detach()), abs=1e-12)
+    expected, found = torch.autograd.grad(plainly, inputs), torch.autograd.grad(loss, inputs)
+    for wanted, gradient in zip(expected, found, strict=True):
+        torch.testing.assert_close(gradient, wanted)

@@ -1,5 +1,6 @@
 """Torch is left as it was found, and what is not there is said in a line."""
 
+import platform
 import subprocess
 import sys
 
@@ -79,3 +80,31 @@ def test_little_is_needed_to_train(torch):
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
+
+
+MANY_BLOCKS = """
+import resource
+import numpy as np
+from tabveil.networks.running import keep_freed_memory
+if {kept}:
+    keep_freed_memory()
+for turn in range(12):
+    if turn == 2:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    blocks = [np.ones(3 * 2**17) for _ in range(12)]  # 3 MiB each
+    del blocks
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the GNU C library")
+def test_memory_that_was_freed_is_kept():
+    faults = [
+        int(
+            subprocess.run(
+                [sys.executable, "-c", MANY_BLOCKS.format(kept=kept)], capture_output=True, check=True
+            ).stdout
+        )
+        for kept in (True, False)
+    ]
+    assert faults[0] < faults[1] / 4

@@ -16,7 +16,7 @@ from tabveil.errors import ParameterError
 from tabveil.naming import rebuild as rebuild_settings
 from tabveil.naming import values_of
 from tabveil.networks import Epoch, rebuild, seeded, train, weights_of
-from tabveil.networks.running import limited_threads, load_torch
+from tabveil.networks.running import keep_freed_memory, limited_threads, load_torch
 from tabveil.plain import FORBID_OTHERS, require_plain
 from tabveil.reading import opening, read_arrays, read_json, require_format
 from tabveil.registry import Registry
@@ -124,6 +124,7 @@ class Embedding(ContrastiveSettings):
             raise ParameterError(f"{self.name}: needs at least one row and one column to learn from.")
         inputs = Inputs.of(table)
         encoded = inputs.encode(in_order(table).table)
+        keep_freed_memory()
         with seeded(rng, owner=self.name, device=self.device, width=self.width):
             from tabveil.embedding.network import Learner, Rows  # noqa: PLC0415 - needs torch
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -119,6 +119,39 @@ class Network(nn.Module):
         return vectors
 
 
+class Contrast(torch.autograd.Function):
+    """InfoNCE, both ways: the mean surprise to find a row's other view among those of all rows.
+
+    With its gradient written out, exponentials are taken once, in the places where similarities stood, and
+    not again on the way back: these squares of a batch's size take longer to fill than to multiply.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, one: Tensor, other: Tensor, sharpness: Tensor) -> Tensor:  # noqa: ANN401 - torch's
+        """Return the loss of vectors (n, m), each with its partner in the other table."""
+        similarity = (one @ other.T).mul_(sharpness)  # (n, n)
+        own = similarity.diagonal().clone()
+        chances, surprise = [], -own
+        for dim in (1, 0):  # among all second views, and among all first ones
+            most = similarity.amax(dim, keepdim=True)
+            chance = (similarity - most if dim else similarity.sub_(most)).exp_()
+            total = chance.sum(dim, keepdim=True)
+            surprise = surprise + (total.log() + most).squeeze(dim) / 2
+            chances.append(chance.div_(2 * len(one) * total))
+        gradient = chances[0].add_(chances[1])  # of the similarities
+        gradient.diagonal().sub_(1 / len(one))
+        ctx.save_for_backward(one, other, sharpness, gradient)
+        return surprise.mean()
+
+    @staticmethod
+    def backward(ctx: Any, *of_loss: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:  # noqa: ANN401
+        """Return the gradients of both tables of vectors, and of the sharpness."""
+        one, other, sharpness, gradient = ctx.saved_tensors
+        to_one, to_other = gradient @ other, gradient.T @ one
+        to_sharpness = (to_one * one).sum() * of_loss[0] if ctx.needs_input_grad[2] else None
+        return to_one * (sharpness * of_loss[0]), to_other * (sharpness * of_loss[0]), to_sharpness
+
+
 class Learner:
     """Trains a network epoch by epoch."""
 
@@ -195,9 +228,7 @@ class Learner:
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
             vectors = self.network(views.rows, views.masked)
         one, other = vectors.chunk(2)
-        similarity = one @ other.T * self.sharpness.exp()  # (n, n)
-        among = similarity.logsumexp(1) + similarity.logsumexp(0)  # all second views, and all first ones
-        loss: Tensor = (among / 2 - similarity.diagonal()).mean()
+        loss: Tensor = Contrast.apply(one, other, self.sharpness.exp())  # type: ignore[no-untyped-call]
         return loss
 
     def _held_out_loss(self) -> float | None:
