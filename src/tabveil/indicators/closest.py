@@ -18,7 +18,7 @@ from tabveil.indicators.comparison import (
     nearest_other,
     summary,
 )
-from tabveil.neighbors import NearestRows, Space
+from tabveil.neighbors import NearestRows, Neighbors, Space
 from tabveil.protocols import Representation, View
 from tabveil.representation import Contrastive
 from tabveil.result import Cost, Labels, Result, Scores, params_of
@@ -57,9 +57,10 @@ class ClosestRecords(Indicator):
         """Compare the distances."""
         compared = sides(self.name, split, self.direction, rng=rng)
         view, known = self.view(split, rng=rng), split.schema.names
-        space, reference = view.space(known), view.see(compared.reference, known)
+        space = view.space(known)
+        neighbors = Neighbors(space, view.see(compared.reference, known))
         attacked, fresh = (
-            nearest(space, reference, view.see(rows, known)).distance[:, 0]
+            neighbors.nearest(view.see(rows, known)).distance[:, 0]
             for rows in (compared.attacked.table, compared.fresh)
         )
         found = closeness(

@@ -44,7 +44,8 @@ class Vectors:
         if space.matched or space.power != 2 or n_numbers < FEWEST_NUMBERS:  # noqa: PLR2004
             return None
         values, weights = encode_values(space, table)
-        if not (np.linalg.norm(values * weights, axis=1) < LONGEST).all():  # too long, or missing
+        widest = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0))  # (d,)
+        if not np.linalg.norm(widest * weights) < LONGEST:  # may be too long, or some are missing
             return None
         rows = SortedRows.of(np.empty((0, len(values)), dtype=np.uint8), values)
         kind_of = np.empty(len(values), dtype=np.int64)
