@@ -22,7 +22,7 @@ MOST_SHARPNESS = math.log(100)
 """A learned temperature stays above 1/100, or the largest similarity alone would decide."""
 LEAST_STEPS, LEAST_BATCH = 12, 64
 """Small tables take so many steps an epoch, unless a step would have fewer rows than this to contrast."""
-ROWS_AT_ONCE = {"cpu": 1024, "cuda": 65_536}
+ROWS_AT_ONCE = {"cpu": 512, "cuda": 65_536}
 """Rows are placed in chunks of exactly so many: of another shape, sums are added up in another order, and
 equal rows would be a last bit apart."""
 
