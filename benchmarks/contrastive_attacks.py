@@ -1,6 +1,6 @@
 """What do attacks in the contrastive space take after training, beside their plain versions?
 
-``PYTHONPATH=src python benchmarks/contrastive_attacks.py --data FILE.parquet`` cuts rows of a Parquet file into
+``PYTHONPATH=src python benchmarks/contrastive_attacks.py --data FILE.parquet`` cuts rows of a Parquet file in
 three tables of equal size, trains an embedding with the default settings on one of them, and prints what each
 attack takes: alone, that is with an embedding that has placed no row yet, and after all the attacks above it,
 as in an audit. CPU seconds of one thread, the least of the repeats; code is compiled before. Without
@@ -45,9 +45,7 @@ class Ready:
     model: ClassVar[object] = None
 
     def view(self, split, *, rng, reference=None):  # noqa: ARG002 - nothing is left to learn
-        return VectorView(
-            embed=Ready.model.embed, schema=split.schema, n_dimensions=Ready.model.n_dimensions
-        )
+        return VectorView(embed=Ready.model.embed, schema=split.schema, n_dimensions=Ready.model.n_dimensions)
 
 
 def pairs(secrets):

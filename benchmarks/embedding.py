@@ -96,6 +96,15 @@ def table_of(frame):
     return Table(schema=Schema(tuple(columns)), values=np.column_stack(cells))
 
 
+def grown(table, n_rows, rng):
+    """Draw rows, each moved a little in its numbers: equal rows would be placed once."""
+    values = table.values[rng.integers(0, len(table), n_rows)]
+    for place, column in enumerate(table.schema.columns):
+        if isinstance(column, Numeric):
+            values[:, place] += rng.random(n_rows) * (column.high - column.low) / 1000
+    return Table(schema=table.schema, values=values)
+
+
 def line(what, table, epochs, took, limit, *, on_gpu):
     spent = took.seconds if on_gpu else took.cpu_seconds
     return [
@@ -155,7 +164,7 @@ def main():
     rng = stream(arguments.seed, "rows")
     frame = read(arguments.data, arguments.rows, rng) if arguments.data else hospital(arguments.rows)
     table = table_of(frame)
-    placed = table.take(rng.integers(0, len(table), arguments.placed))
+    placed = grown(table, arguments.placed, rng)
     rows = []
     for row in rows_of(arguments, table, placed):
         print(*row, sep=" | ", file=sys.stderr, flush=True)

@@ -14,11 +14,11 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 ABSENT = ("pydantic", "pydantic_core", "narwhals", "polars", "xgboost", "dask", "opacus")
 
 
-def run(*arguments):
+def run(*arguments, script="embedding", absent=ABSENT):
     code = (
-        f"import sys\nfor name in {ABSENT}:\n    sys.modules[name] = None\n"
-        f"sys.path.insert(0, {str(FOLDER)!r})\nsys.argv = {['embedding.py', *map(str, arguments)]}\n"
-        "import embedding\nembedding.main()\n"
+        f"import sys\nfor name in {absent}:\n    sys.modules[name] = None\n"
+        f"sys.path.insert(0, {str(FOLDER)!r})\nsys.argv = {[script, *map(str, arguments)]}\n"
+        f"import {script}\n{script}.main()\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
@@ -45,3 +45,15 @@ def test_a_file_of_any_types(tmp_path):
     frame.to_parquet(tmp_path / "people.parquet")
     rows = run("--data", tmp_path / "people.parquet", "--rows", 30, "--placed", 40, "--epochs", 1)
     assert [row[:3] for row in rows] == [["train, default", "30", "4"], ["place, default", "40", "4"]]
+
+
+def test_attacks_in_the_space_beside_plain_ones():
+    rows = run("--rows", 60, "--epochs", 1, "--repeats", 1, script="contrastive_attacks", absent=())
+    assert [row[0] for row in rows] == [
+        "`linkability_contrastive`",
+        "`inference_contrastive`",
+        "`distance_to_closest_contrastive`",
+        "`singling_out_contrastive`",
+        "`membership_contrastive`",
+    ]
+    assert all(re.fullmatch(r"\d+\.\d\d", cell) for row in rows for cell in (row[1], row[2], row[4]))
