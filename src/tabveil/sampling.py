@@ -8,6 +8,7 @@ no answer changes when a file is sorted differently. Outcomes whose chances depe
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -81,8 +82,20 @@ def surest_rows(people: Indices, *keys: Floats | None) -> Indices:
     """
     given = [key for key in keys if key is not None]
     order = np.lexsort((*reversed(given), people))
-    last = np.append(np.diff(people[order]) != 0, True)
+    last = np.append(np.diff(people[order]) != 0, [True] * (len(people) > 0))
     return np.sort(order[last])
+
+
+def mean_of_people(people: Indices | None, values: NDArray[Any]) -> NDArray[Any]:
+    """Return the mean of each person's rows, in the order of their numbers; without people, the values.
+
+    >>> mean_of_people(np.array([7, 7, 3]), np.array([0.0, 1.0, 2.0]))
+    array([2. , 0.5])
+    """
+    if people is None:
+        return values
+    _, whose, counts = np.unique(people, return_inverse=True, return_counts=True)
+    return np.bincount(whose, weights=values, minlength=len(counts)) / counts
 
 
 def in_order(table: Table) -> Sample:

@@ -147,7 +147,7 @@ def test_matches_equal_a_comparison_with_every_row(tables):
                     found, inside = match(guesses, encoded), holds(guesses, encoded)
                     np.testing.assert_array_equal(found.counts, inside.sum(axis=1))
                     for i, count in enumerate(found.counts):
-                        listed = found.rows[i, : min(count, LISTED)]
+                        listed = found.people[i, : min(count, LISTED)]
                         assert inside[i, listed].all()
                         assert len(set(listed.tolist())) == len(listed)
 

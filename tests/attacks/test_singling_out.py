@@ -273,13 +273,13 @@ def test_the_columns_that_single_people_out_are_named():
 
 
 def test_combinations_by_hand():
-    matches = Matches(counts=np.array([1, 1, 2, 0]), rows=np.zeros((4, 16), dtype=np.int32))
-    nobody = Matches(counts=np.zeros(4, dtype=np.int64), rows=np.zeros((4, 16), dtype=np.int32))
+    matches = Matches(counts=np.array([1, 1, 2, 0]), people=np.zeros((4, 16), dtype=np.int32))
+    nobody = Matches(counts=np.zeros(4, dtype=np.int64), people=np.zeros((4, 16), dtype=np.int32))
     columns = np.array([[0, 1], [0, 1], [1, 2], [0, 2]], dtype=np.int32)
     made = [Isolation(columns=columns, train=matches, control=nobody, naive=nobody, n_train=9, n_control=9)]
     assert combinations(("x", "y", "z"), made) == ()  # two descriptions are chance
-    many = Matches(counts=np.repeat(matches.counts, 20), rows=np.repeat(matches.rows, 20, axis=0))
-    none = Matches(counts=np.repeat(nobody.counts, 20), rows=np.repeat(nobody.rows, 20, axis=0))
+    many = Matches(counts=np.repeat(matches.counts, 20), people=np.repeat(matches.people, 20, axis=0))
+    none = Matches(counts=np.repeat(nobody.counts, 20), people=np.repeat(nobody.people, 20, axis=0))
     wide = replace(made[0], columns=np.repeat(columns, 20, axis=0), train=many, control=none, naive=none)
     assert combinations(("x", "y", "z"), [*made, wide]) == (
         Combination(columns=("x", "y"), train=40.0, control=0.0),

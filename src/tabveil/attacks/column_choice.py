@@ -113,14 +113,27 @@ def _varies(split: Split, name: str) -> bool:
 
 
 def _identifies(split: Split, name: str) -> bool:
-    """Whether hardly a value repeats among the real rows, so that it names a record."""
+    """Whether hardly a value repeats among the real people, so that it names a record, or a person."""
     cells = _real(split, name)
-    share = len(np.unique(cells)) / len(cells)
+    share = len(np.unique(cells)) / _n_mentions(split, name)
     match split.schema[name]:
         case Categorical():
             return share > MOSTLY
         case Numeric(decimals=decimals):
             return decimals == 0 and share > IDENTIFIER
+
+
+def _n_mentions(split: Split, name: str) -> int:
+    """Count the real cells that hold a value; a value that several rows of a person have counts once."""
+    total = 0
+    for table in (split.train, split.control):
+        cells = table.column(name)
+        there = ~np.isnan(cells)
+        if table.people is None:
+            total += int(there.sum())
+        else:
+            total += len(np.unique(np.column_stack([table.people[there], cells[there]]), axis=0))
+    return total
 
 
 def _n_labels(split: Split, name: str) -> int:

@@ -126,14 +126,20 @@ def _bar(confidence: NDArray[Any], level: float) -> Any:  # noqa: ANN401 - one o
     return np.partition(confidence, -n_confident)[-n_confident]
 
 
-def ties_matter(confidence: Floats, levels: Sequence[float] = LEVELS) -> bool:
+def ties_matter(
+    confidence: Floats, levels: Sequence[float] = LEVELS, *, people: Indices | None = None
+) -> bool:
     """Tell whether the bar of some level falls into a large tie of control guesses, worth breaking by rarity.
+
+    Where ``people`` have several rows, the surest guess about each counts.
 
     >>> ties_matter(np.arange(1000.0))
     False
     >>> ties_matter(np.repeat([0.0, 1.0], 500))
     True
     """
+    if people is not None:
+        confidence = confidence[surest_rows(people, confidence)]
     for level in usable_levels(len(confidence), levels):
         if level < 1:
             n_sure = int(np.sum(confidence >= _bar(confidence, level)))
@@ -215,7 +221,8 @@ def tie_break(
 
     ``confidence`` is that of the guesses about control.
     """
-    return rarity(space, split, rng=rng) if ties_matter(confidence) else (None, None)
+    needed = ties_matter(confidence, people=split.control.people)
+    return rarity(space, split, rng=rng) if needed else (None, None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -233,12 +233,14 @@ def _tallies(
 
 
 def _missing(guesses: tuple[Guesses, Guesses], present: Sequence[Bools]) -> dict[str, int]:
-    """Count the people whose secret is missing, and for how many of them missing was guessed."""
+    """Count the people whose secret is missing in all of their rows, and for how many missing was guessed."""
     counts = {}
     for role, made, there in zip(("train", "control"), guesses, present, strict=True):
-        counts[f"n_{role}"] = int(np.sum(~there))
-        if made.missing is not None:
-            counts[f"guessed_{role}"] = int(np.sum(made.missing & ~there))
+        has_one = there if made.people is None else np.isin(made.people, made.people[there])
+        without = made.take(~has_one).of_people()
+        counts[f"n_{role}"] = len(without.correct)
+        if without.missing is not None:
+            counts[f"guessed_{role}"] = int(np.sum(without.missing))
     return counts
 
 

@@ -307,7 +307,9 @@ def _link(
     apart = [_distance(pair, one, other) for one, other in zip(*found, strict=True)]
     both = pair[0] + pair[1]
     rare: tuple[Floats, Floats] | tuple[None, None] = (None, None)
-    if ties_matter(-apart[1]):  # else nobody need be looked at once more, which an embedding takes long for
+    if ties_matter(
+        -apart[1], people=targets.control.people
+    ):  # else nobody need be looked at once more, which an embedding takes long for
         rare = rarity(view.space(both), seen_by(view, targets, both), rng=rng)
 
     def guesses(side: int, k: int) -> Guesses:

@@ -89,7 +89,7 @@ def _together(targets: Split, view: View, known: Mapping[str, Names], *, rng: Ge
     halves: dict[int, Halves] = {}
     for position, rest in enumerate(known.values()):
         orders.append(shuffled_rows(targets.synthetic, rng=rng))
-        if ties_matter(confidence[1][:, position]):
+        if ties_matter(confidence[1][:, position], people=seen.control.people):
             halves[position] = draw_halves(seen.select(rest), rng=rng)
     with part(0.6, 0.8):
         index = train.first(orders), control.first(orders)

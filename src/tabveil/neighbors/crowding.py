@@ -10,6 +10,8 @@ N_OTHERS = 5
 """Real neighbors that say how crowded it is around a person."""
 STRIDE = 4
 """How many times as many rows are looked at next, where too many were the person's own."""
+MOST_ASKED = 500
+"""Where more rows would have to be looked at, those of others are searched alone: memory is bounded so."""
 
 
 def to_others(space: Space, people: Table, n_others: int = N_OTHERS) -> Floats:
@@ -33,7 +35,7 @@ def _past_own_rows(engine: Neighbors, table: Table, n_others: int) -> Floats:
     whose = np.asarray(table.people)
     found = np.empty((len(table), 2))
     left, n_asked = np.arange(len(table)), 2 * n_others
-    while len(left):
+    while len(left) and n_asked <= MOST_ASKED:
         n_asked = min(n_asked, len(table))
         near = engine.nearest(table.take(left), n_asked)
         of_others = whose[near.index] != whose[left, None]
@@ -43,4 +45,9 @@ def _past_own_rows(engine: Neighbors, table: Table, n_others: int) -> Floats:
         first = near.distance[np.arange(len(left)), of_others.argmax(axis=1)]
         found[left[enough]] = np.column_stack([first, sums])[enough]
         left, n_asked = left[~enough], STRIDE * n_asked
+    for person in np.unique(whose[left]):  # who has so many rows; there are few such people
+        rows, others = left[whose[left] == person], np.flatnonzero(whose != person)
+        to_others = Neighbors(engine.space, table.take(others))
+        near = to_others.nearest(table.take(rows), min(n_others, len(others)))
+        found[rows] = np.column_stack([near.distance[:, 0], near.distance.mean(axis=1)])
     return found

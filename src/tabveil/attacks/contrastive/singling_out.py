@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.attack import NearestRowAttack
-from tabveil.attacks.singling_out.descriptions import DescriptionAttack
+from tabveil.attacks.singling_out.descriptions import DescriptionAttack, rows_a_person
 from tabveil.attacks.singling_out.predicates import Predicates, bins, draw_isolating, draw_naive
 from tabveil.encode.ranked_tables import RankedTable
 from tabveil.neighbors import local_outlier_factors
@@ -93,9 +93,9 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
     ) -> Iterator[tuple[Setting, Predicates, Predicates]]:
         """Name each configuration, with its guesses and as many naive ones."""
         unusual, form = self._unusual(tables, rng=rng), bins(synthetic, self.n_bins)
-        d = synthetic.n_columns
+        d, most = synthetic.n_columns, rows_a_person(tables)
         for n in sorted({*(n for n in self.n_columns if n < d), d}):
-            guesses = draw_isolating(synthetic, form, n, self.n_attacks, rng=rng, around=unusual)
+            guesses = draw_isolating(synthetic, form, n, self.n_attacks, rng=rng, around=unusual, most=most)
             naive = draw_naive(synthetic, form, n, len(guesses), rng=rng)
             where = "all columns" if n == d else f"{n} columns"
             yield Setting(label=f"outliers, {where}", n_columns=n), guesses, naive

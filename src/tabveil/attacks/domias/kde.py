@@ -16,7 +16,7 @@ from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge
 from tabveil.encode.points import PLACE_DEVIATION, Coordinates, Points
 from tabveil.result import Cost, Labels, Result, Threat
-from tabveil.sampling import Sample, draw_people, in_order
+from tabveil.sampling import Sample, draw_people, in_order, surest_rows
 from tabveil.table import Floats, Indices, Numeric, Schema, Split, Table
 
 QUERIES_AT_ONCE = 512
@@ -140,10 +140,11 @@ class DomiasKde(Attack):
         split.require_control(self.name, 2)
         reference, attacked = set_aside(split, self.reference_share, self.n_attacks, rng=rng)
         sides = self._densities(split, reference, attacked)
-        kept = self._kept(sides, rng=rng)
+        kept = self._kept(sides, (attacked[0].table.people, attacked[1].table.people), rng=rng)
         train, control = (side.take(rows) for side, rows in zip(sides, kept, strict=True))
         tested = _taken(attacked[0], kept[0]), _taken(attacked[1], kept[1])
         people = tested[0].table.people, tested[1].table.people
+        n_tested = tested[0].table.n_people, tested[1].table.n_people
         judged = judge(
             "density ratio",
             Ranking.of(train.sharp, control.sharp, decimals=DECIMALS, people=people),
@@ -154,7 +155,7 @@ class DomiasKde(Attack):
             self,
             curve=judged.curve,
             details={
-                "n_tested": {"train": len(kept[0]), "control": len(kept[1])},
+                "n_tested": dict(zip(("train", "control"), n_tested, strict=True)),
                 "n_reference": len(reference),
             },
             notes=(OUTLYING_MEMBERS,) if self.tested == "outlying_members" else (),
@@ -193,20 +194,35 @@ class DomiasKde(Attack):
 
         return estimate(attacked[0]), estimate(attacked[1])
 
-    def _kept(self, sides: tuple["_Densities", "_Densities"], *, rng: Generator) -> tuple[Indices, Indices]:
-        """Choose which of the attacked rows of each side are tested."""
+    def _kept(
+        self,
+        sides: tuple["_Densities", "_Densities"],
+        people: tuple[Indices | None, Indices | None],
+        *,
+        rng: Generator,
+    ) -> tuple[Indices, Indices]:
+        """Choose which of the attacked rows of each side are tested.
+
+        Somebody with several rows is as outlying as the row of them that is most so, and tested with all.
+        """
         if self.tested == "random":
             return np.arange(len(sides[0].reference)), np.arange(len(sides[1].reference))
+        speaking = [
+            np.arange(len(side.reference)) if whose is None else surest_rows(whose, -side.reference)
+            for side, whose in zip(sides, people, strict=True)
+        ]  # a row of each person
         outliers = [
-            np.sort(
-                np.argsort(side.reference, kind="stable")[: _count(self.outlier_share, len(side.reference))]
-            )
-            for side in sides
+            rows[
+                np.sort(
+                    np.argsort(side.reference[rows], kind="stable")[: _count(self.outlier_share, len(rows))]
+                )
+            ]
+            for side, rows in zip(sides, speaking, strict=True)
         ]
         if self.tested == "outlying_members":
-            n_control = len(sides[1].reference)
-            outliers[1] = np.sort(rng.choice(n_control, len(outliers[1]), replace=False))
-        return outliers[0], outliers[1]
+            n_control = len(speaking[1])
+            outliers[1] = speaking[1][np.sort(rng.choice(n_control, len(outliers[1]), replace=False))]
+        return _all_rows(outliers[0], people[0]), _all_rows(outliers[1], people[1])
 
 
 def count_varying(schema: Schema) -> int:
@@ -232,8 +248,13 @@ def set_aside(
     return reference.table, (train, Sample(table=control.table, rows=left[control.rows]))
 
 
-def _count(share: float, n_rows: int) -> int:
-    return max(1, round(share * n_rows))
+def _count(share: float, n_people: int) -> int:
+    return max(1, round(share * n_people))
+
+
+def _all_rows(rows: Indices, people: Indices | None) -> Indices:
+    """Return all rows of the people whom these rows are about."""
+    return rows if people is None else np.flatnonzero(np.isin(people, people[rows]))
 
 
 def _taken(drawn: Sample, rows: Indices) -> Sample:

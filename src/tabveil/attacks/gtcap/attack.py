@@ -21,6 +21,10 @@ from tabveil.table import Indices, Split
 from tabveil.wording import UNSEEN, name, plural, share_of
 
 ALL_KEYS = "Keys: all columns but the target."
+SEVERAL_ROWS = (
+    "Everybody counts once: for a claim by the share of their rows with near keys that have the target "
+    "value, and as exposed by the share of the claims about any of their rows that are true."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +128,7 @@ class Attribution(Attack):
             self,
             notes=(
                 *_size_note(split),
+                *((SEVERAL_ROWS,) if split.train.people is not None else ()),
                 chosen.note,
                 ALL_KEYS if self.known is None else f"Keys: {', '.join(sorted(set(self.known)))}.",
             ),
@@ -151,7 +156,9 @@ class Attribution(Attack):
         self, split: Split, keys: Sequence[str], target: str, claimed: Indices
     ) -> dict[Setting, CheckedClaims]:
         """Check the claims about one target, at every radius."""
-        for kernel in (kernels.find_pure, kernels.attribute, kernels.weigh_rows):
+        by_row = kernels.attribute, kernels.weigh_rows
+        by_person = kernels.attribute_people, kernels.weigh_people
+        for kernel in (kernels.find_pure, *(by_row if split.train.people is None else by_person)):
             workers.announce_compilation(kernel)
         arranged = arrange(split, keys, target)
         claimed = claimed[~np.isnan(split.synthetic.column(target)[claimed])]  # missing is no fact to claim
@@ -174,8 +181,8 @@ class Attribution(Attack):
             setting = Setting(label=f"{target}, radius {radius:g}", target=target, radius=radius)
             found[setting] = CheckedClaims(
                 n_claims=len(claimed),
-                train=Answer(claims, arranged.train, len(split.train)),
-                control=Answer(claims, arranged.control, len(split.control)),
+                train=Answer(claims, arranged.train, split.train.n_people),
+                control=Answer(claims, arranged.control, split.control.n_people),
             )
         return found
 
@@ -187,11 +194,12 @@ def _require_varied(owner: str, split: Split, target: str) -> None:
 
 
 def _size_note(split: Split) -> tuple[str, ...]:
-    if len(split.control) in {0, len(split.train)}:
+    if split.control.n_people in {0, split.train.n_people}:
         return ()
-    size = min(len(split.train), len(split.control))
+    size = min(split.train.n_people, split.control.n_people)
+    whom = "rows" if split.train.people is None else "people"
     note = (
-        f"Train and control differ in size: attack and control are scores expected for {size} rows of each; "
-        "the score in all of train is in the details."
+        f"Train and control differ in size: attack and control are scores expected for {size} {whom} of "
+        "each; the score in all of train is in the details."
     )
     return (note,)

@@ -7,6 +7,7 @@ first numeric key is near. All values are in units in which ``reach`` (d,) is th
 
 # mypy: allow-untyped-defs
 
+import numpy as np
 from numba import njit
 
 SLACK = 1e-9  # the window is a little wider than the radius; the test of the pair itself decides
@@ -122,3 +123,123 @@ def weigh_rows(keys, targets, groups, claims, found, chance, reach, target_reach
         out[row, 1] = credit
         out[row, 2] = about
         out[row, 3] = true
+
+
+@njit(cache=True, nogil=True)
+def attribute_people(
+    claims,
+    claim_targets,
+    claim_groups,
+    real,
+    whose,
+    n_people,
+    reach,
+    target_reach,
+    naive,
+    soft,
+    begin,
+    end,
+    out,
+):
+    """Do what :func:`attribute` does where people have several rows: each counts once for a claim.
+
+    ``whose`` (rows,) numbers the person of each kind of row. Rows of a person with near keys share the
+    person's weight equally.
+    """
+    keys, targets, counts, starts = real
+    own = np.zeros(n_people)  # how many rows with near keys each person has
+    for query in range(begin, end):
+        low, high = _window(claims, starts, keys, reach, claim_groups[query], query)
+        for other in range(low, high):
+            own[whose[other]] = 0.0
+        people, near, right, naively = 0.0, 0.0, 0.0, 0.0
+        for other in range(low, high):
+            if _weight(claims[query], keys[other], reach, soft) > 0:
+                people += own[whose[other]] == 0
+                own[whose[other]] += counts[other]
+        for other in range(low, high):
+            weight = _weight(claims[query], keys[other], reach, soft)
+            if weight <= 0:
+                continue
+            weight *= counts[other] / own[whose[other]]
+            near += weight
+            if abs(targets[other] - claim_targets[query]) <= target_reach:
+                right += weight
+            if abs(targets[other] - naive) <= target_reach:
+                naively += weight
+        out[query, 0] = people
+        out[query, 1] = near
+        out[query, 2] = right
+        out[query, 3] = naively
+
+
+@njit(cache=True, nogil=True)
+def weigh_people(
+    rows,
+    counts,
+    of_person,
+    starts_of,
+    claims,
+    found,
+    chance,
+    reach,
+    target_reach,
+    naive,
+    soft,
+    begin,
+    end,
+    out,
+):
+    """Tell what each person does to the score, as :func:`weigh_rows` does for a row.
+
+    The kinds of rows of a person are ``of_person[starts_of[person] : starts_of[person + 1]]``. ``out``
+    (people, 5) has one thing more: the weight of the claims about those who have the most usual value.
+    """
+    keys, targets, groups = rows
+    claim_keys, claim_targets, claim_counts, starts = claims
+    n_claims = claim_targets.size
+    last = np.full(n_claims, -1)  # the last person whom each claim was about
+    met = np.empty(n_claims, np.int64)  # the claims about this one
+    own, near_to, true_of, usual_of = (
+        np.empty(n_claims),
+        np.empty(n_claims),
+        np.empty(n_claims),
+        np.empty(n_claims),
+    )
+    for person in range(begin, end):
+        n_met = 0
+        for row in of_person[starts_of[person] : starts_of[person + 1]]:
+            low, high = _window(keys, starts, claim_keys, reach, groups[row], row)
+            for claim in range(low, high):
+                weight = _weight(keys[row], claim_keys[claim], reach, soft)
+                if weight <= 0:
+                    continue
+                if last[claim] != person:
+                    last[claim] = person
+                    met[n_met] = claim
+                    n_met += 1
+                    own[claim], near_to[claim], true_of[claim], usual_of[claim] = 0.0, 0.0, 0.0, 0.0
+                own[claim] += counts[row]
+                near_to[claim] += counts[row] * weight
+                if abs(targets[row] - claim_targets[claim]) <= target_reach:
+                    true_of[claim] += counts[row] * weight
+                if abs(targets[row] - naive) <= target_reach:
+                    usual_of[claim] += counts[row] * weight
+        influence, credit, about, true, usual = 0.0, 0.0, 0.0, 0.0, 0.0
+        for claim in met[:n_met]:
+            people, near, right = found[claim, 0], found[claim, 1], found[claim, 2]
+            weight, mine = near_to[claim] / own[claim], true_of[claim] / own[claim]
+            score = right / near * chance[int(people)]
+            without = 0.0
+            if people > 1 and near > weight:
+                without = max(right - mine, 0.0) / (near - weight) * chance[int(people) - 1]
+            influence += claim_counts[claim] * (score - without)
+            credit += claim_counts[claim] * mine / near
+            about += claim_counts[claim] * weight
+            true += claim_counts[claim] * mine
+            usual += claim_counts[claim] * usual_of[claim] / own[claim]
+        out[person, 0] = influence
+        out[person, 1] = credit
+        out[person, 2] = about
+        out[person, 3] = true
+        out[person, 4] = usual

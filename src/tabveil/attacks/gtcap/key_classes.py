@@ -2,7 +2,8 @@
 
 Keys that must be equal (labels, and whether a number is missing) form classes; numeric keys stay numbers, in
 units of their last decimal place, so that differences are exact. Rows equal in keys and target are one *kind*
-with a count, so crowds cost no more than single rows.
+with a count, so crowds cost no more than single rows. Where people have several rows, only rows of the same
+person are of one kind.
 """
 
 from collections.abc import Sequence
@@ -27,14 +28,20 @@ class Kinds:
     groups: Indices  # (k,) class of the other keys, ascending
     counts: Floats  # (k,) number of rows
     of_row: Indices  # (n,) the kind of each row
+    people: Indices | None = None  # (k,) whose rows they are, numbered from 0 on
 
     @classmethod
-    def of(cls, groups: Indices, keys: Floats, targets: Floats) -> Self:
-        """Bring equal rows together."""
-        order = np.lexsort((targets, *keys.T[::-1], groups))
+    def of(cls, groups: Indices, keys: Floats, targets: Floats, people: Indices | None = None) -> Self:
+        """Bring equal rows together; where people have several, those of each person."""
+        whose = np.zeros(len(groups), dtype=np.int64)
+        if people is not None:
+            whose = np.unique(people, return_inverse=True)[1]
+        order = np.lexsort((whose, targets, *keys.T[::-1], groups))
         sorted_keys, sorted_targets, sorted_groups = keys[order], targets[order], groups[order]
         new = np.ones(len(order), dtype=bool)
-        new[1:] = (np.diff(sorted_groups) != 0) | (np.diff(sorted_targets) != 0)
+        new[1:] = (
+            (np.diff(sorted_groups) != 0) | (np.diff(sorted_targets) != 0) | (np.diff(whose[order]) != 0)
+        )
         for column in sorted_keys.T:
             new[1:] |= np.diff(column) != 0
         of_row = np.empty(len(order), dtype=np.int64)
@@ -46,6 +53,7 @@ class Kinds:
             groups=sorted_groups[first],
             counts=np.diff(np.append(first, len(order))).astype(np.float64),
             of_row=of_row,
+            people=None if people is None else whose[order[first]],
         )
 
     def __len__(self) -> int:
@@ -85,7 +93,7 @@ def arrange(split: Split, keys: Sequence[str], target: str) -> KeyIndex:
         values = np.empty((len(table), len(numeric)))
         for position, key in enumerate(numeric):
             values[:, position] = np.nan_to_num(_above_low(key, table.column(key.name)), nan=0.0)
-        kinds.append(Kinds.of(group, values, _target_values(table, target)))
+        kinds.append(Kinds.of(group, values, _target_values(table, target), table.people))
     column = split.schema[target]
     return KeyIndex(
         train=kinds[0],

@@ -63,28 +63,30 @@ class Claims:
 
 
 class Answer:
-    """What one table of real rows says to the claims."""
+    """What one table of real people says to the claims."""
 
-    def __init__(self, claims: Claims, real: Kinds, n_rows: int) -> None:
-        self.claims, self.real, self.n_rows = claims, real, n_rows
+    def __init__(self, claims: Claims, real: Kinds, n_people: int) -> None:
+        self.claims, self.real, self.n_people = claims, real, n_people
         reach, target_reach = claims.arranged.reach(claims.radius)
         self._reach = (reach, target_reach)
         found = np.empty((len(claims.targets), 4))
+        made = claims.keys, claims.targets, claims.groups
         rows = (real.keys, real.targets, real.counts, real.starts(claims.arranged.n_groups))
+        how = reach, target_reach, claims.arranged.naive, claims.soft
 
         def attribute(begin: int, end: int) -> None:
-            kernels.attribute(
-                claims.keys, claims.targets, claims.groups, rows, reach, target_reach, claims.arranged.naive,
-                claims.soft, begin, end, found,
-            )  # fmt: skip
+            if real.people is None:
+                kernels.attribute(*made, rows, *how, begin, end, found)
+            else:
+                kernels.attribute_people(*made, rows, real.people, n_people, *how, begin, end, found)
 
         workers.each_chunk(len(found), CLAIMS_AT_ONCE, attribute, doing="checking claims")
-        self.found = found  # (c, 4) rows met, their weight, weight with the target, with the naive guess
+        self.found = found  # (c, 4) people met, their weight, weight with the target, with the naive guess
 
     def score(self, chance: Floats, column: int = 2) -> float:
         """Return the mean over all claims.
 
-        ``chance`` (n_rows + 1,) is the chance that of so many rows one is in the sample compared.
+        ``chance`` (n_people + 1,) is the chance that of so many people one is in the sample compared.
         """
         met, near = self.found[:, 0], self.found[:, 1]
         values = np.divide(self.found[:, column], near, out=np.zeros(len(near)), where=near > 0)
@@ -96,62 +98,83 @@ class Answer:
         return float((self.claims.counts * chance[met]).sum()) / self.claims.total
 
     def weigh(self, chance: Floats) -> Floats:
-        """Return (kinds, 4), for one row of each kind.
+        """Return (kinds, 4), for one row of each kind; where people have several rows, (people, 5).
 
-        How the sum of scores falls without it, the claims it bears, those about it, and those true of it.
+        How the sum of scores falls without it, the claims it bears, those about it, those true of it, and of
+        people those that would be true if they said the most usual value.
         """
         claims, real = self.claims, self.real
-        out = np.empty((len(real), 4))
         starts = np.searchsorted(claims.groups, np.arange(claims.arranged.n_groups + 1))
         made = (claims.keys, claims.targets, claims.counts, starts)
+        rows = real.keys, real.targets, real.groups
+        if real.people is None:
+            out = np.empty((len(real), 4))
 
-        def weigh(begin: int, end: int) -> None:
-            kernels.weigh_rows(
-                real.keys, real.targets, real.groups, made, self.found, chance, *self._reach, claims.soft,
-                begin, end, out,
-            )  # fmt: skip
+            def weigh(begin: int, end: int) -> None:
+                kernels.weigh_rows(
+                    *rows, made, self.found, chance, *self._reach, claims.soft, begin, end, out
+                )
+        else:
+            out = np.empty((self.n_people, 5))
+            of_person = np.argsort(real.people, kind="stable")
+            starts_of = np.searchsorted(real.people[of_person], np.arange(self.n_people + 1))
+            how = *self._reach, claims.arranged.naive, claims.soft
+
+            def weigh(begin: int, end: int) -> None:
+                kernels.weigh_people(
+                    rows, real.counts, of_person, starts_of, made, self.found, chance, *how, begin, end, out
+                )
 
         workers.each_chunk(len(out), CLAIMS_AT_ONCE, weigh, doing="weighing rows")
         return out
 
+    @property
+    def _counts(self) -> Floats:
+        """The number of people that each line of :meth:`weigh` is about."""
+        return self.real.counts if self.real.people is None else np.ones(self.n_people)
+
     @cached_property
     def exposure(self) -> tuple[Floats, Floats]:
-        """Return for every kind of row (kinds,) the share of the claims about it that are true.
+        """Return for every kind of row, or every person, the share of the claims about it that are true.
 
         And for a guesser who names the most usual value of everybody about whom there is a claim.
         """
-        about, true = self.weigh(chance_of_any(self.n_rows, self.n_rows))[:, 2:].T
+        about, true, *said = self.weigh(chance_of_any(self.n_people, self.n_people))[:, 2:].T
         covered, target_reach = about > 0, self._reach[1]
+
+        def share(weight: Floats) -> Floats:
+            return np.asarray(np.divide(weight, about, out=np.zeros(len(about)), where=covered))
+
+        if said:
+            return share(true), share(said[0])
         usual = np.abs(self.real.targets - self.claims.arranged.naive) <= target_reach
-        return np.divide(true, about, out=np.zeros(len(true)), where=covered), (usual & covered).astype(
-            np.float64
-        )
+        return share(true), (usual & covered).astype(np.float64)
 
     def exposed(self) -> float:
         """Return the number of people, each by the share of the claims about them that are true."""
-        return float((self.exposure[0] * self.real.counts).sum())
+        return float((self.exposure[0] * self._counts).sum())
 
     def beats_the_usual(self) -> bool:
         """Tell whether claims are truer than the most usual value, of the people they are about.
 
         Both guess about the same people, so the difference is taken person by person.
         """
-        ahead, counts = self.exposure[0] - self.exposure[1], self.real.counts
-        mean = float((counts * ahead).sum()) / self.n_rows
-        spread = float((counts * (ahead - mean) ** 2).sum()) / self.n_rows
-        return mean > probit(CONFIDENCE) * math.sqrt(spread / self.n_rows)
+        ahead, counts = self.exposure[0] - self.exposure[1], self._counts
+        mean = float((counts * ahead).sum()) / self.n_people
+        spread = float((counts * (ahead - mean) ** 2).sum()) / self.n_people
+        return mean > probit(CONFIDENCE) * math.sqrt(spread / self.n_people)
 
     def variance(self, chance: Floats) -> float:
-        """Return the variance of the score over draws of the real rows (jackknife)."""
-        influence, counts = self.weigh(chance)[:, 0], self.real.counts
-        mean = float((counts * influence).sum()) / self.n_rows
+        """Return the variance of the score over draws of the real people (jackknife)."""
+        influence, counts = self.weigh(chance)[:, 0], self._counts
+        mean = float((counts * influence).sum()) / self.n_people
         spread = float((counts * (influence - mean) ** 2).sum())
-        return spread * (self.n_rows - 1) / self.n_rows / self.claims.total**2
+        return spread * (self.n_people - 1) / self.n_people / self.claims.total**2
 
     def facts(self, role: Role) -> dict[str, float | int]:
         """Return the counts and the score in all rows of the table."""
         met = self.found[:, 0] > 0
-        every = chance_of_any(self.n_rows, self.n_rows)
+        every = chance_of_any(self.n_people, self.n_people)
         n_met = float(self.claims.counts[met].sum())
         score = self.score(every)
         return {
@@ -161,10 +184,10 @@ class Answer:
         }
 
 
-def chance_of_any(n_rows: int, size: int) -> Floats:
-    """Return (n_rows + 1,): the chance that a sample of ``size`` of the rows holds one of c of them."""
-    taken = np.arange(n_rows)
-    missed = np.maximum(n_rows - size - taken, 0) / (n_rows - taken)
+def chance_of_any(n_people: int, size: int) -> Floats:
+    """Return (n_people + 1,): the chance that a sample of ``size`` of the people holds one of c of them."""
+    taken = np.arange(n_people)
+    missed = np.maximum(n_people - size - taken, 0) / (n_people - taken)
     return 1 - np.append(1.0, np.cumprod(missed))
 
 
@@ -192,7 +215,7 @@ class CheckedClaims:
         if self._scored[1] is None:
             return Comparison(**shared, control=None, risk=None, gain=None, p_value=None, facts=facts)
         control = self._scored[1].at(confidence)
-        people = self.train.exposed(), self.train.n_rows, self.control.exposed(), self.control.n_rows
+        people = self.train.exposed(), self.train.n_people, self.control.exposed(), self.control.n_people
         return Comparison(
             **shared,
             control=control,
@@ -211,12 +234,12 @@ class CheckedClaims:
 
     @property
     def _chance(self) -> Floats:
-        return chance_of_any(self.train.n_rows, self._size)
+        return chance_of_any(self.train.n_people, self._size)
 
     @property
     def _size(self) -> int:
-        """The number of rows at which both sides are compared."""
-        return min(self.train.n_rows, self.control.n_rows) or self.train.n_rows
+        """The number of people at which both sides are compared."""
+        return min(self.train.n_people, self.control.n_people) or self.train.n_people
 
     @cached_property
     def _worst(self) -> float:
@@ -229,19 +252,20 @@ class CheckedClaims:
     @cached_property
     def _scored(self) -> tuple["_Score", "_Score | None"]:
         """The scores of train and control."""
-        others = self.control.n_rows
+        others = self.control.n_people
         against = _Score.of(self.control, chance_of_any(others, self._size)) if others else None
         return _Score.of(self.train, self._chance), against
 
     def scores(self) -> list[Scores]:
-        """Return how many right claims rest on each real row."""
+        """Return how many right claims rest on each real row, or on all rows of its person."""
         found = []
         sides: tuple[tuple[Role, Answer], ...] = (("train", self.train), ("control", self.control))
         for role, answer in sides:
-            if answer.n_rows:
-                borne = answer.weigh(chance_of_any(answer.n_rows, answer.n_rows))[:, 1]
-                rows = np.arange(answer.n_rows)
-                found.append(Scores(table=role, rows=rows, values=borne[answer.real.of_row]))
+            if answer.n_people:
+                borne = answer.weigh(chance_of_any(answer.n_people, answer.n_people))[:, 1]
+                kind, whose = answer.real.of_row, answer.real.people
+                values = borne[kind if whose is None else whose[kind]]
+                found.append(Scores(table=role, rows=np.arange(len(kind)), values=values))
         return found
 
 
@@ -261,7 +285,7 @@ class _Score:
             value=answer.score(chance),
             variance=answer.variance(chance),
             n_claims=int(total),
-            independent=min(total, answer.n_rows),
+            independent=min(total, answer.n_people),
         )
 
     def at(self, confidence: float) -> Estimate:

@@ -18,7 +18,7 @@ from tabveil.attacks.tolerance import TOLERANCE, ZERO_TOLERANCE, Truth
 from tabveil.errors import NotApplicable
 from tabveil.estimate import error_score, risk_of_errors
 from tabveil.result import Cost, Labels, Result, Setting, Threat
-from tabveil.sampling import Sample
+from tabveil.sampling import Sample, mean_of_people
 from tabveil.table import Floats, Numeric, Split
 from tabveil.wording import UNSEEN, name, percent
 
@@ -186,7 +186,10 @@ def _learn(
     if len(train) == 0 or not present.any() or (isinstance(column, Numeric) and column.width == 0):
         return None
     learn = partial(_numbers, column=column) if isinstance(column, Numeric) else _labels
-    without = len(attacked[0]) - len(train), len(attacked[1]) - len(control)
+    without = (
+        attacked[0].table.n_people - train.table.n_people,
+        attacked[1].table.n_people - control.table.n_people,
+    )
     comparators, at_risk = learn(split, secret, known, (train, control), without)
     n_missing = sum(len(side) for side in attacked) - len(train) - len(control) + int((~present).sum())
     return _SecretModel(
@@ -223,6 +226,7 @@ def _labels(
                 correct=guessed.label == truth,
                 naive=truth == values[np.argmax(counts)],
                 confidence=np.log(guessed.probability + TINY) - np.log(guessed.general + TINY),
+                people=side.table.people,
             )
         )
         at_risk.append(guessed.of_truth)
@@ -247,23 +251,33 @@ def _numbers(
     *,
     column: Numeric,
 ) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
-    """Guess numbers: every guess has an error."""
+    """Guess numbers: every guess has an error.
+
+    No guess is surer than another: somebody with several rows is judged by the mean over them.
+    """
     model = NumberModel.fit(split.synthetic, column, known)
     cells = np.sort(split.synthetic.column(secret))  # missing last
     mean = float(np.nanmean(cells))
     guesses = [model.guess(side.table.select(known)) for side in attacked]
     cells_of = [side.table.column(secret) for side in attacked]
     train, control = ((guess - truth) / column.width for guess, truth in zip(guesses, cells_of, strict=True))
-    near = [Truth.of(truth, column, tolerance=TOLERANCE, zero_tolerance=ZERO_TOLERANCE) for truth in cells_of]
+    people = [side.table.people for side in attacked]
+    near = [
+        mean_of_people(
+            whose,
+            Truth.of(truth, column, tolerance=TOLERANCE, zero_tolerance=ZERO_TOLERANCE).met_by(guess),
+        )
+        for whose, truth, guess in zip(people, cells_of, guesses, strict=True)
+    ]
     errors = NumberErrors(
-        train=train**2,
-        control=control**2,
-        naive=((mean - cells_of[0]) / column.width) ** 2,
+        train=mean_of_people(people[0], train**2),
+        control=mean_of_people(people[1], control**2),
+        naive=mean_of_people(people[0], ((mean - cells_of[0]) / column.width) ** 2),
         near=Tally(
-            train=int(near[0].met_by(guesses[0]).sum()),
-            n_train=len(train),
-            control=int(near[1].met_by(guesses[1]).sum()),
-            n_control=len(control),
+            train=near[0].sum().item(),
+            n_train=len(near[0]),
+            control=near[1].sum().item(),
+            n_control=len(near[1]),
             without_train=without[0],
             without_control=without[1],
         ),

@@ -116,24 +116,29 @@ class NeighborVote(NearestRowAttack):
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         targets = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
         view = self.representation.view(targets, rng=rng)
-        votes = self._vote(split.synthetic, view, sets, attacked, rng=rng)
+        by_row = self._vote(split.synthetic, view, sets, attacked, rng=rng)
+        votes = {
+            k: (train.of_people(targets.train.people), control.of_people(targets.control.people))
+            for k, (train, control) in by_row.items()
+        }
         weights = _usable(entropies(split), votes)
         if weights.sum() == 0:
             raise NotApplicable(f"{self.name}: no column with more than one value was to be guessed.")
         comparators: dict[Setting, Comparator] = {}
-        owner: dict[Setting, tuple[Votes, Votes]] = {}
+        owner: dict[Setting, int] = {}
         for k, (train, control) in votes.items():
             for level in usable_levels(len(control), LEVELS):
                 setting = Setting(label=plural(k, "neighbor"), n_neighbors=k, level=level)
                 comparators[setting] = VoteScores.of(train, control, weights, level).compare
-                owner[setting] = train, control
+                owner[setting] = k
         choice = choose(comparators, self.confidence)
-        train, control = owner[choice.setting]
+        train, control = votes[owner[choice.setting]]
+        rows = by_row[owner[choice.setting]]
         return choice.answer(
             self,
             details={"columns": by_column(names, train, control, weights)},
             notes=(self._tried(sets, names),),
-            scores=scores(attacked, (train.at_risk(weights), control.at_risk(weights))),
+            scores=scores(attacked, (rows[0].at_risk(weights), rows[1].at_risk(weights))),
         )
 
     def sentence(self, result: Result) -> str:

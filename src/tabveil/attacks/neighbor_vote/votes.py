@@ -1,6 +1,6 @@
 """Guesses about many columns at once: what neighbors vote for, which votes are right, one score for all."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,8 @@ from tabveil.estimate import (
     risk_toward,
     tail_beyond_zero,
 )
-from tabveil.table import Categorical, Column, Floats, Numeric, Split
+from tabveil.sampling import surest_rows
+from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Split
 
 BINS = 20  # of a number's range, for its entropy
 
@@ -94,6 +95,17 @@ class Votes:
 
     def __len__(self) -> int:
         return len(self.distance)
+
+    def of_people(self, people: Indices | None) -> Self:
+        """Keep one row of each person, the surest of those with something to guess.
+
+        A row is the surer the nearer its neighbor is, and among equals the farther the second nearest is.
+        """
+        if people is None:
+            return self
+        something = np.asarray(self.guessed.any(axis=1), dtype=np.float64)
+        kept = surest_rows(people, something, -self.distance, self.isolation)
+        return replace(self, **{item.name: getattr(self, item.name)[kept] for item in fields(self)})
 
     def ranks(self, other: "Votes") -> tuple[Floats, Floats]:
         """Rank the rows of both tables: near neighbors first, then those whose second nearest is far."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from tabveil import check
-from tabveil.attacks.singling_out.descriptions import DescriptionAttack
+from tabveil.attacks.singling_out.descriptions import DescriptionAttack, rows_a_person
 from tabveil.attacks.singling_out.predicates import (
     Form,
     Predicates,
@@ -90,13 +90,14 @@ class SinglingOut(DescriptionAttack):
 
     def _guesses(
         self,
-        tables: Split,  # noqa: ARG002 - the codes are all
+        tables: Split,
         synthetic: RankedTable,
         *,
         rng: Generator,
     ) -> Iterator[tuple[Setting, Predicates, Predicates]]:
         """Name each configuration, with its guesses and as many naive ones."""
         lines, d = half_lines(synthetic), synthetic.n_columns
+        most = rows_a_person(tables)
 
         def beside_naive(guesses: Predicates, form: Form) -> tuple[Predicates, Predicates]:
             n_columns = guesses.columns.shape[1]
@@ -104,10 +105,10 @@ class SinglingOut(DescriptionAttack):
 
         yield (
             Setting(label="univariate"),
-            *beside_naive(univariate(synthetic, self.n_attacks, rng=rng), lines),
+            *beside_naive(univariate(synthetic, self.n_attacks, rng=rng, most=most), lines),
         )
         for n in _possible(self.n_columns, d):
-            guesses = draw_isolating(synthetic, lines, n, self.n_attacks, rng=rng)
+            guesses = draw_isolating(synthetic, lines, n, self.n_attacks, rng=rng, most=most)
             yield Setting(label=f"{n} columns", n_columns=n), *beside_naive(guesses, lines)
         seen: list[Form] = []
         for width in self.widths:
@@ -117,7 +118,7 @@ class SinglingOut(DescriptionAttack):
             seen.append(form)
             for n in sorted({*(n for n in self.window_columns if n < d), d}):
                 where = "all columns" if n == d else f"{n} columns"
-                guesses = every_row(synthetic, form, n, self.n_windows, rng=rng)
+                guesses = every_row(synthetic, form, n, self.n_windows, rng=rng, most=most)
                 setting = Setting(label=f"window {width:.3g}, {where}", n_columns=n, width=width)
                 yield setting, *beside_naive(guesses, form)
 

@@ -49,9 +49,9 @@ def _by_pair(item: Isolation, n_columns: int) -> tuple[Floats, Floats]:
     used = np.zeros((len(item.columns), n_columns))
     np.put_along_axis(used, item.columns.astype(np.int64), 1.0, axis=1)
     counts = []
-    for matches, n_rows in ((item.train, item.n_train), (item.control, item.n_control)):
-        chances = chance_of_one(int(matches.counts.max(initial=0)), max(n_rows, 1), item.size)
-        fitting = chances[matches.counts] if n_rows else np.zeros(len(used))
+    for matches, n_people in ((item.train, item.n_train), (item.control, item.n_control)):
+        chances = chance_of_one(int(matches.counts.max(initial=0)), max(n_people, 1), item.size)
+        fitting = chances[matches.counts] if n_people else np.zeros(len(used))
         kept = fitting > 0
         counts.append(np.asarray(used[kept].T @ (used[kept] * fitting[kept, None])))
     return counts[0], counts[1]

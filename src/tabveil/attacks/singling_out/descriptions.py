@@ -14,14 +14,17 @@ from tabveil.attacks.configurations import Comparison, Headline, choose, compare
 from tabveil.attacks.guessing import Tally, scores
 from tabveil.attacks.singling_out.combinations import combinations
 from tabveil.attacks.singling_out.isolation import Isolation, singled_out
-from tabveil.attacks.singling_out.predicates import Predicates, match
+from tabveil.attacks.singling_out.predicates import LISTED, Predicates, match
 from tabveil.encode.ranked_tables import RankedTable, ValueRanks
 from tabveil.errors import NotApplicable
 from tabveil.estimate import chance_of_difference, difference
 from tabveil.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
 from tabveil.sampling import Sample, group_equal_rows, in_order
-from tabveil.table import Floats, Split, Table
+from tabveil.table import Floats, Indices, Split, Table
 from tabveil.wording import UNSEEN, plural, share_of
+
+MOST_PEOPLE = 0.95  # the share of people who have no more rows than a guess may fit
+SEVERAL_ROWS = "A description singles somebody out that fits one or more of their rows, and nobody else's."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +65,11 @@ class DescriptionAttack(Attack):
             self,
             configurations=tuple(_configurations(best, found)),
             combinations=combinations(sorted(split.schema.names), made.values()),
-            details={} if _equal_sizes(train, control) else {"rows_compared": min(len(train), len(control))},
+            details={} if _equal_sizes(tables) else {"rows_compared": _smaller(tables)},
             notes=self._notes(tables),
             scores=scores(
-                (train, control), (_surprise("train", train, made), _surprise("control", control, made))
+                (train, control),
+                (_surprise("train", tables.train, made), _surprise("control", tables.control, made)),
             ),
         )
 
@@ -109,30 +113,56 @@ class DescriptionAttack(Attack):
 
     def _notes(self, tables: Split) -> tuple[str, ...]:
         """Say what whoever reads the answer should know."""
-        if _equal_sizes(tables.train, tables.control):
-            return ()
-        size = min(len(tables.train), len(tables.control))
+        several: tuple[str, ...] = ()
+        if tables.train.people is not None:
+            most = plural(rows_a_person(tables), "synthetic row")
+            several = (f"{SEVERAL_ROWS} A guess may fit up to {most}.",)
+        if _equal_sizes(tables):
+            return several
+        whom = "rows" if tables.train.people is None else "people"
         note = (
-            f"Train and control differ in size: the rates are those expected for {size} rows of each, as "
-            "shares of what a copy of train would reach."
+            f"Train and control differ in size: the rates are those expected for {_smaller(tables)} {whom} "
+            "of each, as shares of what a copy of train would reach."
         )
-        return (note,)
+        return (*several, note)
 
     def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, Isolation]:
         """Match the guesses of every configuration with train and control."""
         ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
         in_train, in_control = ranks.encode(tables.train), ranks.encode(tables.control)
+        of_train, of_control = _whose(tables.train), _whose(tables.control)
         return {
             setting: Isolation(
                 columns=guesses.columns,
-                train=match(guesses, in_train),
-                control=match(guesses, in_control),
-                naive=match(naive, in_train),
-                n_train=len(tables.train),
-                n_control=len(tables.control),
+                train=match(guesses, in_train, of_train),
+                control=match(guesses, in_control, of_control),
+                naive=match(naive, in_train, of_train),
+                n_train=tables.train.n_people,
+                n_control=tables.control.n_people,
             )
             for setting, guesses, naive in self._guesses(tables, ranks.encode(tables.synthetic), rng=rng)
         }
+
+
+def rows_a_person(tables: Split) -> int:
+    """Return how many synthetic rows a guess may fit: as many as nearly all people have, or fewer.
+
+    Whoever is leaked with several rows that are nearly equal would not be described by one of them alone.
+    """
+    counts = [
+        np.unique(table.people, return_counts=True)[1]
+        for table in (tables.train, tables.control)
+        if table.people is not None
+    ]
+    if not counts:
+        return 1
+    usual = np.quantile(np.concatenate(counts), MOST_PEOPLE, method="inverted_cdf")
+    return min(int(usual), LISTED)
+
+
+def _whose(table: Table) -> Indices | None:
+    """Give the people of a table numbers from 0 on (n,); None where every row is another person."""
+    return None if table.people is None else np.unique(table.people, return_inverse=True)[1]
 
 
 def _compare(tally: Tally, people: tuple[float, int, float, int], confidence: float) -> Comparison:
@@ -151,9 +181,14 @@ def _no_guess(name: str, made: Mapping[Setting, Isolation]) -> str:
     return f"{name}: the guesses are too few, or succeed on control as often as they could on train."
 
 
-def _equal_sizes(train: Sample | Table, control: Sample | Table) -> bool:
+def _equal_sizes(tables: Split) -> bool:
     """Tell whether the tables can be compared as they are, or there is nothing to compare with."""
-    return len(control) in {0, len(train)}
+    return tables.control.n_people in {0, tables.train.n_people}
+
+
+def _smaller(tables: Split) -> int:
+    """Return how many people the smaller table has."""
+    return min(tables.train.n_people, tables.control.n_people)
 
 
 def _configurations(best: Headline, found: Mapping[Setting, Isolation]) -> Iterator[Configuration]:
@@ -175,15 +210,16 @@ def _configurations(best: Headline, found: Mapping[Setting, Isolation]) -> Itera
         yield replace(entry, facts=facts)
 
 
-def _surprise(role: Role, drawn: Sample, made: Mapping[Setting, Isolation]) -> Floats:
-    """Score the rows of a table by how surprising it is to be singled out so.
+def _surprise(role: Role, table: Table, made: Mapping[Setting, Isolation]) -> Floats:
+    """Score the rows of a table by how surprising it is that their person is singled out so.
 
-    Every configuration that singles a row out adds minus the logarithm of its rate on control (on train where
-    there is no control).
+    Every configuration that singles somebody out adds minus the logarithm of its rate on control (on train
+    where there is no control).
     """
-    values = np.zeros(len(drawn))
+    whose = _whose(table)
+    values = np.zeros(table.n_people)
     for item in made.values():
         chance = singled_out(item.control if item.n_control else item.train)
         surprise = -np.log((len(chance) + 0.5) / (item.n_guesses + 1))
         values[np.unique(singled_out(getattr(item, role)))] += surprise
-    return values
+    return values if whose is None else values[whose]

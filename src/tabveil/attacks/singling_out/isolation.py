@@ -2,16 +2,19 @@
 
 Three things stand between counting matches and an honest rate:
 
-- *Other sizes.* How many predicates hold for exactly one row depends on the number of rows. Both rates are
-  therefore those expected in a random sample as large as the smaller table: of m matching rows among N,
+- *Other sizes.* How many predicates hold for exactly one person depends on the number of people. Both rates
+  are therefore those expected in a random sample as large as the smaller table: of m matching people among N,
   exactly one is in a sample of n with a hypergeometric probability. Nothing is drawn, and no model of the
   predicates' weights is needed, nor can one fail.
 - *The worst case.* Where control is the smaller table, even a person leaked for certain is in the sample with
   probability n / N only. Rates are stated as shares of that, so that a copy of train scores 1 at any sizes.
-- *Dependence.* Many guesses can single out the same row; they stand or fall together. Were nothing leaked,
-  train and control rows could have changed places. So the rows are dealt out anew, many times: the spread of
+- *Dependence.* Many guesses can single out the same person; they stand or fall together. Were nothing leaked,
+  train and control people could have changed places. So people are dealt out anew, many times: the spread of
   the score over the deals, against what it would be for independent guesses, tells how many independent
   guesses these are worth.
+
+Somebody may have several rows: a person is singled out by a description that fits one or more of these rows,
+and nobody else's.
 """
 
 from dataclasses import dataclass
@@ -22,7 +25,7 @@ from numpy.typing import NDArray
 
 from tabveil import workers
 from tabveil.attacks.guessing import Tally
-from tabveil.attacks.singling_out.kernels import deal_rows
+from tabveil.attacks.singling_out.kernels import deal_people
 from tabveil.attacks.singling_out.predicates import LISTED, Matches
 from tabveil.table import Floats, Indices
 
@@ -30,8 +33,8 @@ _DEALS = 300
 _DEALS_AT_ONCE = 25
 
 
-def chance_of_one(most: int, n_rows: int, size: int) -> Floats:
-    """Return for m = 0 … most: when m of n_rows rows match, how likely does one of a sample of ``size``?
+def chance_of_one(most: int, n_people: int, size: int) -> Floats:
+    """Return for m = 0 … most: when m of n_people people match, how likely does one of a sample of ``size``?
 
     >>> chance_of_one(3, 10, 10).tolist()
     [0.0, 1.0, 0.0, 0.0]
@@ -39,9 +42,9 @@ def chance_of_one(most: int, n_rows: int, size: int) -> Floats:
     [0.0, 0.5, 0.667]
     """
     m = np.arange(1, max(most, 1))
-    others = np.maximum(n_rows - m, 1)
-    step = (m + 1) / m * np.maximum(n_rows - m - size + 1, 0) / others  # from m to m + 1 matching rows
-    return np.concatenate([[0.0], size / n_rows * np.cumprod(np.concatenate([[1.0], step]))])[: most + 1]
+    others = np.maximum(n_people - m, 1)
+    step = (m + 1) / m * np.maximum(n_people - m - size + 1, 0) / others  # from m to m + 1 who match
+    return np.concatenate([[0.0], size / n_people * np.cumprod(np.concatenate([[1.0], step]))])[: most + 1]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,12 +55,12 @@ class Isolation:
     train: Matches
     control: Matches
     naive: Matches  # random predicates against train
-    n_train: int
+    n_train: int  # people
     n_control: int
 
     @property
     def size(self) -> int:
-        """The number of rows at which the rates are compared; without control that of train."""
+        """The number of people at which the rates are compared; without control that of train."""
         return min(self.n_train, self.n_control) if self.n_control else self.n_train
 
     @property
@@ -90,16 +93,16 @@ class Isolation:
         """Return how many people are singled out: of train, of how many, of control, of how many.
 
         A person counts once, by however many descriptions they are found. Where sizes differ, the
-        descriptions expected to hold for exactly one row of the smaller size are counted on both sides, and
-        as many of them taken for the same person as in train.
+        descriptions expected to hold for exactly one person of the smaller number are counted on both sides,
+        and as many of them taken for the same person as in train.
         """
         found = len(np.unique(singled_out(self.train)))
         if self.n_control in {0, self.n_train}:
             return found, self.n_train, len(np.unique(singled_out(self.control))), self.n_control
         a_person = found / max(len(singled_out(self.train)), 1)
         train, control = (
-            min(_expected(side, n_rows, self.size) * self.n_guesses * a_person / self.size, 1.0) * n_rows
-            for side, n_rows in ((self.train, self.n_train), (self.control, self.n_control))
+            min(_expected(side, n_people, self.size) * self.n_guesses * a_person / self.size, 1.0) * n_people
+            for side, n_people in ((self.train, self.n_train), (self.control, self.n_control))
         )
         return train, self.n_train, control, self.n_control
 
@@ -108,17 +111,17 @@ class Isolation:
         seed = int(rng.integers(2**62))
         sums, squares = np.zeros(_DEALS), np.zeros(_DEALS)
         chances = [
-            chance_of_one(2 * LISTED, n_rows, self.size)
-            for n_rows in (self.n_train, self.n_control or self.n_train)
+            chance_of_one(2 * LISTED, n_people, self.size)
+            for n_people in (self.n_train, self.n_control or self.n_train)
         ]
         share = self.n_train / (self.n_train + self.n_control) if self.n_control else 0.5
 
         def work(start: int, stop: int) -> None:
-            deal_rows(
+            deal_people(
                 self.train.counts,
-                self.train.rows,
+                self.train.people,
                 self.control.counts,
-                self.control.rows,
+                self.control.people,
                 self.n_train,
                 chances[0],
                 chances[1],
@@ -129,22 +132,22 @@ class Isolation:
                 squares[start:stop],
             )
 
-        workers.announce_compilation(deal_rows)
+        workers.announce_compilation(deal_people)
         workers.each_chunk(_DEALS, _DEALS_AT_ONCE, work, doing="singling out")
         if squares.sum() == 0:
             return float(self.n_guesses)
         return self.n_guesses / max(float((sums**2).sum() / squares.sum()), 1.0)
 
 
-def _expected(matches: Matches, n_rows: int, size: int) -> float:
-    """Return the mean chance that exactly one row of a sample of ``size`` rows matches."""
+def _expected(matches: Matches, n_people: int, size: int) -> float:
+    """Return the mean chance that exactly one of a sample of ``size`` people matches."""
     if len(matches.counts) == 0:
         return 0.0
     how_often = np.bincount(matches.counts)
-    chances = chance_of_one(len(how_often) - 1, n_rows, size)
+    chances = chance_of_one(len(how_often) - 1, n_people, size)
     return float((how_often * chances).sum()) / len(matches.counts)
 
 
 def singled_out(matches: Matches) -> Indices:
-    """Return the row of each predicate that holds for exactly one."""
-    return np.asarray(matches.rows[matches.counts == 1, 0], dtype=np.int64)
+    """Return the person of each predicate that holds for exactly one."""
+    return np.asarray(matches.people[matches.counts == 1, 0], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Compiled loops over predicates: draw them, and count the rows they hold for.
+"""Compiled loops over predicates: draw them, and count the rows and the people they hold for.
 
 The layout is that of :class:`~tabveil.encode.ranked_tables.RankedTable`: ``codes`` (d, n); ``order`` (d, n),
 the rows by ascending code of each column; ``starts``, at ``offsets[column] + code``, where the rows of a code
@@ -92,8 +92,8 @@ def _find(codes, order, starts, offsets, predicate, enough, found, near):
 
 
 @njit(cache=True, nogil=True)
-def isolate(codes, order, starts, offsets, low_of, high_of, rows, columns, low, high, isolated):
-    """Build a predicate around each of ``rows`` and say whether it holds for no other row.
+def isolate(codes, order, starts, offsets, low_of, high_of, rows, columns, most, low, high, isolated):
+    """Build a predicate around each of ``rows`` and say whether it holds for ``most`` rows at most.
 
     Its range in each of ``columns`` (m, k) is the one that ``low_of`` and ``high_of`` give for the row.
     Fills ``low``, ``high`` (m, k) and ``isolated`` (m,).
@@ -107,7 +107,7 @@ def isolate(codes, order, starts, offsets, low_of, high_of, rows, columns, low, 
             low[i, k] = low_of[at]
             high[i, k] = high_of[at]
         predicate[0], predicate[1], predicate[2] = columns[i], low[i], high[i]
-        isolated[i] = _find(codes, order, starts, offsets, predicate, 2, nowhere, near) == 1
+        isolated[i] = _find(codes, order, starts, offsets, predicate, most + 1, nowhere, near) <= most
 
 
 @njit(cache=True, nogil=True)
@@ -121,14 +121,41 @@ def count_matches(codes, order, starts, offsets, columns, low, high, counts, row
 
 
 @njit(cache=True, nogil=True)
-def deal_rows(counts_a, rows_a, counts_b, rows_b, n_a, chance_a, chance_b, share, seed, first, sums, squares):
-    """Deal the rows of two tables out anew, at random, and add up what the predicates then score.
+def count_people(codes, order, starts, offsets, columns, low, high, whose, n_people, counts, people):
+    """Count for each predicate the people with a row it holds for; list the first in ``people`` (m, most).
 
-    Deal number first + i puts a row into table A with probability ``share``; a predicate that holds for x
-    rows of A and y of B scores chance_a[x] - chance_b[y]. ``sums`` gets the score of all predicates in each
-    deal, ``squares`` the sum of their squares. Predicates whose rows are not all listed are left out.
+    ``whose`` (n,) is the number of the person that each row is about.
     """
-    most = rows_a.shape[1]
+    predicate = np.empty((3, columns.shape[1]), np.int32)
+    near = np.empty(256, np.int32)
+    rows = np.empty(codes.shape[1], np.int32)
+    last = np.full(n_people, -1)  # the last predicate that each person was counted for
+    for i in range(columns.shape[0]):
+        predicate[0], predicate[1], predicate[2] = columns[i], low[i], high[i]
+        n_rows = _find(codes, order, starts, offsets, predicate, codes.shape[1] + 1, rows, near)
+        count = 0
+        for row in rows[:n_rows]:
+            person = whose[row]
+            if last[person] == i:
+                continue
+            last[person] = i
+            if count < people.shape[1]:
+                people[i, count] = person
+            count += 1
+        counts[i] = count
+
+
+@njit(cache=True, nogil=True)
+def deal_people(
+    counts_a, people_a, counts_b, people_b, n_a, chance_a, chance_b, share, seed, first, sums, squares
+):
+    """Deal the people of two tables out anew, at random, and add up what the predicates then score.
+
+    Deal number first + i puts a person into table A with probability ``share``; a predicate that holds for x
+    people of A and y of B scores chance_a[x] - chance_b[y]. ``sums`` gets the score of all predicates in each
+    deal, ``squares`` the sum of their squares. Predicates whose people are not all listed are left out.
+    """
+    most = people_a.shape[1]
     bar = np.uint64(share * 2.0**32)
     for deal in range(sums.size):
         salt = _mixed(np.uint64(seed) ^ _mixed(np.uint64(first + deal)))
@@ -139,9 +166,9 @@ def deal_rows(counts_a, rows_a, counts_b, rows_b, n_a, chance_a, chance_b, share
                 continue
             x = 0
             for k in range(a):
-                x += (_mixed(salt + np.uint64(rows_a[i, k])) >> np.uint64(32)) < bar
+                x += (_mixed(salt + np.uint64(people_a[i, k])) >> np.uint64(32)) < bar
             for k in range(b):
-                x += (_mixed(salt + np.uint64(n_a + rows_b[i, k])) >> np.uint64(32)) < bar
+                x += (_mixed(salt + np.uint64(n_a + people_b[i, k])) >> np.uint64(32)) < bar
             score = chance_a[x] - chance_b[a + b - x]
             total += score
             square += score * score

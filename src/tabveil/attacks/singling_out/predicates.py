@@ -1,30 +1,30 @@
-"""Predicates about one person, and the rows of a table they hold for.
+"""Predicates about one person, and the people of a table they hold for.
 
 A predicate is a conjunction: in each of its columns the code of the value, its rank (see
 :mod:`~tabveil.encode.ranked_tables`), lies in a range. Equality, "at most", "at least", a window and "is
 missing" are all that; missing is a code of its own that no other range holds. A :class:`Form` says which
 range a predicate built around a value has.
 
-Only the rows in a predicate's most selective range are looked at; where a second match settles the question,
-the search ends there.
+Only the rows in a predicate's most selective range are looked at; where one match too many settles the
+question, the search ends there.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil import workers
-from tabveil.attacks.singling_out.kernels import count_matches, draw_columns, isolate
+from tabveil.attacks.singling_out.kernels import count_matches, count_people, draw_columns, isolate
 from tabveil.encode.ordinal import MISSING, Codes
 from tabveil.encode.ranked_tables import RankedTable
 from tabveil.table import Floats, Indices, Numeric
 
-LISTED = 16  # rows named for a predicate; one that holds for more is hardly about a person
+LISTED = 16  # people named for a predicate; one that holds for more is hardly about a person
 DEVIATIONS = 1.5  # so that windows of 10 % hold noise of 5 % of the deviation, three times over
 _AT_ONCE = 2048  # predicates a thread takes at a time
 _ATTEMPTS_AT_ONCE = 262_144
@@ -155,15 +155,15 @@ class Predicates:
 
 
 def every_row(
-    synthetic: RankedTable, form: Form, n_columns: int, n_rows: int, *, rng: Generator
+    synthetic: RankedTable, form: Form, n_columns: int, n_rows: int, *, rng: Generator, most: int = 1
 ) -> Predicates:
-    """Build a predicate on random columns around every row; keep those that hold for no other row.
+    """Build a predicate on random columns around every row; keep those that hold for ``most`` rows at most.
 
     Where there are more than ``n_rows`` rows, around a sample of them.
     """
     rows = rng.permutation(len(synthetic))[:n_rows]
     columns = _random_columns(synthetic, n_columns, len(rows), seed=_seed(rng))
-    return _isolating(synthetic, form, rows, columns)[0]
+    return _isolating(synthetic, form, rows, columns, most)[0]
 
 
 def draw_isolating(
@@ -174,35 +174,37 @@ def draw_isolating(
     *,
     rng: Generator,
     around: Indices | None = None,
+    most: int = 1,
 ) -> Predicates:
     """Draw distinct predicates around random rows, on random columns, that hold for that row alone.
 
-    With ``around``, not random rows but these, one after the other, and again from the first with other
-    columns. The number of attempts is bounded; where few rows are alone there will be fewer than asked for.
+    Or for ``most`` rows, where as many can be one person's. With ``around``, not around random rows but
+    these, one after the other, and again from the first with other columns. The number of attempts is
+    bounded; where few rows are alone there will be fewer than asked for.
     """
     n_choices = comb(synthetic.n_columns, n_columns)
-    most = _ATTEMPTS_A_PREDICATE * n_predicates
-    if n_choices * (len(synthetic) if around is None else len(around)) <= most:
-        return _try_all(synthetic, form, n_columns, n_predicates, rng=rng, around=around)
+    most_attempts = _ATTEMPTS_A_PREDICATE * n_predicates
+    if n_choices * (len(synthetic) if around is None else len(around)) <= most_attempts:
+        return _try_all(synthetic, form, n_columns, n_predicates, rng=rng, around=around, most=most)
     seed = _seed(rng)
     keys_of_rows, keys_of_columns = (
         rng.integers(2**64, size=size, dtype=np.uint64) for size in (len(synthetic), synthetic.n_columns)
     )
     found, keys = Predicates.empty(0, n_columns), np.empty(0, dtype=np.uint64)
     attempts = 0
-    while len(found) < n_predicates and attempts < most:
+    while len(found) < n_predicates and attempts < most_attempts:
         rate = (len(found) + 1) / (attempts + 1)
         missing = n_predicates - len(found)
-        batch = int(min(1.1 * missing / rate + 100, _ATTEMPTS_AT_ONCE, most - attempts))
+        batch = int(min(1.1 * missing / rate + 100, _ATTEMPTS_AT_ONCE, most_attempts - attempts))
         columns = _random_columns(synthetic, n_columns, batch, seed=seed, first=attempts)
         drawn = (
             rng.integers(len(synthetic), size=batch)
             if around is None
             else around[(attempts + np.arange(batch)) % len(around)]
         )
-        more, rows = _isolating(synthetic, form, drawn, columns)
+        more, rows = _isolating(synthetic, form, drawn, columns, most)
         attempts += batch
-        # A predicate that holds for one row alone is known by that row and its columns.
+        # A predicate around a row, that holds for no other, is known by that row and its columns.
         more_keys = keys_of_rows[rows] ^ keys_of_columns[more.columns].sum(axis=1, dtype=np.uint64)
         keys = np.concatenate([keys, more_keys])
         kept = np.sort(np.unique(keys, return_index=True)[1])[:n_predicates]
@@ -218,6 +220,7 @@ def _try_all(
     *,
     rng: Generator,
     around: Indices | None,
+    most: int,
 ) -> Predicates:
     """Try all choices of a row and columns, in random order, or of ``around`` one row after the other."""
     choices = np.array(list(combinations(range(synthetic.n_columns), n_columns)), dtype=np.int32)
@@ -230,7 +233,7 @@ def _try_all(
     found = Predicates.empty(0, n_columns)
     for start in range(0, len(rows), _ATTEMPTS_AT_ONCE):
         part = slice(start, start + _ATTEMPTS_AT_ONCE)
-        more, _ = _isolating(synthetic, form, rows[part], choices[choice[part]])
+        more, _ = _isolating(synthetic, form, rows[part], choices[choice[part]], most)
         found = Predicates.join(found, more)
         if len(found) >= n_predicates:
             break
@@ -238,9 +241,9 @@ def _try_all(
 
 
 def _isolating(
-    synthetic: RankedTable, form: Form, rows: Indices, columns: Codes
+    synthetic: RankedTable, form: Form, rows: Indices, columns: Codes, most: int
 ) -> tuple[Predicates, Indices]:
-    """Build a predicate around each row on its columns (m, k); keep those that hold for no other row.
+    """Build a predicate around each row on its columns (m, k); keep those that hold for ``most`` at most.
 
     Returns the predicates and the rows they are built around.
     """
@@ -255,6 +258,7 @@ def _isolating(
             form.high,
             rows[part],
             columns[part],
+            most,
             drawn.low[part],
             drawn.high[part],
             isolated[part],
@@ -279,16 +283,20 @@ def _seed(rng: Generator) -> int:
     return int(rng.integers(2**62))
 
 
-def univariate(synthetic: RankedTable, n_predicates: int, *, rng: Generator) -> Predicates:
-    """Draw predicates on one column that hold for one row: a value, missing, the least, the largest."""
+def univariate(synthetic: RankedTable, n_predicates: int, *, rng: Generator, most: int = 1) -> Predicates:
+    """Draw predicates on one column that hold for one row: a value, missing, the least, the largest.
+
+    Or for ``most`` rows, where as many can be one person's.
+    """
     found = []
     for position, column in enumerate(synthetic.ranks.schema.columns):
         counts = synthetic.counts(position)
-        ranges = np.repeat(np.flatnonzero(counts == 1)[:, None], 2, axis=1)  # equality
+        few = (counts >= 1) & (counts <= most)
+        ranges = np.repeat(np.flatnonzero(few)[:, None], 2, axis=1)  # equality
         present = np.flatnonzero(counts[1:]) + 1
         if isinstance(column, Numeric) and len(present):
             ends = np.array([[1, present[0]], [present[-1], len(counts) - 1]])
-            ranges = np.concatenate([ranges, ends[counts[present[[0, -1]]] == 1]])
+            ranges = np.concatenate([ranges, ends[few[present[[0, -1]]]]])
         found.append(np.insert(ranges, 0, position, axis=1))
     parts = np.concatenate(found).astype(np.int32)
     parts = parts[rng.permutation(len(parts))[:n_predicates]]
@@ -309,31 +317,38 @@ def draw_naive(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Matches:
-    """How many rows of a table each predicate holds for, and which."""
+    """How many people of a table each predicate holds for, and which."""
 
     counts: Indices  # (m,)
-    rows: Codes  # (m, LISTED) the first of them; what is beyond the count has no meaning
+    people: Codes  # (m, LISTED) the first of them; what is beyond the count has no meaning
 
 
-def match(predicates: Predicates, table: RankedTable) -> Matches:
-    """Count and list the rows each predicate holds for."""
+def match(predicates: Predicates, table: RankedTable, whose: Indices | None = None) -> Matches:
+    """Count and list the people each predicate holds for.
+
+    ``whose`` (n,) numbers the person that each row is about, from 0 on; without it every row is another.
+    """
     counts = np.zeros(len(predicates), dtype=np.int64)
-    rows = np.empty((len(predicates), LISTED), dtype=np.int32)
+    people = np.empty((len(predicates), LISTED), dtype=np.int32)
+    n_people = 0 if whose is None else int(whose.max(initial=-1)) + 1
+    kernel: Any = count_matches if whose is None else count_people
+    more = () if whose is None else (whose, n_people)
 
     def work(start: int, stop: int) -> None:
         part = slice(start, stop)
-        count_matches(
+        kernel(
             *_arrays(table),
             predicates.columns[part],
             predicates.low[part],
             predicates.high[part],
+            *more,
             counts[part],
-            rows[part],
+            people[part],
         )
 
-    workers.announce_compilation(count_matches)
+    workers.announce_compilation(kernel)
     workers.each_chunk(len(predicates), _AT_ONCE, work, doing="singling out")
-    return Matches(counts=counts, rows=rows)
+    return Matches(counts=counts, people=people)
 
 
 def _arrays(table: RankedTable) -> tuple[Codes, Codes, Codes, Indices]:
