@@ -82,7 +82,8 @@ def surest_rows(people: Indices, *keys: Floats | None) -> Indices:
     """
     given = [key for key in keys if key is not None]
     order = np.lexsort((*reversed(given), people))
-    last = np.append(np.diff(people[order]) != 0, [True] * (len(people) > 0))
+    last = np.ones(len(order), dtype=bool)
+    last[:-1] = np.diff(people[order]) != 0
     return np.sort(order[last])
 
 
