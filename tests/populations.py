@@ -1,5 +1,7 @@
 """Populations with a known truth: fresh rows, planted leaks and Adult, for tests of what a metric can see."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from needs import need_adult
@@ -95,3 +97,49 @@ def adult_thirds():
     order = np.random.default_rng(0).permutation(len(frame))
     matrix = np.column_stack(values)
     return Schema(tuple(columns)), [matrix[order[i * 16280 : (i + 1) * 16280]] for i in range(3)]
+
+
+VISITS = Schema(
+    (
+        *(Numeric(name=name, low=-60, high=60, decimals=1) for name in ("weight", "pressure", "sugar")),
+        Categorical(name="job", labels=tuple("abcdef")),
+        Categorical(name="sex", labels=("f", "m")),
+        Categorical(name="ward", labels=tuple("abcd")),
+    )
+)
+
+
+def visits(n_people, rng, *, most=20):
+    """Draw people with 1 to ``most`` rows that are nearly equal: the rows, and whose they are."""
+    whose = np.repeat(np.arange(n_people), rng.integers(1, most + 1, n_people))
+    measured = rng.normal(0, 10, (n_people, 3))
+    measured[:, 1] += measured[:, 0] / 2
+    told = np.column_stack([rng.integers(n, size=n_people) for n in (6, 2, 4)])
+    found = np.column_stack([measured, told])[whose]
+    found[:, :3] = np.clip(np.round(found[:, :3] + rng.normal(0, 0.3, (len(whose), 3)), 1), -60, 60)
+    moved = rng.random(len(whose)) < 0.1
+    found[moved, 5] = rng.integers(4, size=moved.sum())
+    return found, whose
+
+
+def patients(sizes, *, leak=0.0, seed=0, most=20):
+    """Draw people with several rows for all tables; add all rows of a share of train's to the release."""
+    rng = np.random.default_rng([seed, 77])
+    (train, of_train), (control, of_control), (release, _) = (visits(n, rng, most=most) for n in sizes)
+    release = np.concatenate([release, train[of_train < round(leak * sizes[0])]])
+    return with_people(split(VISITS, train, control, release), of_train, of_control + sizes[0])
+
+
+def with_people(tables, of_train, of_control):
+    """Say whose rows they are."""
+    return Split(
+        train=replace(tables.train, people=np.asarray(of_train, dtype=np.int64)),
+        control=replace(tables.control, people=np.asarray(of_control, dtype=np.int64)),
+        synthetic=tables.synthetic,
+    )
+
+
+def ignoring_people(tables):
+    """Take every row for another person."""
+    train, control = (replace(side, people=None) for side in (tables.train, tables.control))
+    return Split(train=train, control=control, synthetic=tables.synthetic)

@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 from configurations import by_name
-from populations import adult_thirds, population, risks, split
+from populations import adult_thirds, patients, population, risks, split, with_people
 
 from tabveil.attacks.gtcap.attack import Attribution
 from tabveil.attacks.gtcap.synthetic_claims import chance_of_any
@@ -338,3 +338,48 @@ def test_adult():
         copy = Attribution()(split(schema, train, held_back, train), rng=stream(0, "gtcap"))
         assert copy.risk.value == pytest.approx(1)
         assert copy.risk.low > 0.95
+
+
+# People with several rows --------------------------------------------------------------------------------
+
+
+def test_everybody_counts_once_by_hand():
+    synthetic = [[F, 30, YES], [M, 80, NO]]  # claims: women of 20 to 40 are ill, men of 70 to 90 are well
+    train = [[F, 30, YES], [F, 31, YES], [F, 32, NO], [F, 40, NO], [M, 80, NO], [M, 80, NO], [M, 20, YES]]
+    control = [[F, 30, NO], [F, 30, NO], [M, 50, NO], [M, 51, NO]]
+    tables = with_people(split(SCHEMA, train, control, synthetic), [7, 7, 7, 1, 4, 4, 4], [2, 2, 3, 5])
+    result = Attribution(secrets=("ill",), radii=(0.1,))(tables, rng=np.random.default_rng(0))
+    found = only(result)
+    # The first claim: of one person's rows two in three are ill, of the other's none. The second: one person.
+    assert result.attack.value == pytest.approx(((2 / 3 + 0) / 2 + 1) / 2)
+    assert (found["n_train"], found["n_control"]) == (3, 3)
+    assert found["exposed_train"] == pytest.approx(2 / 3 + 0 + 1)
+    assert found["exposed_control"] == 0
+    assert result.gain.value == pytest.approx(5 / 9)
+    np.testing.assert_allclose(result.scores[0].values, [1 / 3, 1 / 3, 1 / 3, 0, 1, 1, 1])  # of the person
+
+
+@pytest.mark.parametrize("weighting", ["hard", "soft"])
+@pytest.mark.parametrize("sizes", [(30, 30, 40), (50, 20, 40)])
+def test_people_are_left_out_one_by_one(sizes, weighting):
+    tables = patients(sizes, leak=0.3, seed=2, most=4)
+    metric = Attribution(weighting=weighting)
+    keys = tuple(name for name in tables.schema.names if name != "ward")
+    claimed = np.arange(len(tables.synthetic))
+
+    def answer(train):
+        left = Split(train=train, control=tables.control, synthetic=tables.synthetic)
+        return {
+            setting.radius: item.train for setting, item in metric._check(left, keys, "ward", claimed).items()
+        }
+
+    whole, n = answer(tables.train), sizes[0]
+    for radius in (0.1, 0.02):
+        chance = chance_of_any(n, min(sizes[:2]))
+        without = [
+            answer(tables.train.take(np.flatnonzero(tables.train.people != person)))[radius].score(chance)
+            for person in range(n)
+        ]  # with the chances of all people, as the jackknife has them
+        spread = np.sum((np.array(without) - np.mean(without)) ** 2) * (n - 1) / n
+        assert whole[radius].variance(chance) == pytest.approx(spread)
+        assert spread > 0

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from populations import adult_thirds, population, split
+from populations import adult_thirds, population, split, with_people
 
 from tabveil.attacks.column_choice import _levels, _rooms, choose_secrets, given_secrets, known_columns
 from tabveil.errors import NotApplicable, ParameterError
@@ -160,3 +160,12 @@ def test_adult():
     everything = choose_secrets("x", split(schema, train, control, release), limit=99)
     labels = [name for name in everything.secrets if isinstance(schema[name], Categorical)]
     assert labels[-1] == "education"  # beside its number it is no secret
+
+
+def test_a_number_that_only_rows_of_one_person_share_names_the_person():
+    schema, rows = people()
+    visits = np.repeat(rows, 3, axis=0)
+    tables = split(schema, visits, people(1)[1], people(2)[1])
+    assert {"id", "name"} & set(choose_secrets("x", tables, limit=99).secrets)
+    whose = with_people(tables, np.repeat(np.arange(N), 3), N + np.arange(N))
+    assert not {"id", "name"} & set(choose_secrets("x", whose, limit=99).secrets)

@@ -4,7 +4,7 @@ import time
 import numpy as np
 import pytest
 from configurations import by_name
-from populations import adult_thirds, population, risks, split
+from populations import adult_thirds, patients, population, risks, split
 from scipy.special import logsumexp
 from scipy.stats import gaussian_kde
 
@@ -234,3 +234,22 @@ def test_what_is_refused():
     ):
         with pytest.raises(ParameterError, match=next(iter(settings))):
             DomiasKde(**settings)
+
+
+@pytest.mark.parametrize("tested", ["outliers", "outlying_members"])
+def test_outlying_people_are_tested_with_all_of_their_rows(tested):
+    tables = patients((60, 80, 60), seed=1, most=6)
+    result = ask(tables, tested=tested, outlier_share=0.2)
+    assert result.details["n_tested"] == {"train": 12, "control": 12}  # a fifth; a quarter is set aside
+    for side, scored in zip((tables.train, tables.control), result.scores, strict=True):
+        whose = np.isin(side.people, side.people[scored.rows])
+        assert sorted(scored.rows) == np.flatnonzero(whose).tolist()
+        assert len(scored.rows) > 12
+
+
+def test_the_sample_is_of_people():
+    tables = patients((5, 20, 5), seed=2)
+    reference, (_, tested) = set_aside(tables, 0.25, None, rng=np.random.default_rng(0))
+    assert reference.n_people == 5
+    assert not set(reference.people) & set(tested.table.people)
+    assert len(reference) + len(tested) == len(tables.control)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from configurations import by_name
-from populations import adult_thirds, population, risks, split
+from populations import adult_thirds, population, risks, split, with_people
 
 from tabveil.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE
 from tabveil.attacks.inference import Inference
@@ -242,3 +242,25 @@ def test_missing_guessed_as_missing_is_counted_apart():
 def test_a_secret_that_nobody_has_is_left_out():
     result = ask([[20, NAN], [30, NAN]], [[20, NAN], [31, NURSE]], [[20, NURSE], [30, CLERK]])
     assert set(by_name(result)) == {"age"}
+
+
+def test_who_has_a_value_in_one_row_is_not_without():
+    schema = Schema(
+        (Numeric(name="age", low=0, high=99, decimals=0), Categorical(name="job", labels=("a", "b")))
+    )
+    train = [[10, 0], [10, NAN], [20, NAN], [20, NAN], [30, 1]]
+    control = [[10, 0], [20, NAN], [50, 0]]
+    tables = with_people(
+        split(schema, train, control, [[10, 0], [20, NAN], [30, 1]]), [0, 0, 1, 1, 2], [3, 4, 4]
+    )
+    result = Inference(secrets=("job",))(tables, rng=np.random.default_rng(0))
+    found = by_name(result)["job"]
+    assert (found["n_train"], found["n_control"]) == (2, 2)
+    assert found["successes_train"] == 2
+    assert result.gain.n == 3
+    assert result.details["missing"]["job"] == {
+        "n_train": 1,
+        "guessed_train": 1,
+        "n_control": 0,
+        "guessed_control": 0,
+    }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xgboost
 from configurations import by_name
-from populations import adult_thirds, population, risks, split
+from populations import adult_thirds, population, risks, split, with_people
 
 from tabveil.attacks.guessing import NO_CONTROL, Tally
 from tabveil.attacks.ml_inference.attack import MLInference, NumberErrors
@@ -250,3 +250,46 @@ def test_adult():
     copy = split(schema, train, control, train)
     result = metric(copy, rng=stream(0, metric.name))
     assert by_name(result)["income"]["risk"].value == pytest.approx(0.45, abs=0.05)  # the paper's
+
+
+# People with several rows --------------------------------------------------------------------------------
+
+
+def ask_people(train, control, synthetic, schema, of_train, of_control, **params):
+    tables = with_people(split(schema, train, control, synthetic), of_train, of_control)
+    return MLInference(**params)(tables, rng=np.random.default_rng(0))
+
+
+def test_who_has_one_value_has_one_to_guess():
+    train = towns([(0, YES), (0, NAN), (0, YES), (1, NAN), (1, NAN), (1, YES)])  # of the third there is none
+    control = towns([(0, NO), (0, NO), (1, NAN)])
+    result = ask_people(
+        train, control, SYNTHETIC, Schema((TOWN, ILL)), [0, 0, 1, 2, 2, 3], [4, 4, 5], secrets=("ill",)
+    )
+    found = by_name(result)["ill"]
+    assert (found["n_train"], found["successes_train"]) == (3, 2)
+    assert (found["n_control"], found["successes_control"]) == (1, 0)
+    assert result.gain == difference(2, 4, 0, 2, 0.95)  # those without a value are people, too
+
+
+def test_the_surest_guess_of_a_label_speaks_for_a_person():
+    synthetic = np.concatenate([SYNTHETIC, towns([(2, YES), (2, NO)], 25)])  # nothing is known of town c
+    train = towns([(2, NO), (0, YES), (2, YES), (2, NO), (0, NO)])
+    result = ask_people(
+        train, train, synthetic, Schema((TOWN, ILL)), [0, 0, 0, 1, 1], [2, 2, 2, 3, 3], secrets=("ill",)
+    )
+    found = by_name(result)["ill"]
+    assert (found["n_train"], found["successes_train"]) == (2, 1)  # both are judged by their row in town a
+
+
+def test_numbers_are_judged_by_the_mean_over_a_person():
+    synthetic = towns([(0, 20), (1, 80)], 50)
+    train = towns([(0, 20), (0, 20), (0, 60), (1, 80), (0, NAN)])
+    result = ask_people(
+        train, train[:4], synthetic, Schema((TOWN, PAY)), [0, 0, 0, 1, 2], [3, 3, 3, 4], secrets=("pay",)
+    )
+    found = by_name(result)["pay"]
+    assert found["near_train"] == pytest.approx(2 / 3 + 1)
+    assert (found["n_train"], found["n_control"]) == (2, 2)
+    assert result.attack.value == pytest.approx(1 - math.sqrt((0.4**2 / 3 + 0) / 2), abs=0.01)
+    assert result.gain.value == pytest.approx((2 / 3 + 1) / 3 - (2 / 3 + 1) / 2)

@@ -3,11 +3,11 @@ import math
 import numpy as np
 import pytest
 from configurations import by_name
-from populations import adult_thirds, population, risks, split
+from populations import adult_thirds, patients, population, risks, split, with_people
 
 from tabveil.attacks.guessing import NO_CONTROL
 from tabveil.attacks.inference import Inference
-from tabveil.attacks.neighbor_vote.attack import NeighborVote, _draw_sets
+from tabveil.attacks.neighbor_vote.attack import FEWEST_PEOPLE, NeighborVote, _draw_sets
 from tabveil.attacks.neighbor_vote.votes import entropies, typical, vote
 from tabveil.attacks.tolerance import Truth
 from tabveil.errors import NotApplicable, ParameterError
@@ -291,3 +291,34 @@ def test_adult():
     assert 0 < risk.low < 0.01 < risk.high
     copy = NeighborVote()(split(schema, train, control, train), rng=stream(0, "neighbor_vote"))
     assert copy.risk.low > 0.95
+
+
+# People with several rows --------------------------------------------------------------------------------
+
+
+def test_the_surest_row_speaks_for_a_person():
+    synthetic = [[30, NURSE], [60, JUDGE]]
+    right = [[30, NURSE], [45, CLERK], [61, NAN]]  # by the nearest of the rows that have a job
+    wrong = [[31, CLERK], [58, JUDGE]]
+    n = FEWEST_PEOPLE
+    train = right * (n - 6) + wrong * 6
+    whose = np.concatenate([np.repeat(np.arange(n - 6), 3), np.repeat(np.arange(n - 6, n), 2)])
+    control = wrong * n
+    tables = with_people(
+        split(Schema((AGE, JOB)), train, control, synthetic), whose, n + np.repeat(np.arange(n), 2)
+    )
+    result = NeighborVote(known=("age",), n_neighbors=(1,))(tables, rng=np.random.default_rng(0))
+    found = by_name(result)["1 neighbor"]
+    assert (found["n_train"], found["n_control"]) == (n, n)
+    assert result.details["columns"]["job"]["attack"] == (n - 6) / n
+    assert result.details["columns"]["job"]["control"] == 0
+    assert len(result.scores[0].values) == len(train)  # every row has its own
+
+
+def test_too_few_people_are_refused_however_many_rows_they_have():
+    tables = patients((FEWEST_PEOPLE, FEWEST_PEOPLE - 1, 30), seed=1)
+    assert len(tables.control) > 100
+    with pytest.raises(
+        NotApplicable, match=f"at least {FEWEST_PEOPLE} people in train and in control, got 29"
+    ):
+        NeighborVote()(tables, rng=np.random.default_rng(0))

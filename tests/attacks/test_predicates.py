@@ -4,6 +4,7 @@ from math import comb
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from populations import population
 from strategies import splits
 
@@ -150,6 +151,20 @@ def test_matches_equal_a_comparison_with_every_row(tables):
                         listed = found.people[i, : min(count, LISTED)]
                         assert inside[i, listed].all()
                         assert len(set(listed.tolist())) == len(listed)
+
+
+@given(tables=splits(), n_people=st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_matched_people_are_those_of_the_matching_rows(tables, n_people):
+    ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
+    synthetic, encoded = ranks.encode(tables.synthetic), ranks.encode(tables.train)
+    rng = np.random.default_rng(n_people)
+    whose = rng.integers(n_people, size=len(encoded))
+    for n_columns in range(1, synthetic.n_columns + 1):
+        guesses = draw_naive(synthetic, half_lines(synthetic), n_columns, 20, rng=rng)
+        found, inside = match(guesses, encoded, whose), holds(guesses, encoded)
+        for count, people, rows in zip(found.counts, found.people, inside, strict=True):
+            assert sorted(people[:count]) == np.unique(whose[rows]).tolist()
 
 
 def test_random_draws_where_there_are_too_many_to_try_all():

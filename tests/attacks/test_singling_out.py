@@ -4,10 +4,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from configurations import by_name
-from populations import adult_thirds, population, risks, split
+from populations import adult_thirds, ignoring_people, patients, population, risks, split, with_people
 
 from tabveil.attacks.singling_out.attack import SinglingOut
 from tabveil.attacks.singling_out.combinations import combinations
+from tabveil.attacks.singling_out.descriptions import rows_a_person
 from tabveil.attacks.singling_out.isolation import Isolation
 from tabveil.attacks.singling_out.predicates import Matches
 from tabveil.errors import NotApplicable, ParameterError
@@ -295,3 +296,63 @@ def test_combinations_name_their_columns_whatever_the_order_of_the_file():
     )
     assert pairs
     assert pairs == again
+
+
+# People with several rows --------------------------------------------------------------------------------
+
+
+def test_several_rows_of_one_person_by_hand():
+    # Guesses: x = 5, x <= 5, x = 9, x >= 9; 7 and "a" stand in more synthetic rows than anybody has.
+    synthetic = [[5, 0], [9, 0], [7, 0], [7, 0], [7, 0], [7, 0]]
+    train = [[5, 0], [5, 0], [9, 0], [5, 0], [9, 0]]  # three rows of the first person, one of two others
+    control = [[5, 0], [5, 0], [9, 0], [9, 0], [9, 0]]  # the last three are one person's
+    tables = with_people(split(SCHEMA, train, control, synthetic), [0, 0, 1, 0, 2], [3, 4, 5, 5, 5])
+    result = ask(UNIVARIATE, tables)
+    found = by_name(result)["univariate"]
+    assert found["guesses"] == 4
+    assert (found["successes_train"], found["successes_control"]) == (2, 2)  # 5 in train, 9 in control
+    assert (found["people_train"], found["people_control"]) == (1, 1)
+    assert (found["n_train"], found["n_control"]) == (3, 3)
+    assert result.gain.value == 0
+    assert result.gain.n == 3
+    assert "up to 3 synthetic rows" in result.notes[-1]
+    train_scores, control_scores = result.scores
+    assert set(train_scores.rows[train_scores.values > 0]) == {0, 1, 3}  # all rows of whom it is about
+    assert set(control_scores.rows[control_scores.values > 0]) == {2, 3, 4}
+    of_rows = by_name(ask(UNIVARIATE, split(SCHEMA, train, control, synthetic[:5])))["univariate"]
+    assert (of_rows["successes_train"], of_rows["successes_control"]) == (0, 0)
+
+
+def test_people_are_compared_at_the_smaller_number_of_them():
+    tables = patients((90, 40, 60), seed=0, most=5)
+    result = ask(SinglingOut(), tables)
+    assert result.details["rows_compared"] == 40
+    assert any("expected for 40 people of each" in note for note in result.notes)
+    assert result.gain.n == 90
+    assert result.gain.low <= 0 <= result.gain.high
+
+
+def test_a_copy_of_everybody_singles_out_as_many_with_several_equal_rows():
+    tables = patients((60, 60, 60), seed=1, most=1)
+    thrice = replace(tables, train=tables.train.take(np.repeat(np.arange(60), 3)))
+    leaked = split(tables.schema, thrice.train.values, tables.control.values, thrice.train.values)
+    result = ask(SinglingOut(), with_people(leaked, thrice.train.people, tables.control.people))
+    assert result.gain.value == 1
+    with pytest.raises(NotApplicable):  # whoever takes rows for people sees nobody who stands alone
+        ask(WINDOWS, ignoring_people(leaked))
+
+
+@pytest.mark.parametrize(
+    ("of_train", "of_control", "most"),
+    [
+        (None, None, 1),
+        (range(5), range(5, 8), 1),
+        ([0] * 4 + [1], [2, 3, 4], 4),
+        ([0] * 500, [1, 2, 3], 16),
+        (np.repeat(range(100), 2), [101] * 50, 2),  # one in a hundred has more
+    ],
+)
+def test_a_guess_fits_as_many_synthetic_rows_as_nearly_everybody_has(of_train, of_control, most):
+    sizes = (5, 3) if of_train is None else (len(of_train), len(of_control))
+    tables = population("mixed", (*sizes, 4))
+    assert rows_a_person(tables if of_train is None else with_people(tables, of_train, of_control)) == most

@@ -26,6 +26,7 @@ from tabveil.wording import UNSEEN, begin, listed, plural, share_of
 
 LEVELS = (1.0, 0.1, 0.01)
 KNOWN_SHARE = 0.75
+FEWEST_PEOPLE = 30  # below, intervals around means over people do not hold
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +112,7 @@ class NeighborVote(NearestRowAttack):
         names = tuple(sorted(split.schema.names))
         if len(names) < 2:  # noqa: PLR2004 - something known and something to guess
             raise NotApplicable(f"{self.name}: needs at least two columns, one to know and one to guess.")
+        _require_people(self.name, split)
         split = split.select(names)
         sets = self._sets(names, rng=rng)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
@@ -238,6 +240,16 @@ class _Lookup:
     candidates: Table
     known: Indices  # (n_known,) positions of columns
     found: NearestRows  # (m, k) among the candidates
+
+
+def _require_people(owner: str, split: Split) -> None:
+    """Refuse to conclude from the rows, however many, of a few people."""
+    counts = [side.n_people for side in (split.train, split.control) if side.people is not None and len(side)]
+    if counts and min(counts) < FEWEST_PEOPLE:
+        raise NotApplicable(
+            f"{owner}: needs at least {FEWEST_PEOPLE} people in train and in control, got {min(counts)}: "
+            "intervals around the mean of fewer do not hold."
+        )
 
 
 def _draw_sets(n_columns: int, n_known: int, n_sets: int, *, rng: Generator) -> list[Indices]:

@@ -161,8 +161,11 @@ def rows_a_person(tables: Split) -> int:
 
 
 def _whose(table: Table) -> Indices | None:
-    """Give the people of a table numbers from 0 on (n,); None where every row is another person."""
-    return None if table.people is None else np.unique(table.people, return_inverse=True)[1]
+    """Return the number (n,) of each row's person, by the order of first rows, if people have several."""
+    if table.people is None:
+        return None
+    _, first, whose = np.unique(table.people, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[whose]
 
 
 def _compare(tally: Tally, people: tuple[float, int, float, int], confidence: float) -> Comparison:
