@@ -23,7 +23,8 @@ from tabveil.attacks.neighbor_vote.attack import NeighborVote
 from tabveil.attacks.singling_out.attack import SinglingOut
 from tabveil.attacks.singling_out.descriptions import DescriptionAttack
 from tabveil.errors import NotApplicable
-from tabveil.representation import Mixed
+from tabveil.metrics import contrastive
+from tabveil.representation import Contrastive, Mixed
 from tabveil.rng import stream
 from tabveil.table import Split
 
@@ -34,7 +35,10 @@ EVERY = (
     DomiasKde(tested="outliers"),
     DomiasKde(tested="outlying_members"),
     SinglingOutContrastive(representation=Mixed()),
+    SinglingOut(deduplicate=True),
 )
+TINY = Contrastive(width=16, layers=1, dimension=8, epochs=2, batch_size=64)
+DEEP = tuple(kind(representation=TINY) for kind in ATTACKS if kind.name in contrastive())
 NOMINAL = 0.025  # one side of an interval of 95 %
 
 
@@ -44,9 +48,12 @@ def named(metric):
 
 
 every = pytest.mark.parametrize("metric", EVERY, ids=named)
+even_deep_ones = pytest.mark.parametrize("metric", [*EVERY, *DEEP], ids=named)
 
 
 def ask(metric, tables, seed=0):
+    if metric in DEEP:
+        pytest.importorskip("torch")
     return metric(tables, rng=stream(seed, metric.name))
 
 
@@ -71,7 +78,7 @@ def test_ignoring_people_gives_intervals_that_do_not_cover(metric):
     assert false_alarms(metric, map(ignoring_people, clean)) >= 8
 
 
-@every
+@even_deep_ones
 def test_somebody_with_one_row_is_a_row(metric):
     tables = population("mixed", (150, 120, 150), leak=0.1, seed=4)
     numbers = np.random.default_rng(0).permutation(270)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from configurations import by_name
-from populations import population, split
+from populations import patients, population, split, with_people
 
 from tabveil.attacks.configurations import headline
 from tabveil.attacks.guessing import (
@@ -200,3 +200,55 @@ def test_equal_rates_raise_no_more_alarms_than_meant(rate, sizes):
         for a, b in zip(train.tolist(), control.tolist(), strict=True)
     ]
     assert sum(alarms) <= 34  # of 8000; 17 are meant
+
+
+# People with several rows --------------------------------------------------------------------------------
+
+
+def test_the_surest_guess_speaks_for_a_person_by_hand():
+    def made(correct, confidence, people, rarity=None):
+        return Guesses(
+            correct=np.array(correct, dtype=bool),
+            naive=np.zeros(len(correct), dtype=bool),
+            confidence=np.array(confidence, dtype=float),
+            rarity=None if rarity is None else np.array(rarity, dtype=float),
+            people=np.array(people),
+        )
+
+    train = made([1, 0, 0, 1, 1], [3, 1, 2, 1, 0], [7, 7, 2, 2, 5])  # right of 7 and 5, wrong of 2
+    control = made([0, 1, 1], [2, 1, 0], [3, 3, 4])  # wrong of 3, right of 4
+    assert (train.n_people, control.n_people) == (3, 2)
+    (tally,) = tallies(X, train, control).values()
+    assert (tally.train, tally.n_train, tally.control, tally.n_control) == (2, 3, 1, 2)
+    tied = made([1, 0], [1, 1], [6, 6], rarity=[0, 1])  # of equally sure ones, the rarer
+    assert tied.of_people().correct.tolist() == [False]
+    assert len(train.take(np.zeros(5, dtype=bool)).of_people().correct) == 0
+
+
+@pytest.mark.parametrize("n_attacks", [7, None])
+def test_people_are_attacked_with_all_of_their_rows(n_attacks):
+    tables = patients((12, 9, 5), seed=0)
+    for side, drawn, n in zip(
+        (tables.train, tables.control),
+        draw_attacked(tables, n_attacks, rng=np.random.default_rng(0)),
+        (n_attacks or 12, n_attacks or 9),
+        strict=True,
+    ):
+        assert drawn.table.n_people == n
+        assert sorted(drawn.rows) == np.flatnonzero(np.isin(side.people, drawn.table.people)).tolist()
+
+
+def test_ties_of_one_person_are_one():
+    confidence, people = (
+        np.append(np.arange(90.0), np.full(90, 1000.0)),
+        np.append(np.arange(90), np.full(90, 90)),
+    )
+    assert ties_matter(confidence)
+    assert not ties_matter(confidence, people=people)
+
+
+def test_nobody_is_compared_with_their_own_rows():
+    # Two people of control, each with equal rows: everybody is far from the half they are not in.
+    tables = with_people(split(AGE, [[0]], [[1], [1], [1], [9], [9]], [[0]]), [0], [1, 1, 1, 2, 2])
+    _, control = rarity(Space.gower(AGE), tables, rng=np.random.default_rng(0))
+    assert control.tolist() == pytest.approx([0.8] * 5)

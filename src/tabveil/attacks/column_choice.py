@@ -132,7 +132,9 @@ def _n_mentions(split: Split, name: str) -> int:
         if table.people is None:
             total += int(there.sum())
         else:
-            total += len(np.unique(np.column_stack([table.people[there], cells[there]]), axis=0))
+            values, of_cell = np.unique(cells[there], return_inverse=True)
+            _, whose = np.unique(table.people[there], return_inverse=True)
+            total += len(np.unique(whose * len(values) + of_cell))
     return total
 
 
