@@ -342,7 +342,7 @@ def test_rows_are_described_one_after_the_other(n_predicates):
     )
     found = match(drawn, ranked)
     assert (found.counts == 1).all()
-    turns = found.rows[:, 0].tolist()
+    turns = found.people[:, 0].tolist()
     assert turns == ([8, 3, 5] * 3)[:n_predicates]
     described = {(row, *sorted(columns)) for row, columns in zip(turns, drawn.columns.tolist(), strict=True)}
     assert len(described) == len(turns)
