@@ -54,6 +54,7 @@ LAYERS = (
         "copies",
         "control",
         "matching",
+        "people",
         "word_kernels",
         "words",
     },

@@ -14,9 +14,10 @@ from numpy.random import Generator
 
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, part_of_room, percentile_interval, resamples_for, share
-from tabveil.indicators.comparison import at_most_all
+from tabveil.indicators.comparison import at_most_all, without_people
+from tabveil.people import rows_worth
 from tabveil.result import Result, Role
-from tabveil.sampling import Sample, in_order
+from tabveil.sampling import Sample, in_order, rows_of_people
 from tabveil.table import Floats, Split, Table
 from tabveil.wording import level, share_of
 
@@ -37,6 +38,18 @@ class ComparedRows:
     reference_share: float = 1.0
     notes: tuple[str, ...] = ()
 
+    @property
+    def worth(self) -> tuple[float, float]:
+        """How many independent rows the attacked and the fresh ones are worth.
+
+        Where only a part of train is the reference, which people are in it is chance, and all that was copied
+        of a person is met or not.
+        """
+        attacked = rows_worth(self.attacked.table)
+        if self.reference_share < 1:
+            attacked *= rows_worth(self.reference) / len(self.reference)
+        return attacked, rows_worth(self.fresh)
+
 
 def sides(
     name: str,
@@ -46,15 +59,18 @@ def sides(
     rng: Generator,
 ) -> ComparedRows:
     """Choose the sides. Both are always measured to the same reference, so no table's size matters."""
-    control, synthetic, train = (in_order(table) for table in (split.control, split.synthetic, split.train))
+    tables = split.control, without_people(split.synthetic), split.train
+    control, synthetic, train = (in_order(table) for table in tables)
     if direction == "real_to_synthetic":
         split.require_control(name)
         return ComparedRows(role="train", attacked=train, fresh=control.table, reference=synthetic.table)
     if len(control) > 0:
         return ComparedRows(role="synthetic", attacked=synthetic, fresh=control.table, reference=train.table)
-    if len(train) < 2:  # noqa: PLR2004 - two halves
-        raise NotApplicable(f"{name}: needs control rows, or at least two train rows to split in halves.")
-    half = train.table.sample((len(train) + 1) // 2, rng=rng)
+    n_people = split.train.n_people
+    if n_people < 2:  # noqa: PLR2004 - two halves
+        whose = "rows" if split.train.people is None else "people"
+        raise NotApplicable(f"{name}: needs control rows, or at least two train {whose} to split in halves.")
+    half = rows_of_people(train.table, (n_people + 1) // 2, rng=rng)
     other = np.setdiff1d(np.arange(len(train)), half)
     return ComparedRows(
         role="synthetic",
@@ -82,6 +98,7 @@ def closeness(
     fresh: Floats,
     *,
     alpha: float,
+    worth: tuple[float, float] | None = None,
     reference_share: float = 1.0,
     confidence: float,
     rng: Generator,
@@ -89,26 +106,33 @@ def closeness(
     """Compare the distances of attacked rows with those of fresh rows to the same reference.
 
     ``reference_share`` is the part of train that serves as the reference: a copy of train scores no more than
-    that, so the score is divided by it.
+    that, so the score is divided by it. ``worth`` is how many independent rows both are worth, if not all.
     """
     attacked, fresh = np.sort(attacked), np.sort(fresh)
-    rank = int(np.ceil(round(alpha * len(fresh), 9)))  # 0.07 * 100 is a little more than 7
-    rank = max(rank, 1)
-    threshold = float(fresh[rank - 1])
-    attack = share(float(_share_within(attacked, threshold)), len(attacked), confidence=confidence)
-    control = share(float(_share_within(fresh, threshold)), len(fresh), confidence=confidence)
+    worth_attacked, worth_fresh = worth or (float(len(attacked)), float(len(fresh)))
+    threshold = float(fresh[_rank(alpha, len(fresh)) - 1])
+    attack, control = (
+        share(float(_share_within(rows, threshold)), len(rows), effective=independent, confidence=confidence)
+        for rows, independent in ((attacked, worth_attacked), (fresh, worth_fresh))
+    )
     if control.value == 1:
         raise NotApplicable(
             f"{name}: the {len(fresh)} control rows are all equally close to train, so nothing can be closer "
             "than most of them."
         )
+    if round(worth_fresh) < min(len(fresh), 2):
+        raise NotApplicable(f"{name}: nearly all control rows are one person's, which set no threshold.")
     room = 1 - control.value
     value = (attack.value - control.value) / room
-    resampled = _resample(attacked, fresh, rank, resamples_for(confidence), rng=rng)
+    sizes = max(round(worth_attacked), 1), round(worth_fresh)
+    rank = _rank(alpha, sizes[1])
+    resampled = _resample(attacked, fresh, rank, resamples_for(confidence), sizes=sizes, rng=rng)
     # Resamples know how the threshold varies, but have no width where a share is none or all, and too little
     # where few control rows are left beyond the threshold; Wilson's bounds know those. The wider ones hold.
-    by_resamples = percentile_interval(value, resampled, len(attacked), confidence)
     by_shares = part_of_room(value, attack, control, room)
+    by_resamples = by_shares
+    if len(resampled):
+        by_resamples = percentile_interval(value, resampled, len(attacked), confidence)
     low, high = min(by_resamples.low, by_shares.low), max(by_resamples.high, by_shares.high)
     risk = Estimate(
         value=value / reference_share,
@@ -133,19 +157,33 @@ def _share_within(ordered: Floats, threshold: Floats | float) -> Floats:
     return np.searchsorted(ordered, threshold, side="right") / len(ordered)
 
 
-def _resample(attacked: Floats, fresh: Floats, rank: int, n_resamples: int, *, rng: Generator) -> Floats:
+def _rank(alpha: float, n: int) -> int:
+    return max(int(np.ceil(round(alpha * n, 9))), 1)  # 0.07 * 100 is a little more than 7
+
+
+def _resample(
+    attacked: Floats,
+    fresh: Floats,
+    rank: int,
+    n_resamples: int,
+    *,
+    sizes: tuple[int, int] | None = None,
+    rng: Generator,
+) -> Floats:
     """Bootstrap the score without drawing single records: the same law, a few numbers a resample.
 
     A resample of n records is n uniform positions in the sorted originals; its ``rank``-th smallest position
     follows a Beta law and names the resampled threshold. The n - rank larger positions are uniform above it,
     so how many of them still carry a value within the threshold is binomial, and so is the number of attacked
     records within it. Resamples in which every fresh record is within have no score and are left out.
+
+    ``sizes`` are how many records of both are drawn: fewer than there are where people have several.
     """
-    n = len(fresh)
+    n_attacked, n = sizes or (len(attacked), len(fresh))
     position = rng.beta(rank, n - rank + 1, n_resamples)  # (b,)
-    threshold = fresh[np.minimum((position * n).astype(np.int64), n - 1)]
+    threshold = fresh[np.minimum((position * len(fresh)).astype(np.int64), len(fresh) - 1)]
     above = np.clip((_share_within(fresh, threshold) - position) / (1 - position), 0.0, 1.0)
     fresh_within = (rank + rng.binomial(n - rank, above)) / n
-    attacked_within = rng.binomial(len(attacked), _share_within(attacked, threshold)) / len(attacked)
+    attacked_within = rng.binomial(n_attacked, _share_within(attacked, threshold)) / n_attacked
     defined = fresh_within < 1
     return (attacked_within[defined] - fresh_within[defined]) / (1 - fresh_within[defined])

@@ -17,8 +17,10 @@ from tabveil.indicators.comparison import (
     nearest,
     nearest_other,
     summary,
+    without_people,
 )
 from tabveil.neighbors import NearestRows, Neighbors, Space
+from tabveil.people import numbered, require_people
 from tabveil.protocols import Representation, View
 from tabveil.representation import Contrastive
 from tabveil.result import Cost, Labels, Result, Scores, params_of
@@ -68,6 +70,7 @@ class ClosestRecords(Indicator):
             attacked,
             fresh,
             alpha=self.alpha,
+            worth=compared.worth,
             reference_share=compared.reference_share,
             confidence=self.confidence,
             rng=rng,
@@ -85,7 +88,7 @@ class ClosestRecords(Indicator):
                 "fresh": summary(fresh),
                 "within_train": _within(space, view.see(split.train, known)),
                 "within_control": _within(space, view.see(split.control, known)),
-                "within_synthetic": _within(space, view.see(split.synthetic, known)),
+                "within_synthetic": _within(space, view.see(without_people(split.synthetic), known)),
             },
             notes=compared.notes,
             scores=(Scores(table=compared.role, rows=compared.attacked.rows, values=-attacked),),
@@ -205,8 +208,8 @@ class DistanceToClosestContrastive(ClosestRecords):
 
 
 def _within(space: Space, table: Table) -> dict[str, float] | None:
-    """Return how far rows of one table are apart (near 0 where a generator repeats itself)."""
-    return summary(nearest_other(space, table).distance[:, 0]) if len(table) > 1 else None
+    """Return how far people of one table are apart (near 0 where a generator repeats itself)."""
+    return summary(nearest_other(space, table).distance[:, 0]) if table.n_people > 1 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,7 +257,8 @@ class ClosestShare(ByDistance):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Ask each synthetic row for its nearest real row."""
         split.require_control(self.name)
-        synthetic, space = in_order(split.synthetic), self.space(split)
+        require_people(self.name, split, self.confidence)
+        synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
         real = _RealRows.of(split.train, split.control, rng=rng)
         found = nearest(space, real.records, synthetic.table, min(MOST_TIES, len(real.records)))
         part = real.part_of_train(found)
@@ -300,6 +304,7 @@ class _RealRows:
     records: Table
     train: Indices  # (r,) how many training rows a record is
     rows: Indices  # (r,) how many rows of either
+    people: "_Owners | None"  # where people may have several rows
 
     @classmethod
     def of(cls, train: Table, control: Table, *, rng: Generator) -> Self:
@@ -312,6 +317,7 @@ class _RealRows:
             records=Table(schema=train.schema, values=values[first[order]]),
             train=n_train[order],
             rows=(n_train + n_control)[order],
+            people=_Owners.of(train, control, np.argsort(order)[np.concatenate(groups)]),
         )
 
     @property
@@ -340,5 +346,36 @@ class _RealRows:
         tied = found.distance == found.distance[:, :1]
         of_one = tied / (self.rows[found.index] * tied).sum(axis=1, keepdims=True)  # what a row of each owns
         owned = np.bincount(found.index.ravel(), weights=of_one.ravel(), minlength=len(self.rows))
-        noise = (float(np.sort(self.rows * owned**2).sum()) - m * m / n) * n / (n - 1)
-        return share(float(np.sort(part).mean()), m, effective=m * m / max(noise, 1.0), confidence=confidence)
+        if self.people is not None:
+            worth = m * m / self.people.noise(owned, self.chance)
+        else:
+            noise = (float(np.sort(self.rows * owned**2).sum()) - m * m / n) * n / (n - 1)
+            worth = m * m / max(noise, 1.0)
+        return share(float(np.sort(part).mean()), m, effective=worth, confidence=confidence)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Owners:
+    """Whose the real rows are: people are dealt to train and control, each with all rows."""
+
+    record: Indices  # (n,) which record each row is
+    whose: Indices  # (n,) people numbered from 0
+    part: float  # of all people who are train
+
+    @classmethod
+    def of(cls, train: Table, control: Table, record: Indices) -> Self | None:
+        if train.people is None:
+            return None
+        whose = np.concatenate([numbered(train), train.n_people + numbered(control)])
+        return cls(record=record, whose=whose, part=train.n_people / (train.n_people + control.n_people))
+
+    def noise(self, owned: Floats, chance: float) -> float:
+        """Return the variance of how many rows train owns, in coins that fall to it by ``chance``.
+
+        What a person owns beyond their part of all rows is what dealing them to train changes.
+        """
+        rows = np.bincount(self.whose)
+        owned_by = np.bincount(self.whose, weights=owned[self.record])
+        beyond = owned_by - rows * (float(np.sort(owned_by).sum()) / len(self.whose))
+        squares = float(np.sort(beyond**2).sum()) * len(rows) / (len(rows) - 1)
+        return max(squares * self.part * (1 - self.part) / (chance * (1 - chance)), 1.0)

@@ -88,6 +88,7 @@ class NearestNeighbors(ByDistance):
                 attacked[:, k - 1],
                 fresh[:, k - 1],
                 alpha=self.alpha,
+                worth=compared.worth,
                 reference_share=compared.reference_share,
                 confidence=level,
                 rng=rng,
@@ -127,14 +128,14 @@ class NearestNeighbors(ByDistance):
 
     def _possible(self, compared: ComparedRows) -> tuple[list[int], tuple[str, ...]]:
         """Return the numbers of neighbors there can be, and a note on those there cannot."""
-        rows = len(compared.reference)
-        ks = [k for k in self.n_neighbors if k <= rows]
+        n, whose = compared.reference.n_people, "rows" if compared.reference.people is None else "people"
+        ks = [k for k in self.n_neighbors if k <= n]
         if not ks:
-            raise NotApplicable(f"{self.name}: train has only {rows} rows to compare with.")
+            raise NotApplicable(f"{self.name}: train has only {n} {whose} to compare with.")
         if len(ks) == len(self.n_neighbors):
             return ks, compared.notes
-        too_many = ", ".join(str(k) for k in self.n_neighbors if k > rows)
-        return ks, (*compared.notes, f"Left out, since only {rows} train rows are compared: k = {too_many}.")
+        too_many = ", ".join(str(k) for k in self.n_neighbors if k > n)
+        return ks, (*compared.notes, f"Left out, since only {n} train {whose} are compared: k = {too_many}.")
 
 
 def _means(distances: Floats) -> Floats:

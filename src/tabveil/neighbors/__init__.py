@@ -1,5 +1,6 @@
 """Exact nearest neighbors for tables: one engine, two distances, several strategies behind one call."""
 
+from tabveil.neighbors.by_person import nearest_other_people, nearest_people
 from tabveil.neighbors.crowding import N_OTHERS, to_others
 from tabveil.neighbors.engine import NearestRows, Neighbors
 from tabveil.neighbors.leaving_out import NearestWithout, NeighborsWithout
@@ -15,5 +16,7 @@ __all__ = [
     "NeighborsWithout",
     "Space",
     "local_outlier_factors",
+    "nearest_other_people",
+    "nearest_people",
     "to_others",
 ]
