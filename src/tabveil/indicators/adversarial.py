@@ -1,6 +1,6 @@
 """Nearest neighbor adversarial accuracy: can real and synthetic rows be told apart by their neighbors?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,13 +11,17 @@ from scipy.sparse.csgraph import connected_components
 
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate
-from tabveil.indicators.comparison import ByDistance, at_most_all, nearest, nearest_other
+from tabveil.indicators.comparison import ByDistance, at_most_all, nearest, nearest_other, without_people
 from tabveil.indicators.exchange import Exchange, Gap
 from tabveil.neighbors import Space
+from tabveil.people import numbered, require_people
 from tabveil.result import Cost, Labels, Result, Scores, params_of
-from tabveil.sampling import draw
+from tabveil.sampling import draw, draw_people
 from tabveil.table import Floats, Indices, Split, Table
 from tabveil.wording import value_of
+
+FEWEST_PEOPLE = 3
+"""One who is left out, another, and somebody next to them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,16 +76,20 @@ class AdversarialAccuracy(ByDistance):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare train with control."""
         split.require_control(self.name, 2)
+        require_people(self.name, split, self.confidence)
         n = min(len(split.train), len(split.synthetic))
         if n < 2:  # noqa: PLR2004 - a row is never its own neighbor
             raise NotApplicable(f"{self.name}: needs two rows in every table.")
-        synthetic, space = draw(split.synthetic, n, rng=rng), self.space(split)
-        exchange = Exchange.of(draw(split.train, n, rng=rng).table, split.control, rng=rng)
+        n_people = split.train.n_people * n // len(split.train)
+        if split.train.people is not None and n_people < FEWEST_PEOPLE:
+            raise NotApplicable(f"{self.name}: needs rows of {FEWEST_PEOPLE} people in every table.")
+        synthetic, space = draw(without_people(split.synthetic), n, rng=rng), self.space(split)
+        exchange = Exchange.of(draw_people(split.train, n_people, rng=rng).table, split.control, rng=rng)
         within = nearest_other(space, synthetic.table).distance[:, 0]
         before, after = (
             _entanglement(space, real, synthetic.table, within) for real in (exchange.before, exchange.after)
         )
-        gap = _gap(before, after, exchange, worst=float(np.mean(before.has_twin)) / 2)
+        gap = _gap(before, after, exchange, worst=_worst(space, before, exchange.before))
         if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
             raise NotApplicable(
                 f"{self.name}: all real rows are each other's neighbors, no error can be given."
@@ -90,7 +98,7 @@ class AdversarialAccuracy(ByDistance):
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=_scaled(gap.risk(self.name, n, self.confidence), len(split.train) / n),
+            risk=_scaled(gap.risk(self.name, n, self.confidence), len(split.train) / len(exchange.before)),
             attack=gap.attack(n, self.confidence),
             control=gap.control(n, self.confidence),
             details={
@@ -122,8 +130,7 @@ class _Entanglement:
     synthetic_right: Floats  # (n,) likewise for the synthetic rows
     has_twin: NDArray[np.bool_]  # (n,) real rows that equal another
     distance: Floats  # (n,) from each synthetic row to its nearest real row
-    real_group: Indices  # (n,) real rows linked through nearest neighbors
-    synthetic_group: Indices  # (n,) the group of the nearest real row
+    groups: "_Linked | _LeftOut"
 
     @property
     def real_side(self) -> float:
@@ -136,10 +143,6 @@ class _Entanglement:
     @property
     def accuracy(self) -> float:
         return (self.real_side + self.synthetic_side) / 2
-
-    @property
-    def n_groups(self) -> int:
-        return int(self.real_group.max()) + 1
 
     def influences(self) -> tuple[Floats, Floats]:
         """Return what each real and each synthetic row moves the accuracy by."""
@@ -154,19 +157,67 @@ class _Entanglement:
         return {"real_side": self.real_side, "synthetic_side": self.synthetic_side}
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Linked:
+    """Real rows linked through nearest neighbors, where every row is another person."""
+
+    real: Indices  # (n,)
+    synthetic: Indices  # (n,) the group of the nearest real row
+
+    @property
+    def number(self) -> int:
+        return int(self.real.max()) + 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _LeftOut:
+    """Which person's rows are next to each row, and whether it is right without them.
+
+    People are numbered from 0. Real rows are next to other people.
+    """
+
+    whose: Indices  # (n,) of the real rows
+    real_next: Indices  # (n,)
+    real_right: Floats  # (n,)
+    synthetic_next: Indices  # (m,)
+    synthetic_right: Floats  # (m,)
+
+
 def _entanglement(space: Space, real: Table, synthetic: Table, within_synthetic: Floats) -> _Entanglement:
-    to_synthetic = nearest(space, synthetic, real)
-    to_real = nearest(space, real, synthetic)
-    within_real = nearest_other(space, real)
-    group = _linked(within_real.index[:, 0])
+    to_synthetic = nearest(space, synthetic, real).distance[:, 0]
+    n = 1 if real.people is None else 2
+    to_real, within_real = nearest(space, real, synthetic, n), nearest_other(space, real, n)
+    groups: _Linked | _LeftOut
+    if real.people is None:
+        linked = _linked(within_real.index[:, 0])
+        groups = _Linked(real=linked, synthetic=linked[to_real.index[:, 0]])
+    else:
+        whose = numbered(real)
+        groups = _LeftOut(
+            whose=whose,
+            real_next=whose[within_real.index[:, 0]],
+            real_right=_farther(to_synthetic, within_real.distance[:, 1]),
+            synthetic_next=whose[to_real.index[:, 0]],
+            synthetic_right=_farther(to_real.distance[:, 1], within_synthetic),
+        )
     return _Entanglement(
-        real_right=_farther(to_synthetic.distance[:, 0], within_real.distance[:, 0]),
+        real_right=_farther(to_synthetic, within_real.distance[:, 0]),
         synthetic_right=_farther(to_real.distance[:, 0], within_synthetic),
         has_twin=within_real.distance[:, 0] == 0,
         distance=to_real.distance[:, 0],
-        real_group=group,
-        synthetic_group=group[to_real.index[:, 0]],
+        groups=groups,
     )
+
+
+def _worst(space: Space, train: _Entanglement, table: Table) -> float:
+    """Return the accuracy of a copy of train: it ties where a row has a twin.
+
+    Among the copies, an equal row of the same person is a twin, too.
+    """
+    if table.people is None:
+        return float(np.mean(train.has_twin)) / 2
+    has_twin = nearest_other(space, replace(table, people=None)).distance[:, 0] == 0
+    return (float(np.mean(train.has_twin)) + float(np.mean(has_twin))) / 4
 
 
 def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst: float) -> Gap:
@@ -174,6 +225,9 @@ def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst:
 
     A real row that was kept counts in both; one that left or came counts, and belongs to a set, in one.
     """
+    if not (isinstance(before.groups, _Linked) and isinstance(after.groups, _Linked)):
+        without = _without_each(before), _without_each(after)
+        return exchange.gap_of_people((before.accuracy, after.accuracy), without, worst)
     kept, n = exchange.kept, len(before.real_right)
     n_kept = len(kept)
     came = np.zeros(n - n_kept)
@@ -183,7 +237,7 @@ def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst:
     by_after = np.concatenate([real_after, after.influences()[0][n_kept:], after.influences()[1]])
     alone = np.arange(n) + n  # numbers no set has
     group_after = alone.copy()
-    group_after[kept] = after.real_group[:n_kept]
+    group_after[kept] = after.groups.real[:n_kept]
     return Gap(
         train=before.accuracy,
         fresh=exchange.fresh(before.accuracy, after.accuracy),
@@ -191,11 +245,29 @@ def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst:
         by_train=by_before,
         by_fresh=by_before + (by_after - by_before) / exchange.part,
         groupings=(
-            np.concatenate([before.real_group, alone[n_kept:], before.synthetic_group]),
-            np.concatenate([group_after, after.real_group[n_kept:], after.synthetic_group]),
+            np.concatenate([before.groups.real, alone[n_kept:], before.groups.synthetic]),
+            np.concatenate([group_after, after.groups.real[n_kept:], after.groups.synthetic]),
         ),
-        n_groups=min(before.n_groups, after.n_groups),
+        n_groups=min(before.groups.number, after.groups.number),
     )
+
+
+def _without_each(found: _Entanglement) -> Floats:
+    """Return what the accuracy would be without each person, (n_people,).
+
+    Their rows are not asked, and whoever was next to them is next to somebody else.
+    """
+    out = found.groups
+    assert isinstance(out, _LeftOut)
+    n_people = int(out.whose.max()) + 1
+    asked = len(out.whose) - np.bincount(out.whose)
+    own = np.bincount(out.whose, weights=found.real_right)
+    moved = np.bincount(out.real_next, weights=out.real_right - found.real_right, minlength=n_people)
+    real_side = (found.real_right.sum() - own + moved) / asked  # sums of halves are exact
+    m = len(found.synthetic_right)
+    change = out.synthetic_right - found.synthetic_right
+    moved = np.bincount(out.synthetic_next, weights=change, minlength=n_people)
+    return np.asarray((real_side + (found.synthetic_right.sum() + moved) / m) / 2)
 
 
 def _scaled(risk: Estimate, factor: float) -> Estimate:

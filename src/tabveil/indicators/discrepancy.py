@@ -1,5 +1,6 @@
 """Maximum mean discrepancy: is the release denser where the training rows are?"""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -10,10 +11,18 @@ from tabveil import check
 from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, around
 from tabveil.indicators.comparison import Indicator, at_most_all
-from tabveil.indicators.partitions import count_shared, draw_partitions, median_distance, unit_cells
+from tabveil.indicators.partitions import (
+    Partitions,
+    count_shared,
+    count_shared_of_person,
+    draw_partitions,
+    median_distance,
+    unit_cells,
+)
+from tabveil.people import numbered, require_people
 from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.sampling import in_order
-from tabveil.table import Floats, Split
+from tabveil.table import Floats, Indices, Split, Table
 
 TRAIN, CONTROL, SYNTHETIC = range(3)
 
@@ -76,8 +85,10 @@ class MaximumMeanDiscrepancy(Indicator):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the densities."""
         split.require_control(self.name, 2)
-        if len(split.train) < 2:  # noqa: PLR2004 - a variance
-            raise NotApplicable(f"{self.name}: needs at least two train rows.")
+        if split.train.n_people < 2:  # noqa: PLR2004 - a variance
+            whose = "rows" if split.train.people is None else "people"
+            raise NotApplicable(f"{self.name}: needs at least two train {whose}.")
+        require_people(self.name, split, self.confidence)
         samples = [in_order(table) for table in (split.train, split.control, split.synthetic)]
         cells = np.concatenate([unit_cells(sample.table) for sample in samples], axis=1)  # (d, n)
         n_real = len(split.train) + len(split.control)
@@ -88,7 +99,11 @@ class MaximumMeanDiscrepancy(Indicator):
         sizes = [len(sample) for sample in samples]
         roles = np.repeat(np.arange(3, dtype=np.uint8), sizes)
         shared = count_shared(cells, roles, partitions) / self.n_partitions
-        found = _Discrepancies.of(np.split(shared, np.cumsum(sizes)[:-1]))
+        own = [
+            _OwnRows.of(sample.table, part, partitions)
+            for sample, part in zip(samples[:2], np.split(cells[:, :n_real], sizes[:1], axis=1), strict=True)
+        ]
+        found = _Discrepancies.of(np.split(shared, np.cumsum(sizes)[:-1]), own)
         if found.of_a_copy <= 0:
             raise NotApplicable(f"{self.name}: train and control hold the same rows.")
         return Result(
@@ -117,6 +132,28 @@ class MaximumMeanDiscrepancy(Indicator):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class _OwnRows:
+    """The rows of the person that each row of a table is of, itself among them: never their own neighbors."""
+
+    whose: Indices | None  # (n,) people numbered from 0
+    number: Indices  # (n,) how many
+    shared: Floats  # (n,) the sum of the kernel between each row and them
+
+    @classmethod
+    def of(cls, table: Table, cells: Floats, partitions: Partitions) -> Self:
+        if table.people is None:
+            one = np.ones(len(table), dtype=np.int64)
+            return cls(whose=None, number=one, shared=one.astype(np.float64))
+        whose = numbered(table)
+        shared = count_shared_of_person(cells, whose, partitions) / len(partitions)
+        return cls(whose=whose, number=np.bincount(whose)[whose], shared=shared)
+
+    def by_person(self, values: Floats) -> Floats:
+        """Add up what rows have, (n,), by whose they are."""
+        return values if self.whose is None else np.bincount(self.whose, weights=values)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Discrepancies:
     """The three MMD² between tables as large as train, and each real row's part in what is compared."""
 
@@ -125,16 +162,23 @@ class _Discrepancies:
     train_control: float
     of_a_copy: float
     witness: tuple[Floats, Floats]  # of train, of control
+    own: list[_OwnRows]  # likewise
 
     @classmethod
-    def of(cls, shared: list[Floats]) -> Self:
+    def of(cls, shared: list[Floats], own: list[_OwnRows]) -> Self:
         """Take mean kernels from the sums of the kernel, (n, 3), between each row and the tables."""
         n_train, n_control, n_synthetic = (len(rows) for rows in shared)
-        by_real = [rows[:, TRAIN] + rows[:, CONTROL] - 1 for rows in shared[:2]]  # without the row itself
-        by_real = [rows / (n_train + n_control - 1) for rows in by_real]
+        by_real = [
+            (rows[:, TRAIN] + rows[:, CONTROL] - of_person.shared) / (n_train + n_control - of_person.number)
+            for rows, of_person in zip(shared[:2], own, strict=True)
+        ]
         by_synthetic = [rows[:, SYNTHETIC] / n_synthetic for rows in shared[:2]]
         by_train = [rows[:, TRAIN] / n_train for rows in shared[:2]]
-        within = [_mean(shared[role][:, role] - 1) / (len(shared[role]) - 1) for role in (TRAIN, CONTROL)]
+        within = [
+            _mean(shared[role][:, role] - own[role].shared)
+            / _mean(len(shared[role]) - own[role].number)
+            for role in (TRAIN, CONTROL)
+        ]
         train, control = (mean + (1 - mean) / n_train for mean in within)
         synthetic = _mean(shared[SYNTHETIC][:, SYNTHETIC]) / n_synthetic
         return cls(
@@ -146,14 +190,35 @@ class _Discrepancies:
                 2 * (by_synthetic[TRAIN] - by_real[TRAIN]),
                 2 * (by_synthetic[CONTROL] - by_real[CONTROL]),
             ),
+            own=own,
         )
 
     def risk(self, confidence: float) -> Estimate:
+        """Return how much nearer train is; people are dealt to it, each with all rows."""
         sizes = [len(side) for side in self.witness]
-        variance = float(np.sort(np.concatenate(self.witness)).var(ddof=1))
-        error = float(np.sqrt(variance * sum(1 / size for size in sizes))) / self.of_a_copy
         value = (_mean(self.witness[TRAIN]) - _mean(self.witness[CONTROL])) / self.of_a_copy
-        return at_most_all(around(value, error, sizes[TRAIN], groups=min(sizes), confidence=confidence))
+        if self.own[TRAIN].whose is None:
+            variance = float(np.sort(np.concatenate(self.witness)).var(ddof=1))
+            error, groups = math.sqrt(variance * sum(1 / size for size in sizes)), min(sizes)
+        else:
+            error, groups = self._by_people()
+        return at_most_all(
+            around(value, error / self.of_a_copy, sizes[TRAIN], groups=groups, confidence=confidence)
+        )
+
+    def _by_people(self) -> tuple[float, int]:
+        """Return the error of the difference of means, and how many people it rests on.
+
+        What a person moves a mean of rows by is the sum of what their rows differ from it, over all rows of
+        the table. Both tables are of one population, as every dealing of people is as likely.
+        """
+        mean = _mean(np.concatenate(self.witness))
+        beyond = [own.by_person(side - mean) for own, side in zip(self.own, self.witness, strict=True)]
+        variance = float(np.sort(np.concatenate(beyond)).var(ddof=1))
+        counts = [(len(people), len(rows)) for people, rows in zip(beyond, self.witness, strict=True)]
+        error = math.sqrt(variance * sum(people / rows**2 for people, rows in counts))
+        worth = [len(own.number) ** 2 / float(own.number.sum()) for own in self.own]
+        return error, max(round(min(worth)), 1)
 
 
 def _gap(density: list[Floats], others: list[Floats]) -> float:
@@ -161,5 +226,5 @@ def _gap(density: list[Floats], others: list[Floats]) -> float:
     return 2 * (_mean(density[TRAIN] - others[TRAIN]) - _mean(density[CONTROL] - others[CONTROL]))
 
 
-def _mean(values: Floats) -> float:
+def _mean(values: Floats | Indices) -> float:
     return float(np.sort(values).mean())  # no answer may depend on the order of the rows

@@ -15,7 +15,8 @@ from tabveil.errors import NotApplicable
 from tabveil.estimate import Estimate, grouped_error
 from tabveil.estimate.means import student
 from tabveil.indicators.comparison import at_most_all, relative
-from tabveil.sampling import in_order
+from tabveil.people import rows_worth
+from tabveil.sampling import in_order, rows_of_people
 from tabveil.table import Floats, Indices, Table
 
 
@@ -26,6 +27,9 @@ class Exchange:
     Both have the same number of rows, so that whatever depends on it cancels, and what a release owes to
     training rows is lost with those that left: all of it where control is as large as train, else ``part`` of
     it. Sampling train down to a small control would instead lose sight of nearly every leak.
+
+    Where somebody has several rows, people are exchanged, with all they have: as many people, so that the
+    numbers of rows are equal on average.
     """
 
     before: Table
@@ -37,15 +41,15 @@ class Exchange:
     def of(cls, train: Table, control: Table, *, rng: Generator) -> Self:
         """Choose the rows at random; which ones depends on what they hold, not on where they stand."""
         train, control = in_order(train).table, in_order(control).table
-        exchanged = min(len(train), len(control))
-        kept = np.setdiff1d(np.arange(len(train)), train.sample(exchanged, rng=rng))
-        brought = np.sort(control.sample(exchanged, rng=rng))
-        values = np.concatenate([train.values[kept], control.values[brought]])
+        exchanged = min(train.n_people, control.n_people)
+        left = rows_of_people(train, exchanged, rng=rng)
+        kept = np.setdiff1d(np.arange(len(train)), left)
+        brought = control.take(np.sort(rows_of_people(control, exchanged, rng=rng)))
         return cls(
             before=train,
-            after=Table(schema=train.schema, values=values),
+            after=_joined(train.take(kept), brought),
             kept=kept,
-            part=exchanged / len(train),
+            part=len(left) / len(train),
         )
 
     def fresh(self, before: float, after: float) -> float:
@@ -59,6 +63,43 @@ class Exchange:
         rows = f"{len(self.before) - len(self.kept):,} of {len(self.before):,} training rows"
         note = f"Control is smaller than train: {rows} were exchanged for control rows, and what that changed"
         return (f"{note} was scaled up to all.",)
+
+    def gap_of_people(
+        self, scores: tuple[float, float], without: tuple[Floats, Floats], worst: float = 0.0
+    ) -> "Gap":
+        """Compare scores before and after, from what they would be ``without`` each person (Tukey 1958).
+
+        ``without`` are the scores of both tables less each of their people, in the order of their numbers. On
+        average such errors are not too small, whatever the score is (Efron and Stein 1981).
+        """
+        people = [np.asarray(table.people) for table in (self.before, self.after)]
+        everybody, whose = np.unique(np.concatenate(people), return_inverse=True)
+        influences = []
+        for places, left_out in zip(np.split(whose, [len(self.before)]), without, strict=True):
+            influence = np.zeros(len(everybody))
+            influence[np.unique(places)] = np.sort(left_out).mean() - left_out
+            influences.append(influence)
+        before, after = influences
+        brought = self.after.take(np.arange(len(self.kept), len(self.after)))
+        one_each = np.arange(len(everybody))
+        return Gap(
+            train=scores[0],
+            fresh=self.fresh(*scores),
+            worst=worst,
+            by_train=before,
+            by_fresh=before + (after - before) / self.part,
+            groupings=(one_each, one_each),
+            n_groups=max(round(min(rows_worth(self.before), rows_worth(brought))), 1),
+        )
+
+
+def _joined(kept: Table, brought: Table) -> Table:
+    whose = [table.people for table in (kept, brought) if table.people is not None]
+    return Table(
+        schema=kept.schema,
+        values=np.concatenate([kept.values, brought.values]),
+        people=np.concatenate(whose) if whose else None,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -21,6 +21,7 @@ from tabveil.table import Floats, Indices, Numeric, Schema, Table
 
 _PAIRS_FOR_MEDIAN = 2000
 _PARTITIONS_AT_ONCE = 8
+_PERSON = np.uint64(0xD1B54A32D192ED03)  # what a person's number adds to the hash of a cell: any odd one
 _MISSING = -1.0  # below every cell, and at any pitch in a bin of its own
 
 
@@ -96,3 +97,18 @@ def count_shared(cells: Floats, roles: NDArray[np.uint8], partitions: Partitions
 
     workers.each_chunk(len(partitions), _PARTITIONS_AT_ONCE, work, doing="comparing densities")
     return total
+
+
+def count_shared_of_person(cells: Floats, whose: Indices, partitions: Partitions) -> Indices:
+    """Count for every row the rows of the same person in its cells, itself among them, over all partitions.
+
+    The person is one column more, in which every number is a bin of its own. Returns (n,).
+    """
+    more = np.ones((len(partitions), 1))
+    by_person = Partitions(
+        slope=np.hstack([partitions.slope, more]),
+        offset=np.hstack([partitions.offset, 0 * more]),
+        factor=np.hstack([partitions.factor, np.full_like(partitions.factor[:, :1], _PERSON)]),
+    )
+    with_person = np.ascontiguousarray(np.vstack([cells, whose.astype(np.float64)]))
+    return count_shared(with_person, np.zeros(len(whose), dtype=np.uint8), by_person)[:, 0]

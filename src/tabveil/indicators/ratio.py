@@ -1,19 +1,22 @@
 """Nearest neighbor distance ratio: does a synthetic row point at one person, or at a crowd?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.errors import NotApplicable
-from tabveil.indicators.comparison import ByDistance, nearest, summary
+from tabveil.indicators.comparison import ByDistance, nearest, summary, without_people
 from tabveil.indicators.exchange import Exchange, Gap
 from tabveil.neighbors import NearestRows, Space
+from tabveil.people import numbered, require_people
 from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.sampling import group_equal_rows, in_order
 from tabveil.table import Floats, Indices, Split, Table
 from tabveil.wording import value_of
+
+COUNTED = {2: "two", 3: "three"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,16 +69,18 @@ class NeighborDistanceRatio(ByDistance):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the ratios."""
         split.require_control(self.name, 2)
-        synthetic, space = in_order(split.synthetic), self.space(split)
+        require_people(self.name, split, self.confidence)
+        synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
         exchange = Exchange.of(split.train, split.control, rng=rng)
         sides = []
         for role, table in (("train", exchange.before), ("control", exchange.after)):
             records = _different(table)
-            if len(records) < 2:  # noqa: PLR2004 - a nearest and a second nearest
-                raise NotApplicable(f"{self.name}: needs two different {role} rows.")
-            sides.append(nearest(space, records, synthetic.table, 2))
-        before, after = _ratio(sides[0]), _ratio(sides[1])
-        gap = _gap(before, after, (sides[0].index[:, 0], sides[1].index[:, 0]), exchange)
+            n, whose = (2, "rows") if records.people is None else (3, "people")  # one may be left out
+            if records.n_people < n:
+                raise NotApplicable(f"{self.name}: needs {COUNTED[n]} different {role} {whose}.")
+            sides.append(_NearRecords(records=records, found=nearest(space, records, synthetic.table, n)))
+        before, after = sides[0].ratio, sides[1].ratio
+        gap = _gap(sides[0], sides[1], exchange)
         if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
             raise NotApplicable(f"{self.name}: all synthetic rows have the same nearest real row.")
         return Result(
@@ -107,32 +112,78 @@ class NeighborDistanceRatio(ByDistance):
         )
 
 
-def _gap(before: Floats, after: Floats, owners: tuple[Indices, Indices], exchange: Exchange) -> Gap:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _NearRecords:
+    """The records next to each synthetic row: two, or three where each must be of another person."""
+
+    records: Table
+    found: NearestRows
+
+    @property
+    def ratio(self) -> Floats:
+        return _quotient(self.found.distance[:, 0], self.found.distance[:, 1])
+
+    @property
+    def mean(self) -> float:
+        return float(np.sort(self.ratio).mean())  # in no order of the rows
+
+    @property
+    def owner(self) -> Indices:
+        return self.found.index[:, 0]
+
+    def without_each(self, n_people: int) -> Floats:
+        """Return the mean ratio were each person's records not there, (n_people,).
+
+        Without the nearest person the next two count, and without the second the third.
+        """
+        first, second, third = self.found.distance.T
+        owner = np.asarray(self.records.people)[self.found.index]
+        lost = np.zeros(int(owner.max()) + 1 + n_people)
+        for place, ratio in enumerate((_quotient(second, third), _quotient(first, third))):
+            change = ratio - self.ratio
+            order = np.lexsort((change, owner[:, place]))  # sums must not depend on the order of the rows
+            lost += np.bincount(owner[order, place], weights=change[order], minlength=len(lost))
+        return self.mean + lost[:n_people] / len(owner)
+
+
+def _gap(before: _NearRecords, after: _NearRecords, exchange: Exchange) -> Gap:
     """Compare the ratios of the synthetic rows, (m,), before and after training rows were exchanged."""
-    fresh = before + (after - before) / exchange.part
-    means = [float(np.sort(ratio).mean()) for ratio in (before, fresh)]  # in no order of the rows
+    if exchange.before.people is not None:
+        without = tuple(
+            side.without_each(table.n_people)
+            for side, table in ((before, exchange.before), (after, exchange.after))
+        )
+        return exchange.gap_of_people((before.mean, after.mean), (without[0], without[1]))
+    ratio, m = before.ratio, len(before.ratio)
+    fresh = ratio + (after.ratio - ratio) / exchange.part
+    mean = float(np.sort(fresh).mean())
     return Gap(
-        train=means[0],
-        fresh=means[1],
-        by_train=(before - means[0]) / len(before),
-        by_fresh=(fresh - means[1]) / len(before),
-        groupings=owners,
-        n_groups=min(len(np.unique(owner)) for owner in owners),
+        train=before.mean,
+        fresh=mean,
+        by_train=(ratio - before.mean) / m,
+        by_fresh=(fresh - mean) / m,
+        groupings=(before.owner, after.owner),
+        n_groups=min(len(np.unique(side.owner)) for side in (before, after)),
     )
 
 
 def _to_control(space: Space, control: Table, synthetic: Table) -> Floats:
     """Return the ratios to the control records alone, as few as they are: ratios hang little on numbers."""
     records = _different(in_order(control).table)
-    return _ratio(nearest(space, records, synthetic, min(2, len(records))))
+    near = nearest(space, records, synthetic, min(2, records.n_people)).distance
+    return _quotient(near[:, 0], near[:, -1])
 
 
 def _different(table: Table) -> Table:
-    """Keep one of each set of equal rows."""
-    _, first = np.unique(group_equal_rows(table)[0], return_index=True)
+    """Keep one of each set of equal rows, as its person's; one that several people have is nobody's."""
+    group = group_equal_rows(table)[0]
+    _, first = np.unique(group, return_index=True)
+    if table.people is not None:
+        whose, n_people = numbered(table), table.n_people
+        shared = np.bincount(np.unique(group * n_people + whose) // n_people) > 1
+        table = replace(table, people=np.where(shared[group], n_people + group, whose))
     return table.take(np.sort(first))
 
 
-def _ratio(found: NearestRows) -> Floats:
-    first, second = found.distance[:, 0], found.distance[:, -1]
+def _quotient(first: Floats, second: Floats) -> Floats:
     return np.where(second > 0, first / np.where(second > 0, second, 1.0), 1.0)
