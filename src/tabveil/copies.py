@@ -18,7 +18,8 @@ from tabveil import check
 from tabveil.control.shared_rows import equal_rows_kept_together
 from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.matching import Matching
-from tabveil.neighbors import NearestRows, Neighbors, Space
+from tabveil.neighbors import Neighbors, Space, nearest_people
+from tabveil.people import Holders, any_of_person, count_sharers_once, numbered, rows_worth
 from tabveil.plain import Number, from_plain, to_plain
 from tabveil.sampling import group_equal_rows, in_order
 from tabveil.table import Floats, Indices, Split, Table
@@ -59,8 +60,10 @@ class Copies:
     ``expected`` is how many would equal a row of train by chance, ``share`` the excess as a share of all
     synthetic rows, ``p_value`` how often chance alone gives that many (against copies, one-sided): below
     ``(1 - confidence) / 2`` exactly where ``share.low`` is above zero. Without control rows all three are
-    None. ``people`` counts the training rows that some synthetic row equals, and ``people_expected`` how many
-    of as many fresh people one would equal.
+    None. ``people`` counts the training people with a row that some synthetic row equals, and
+    ``people_expected`` how many of as many fresh people would have one. Every row is another person, unless
+    the tables say whose it is: then chance deals people, with all their rows, and equal rows of one person do
+    not explain each other.
 
     ``kept_together`` says that equal rows were never parted between train and control, as records stored
     twice are not: then each different row counts once, or its twins would seem to explain it.
@@ -123,23 +126,23 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
         n_control=len(split.control),
         equal_train=int(synthetic @ (train > 0)),
         equal_control=int(synthetic @ (control > 0)),
-        people=int(train @ (synthetic > 0)),
+        people=_people_met(split.train, synthetic[groups[1]] > 0),
     )
     if len(split.control) == 0:
         return counted
-    people_expected = float(control @ (synthetic > 0)) * len(split.train) / len(split.control)
-    together = equal_rows_kept_together(train, control)
-    if together:
-        train, control = np.minimum(train, 1), np.minimum(control, 1)
-        split = Split(
-            train=_different(split.train, groups[1]),
-            control=_different(split.control, groups[2]),
-            synthetic=split.synthetic,
-        )
-    matching = Matching(n_train=int(train.sum()), n_control=int(control.sum()))
-    gained, lost = matching.changes(train, control)
-    found = matching.excess(synthetic * gained, synthetic * lost, len(split.synthetic), confidence)
+    met = _people_met(split.control, synthetic[groups[2]] > 0)
+    people_expected = float(met) * split.train.n_people / split.control.n_people
     unequal = (train + control)[groups[0]] == 0
+    real = groups[1:]
+    holders = Holders.of(split, real, n_groups)
+    together = equal_rows_kept_together(holders.train, holders.control)
+    if together:
+        split, real = count_sharers_once(split, real)
+        holders = Holders.of(split, real, n_groups)
+    matching = Matching(n_train=holders.n_train, n_control=holders.n_control)
+    changes = matching.changes(holders.train, holders.control)
+    gained, lost = (holders.by_owner(synthetic * change) for change in changes)
+    found = matching.excess(gained, lost, len(split.synthetic), confidence)
     return replace(
         counted,
         expected=max(counted.equal_train - found.rows, 0.0),
@@ -151,9 +154,8 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
     )
 
 
-def _different(table: Table, group: Indices) -> Table:
-    """Keep one of each set of equal rows."""
-    return table.take(np.unique(group, return_index=True)[1])
+def _people_met(table: Table, met: NDArray[np.bool_]) -> int:
+    return int(any_of_person(met, table.people).sum())
 
 
 def _near(
@@ -166,15 +168,15 @@ def _near(
     space = Space.gower(split.schema)
     train, control = in_order(split.train).table, in_order(split.control).table
     to_train = Neighbors(space, train)
-    fresh = _fresh_distances(to_train, train, control, rng=rng)
+    fresh, worth = _fresh_distances(to_train, train, control, rng=rng)
     apart = np.sort(fresh[fresh > 0])
     rank = max(int(RARE * (len(fresh) + 1)), 1)
     if len(apart) < rank:
         return None
     distance = float(apart[rank - 1])
     asked = split.synthetic.take(np.flatnonzero(unequal))
-    by_train = _nearer(_two_nearest(to_train, asked), distance)
-    by_control = _nearer(_two_nearest(Neighbors(space, control), asked), distance)
+    by_train = _nearer(to_train, train, asked, distance)
+    by_control = _nearer(Neighbors(space, control), control, asked, distance)
     gained, lost = matching.changes(by_train.count, by_control.count)
     owner = np.where(by_train.count > 0, by_train.owner, len(train) + by_control.owner)
     by_owner = [np.asarray(np.bincount(owner, weights=rows), np.float64) for rows in (gained, lost)]
@@ -182,7 +184,7 @@ def _near(
     near_train = int(np.sum(by_train.count > 0))
     return NearCopies(
         distance=distance,
-        rate=rank / (len(fresh) + 1),
+        rate=rank / (worth + 1),
         near_train=near_train,
         near_control=int(np.sum(by_control.count > 0)),
         expected=max(near_train - found.rows, 0.0),
@@ -191,31 +193,45 @@ def _near(
     )
 
 
-def _fresh_distances(to_train: Neighbors, train: Table, control: Table, *, rng: Generator) -> Floats:
-    """Return how far real rows are from their nearest other training row: control rows, then train's own."""
+def _fresh_distances(
+    to_train: Neighbors, train: Table, control: Table, *, rng: Generator
+) -> tuple[Floats, float]:
+    """Return how far real rows are from their nearest other training row: control rows, then train's own.
+
+    And how many rows they are worth, since rows of one person come near together.
+    """
     asked = control.take(control.sample(_FRESH_ROWS, rng=rng))
     distances = to_train.nearest(asked).distance[:, 0]
     missing = _FRESH_ROWS - len(asked)
-    if missing == 0 or len(train) == 1:
-        return distances
-    asked = train.take(train.sample(missing, rng=rng))
-    others = to_train.nearest(asked, 2).distance[:, 1]  # the nearest is the row itself, or its twin
-    return np.concatenate([distances, others])
+    if missing == 0 or train.n_people == 1:
+        return distances, rows_worth(asked)
+    rows = train.sample(missing, rng=rng)
+    more = train.take(rows)
+    return (
+        np.concatenate([distances, _to_others(to_train, train, more)]),
+        rows_worth(asked) + rows_worth(more),
+    )
+
+
+def _to_others(to_train: Neighbors, train: Table, rows: Table) -> Floats:
+    if train.people is None:
+        return to_train.nearest(rows, 2).distance[:, 1]  # the nearest is the row itself, or its twin
+    found = nearest_people(to_train, train.people, rows, 2)
+    own = train.people[found.index[:, 0]] == np.asarray(rows.people)
+    return np.where(own, found.distance[:, 1], found.distance[:, 0])  # else somebody else has an equal row
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Nearer:
-    """The real rows of one table that lie nearer to each row than some distance."""
+    """The real people of one table who have a row nearer to each row than some distance."""
 
     count: Indices  # (m,) 0, 1, or 2 for two and more
     owner: Indices  # (m,) the nearest
 
 
-def _two_nearest(to: Neighbors, rows: Table) -> NearestRows:
+def _nearer(to: Neighbors, table: Table, rows: Table, distance: float) -> _Nearer:
     if len(rows) == 0:
-        return NearestRows(distance=np.empty((0, 1)), index=np.empty((0, 1), dtype=np.int64))
-    return to.nearest(rows, min(2, to.n_rows))
-
-
-def _nearer(found: NearestRows, distance: float) -> _Nearer:
-    return _Nearer(count=(found.distance < distance).sum(axis=1), owner=found.index[:, 0])
+        return _Nearer(count=np.empty(0, dtype=np.int64), owner=np.empty(0, dtype=np.int64))
+    n, whose = min(2, table.n_people), numbered(table)
+    found = to.nearest(rows, n) if table.people is None else nearest_people(to, whose, rows, n)
+    return _Nearer(count=(found.distance < distance).sum(axis=1), owner=whose[found.index[:, 0]])

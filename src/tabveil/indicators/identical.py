@@ -12,10 +12,13 @@ from tabveil.estimate import Estimate, share
 from tabveil.estimate.rates import probit
 from tabveil.indicators.comparison import Indicator, relative
 from tabveil.matching import Excess, Matching
+from tabveil.people import Holders, count_sharers_once, require_people
 from tabveil.result import Cost, Labels, Result, Scores, params_of
 from tabveil.sampling import group_equal_rows
 from tabveil.table import Floats, Indices, Split
 from tabveil.wording import begin, plural, share_of
+
+TOGETHER = "No row stands in train and in control: each different row counts once."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +77,40 @@ class IdenticalMatchShare(Indicator):
                 Scores(table="synthetic", rows=np.arange(len(matched)), values=matched.astype(np.float64)),
             ),
         )
+        holders = Holders.of(split, groups[1:], n_groups)
+        attack = _matched_share(synthetic, holders, self.confidence)
         if len(split.control) == 0:
             note = "No control: some matches may be chance, so no risk is derived from the share."
-            attack = _matched_share(synthetic, (train > 0).astype(np.float64), self.confidence)
             return replace(answer, attack=attack, notes=(note,))
-        return _compare(answer, synthetic, train, control, self.confidence)
+        require_people(self.name, split, self.confidence)
+        notes: tuple[str, ...] = ()
+        if equal_rows_kept_together(holders.train, holders.control):
+            notes = (TOGETHER,)
+            split, real = count_sharers_once(split, groups[1:])
+            holders = Holders.of(split, real, n_groups)
+            train = np.bincount(real[0], minlength=n_groups)
+        return self._compare(replace(answer, notes=notes), attack, synthetic, train, holders)
+
+    def _compare(
+        self, answer: Result, attack: Estimate, synthetic: Indices, train: Indices, holders: Holders
+    ) -> Result:
+        """Compare the matches in train with those that chance explains."""
+        matching = Matching(n_train=holders.n_train, n_control=holders.n_control)
+        gained, lost = matching.changes(holders.train, holders.control)
+        by_owner = [holders.by_owner(synthetic * change) for change in (gained, lost)]
+        found = matching.excess(by_owner[0], by_owner[1], attack.n, self.confidence)
+        chance = Estimate(
+            value=min(max(attack.value - found.share.value, 0.0), 1.0),
+            low=min(max(attack.value - found.share.high, 0.0), 1.0),
+            high=min(max(attack.value - found.share.low, 0.0), 1.0),
+            n=attack.n,
+        )
+        answer = replace(answer, attack=attack, control=chance)
+        if attack.value == 1 and found.rows <= 0:
+            note = "Control matches as much as train itself would: there is no room for a risk."
+            return replace(answer, notes=(*answer.notes, note))
+        of_copies = _average(gained, train), _average(gained**2, train)
+        return replace(answer, risk=_risk(found, 1 - attack.value, of_copies, self.confidence))
 
     def sentence(self, result: Result) -> str:
         """Tell how many rows are equal."""
@@ -107,31 +139,6 @@ def _details(synthetic: Indices, train: Indices, control: Indices) -> dict[str, 
     }
 
 
-def _compare(
-    answer: Result, synthetic: Indices, train: Indices, control: Indices, confidence: float
-) -> Result:
-    attack = _matched_share(synthetic, (train > 0).astype(np.float64), confidence)
-    notes: tuple[str, ...] = ()
-    if equal_rows_kept_together(train, control):
-        notes = ("No row stands in train and in control: each different row counts once.",)
-        train, control = np.minimum(train, 1), np.minimum(control, 1)
-    matching = Matching(n_train=int(train.sum()), n_control=int(control.sum()))
-    gained, lost = matching.changes(train, control)
-    found = matching.excess(synthetic * gained, synthetic * lost, attack.n, confidence)
-    chance = Estimate(
-        value=min(max(attack.value - found.share.value, 0.0), 1.0),
-        low=min(max(attack.value - found.share.high, 0.0), 1.0),
-        high=min(max(attack.value - found.share.low, 0.0), 1.0),
-        n=attack.n,
-    )
-    answer = replace(answer, attack=attack, control=chance, notes=notes)
-    if attack.value == 1 and found.rows <= 0:
-        note = "Control matches as much as train itself would: there is no room for a risk."
-        return replace(answer, notes=(*notes, note))
-    of_copies = _average(gained, train), _average(gained**2, train)
-    return replace(answer, risk=_risk(found, 1 - attack.value, of_copies, confidence))
-
-
 def _risk(found: Excess, unmatched: float, of_copies: tuple[float, float], confidence: float) -> Estimate:
     """Return the excess as a part of what is left to gain on chance.
 
@@ -158,10 +165,15 @@ def _average(values: Floats, counts: Indices) -> float:
     return float((values * counts).sum()) / int(counts.sum())
 
 
-def _matched_share(synthetic: Indices, chance: Floats, confidence: float) -> Estimate:
-    """Return the share of matched synthetic rows; equal rows are one observation."""
-    n = int(synthetic.sum())
-    value = _average(chance, synthetic)
-    spread = float(((synthetic * (chance - value)) ** 2).sum())
+def _matched_share(synthetic: Indices, holders: Holders, confidence: float) -> Estimate:
+    """Return the share of matched synthetic rows; equal rows, and those of one person, are one observation."""
+    n, matched = int(synthetic.sum()), (holders.train > 0).astype(np.float64)
+    value = _average(matched, synthetic)
+    beyond = synthetic * (matched - value)
+    if holders.owner is not None:
+        beyond = np.concatenate([beyond[matched == 0], holders.by_owner(beyond * matched)])
+    spread = float((beyond**2).sum())
     effective = n * n * value * (1 - value) / spread if spread > 0 else None
+    if spread == 0 and holders.owner is not None:  # all are matched, or none
+        effective = n * n / float((holders.by_owner(synthetic * matched) ** 2).sum() or n)
     return share(value, n, effective=effective, confidence=confidence)
