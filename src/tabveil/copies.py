@@ -135,7 +135,7 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
     unequal = (train + control)[groups[0]] == 0
     real = groups[1:]
     holders = Holders.of(split, real, n_groups)
-    together = equal_rows_kept_together(holders.train, holders.control)
+    together = equal_rows_kept_together(*holders.commonest)
     if together:
         split, real = count_sharers_once(split, real)
         holders = Holders.of(split, real, n_groups)

@@ -87,14 +87,17 @@ class Holders:
     train: Indices  # (n_different,) people
     control: Indices  # (n_different,)
     owner: Indices | None  # (n_different,)
+    commonest: tuple[Indices, Indices]  # (n_different,) likewise, if each had only what most others have
 
     @classmethod
     def of(cls, split: Split, groups: tuple[Indices, Indices], n_groups: int) -> Self:
         """Count; ``groups`` say which different row each row of train and of control is."""
         sides = [_Side.of(table, group) for table, group in zip(_real(split), groups, strict=True)]
         counts = [np.bincount(side.row, minlength=n_groups) for side in sides]
-        owner = None
+        owner, commonest = None, (counts[0], counts[1])
         if split.train.people is not None:
+            of_both = counts[0] + counts[1]
+            commonest = sides[0].commonest(of_both), sides[1].commonest(of_both)
             owner = np.full(n_groups, sides[0].n_people + sides[1].n_people)
             for side, before in ((sides[1], sides[0].n_people), (sides[0], 0)):
                 owner[side.row[::-1]] = before + side.person[::-1]  # the first of several
@@ -104,6 +107,7 @@ class Holders:
             train=counts[0],
             control=counts[1],
             owner=owner,
+            commonest=commonest,
         )
 
     def by_owner(self, values: Floats) -> Floats:
@@ -130,6 +134,12 @@ class _Side:
             return cls(row=group, person=whose, n_people=n_people)
         pairs = np.unique(group * max(n_people, 1) + whose)
         return cls(row=pairs // n_people, person=pairs % n_people, n_people=n_people)
+
+    def commonest(self, holders: Indices) -> Indices:
+        """Count the people who hold each different row, each with the one that has most holders alone."""
+        order = np.lexsort((self.row, -holders[self.row], self.person))
+        first = np.diff(self.person[order], prepend=-1) > 0
+        return np.bincount(self.row[order][first], minlength=len(holders))
 
 
 def count_sharers_once(split: Split, groups: tuple[Indices, Indices]) -> tuple[Split, tuple[Indices, Indices]]:

@@ -12,7 +12,7 @@ are one person's are rightly kept together; these no release meets by chance.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,11 +20,13 @@ from numpy.random import Generator
 
 from tabveil.control.differences import MATERIAL, differences
 from tabveil.control.shared_rows import (
+    HeldRows,
     equal_rows_kept_together,
     expected_shared,
     same_chance,
     shared_chance,
 )
+from tabveil.people import Holders
 from tabveil.plain import Number, from_plain, to_plain
 from tabveil.sampling import group_equal_rows
 from tabveil.table import Split
@@ -129,15 +131,27 @@ def check_control(split: Split, *, rng: Generator) -> ControlCheck:
     train, control, synthetic = (np.bincount(group, minlength=n_groups) for group in groups)
     met = float(control @ (synthetic > 0)) / len(split.control)
     found = differences(split.train, split.control, rng=rng)
-    return ControlCheck(
+    holders = Holders.of(split, groups[:2], n_groups)
+    checked = ControlCheck(
         n_train=len(split.train),
         n_control=len(split.control),
         shared=int(control @ (train > 0)),
-        shared_expected=expected_shared(train, control),
-        shared_chance=shared_chance(train, control, rng=rng),
-        same_chance=same_chance(split, train, control),
         difference_chance=found.chance,
         n_compared=found.n_compared,
         columns=found.columns,
-        kept_together=met >= MATERIAL and equal_rows_kept_together(train, control),
+        kept_together=met >= MATERIAL and equal_rows_kept_together(*holders.commonest),
+    )
+    if split.train.people is not None:
+        held = HeldRows.of(split.train, split.control, groups[:2])
+        return replace(
+            checked,
+            shared_expected=held.expected_shared(),
+            shared_chance=held.shared_chance(rng=rng),
+            same_chance=held.same_chance(rng=rng),
+        )
+    return replace(
+        checked,
+        shared_expected=expected_shared(train, control),
+        shared_chance=shared_chance(train, control, rng=rng),
+        same_chance=same_chance(split, train, control),
     )

@@ -84,7 +84,7 @@ class IdenticalMatchShare(Indicator):
             return replace(answer, attack=attack, notes=(note,))
         require_people(self.name, split, self.confidence)
         notes: tuple[str, ...] = ()
-        if equal_rows_kept_together(holders.train, holders.control):
+        if equal_rows_kept_together(*holders.commonest):
             notes = (TOGETHER,)
             split, real = count_sharers_once(split, groups[1:])
             holders = Holders.of(split, real, n_groups)
