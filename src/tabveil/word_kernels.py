@@ -128,6 +128,20 @@ def count_holders(keys, words, ends, n, longest, people, holders):
 
 
 @njit(cache=True, nogil=True)
+def count_people(keys, words, ends, n, longest, texts, people, holders):
+    """Likewise where people have several texts: ``people`` (n_pairs,), ascending, have these ``texts``."""
+    passages = np.empty(longest, dtype=np.uint64)
+    last = np.full(keys.size, -1, dtype=np.int64)
+    for pair in range(texts.size):
+        t = texts[pair]
+        for p in range(_roll(words, ends[t - 1] if t > 0 else 0, ends[t], n, passages)):
+            slot = _slot(keys, passages[p])
+            if keys[slot] != _EMPTY and last[slot] != people[pair]:
+                last[slot] = people[pair]
+                holders[slot] += 1
+
+
+@njit(cache=True, nogil=True)
 def flag_texts(keys, words, ends, n, longest, allowed, flags):
     """Flag, in ``flags`` (n_texts,), the texts that hold a passage of a table which is ``allowed`` there."""
     passages = np.empty(longest, dtype=np.uint64)

@@ -105,6 +105,17 @@ class Passages:
         )
         return holders
 
+    def people(self, words: Words, texts: Indices, people: Indices) -> Indices:
+        """Count the people who have each passage, (len(keys),), each once, whatever texts of theirs hold it.
+
+        ``people``, ascending from 0, have these ``texts``, (n_pairs,).
+        """
+        holders = np.zeros(len(self.keys), dtype=np.int64)
+        word_kernels.count_people(
+            self.keys, words.numbers, words.ends, self.n, words.longest, texts, people, holders
+        )
+        return holders
+
     def held_by(self, words: Words, allowed: Flags | None = None) -> Flags:
         """Flag the texts that hold one of the passages, (n_texts,); of those ``allowed`` if that is given.
 

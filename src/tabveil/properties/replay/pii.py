@@ -84,7 +84,8 @@ class PiiReplay(Replay):
         if not everywhere:
             raise NothingToAsk(f"{self.name}: {self.without}.")
         lacking = [source for source in everywhere if _lacks_control(source, split)]
-        found = [source for source in everywhere if source not in lacking]
+        by_row = [source for source in everywhere if source not in lacking]
+        found = [source.of_people(split) for source in by_row]
         if not found:
             raise NothingToAsk(
                 f"{self.name}: control lacks the columns with identifying values "
@@ -97,7 +98,7 @@ class PiiReplay(Replay):
         level = sidak(self.confidence, len(asked))
         configurations = tuple(compare(levels, setting, level, facts) for setting, levels, facts in asked)
         lead = strongest_of(configurations)
-        named = np.logical_or.reduce([each.train for each in together])
+        named = np.logical_or.reduce([source.train for source in by_row])
         return Result(
             metric=self.name,
             labels=self.labels,
@@ -139,7 +140,7 @@ class PiiReplay(Replay):
 
 def _together(found: Sequence[Source], split: Split) -> list[Reappearance]:
     """Flag people by the most that is given away of each: whole, or in part."""
-    n_train, n_control = len(split.train), len(split.control)
+    n_train, n_control = split.train.n_people, split.control.n_people
     whole = [source for source in found if source.kind != PART]
     parts = [source for source in found if source.kind == PART]
     train, control = _any((s.train for s in whole), n_train), _any((s.control for s in whole), n_control)

@@ -7,10 +7,11 @@ text of the release. Everything else is known by its form wherever it stands, or
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tabveil.people import any_of_person
 from tabveil.properties.replay.comparison import Flags
 from tabveil.properties.replay.kinds import Kind, kind_called, name_part
 from tabveil.properties.replay.patterns import Found, compact, titled_names, values_in
@@ -41,6 +42,16 @@ class Source:
     train: Flags  # (n_train,)
     control: Flags  # (n_control,)
     different: int  # values of training people that stand in the release
+
+    def of_people(self, split: Split) -> "Source":
+        """Say the same of people, by any of their rows."""
+        train, control = split.train.people, split.control.people
+        return replace(
+            self,
+            train_holds=any_of_person(self.train_holds, train),
+            train=any_of_person(self.train, train),
+            control=any_of_person(self.control, control),
+        )
 
 
 def sources(split: Split) -> list[Source]:

@@ -1,7 +1,7 @@
 """Text replay: passages of training texts that stand in the release."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.random import Generator
 from tabveil import check
 from tabveil.errors import NothingToAsk
 from tabveil.estimate import sidak
+from tabveil.people import any_of_person, numbered
 from tabveil.properties.replay.comparison import (
     Flags,
     Reappearance,
@@ -108,7 +109,7 @@ class TextReplay(Replay):
             _compared(split, texts, repeated[n], n=n, column=column, confidence=level) for n, column in asked
         ]
         lead = strongest_of(configurations)
-        by_person = texts.rows_with(split.train, repeated[self.n_words])
+        by_row = texts.rows_with(split.train, repeated[self.n_words])
         return Result(
             metric=self.name,
             labels=self.labels,
@@ -125,9 +126,7 @@ class TextReplay(Replay):
                 "longest_passage_control": shared.longest(texts.control),
                 "words_in_release": int(texts.words.counts[texts.released > 0].sum()),
             },
-            scores=(
-                Scores(table="train", rows=np.arange(len(by_person)), values=by_person.astype(np.float64)),
-            ),
+            scores=(Scores(table="train", rows=np.arange(len(by_row)), values=by_row.astype(np.float64)),),
             notes=why_no_risk(lead),
         )
 
@@ -153,8 +152,8 @@ def _compared(
     split: Split, texts: "_Texts", flags: Flags, *, n: int, column: str | None, confidence: float
 ) -> Configuration:
     found = Reappearance(
-        train=texts.rows_with(split.train, flags, column),
-        control=texts.rows_with(split.control, flags, column),
+        train=any_of_person(texts.rows_with(split.train, flags, column), split.train.people),
+        control=any_of_person(texts.rows_with(split.control, flags, column), split.control.people),
     )
     where = "" if column is None else f" in {column}"
     facts = {"words": n, "train_people": int(found.train.sum()), "control_people": int(found.control.sum())}
@@ -168,7 +167,7 @@ def _listed(texts: "_Texts") -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Texts:
-    """The different texts of all columns of text, and how many rows of each table hold each."""
+    """The different texts of all columns of text, and how many people (or rows, of the release) hold each."""
 
     columns: tuple[str, ...]
     starts: Mapping[str, int]  # where the texts of each column begin
@@ -176,6 +175,7 @@ class _Texts:
     train: Indices  # (n_texts,)
     control: Indices  # (n_texts,)
     released: Indices  # (n_texts,)
+    had: "_Had | None"  # where people may have several rows
 
     @classmethod
     def of(cls, split: Split) -> Self:
@@ -192,6 +192,14 @@ class _Texts:
             np.concatenate([np.zeros(0, np.int64), *(_counts(table, column) for column in held)])
             for table in (split.train, split.control, split.synthetic)
         ]
+        had = None
+        if split.train.people is not None:
+            sides = [_Had.of(table, held) for table in (split.train, split.control)]
+            counts[:2] = [np.bincount(side.text, minlength=sum(sizes)) for side in sides]
+            had = _Had(
+                text=np.concatenate([side.text for side in sides]),
+                person=np.concatenate([sides[0].person, split.train.n_people + sides[1].person]),
+            )
         return cls(
             columns=tuple(column.name for column in held),
             starts={
@@ -202,6 +210,7 @@ class _Texts:
             train=counts[0],
             control=counts[1],
             released=counts[2],
+            had=had,
         )
 
     def sharing(self, n: int) -> "_Sharing":
@@ -216,6 +225,7 @@ class _Texts:
             real=ours,
             released=theirs,
             people=self.train + self.control,
+            had=self.had,
             n=n,
         )
 
@@ -242,6 +252,35 @@ def _scattered(among: Flags, flags: Flags) -> Flags:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class _Had:
+    """Which people have which texts, each pair once, by person."""
+
+    text: Indices  # (n_pairs,)
+    person: Indices  # (n_pairs,) ascending from 0
+
+    @classmethod
+    def of(cls, table: Table, columns: Sequence[Categorical]) -> Self:
+        whose, n_texts = numbered(table), sum(len(column.labels) for column in columns)
+        pairs, start = [np.zeros(0, dtype=np.int64)], 0
+        for column in columns:
+            cells = table.column(column.name)
+            held = ~np.isnan(cells)
+            pairs.append(whose[held] * n_texts + start + cells[held].astype(np.int64))
+            start += len(column.labels)
+        different = np.unique(np.concatenate(pairs))
+        return cls(text=different % max(n_texts, 1), person=different // max(n_texts, 1))
+
+    def among(self, texts: Flags) -> Self:
+        """Keep the flagged texts, and number them anew."""
+        kept = texts[self.text]
+        return replace(self, text=(np.cumsum(texts) - 1)[self.text[kept]], person=self.person[kept])
+
+    @property
+    def n_people(self) -> int:
+        return len(np.unique(self.person))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Sharing:
     """The texts that share passages: all others need not be looked at for longer ones."""
 
@@ -249,18 +288,26 @@ class _Sharing:
     real: Flags  # (n_texts,)
     released: Flags  # (n_texts,)
     people: Indices  # (n_texts,) real people who have each text
+    had: _Had | None  # who they are, where somebody may have several
     n: int  # words that they share, at least
 
     def uncommon(self, n: int) -> Flags:
         """Flag the real texts that share a passage which is hardly any other's, nor a formula, (n_texts,)."""
         ours, theirs = (flags & self._has(n) for flags in (self.real, self.released))
         released, real = self.words.take(theirs), self.words.take(ours)
-        people = self.people[ours]
         table, phrases = Passages.of(released, n), Passages.of(released, max(n // 2, SHORTEST_PHRASE))
-        many = max(FORMULA * int(self.people.sum()), MOST_HOLDERS)
-        formulas = table.made_of(phrases, phrases.holders(real, people) > many, released)
-        own = (table.holders(real, people) <= MOST_HOLDERS) & ~formulas
+        n_people = int(self.people.sum()) if self.had is None else self.had.n_people
+        many = max(FORMULA * n_people, MOST_HOLDERS)
+        formulas = table.made_of(phrases, self._holders(phrases, real, ours) > many, released)
+        own = (self._holders(table, real, ours) <= MOST_HOLDERS) & ~formulas
         return _scattered(ours, table.held_by(real, own))
+
+    def _holders(self, passages: Passages, real: Words, ours: Flags) -> Indices:
+        """Count the people who have each passage in one of our texts."""
+        if self.had is None:
+            return passages.holders(real, self.people[ours])
+        had = self.had.among(ours)
+        return passages.people(real, had.text, had.person)
 
     def _has(self, n: int) -> Flags:
         """Flag the texts of so many words; shorter ones count, as a whole, for the shortest length only."""
