@@ -5,6 +5,7 @@ Everything here is about rows themselves where it does not: then every row is an
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -90,7 +91,7 @@ class Holders:
     commonest: tuple[Indices, Indices]  # (n_different,) likewise, if each had only what most others have
 
     @classmethod
-    def of(cls, split: Split, groups: tuple[Indices, Indices], n_groups: int) -> Self:
+    def of(cls, split: Split, groups: Sequence[Indices], n_groups: int) -> Self:
         """Count; ``groups`` say which different row each row of train and of control is."""
         sides = [_Side.of(table, group) for table, group in zip(_real(split), groups, strict=True)]
         counts = [np.bincount(side.row, minlength=n_groups) for side in sides]
@@ -142,7 +143,7 @@ class _Side:
         return np.bincount(self.row[order][first], minlength=len(holders))
 
 
-def count_sharers_once(split: Split, groups: tuple[Indices, Indices]) -> tuple[Split, tuple[Indices, Indices]]:
+def count_sharers_once(split: Split, groups: Sequence[Indices]) -> tuple[Split, tuple[Indices, ...]]:
     """Make one person of all who hold the same row, directly or through others, in either table.
 
     Where every row is another person, one of each set of equal rows is kept.
@@ -155,11 +156,11 @@ def count_sharers_once(split: Split, groups: tuple[Indices, Indices]) -> tuple[S
         joined = [_joined(numbered(table), group) for table, group in zip(_real(split), groups, strict=True)]
         joined[1] += 1 + joined[0].max(initial=0)
         tables = [replace(table, people=one) for table, one in zip(_real(split), joined, strict=True)]
-    return Split(train=tables[0], control=tables[1], synthetic=split.synthetic), groups
+    return Split(train=tables[0], control=tables[1], synthetic=split.synthetic), tuple(groups)
 
 
 def _joined(whose: Indices, group: Indices) -> Indices:
-    """Number the sets of people who are linked by equal rows, (n_rows,)."""
+    """Return which set of people, linked by equal rows, each row is of, (n_rows,)."""
     if len(whose) == 0:
         return whose
     n_people = int(whose.max()) + 1

@@ -11,6 +11,7 @@ known, and else by which may be one person's (``repeated_rows``).
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -72,13 +73,15 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
     names = sorted(train.schema.names)  # no answer may depend on the order of columns, nor on that of rows
     tables = [in_order(table).table.select(names) for table in (train, control)]
     cells = np.concatenate([table.values for table in tables])  # (n, d)
-    side = _Sides(is_train=np.arange(len(cells)) < len(train), people=_People.of(*tables))
+    side = _Sides(is_train=np.arange(len(cells)) < len(train))
     coded = [_code(train.schema[name], cells[:, j]) for j, name in enumerate(names)]
-    error = None
-    if side.people is None:
+    noise: _People | _RepeatedRows
+    if train.people is not None:
+        noise = _People.of(*tables)
+    else:
         scores = np.column_stack([_score(column, rng=rng) for column in coded])
-        error = error_by_repeated_rows(cells, scores, side.is_train, rng=rng)
-    compared = [*_columns(coded, side, error), *_pairs(coded, side, error, rng=rng)]
+        noise = _RepeatedRows(error=error_by_repeated_rows(cells, scores, side.is_train, rng=rng))
+    compared = [*_columns(coded, side, noise), *_pairs(coded, side, noise, rng=rng)]
     n_compared = sum(len(item.chances) for item in compared)
     if n_compared == 0:
         return Differences(chance=1.0, n_compared=0, columns=())
@@ -128,34 +131,60 @@ def _labels(cells: Floats, missing: NDArray[np.bool_], most: int) -> tuple[Indic
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class _Spread:
+    """How much more the shares of cells vary than those of rows split one by one.
+
+    ``n_groups`` of rows tell so. ``worth`` is how many rows of the smaller table each row there is worth.
+    """
+
+    inflation: Floats  # (n_cells,) of the variance, at least 1
+    n_groups: int
+    worth: Floats  # (n_cells,)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _RepeatedRows:
+    """Rows that may be one person's, where nobody said whose they are."""
+
+    error: Error
+
+    def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - the same for all cells of a column
+        """Return the largest spread of the columns."""
+        return _Spread(
+            inflation=np.full(n_codes, self.error.inflation[list(columns)].max()),
+            n_groups=self.error.n_groups,
+            worth=np.ones(n_codes),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _People:
     """Whose the rows are, where somebody may have several: those of train first."""
 
     whose: Indices  # (n,) numbered from 0
     rows: Indices  # (n_people,) how many each has
     n_train: int
-    worth: float  # how many people tell, if each had as many rows
+    n_groups: int  # people who tell, if each had as many rows
 
     @classmethod
-    def of(cls, train: Table, control: Table) -> "_People | None":
-        if train.people is None:
-            return None
+    def of(cls, train: Table, control: Table) -> Self:
         whose = np.concatenate([numbered(train), train.n_people + numbered(control)])
         return cls(
             whose=whose,
             rows=np.bincount(whose),
             n_train=train.n_people,
-            worth=min(rows_worth(train), rows_worth(control)),
+            n_groups=max(round(min(rows_worth(train), rows_worth(control))), 2),
         )
 
-    def inflation(self, codes: Indices, n_codes: int, *, cumulated: bool) -> Floats:
-        """Return how much more the share of each cell varies than that of rows split one by one, (n_codes,).
+    def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - codes tell all of them
+        """Compute the spread of each cell.
 
-        At least 1. What people have in a cell beyond their part varies alike in both tables, as all splits of
-        the people are equally likely.
+        What people have in a cell beyond their part varies alike in both tables, as all splits of the people
+        are equally likely. Fewer rows are expected in a cell, too: so many as vary that much.
         """
         n_people = len(self.rows)
-        held = np.bincount(self.whose * n_codes + codes, minlength=n_people * n_codes).reshape(-1, n_codes)
+        counts = np.bincount(self.whose * n_codes + codes, minlength=n_people * n_codes)
+        held = counts.reshape(n_people, n_codes).astype(np.float64)
         if cumulated:
             held = _half_lines(held)
         share = held.sum(axis=0) / len(self.whose)  # (n_codes,)
@@ -164,15 +193,16 @@ class _People:
         sides = ((self.n_train, rows), (n_people - self.n_train, len(self.whose) - rows))
         of_people = variance * sum(people / size**2 for people, size in sides)
         of_rows = share * (1 - share) * sum(1 / size for _, size in sides)
-        return np.maximum(np.divide(of_people, of_rows, out=np.ones(n_codes), where=of_rows > 0), 1.0)
+        more = np.divide(of_people, of_rows, out=np.ones(n_codes), where=of_rows > 0)
+        inflation = np.maximum(np.asarray(more, dtype=np.float64), 1.0)
+        return _Spread(inflation=inflation, n_groups=self.n_groups, worth=1 / inflation)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Sides:
-    """Which rows are train, and whose they are."""
+    """Which rows are train."""
 
     is_train: NDArray[np.bool_]  # (n,)
-    people: _People | None
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -185,56 +215,34 @@ class _Sides:
         return both[n_codes:], both[:n_codes]
 
 
-def _half_lines(counts: Floats | Indices) -> Floats:
+def _half_lines(counts: Floats) -> Floats:
     """Turn counts of parts into those of all parts up to each; missing, the last cell, stays apart."""
     return np.concatenate([np.cumsum(counts[..., :-1], axis=-1), counts[..., -1:]], axis=-1)
 
 
-def _columns(coded: list[_Coded], side: _Sides, error: Error | None) -> Iterator[_Compared]:
+def _columns(coded: list[_Coded], side: _Sides, noise: _People | _RepeatedRows) -> Iterator[_Compared]:
     for j, column in enumerate(coded):
         train, control = side.count(column.fine, column.n_fine)
         if column.ordered:  # half-lines, which see a shift better than the parts between them
             train, control = _half_lines(train), _half_lines(control)
-        noise = _noise(column.fine, column.n_fine, side, error, (j,), cumulated=column.ordered)
-        yield _compare(train, control, side.sizes, noise, (j,))
+        spread = noise.spread(column.fine, column.n_fine, (j,), cumulated=column.ordered)
+        yield _compare(train, control, side.sizes, spread, (j,))
 
 
-def _pairs(coded: list[_Coded], side: _Sides, error: Error | None, *, rng: Generator) -> Iterator[_Compared]:
+def _pairs(
+    coded: list[_Coded], side: _Sides, noise: _People | _RepeatedRows, *, rng: Generator
+) -> Iterator[_Compared]:
     pairs = list(combinations(range(len(coded)), 2))
     for place in rng.permutation(len(pairs))[:_PAIRS]:
         a, b = pairs[place]
-        n_b = coded[b].n_coarse
-        codes, n_codes = coded[a].coarse * n_b + coded[b].coarse, coded[a].n_coarse * n_b
-        noise = _noise(codes, n_codes, side, error, (a, b), cumulated=False)
-        yield _compare(*side.count(codes, n_codes), side.sizes, noise, (a, b))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Noise:
-    """How much more cells vary than those of rows split one by one, and how many groups of rows tell so.
-
-    ``independent`` says that fewer rows are expected in a cell, too: so many as vary that much.
-    """
-
-    inflation: Floats  # (n_cells,)
-    n_groups: int
-    independent: bool
-
-
-def _noise(
-    codes: Indices, n_codes: int, side: _Sides, error: Error | None, columns: tuple[int, ...], *, cumulated: bool
-) -> _Noise:
-    """Look at people where they are known, and else at rows that may be one person's."""
-    if side.people is not None:
-        inflation = side.people.inflation(codes, n_codes, cumulated=cumulated)
-        return _Noise(inflation=inflation, n_groups=max(round(side.people.worth), 2), independent=True)
-    assert error is not None
-    inflation = np.full(n_codes, error.inflation[list(columns)].max())
-    return _Noise(inflation=inflation, n_groups=error.n_groups, independent=False)
+        codes = coded[a].coarse * coded[b].n_coarse + coded[b].coarse
+        n_codes = coded[a].n_coarse * coded[b].n_coarse
+        spread = noise.spread(codes, n_codes, (a, b), cumulated=False)
+        yield _compare(*side.count(codes, n_codes), side.sizes, spread, (a, b))
 
 
 def _compare(
-    train: Floats, control: Floats, sizes: tuple[int, int], noise: _Noise, columns: tuple[int, ...]
+    train: Floats, control: Floats, sizes: tuple[int, int], spread: _Spread, columns: tuple[int, ...]
 ) -> _Compared:
     """Compare the shares of cells by the root of their deviance, which follows the normal law into the tails.
 
@@ -242,13 +250,13 @@ def _compare(
     """
     n_train, n_control = sizes
     pooled = (train + control) / (n_train + n_control)
-    expected = np.minimum(pooled, 1 - pooled) * min(sizes)
-    enough = (expected / noise.inflation if noise.independent else expected) >= _LEAST_EXPECTED
-    train, control, pooled, inflation = train[enough], control[enough], pooled[enough], noise.inflation[enough]
+    enough = np.minimum(pooled, 1 - pooled) * min(sizes) * spread.worth >= _LEAST_EXPECTED
+    train, control, pooled = train[enough], control[enough], pooled[enough]
     deviance = 2 * sum(
         xlogy(rows, rows / n / pooled) + xlogy(n - rows, (n - rows) / n / (1 - pooled))
         for rows, n in ((train, n_train), (control, n_control))
     )
-    chances = 2 * stdtr(noise.n_groups - 1, -np.sqrt(np.maximum(deviance, 0.0) / inflation))
+    surprise = np.sqrt(np.maximum(deviance, 0.0) / spread.inflation[enough])
+    chances = 2 * stdtr(spread.n_groups - 1, -surprise)
     matters = np.abs(train / n_train - control / n_control) >= MATERIAL
     return _Compared(chances=np.asarray(chances), matters=matters, columns=columns)

@@ -4,10 +4,11 @@ Had the rows been split at random, how many control rows would equal a training 
 splits are equally likely, and a sample of them is drawn: an exact test, whatever the duplicates are. Where
 every row is common, rows are shared however they are split; but two tables of the same rows are still rare.
 
-``train`` and ``control`` count each different row of the two tables, (n_different,). Where somebody has several
-rows, people are split, each with all of them; then rows are shared by people (``HeldRows``).
+``train`` and ``control`` count each different row of the two tables, (n_different,). Where somebody has
+several rows, people are split, each with all of theirs (``HeldRows``).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -65,7 +66,7 @@ class HeldRows:
     n_control: int
 
     @classmethod
-    def of(cls, train: Table, control: Table, groups: tuple[Indices, Indices]) -> Self:
+    def of(cls, train: Table, control: Table, groups: Sequence[Indices]) -> Self:
         """Count; ``groups`` say which different row each row of train and of control is."""
         whose = np.concatenate([numbered(train), train.n_people + numbered(control)])
         n_people = train.n_people + control.n_people
@@ -98,7 +99,9 @@ class HeldRows:
         if len(undecided) == 0:
             return 1.0
         order = rng.permutation(undecided)
-        taken = order[: max(int(np.searchsorted(np.cumsum(self.holders[order]), _MOST_ROWS, side="right")), 1)]
+        taken = order[
+            : max(int(np.searchsorted(np.cumsum(self.holders[order]), _MOST_ROWS, side="right")), 1)
+        ]
         pairs = np.flatnonzero(np.isin(self.row, taken))
         people, person = np.unique(self.person[pairs], return_inverse=True)
         starts = np.flatnonzero(np.diff(self.row[pairs], prepend=-1))
@@ -125,10 +128,10 @@ class HeldRows:
         content = np.zeros(self.n_train + self.n_control, dtype=np.uint64)
         np.add.at(content, self.person, keys[self.row] * self.count.astype(np.uint64))
         kinds, kind = np.unique(content, return_inverse=True)
-        train, control = (
-            np.bincount(side, minlength=len(kinds)) for side in np.split(kind, [self.n_train])
+        train, control = (np.bincount(side, minlength=len(kinds)) for side in np.split(kind, [self.n_train]))
+        return (
+            float(np.exp(2 * _orders(train) - _orders(2 * train))) if np.array_equal(train, control) else None
         )
-        return float(np.exp(2 * _orders(train) - _orders(2 * train))) if np.array_equal(train, control) else None
 
 
 def equal_rows_kept_together(train: Indices, control: Indices) -> bool:

@@ -130,7 +130,9 @@ class _Entanglement:
     synthetic_right: Floats  # (n,) likewise for the synthetic rows
     has_twin: NDArray[np.bool_]  # (n,) real rows that equal another
     distance: Floats  # (n,) from each synthetic row to its nearest real row
-    groups: "_Linked | _LeftOut"
+    real_group: Indices  # (n,) real rows linked through nearest neighbors
+    synthetic_group: Indices  # (n,) the group of the nearest real row
+    without_each: Floats | None  # (n_people,) the accuracy without each person, where they have several rows
 
     @property
     def real_side(self) -> float:
@@ -143,6 +145,10 @@ class _Entanglement:
     @property
     def accuracy(self) -> float:
         return (self.real_side + self.synthetic_side) / 2
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.real_group.max()) + 1
 
     def influences(self) -> tuple[Floats, Floats]:
         """Return what each real and each synthetic row moves the accuracy by."""
@@ -157,56 +163,43 @@ class _Entanglement:
         return {"real_side": self.real_side, "synthetic_side": self.synthetic_side}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Linked:
-    """Real rows linked through nearest neighbors, where every row is another person."""
-
-    real: Indices  # (n,)
-    synthetic: Indices  # (n,) the group of the nearest real row
-
-    @property
-    def number(self) -> int:
-        return int(self.real.max()) + 1
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _LeftOut:
-    """Which person's rows are next to each row, and whether it is right without them.
-
-    People are numbered from 0. Real rows are next to other people.
-    """
-
-    whose: Indices  # (n,) of the real rows
-    real_next: Indices  # (n,)
-    real_right: Floats  # (n,)
-    synthetic_next: Indices  # (m,)
-    synthetic_right: Floats  # (m,)
-
-
 def _entanglement(space: Space, real: Table, synthetic: Table, within_synthetic: Floats) -> _Entanglement:
-    to_synthetic = nearest(space, synthetic, real).distance[:, 0]
+    to_synthetic = nearest(space, synthetic, real).distance
     n = 1 if real.people is None else 2
     to_real, within_real = nearest(space, real, synthetic, n), nearest_other(space, real, n)
-    groups: _Linked | _LeftOut
-    if real.people is None:
-        linked = _linked(within_real.index[:, 0])
-        groups = _Linked(real=linked, synthetic=linked[to_real.index[:, 0]])
-    else:
-        whose = numbered(real)
-        groups = _LeftOut(
-            whose=whose,
-            real_next=whose[within_real.index[:, 0]],
-            real_right=_farther(to_synthetic, within_real.distance[:, 1]),
-            synthetic_next=whose[to_real.index[:, 0]],
-            synthetic_right=_farther(to_real.distance[:, 1], within_synthetic),
-        )
+    real_right = _farther(
+        to_synthetic, within_real.distance
+    )  # (n, 1), or (n, 2): beside the next person, too
+    synthetic_right = _farther(to_real.distance, within_synthetic[:, None])
+    group = _linked(within_real.index[:, 0])
+    without_each = None
+    if real.people is not None:
+        whose, nobody = numbered(real), np.full(len(synthetic), real.n_people)
+        without_each = (
+            _right_without_each(real_right, whose, whose[within_real.index[:, 0]], real.n_people)
+            + _right_without_each(synthetic_right, nobody, whose[to_real.index[:, 0]], real.n_people)
+        ) / 2
     return _Entanglement(
-        real_right=_farther(to_synthetic, within_real.distance[:, 0]),
-        synthetic_right=_farther(to_real.distance[:, 0], within_synthetic),
+        real_right=real_right[:, 0],
+        synthetic_right=synthetic_right[:, 0],
         has_twin=within_real.distance[:, 0] == 0,
         distance=to_real.distance[:, 0],
-        groups=groups,
+        real_group=group,
+        synthetic_group=group[to_real.index[:, 0]],
+        without_each=without_each,
     )
+
+
+def _right_without_each(right: Floats, whose: Indices, next_to: Indices, n_people: int) -> Floats:
+    """Return which part of rows would be right without each person, (n_people,).
+
+    The person's own rows would not be asked, and whoever is ``next_to`` the person would be next to another:
+    ``right`` says who is right then, (n, 2). All are sums of halves, which are exact.
+    """
+    moved = np.bincount(next_to, weights=right[:, 1] - right[:, 0], minlength=n_people)
+    own = np.bincount(whose, weights=right[:, 0], minlength=n_people)[:n_people]
+    asked = len(right) - np.bincount(whose, minlength=n_people)[:n_people]
+    return np.asarray((right[:, 0].sum() - own + moved) / asked)
 
 
 def _worst(space: Space, train: _Entanglement, table: Table) -> float:
@@ -225,8 +218,8 @@ def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst:
 
     A real row that was kept counts in both; one that left or came counts, and belongs to a set, in one.
     """
-    if not (isinstance(before.groups, _Linked) and isinstance(after.groups, _Linked)):
-        without = _without_each(before), _without_each(after)
+    if before.without_each is not None and after.without_each is not None:
+        without = before.without_each, after.without_each
         return exchange.gap_of_people((before.accuracy, after.accuracy), without, worst)
     kept, n = exchange.kept, len(before.real_right)
     n_kept = len(kept)
@@ -237,7 +230,7 @@ def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst:
     by_after = np.concatenate([real_after, after.influences()[0][n_kept:], after.influences()[1]])
     alone = np.arange(n) + n  # numbers no set has
     group_after = alone.copy()
-    group_after[kept] = after.groups.real[:n_kept]
+    group_after[kept] = after.real_group[:n_kept]
     return Gap(
         train=before.accuracy,
         fresh=exchange.fresh(before.accuracy, after.accuracy),
@@ -245,29 +238,11 @@ def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst:
         by_train=by_before,
         by_fresh=by_before + (by_after - by_before) / exchange.part,
         groupings=(
-            np.concatenate([before.groups.real, alone[n_kept:], before.groups.synthetic]),
-            np.concatenate([group_after, after.groups.real[n_kept:], after.groups.synthetic]),
+            np.concatenate([before.real_group, alone[n_kept:], before.synthetic_group]),
+            np.concatenate([group_after, after.real_group[n_kept:], after.synthetic_group]),
         ),
-        n_groups=min(before.groups.number, after.groups.number),
+        n_groups=min(before.n_groups, after.n_groups),
     )
-
-
-def _without_each(found: _Entanglement) -> Floats:
-    """Return what the accuracy would be without each person, (n_people,).
-
-    Their rows are not asked, and whoever was next to them is next to somebody else.
-    """
-    out = found.groups
-    assert isinstance(out, _LeftOut)
-    n_people = int(out.whose.max()) + 1
-    asked = len(out.whose) - np.bincount(out.whose)
-    own = np.bincount(out.whose, weights=found.real_right)
-    moved = np.bincount(out.real_next, weights=out.real_right - found.real_right, minlength=n_people)
-    real_side = (found.real_right.sum() - own + moved) / asked  # sums of halves are exact
-    m = len(found.synthetic_right)
-    change = out.synthetic_right - found.synthetic_right
-    moved = np.bincount(out.synthetic_next, weights=change, minlength=n_people)
-    return np.asarray((real_side + (found.synthetic_right.sum() + moved) / m) / 2)
 
 
 def _scaled(risk: Estimate, factor: float) -> Estimate:

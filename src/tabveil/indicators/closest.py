@@ -347,7 +347,7 @@ class _RealRows:
         of_one = tied / (self.rows[found.index] * tied).sum(axis=1, keepdims=True)  # what a row of each owns
         owned = np.bincount(found.index.ravel(), weights=of_one.ravel(), minlength=len(self.rows))
         if self.people is not None:
-            worth = m * m / self.people.noise(owned, self.chance)
+            worth = m * m / self.people.noise(np.asarray(owned, np.float64), self.chance)
         else:
             noise = (float(np.sort(self.rows * owned**2).sum()) - m * m / n) * n / (n - 1)
             worth = m * m / max(noise, 1.0)

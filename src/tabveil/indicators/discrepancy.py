@@ -150,7 +150,9 @@ class _OwnRows:
 
     def by_person(self, values: Floats) -> Floats:
         """Add up what rows have, (n,), by whose they are."""
-        return values if self.whose is None else np.bincount(self.whose, weights=values)
+        return (
+            values if self.whose is None else np.asarray(np.bincount(self.whose, weights=values), np.float64)
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -175,8 +177,7 @@ class _Discrepancies:
         by_synthetic = [rows[:, SYNTHETIC] / n_synthetic for rows in shared[:2]]
         by_train = [rows[:, TRAIN] / n_train for rows in shared[:2]]
         within = [
-            _mean(shared[role][:, role] - own[role].shared)
-            / _mean(len(shared[role]) - own[role].number)
+            _mean(shared[role][:, role] - own[role].shared) / _mean(len(shared[role]) - own[role].number)
             for role in (TRAIN, CONTROL)
         ]
         train, control = (mean + (1 - mean) / n_train for mean in within)

@@ -166,7 +166,7 @@ def _average(values: Floats, counts: Indices) -> float:
 
 
 def _matched_share(synthetic: Indices, holders: Holders, confidence: float) -> Estimate:
-    """Return the share of matched synthetic rows; equal rows, and those of one person, are one observation."""
+    """Return the share of matched synthetic rows; equal rows, or those of one person, are one observation."""
     n, matched = int(synthetic.sum()), (holders.train > 0).astype(np.float64)
     value = _average(matched, synthetic)
     beyond = synthetic * (matched - value)

@@ -1,4 +1,4 @@
-"""The nearest people, where somebody has several rows: each person is as near as the nearest of their rows."""
+"""The nearest people, where somebody has several rows: each is as near as the nearest of their rows."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +23,24 @@ def nearest_people(engine: Neighbors, whose: Indices, queries: Table, n_people: 
     >>> nearest_people(Neighbors(Space.gower(schema), rows), np.array([5, 5, 3]), asked, 2).index
     array([[0, 2]])
     """
-    found = NearestRows(
-        distance=np.empty((len(queries), n_people)), index=np.empty((len(queries), n_people), dtype=np.int64)
-    )
+    shape = len(queries), n_people
+    distance, index = np.empty(shape), np.empty(shape, dtype=np.int64)
     left, n_asked = np.arange(len(queries)), 2 * n_people
     while len(left):
         n_asked = min(n_asked, engine.n_rows)
+        too_few = []
         at_once = max(_CELLS_AT_ONCE // n_asked, 1)
-        parts = [left[start : start + at_once] for start in range(0, len(left), at_once)]
-        left = np.concatenate([_fill(found, engine, whose, queries, rows, n_asked) for rows in parts])
-        n_asked *= STRIDE
-    return found
+        for start in range(0, len(left), at_once):
+            rows = left[start : start + at_once]
+            near = engine.nearest(queries.take(rows), n_asked)
+            first = _first_of_each(whose[near.index])
+            enough = first.sum(axis=1) >= n_people
+            counted = (first & (first.cumsum(axis=1) <= n_people))[enough]
+            distance[rows[enough]] = near.distance[enough][counted].reshape(-1, n_people)
+            index[rows[enough]] = near.index[enough][counted].reshape(-1, n_people)
+            too_few.append(rows[~enough])
+        left, n_asked = np.concatenate(too_few), STRIDE * n_asked
+    return NearestRows(distance=distance, index=index)
 
 
 def nearest_other_people(engine: Neighbors, table: Table, n_people: int = 1) -> NearestRows:
@@ -48,20 +55,6 @@ def nearest_other_people(engine: Neighbors, table: Table, n_people: int = 1) -> 
     own[~own.any(axis=1), -1] = True
     keep = (len(table), n_people)
     return NearestRows(distance=near.distance[~own].reshape(keep), index=near.index[~own].reshape(keep))
-
-
-def _fill(
-    found: NearestRows, engine: Neighbors, whose: Indices, queries: Table, rows: Indices, n_asked: int
-) -> Indices:
-    """Look at so many rows for some of the queries; return those for whom they are of too few people."""
-    n_people = found.distance.shape[1]
-    near = engine.nearest(queries.take(rows), n_asked)
-    first = _first_of_each(whose[near.index])
-    enough = first.sum(axis=1) >= n_people
-    counted = (first & (first.cumsum(axis=1) <= n_people))[enough]
-    found.distance[rows[enough]] = near.distance[enough][counted].reshape(-1, n_people)
-    found.index[rows[enough]] = near.index[enough][counted].reshape(-1, n_people)
-    return rows[~enough]
 
 
 def _first_of_each(whose: Indices) -> NDArray[np.bool_]:
