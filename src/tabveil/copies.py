@@ -18,7 +18,7 @@ from tabveil import check
 from tabveil.control.shared_rows import equal_rows_kept_together
 from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.matching import Matching
-from tabveil.neighbors import Neighbors, Space, nearest_people
+from tabveil.neighbors import NearPeople, Neighbors, Space
 from tabveil.people import Holders, any_of_person, count_sharers_once, numbered, rows_worth
 from tabveil.plain import Number, from_plain, to_plain
 from tabveil.sampling import group_equal_rows, in_order
@@ -167,7 +167,10 @@ def _near(
     """
     space = Space.gower(split.schema)
     train, control = in_order(split.train).table, in_order(split.control).table
-    to_train = Neighbors(space, train)
+    to_train, to_control = (
+        Neighbors(space, table) if table.people is None else NearPeople(space, table)
+        for table in (train, control)
+    )
     fresh, worth = _fresh_distances(to_train, train, control, rng=rng)
     apart = np.sort(fresh[fresh > 0])
     rank = max(int(RARE * (len(fresh) + 1)), 1)
@@ -176,7 +179,7 @@ def _near(
     distance = float(apart[rank - 1])
     asked = split.synthetic.take(np.flatnonzero(unequal))
     by_train = _nearer(to_train, train, asked, distance)
-    by_control = _nearer(Neighbors(space, control), control, asked, distance)
+    by_control = _nearer(to_control, control, asked, distance)
     gained, lost = matching.changes(by_train.count, by_control.count)
     owner = np.where(by_train.count > 0, by_train.owner, len(train) + by_control.owner)
     by_owner = [np.asarray(np.bincount(owner, weights=rows), np.float64) for rows in (gained, lost)]
@@ -194,7 +197,7 @@ def _near(
 
 
 def _fresh_distances(
-    to_train: Neighbors, train: Table, control: Table, *, rng: Generator
+    to_train: Neighbors | NearPeople, train: Table, control: Table, *, rng: Generator
 ) -> tuple[Floats, float]:
     """Return how far real rows are from their nearest other training row: control rows, then train's own.
 
@@ -213,10 +216,10 @@ def _fresh_distances(
     )
 
 
-def _to_others(to_train: Neighbors, train: Table, rows: Table) -> Floats:
+def _to_others(to_train: Neighbors | NearPeople, train: Table, rows: Table) -> Floats:
+    found = to_train.nearest(rows, 2)
     if train.people is None:
-        return to_train.nearest(rows, 2).distance[:, 1]  # the nearest is the row itself, or its twin
-    found = nearest_people(to_train, train.people, rows, 2)
+        return found.distance[:, 1]  # the nearest is the row itself, or its twin
     own = train.people[found.index[:, 0]] == np.asarray(rows.people)
     return np.where(own, found.distance[:, 1], found.distance[:, 0])  # else somebody else has an equal row
 
@@ -229,9 +232,9 @@ class _Nearer:
     owner: Indices  # (m,) the nearest
 
 
-def _nearer(to: Neighbors, table: Table, rows: Table, distance: float) -> _Nearer:
+def _nearer(to: Neighbors | NearPeople, table: Table, rows: Table, distance: float) -> _Nearer:
     if len(rows) == 0:
         return _Nearer(count=np.empty(0, dtype=np.int64), owner=np.empty(0, dtype=np.int64))
-    n, whose = min(2, table.n_people), numbered(table)
-    found = to.nearest(rows, n) if table.people is None else nearest_people(to, whose, rows, n)
-    return _Nearer(count=(found.distance < distance).sum(axis=1), owner=whose[found.index[:, 0]])
+    found = to.nearest(rows, min(2, table.n_people))
+    owner = numbered(table)[found.index[:, 0]]
+    return _Nearer(count=(found.distance < distance).sum(axis=1), owner=owner)

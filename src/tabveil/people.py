@@ -67,7 +67,8 @@ def require_people(name: str, split: Split, confidence: float) -> None:
     if split.train.people is None:
         return
     n_train, n_control = split.train.n_people, split.control.n_people
-    if math.comb(n_train + n_control, n_train) * (1 - confidence) < 2:  # noqa: PLR2004 - two tails
+    log_ways = math.lgamma(n_train + n_control + 1) - math.lgamma(n_train + 1) - math.lgamma(n_control + 1)
+    if log_ways < math.log(2 / (1 - confidence)):  # two tails
         raise NotApplicable(
             f"{name}: {n_train:,} training and {n_control:,} control people are too few to tell a leak from "
             "chance, however many rows they have."

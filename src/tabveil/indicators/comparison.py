@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.estimate import CONFIDENCE, Estimate
-from tabveil.neighbors import NearestRows, Neighbors, Space, nearest_other_people, nearest_people
+from tabveil.neighbors import NearestRows, NearPeople, Neighbors, Space
 from tabveil.protocols import View
 from tabveil.representation import Euclidean, Mixed
 from tabveil.result import Result, Threat
@@ -75,18 +75,16 @@ def relative(quotient: float) -> float:
 
 def nearest(space: Space, reference: Table, queries: Table, n_neighbors: int = 1) -> NearestRows:
     """Find the nearest reference rows; of several neighbors each must be of another person."""
-    engine = Neighbors(space, reference)
     if reference.people is None or n_neighbors == 1:
-        return engine.nearest(queries, n_neighbors)
-    return nearest_people(engine, reference.people, queries, n_neighbors)
+        return Neighbors(space, reference).nearest(queries, n_neighbors)
+    return NearPeople(space, reference).nearest(queries, n_neighbors)
 
 
 def nearest_other(space: Space, reference: Table, n_neighbors: int = 1) -> NearestRows:
     """Likewise within one table, where a row is never its own neighbor, nor its person's."""
-    engine = Neighbors(space, reference)
     if reference.people is None:
-        return engine.nearest_other(n_neighbors)
-    return nearest_other_people(engine, reference, n_neighbors)
+        return Neighbors(space, reference).nearest_other(n_neighbors)
+    return NearPeople(space, reference).nearest_other(n_neighbors)
 
 
 def without_people(synthetic: Table) -> Table:

@@ -1,6 +1,6 @@
 """Exact nearest neighbors for tables: one engine, two distances, several strategies behind one call."""
 
-from tabveil.neighbors.by_person import nearest_other_people, nearest_people
+from tabveil.neighbors.by_person import NearPeople
 from tabveil.neighbors.crowding import N_OTHERS, to_others
 from tabveil.neighbors.engine import NearestRows, Neighbors
 from tabveil.neighbors.leaving_out import NearestWithout, NeighborsWithout
@@ -10,13 +10,12 @@ from tabveil.neighbors.space import MeasuredColumn, Space
 __all__ = [
     "N_OTHERS",
     "MeasuredColumn",
+    "NearPeople",
     "NearestRows",
     "NearestWithout",
     "Neighbors",
     "NeighborsWithout",
     "Space",
     "local_outlier_factors",
-    "nearest_other_people",
-    "nearest_people",
     "to_others",
 ]
