@@ -1,6 +1,7 @@
 """PII replay: people counted by hand, planted names, none planted, and what must never be shown."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -225,3 +226,37 @@ def test_a_column_of_one_name():
     found = ask(split_of(rows, rows, rows))
     assert found.attack.value == found.control.value == 1
     assert found.risk is None  # everybody is named, seen or not: nothing is left to tell
+
+
+def with_people(split, train, control):
+    return replace(
+        split,
+        train=replace(split.train, people=np.array(train)),
+        control=replace(split.control, people=np.array(control)),
+    )
+
+
+def test_a_name_in_many_rows_of_a_person_is_one_persons():
+    train = {"name": ["Anna Berg"] * 20 + ["Carl Dorn"], "mail": [None] * 20 + ["c@x.de"]}
+    control = {"name": ["Gerd Hahn"] * 3 + ["Ida Jung"], "mail": [None, None, "g@x.de", "h@x.de"]}
+    release = {"name": ["Anna Berg", "Ida Jung"], "mail": ["g@x.de", None]}
+    tables = split_of(train, control, release)
+    found = ask(with_people(tables, [3] * 20 + [1], [7, 7, 7, 5]))
+    whole = by_name(found)["all kinds, weighted"]
+    assert (whole.attack.value, whole.attack.n) == (1 / 2, 2)
+    assert whole.control.value == 1  # one by the name, one by the address in one of three rows
+    assert by_name(found)["full names in name"].facts["train_holding"] == 2
+    assert found.details["train_people"] == 1
+    assert found.scores[0].values.tolist() == [1.0] * 20 + [0.0]  # rows are still rows
+    assert by_name(ask(tables))["all kinds, weighted"].attack.value == 20 / 21
+
+
+def test_one_row_each_is_every_row_another_person():
+    rng = np.random.default_rng(1)
+    tables = split_of(people(30, rng), people(20, rng), people(25, rng))
+    named = with_people(tables, rng.permutation(30), 30 + rng.permutation(20))
+    first, second = (
+        [(item.risk, item.attack, item.control, item.facts) for item in ask(each).configurations]
+        for each in (tables, named)
+    )
+    assert first == second

@@ -1,5 +1,7 @@
 """Text replay: passages counted by hand, planted ones, none planted, and texts that nobody would send."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from words_of_people import VOCABULARY, split_of, split_of_texts, texts
@@ -190,3 +192,47 @@ def test_a_column_of_one_text():
 def test_passages_must_have_some_words():
     with pytest.raises(ParameterError, match="TextReplay: n_words must be >= 3"):
         TextReplay(n_words=2)
+
+
+def with_people(split, train, control):
+    return replace(
+        split,
+        train=replace(split.train, people=np.array(train)),
+        control=replace(split.control, people=np.array(control)),
+    )
+
+
+def test_a_passage_in_many_texts_of_a_person_is_their_own():
+    own = "she came because of her mother again"
+    rng = np.random.default_rng(2)
+    train = [f"{own} {text}" for text in texts(6, rng)] + texts(3, rng)
+    tables = split_of_texts(train, texts(4, rng), [f"then {own} and left", *texts(5, rng)])
+    found = ask(with_people(tables, [0] * 6 + [1, 2, 2], [5, 5, 6, 7]), n_words=6)
+    first = found.configurations[0]
+    assert (first.facts["train_people"], first.attack.value) == (1, 1 / 3)
+    assert (first.control.value, first.control.n) == (0, 3)
+    assert found.scores[0].values.tolist() == [1.0] * 6 + [0.0] * 3
+    assert ask(tables, n_words=6).attack.value == 0  # six people's would be nobody's own
+
+
+def test_a_formula_is_what_many_people_write_and_not_one_person_often():
+    formula = "with kind regards from our team"
+    rng = np.random.default_rng(3)
+    train = [f"{formula} {text}" for text in texts(40, rng)]
+    tables = split_of_texts(train, texts(20, rng), [f"{formula} {text}" for text in texts(20, rng)])
+    by_many = with_people(tables, np.arange(40), 50 + np.arange(20))
+    assert ask(by_many, n_words=6).attack.value == 0
+    by_one = with_people(tables, np.zeros(40, int), 50 + np.arange(20))
+    assert ask(by_one, n_words=6).configurations[0].facts["train_people"] == 1
+
+
+def test_one_row_each_is_every_row_another_person():
+    rng = np.random.default_rng(4)
+    train, control = texts(30, rng), texts(20, rng)
+    tables = split_of_texts(train, control, [*train[:4], *control[:1], *texts(20, rng)])
+    named = with_people(tables, rng.permutation(30), 30 + rng.permutation(20))
+    first, second = (
+        [(item.risk, item.attack, item.control, item.facts) for item in ask(each).configurations]
+        for each in (tables, named)
+    )
+    assert first == second
