@@ -3,7 +3,8 @@
 Every risk is measured against control rows, as fresh people of the population that train is from. Control
 rows that stand in train make any release look harmless; rows of other people make it look dangerous. Both are
 tested in a way that a random split passes: of a hundred such splits at most one is refused, however many
-columns there are.
+columns there are. Where people have several rows, it is people who are split: twenty rows of one patient are
+no difference between the tables.
 
 So is a third thing. Where rows coincide by chance, as in tables of few values, fresh people often equal
 training rows. A control that was chosen so that none does (equal rows kept on one side) is not like them: a
