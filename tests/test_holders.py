@@ -1,4 +1,4 @@
-"""Copies, the check of the control and what is repeated, where people have several rows."""
+"""Whose equal rows are: copies and the check of the control, where people have several rows."""
 
 from dataclasses import replace
 from itertools import combinations
