@@ -60,8 +60,7 @@ class AdversarialAccuracy(ByDistance):
     interval, but a copy reads 1 and fresh rows about 0. Where the release is smaller than train, train is
     sampled down to it, meets only part of what was copied, and the gap is scaled up by that. Rows that are
     each other's nearest neighbor, and synthetic rows near one real row, are right or wrong together; errors
-    are computed by sets of real rows linked through their nearest neighbors. Where people have several rows,
-    a real row's neighbor is another person's, people are exchanged, and errors come from leaving each out.
+    are computed by sets of real rows linked through their nearest neighbors.
 
     References
     ----------

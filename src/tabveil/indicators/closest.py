@@ -132,8 +132,7 @@ class DistanceToClosest(ByDistance, ClosestRecords):
     sit on it, both ends of the scale still hold.
 
     Without control rows, one half of train is the reference, the other stands in for fresh rows, and the risk
-    is scaled up to all of train. The interval comes from resampling the distances; rows of one person
-    count as one, as if all were alike. ``details`` has the median
+    is scaled up to all of train. The interval comes from resampling the distances. ``details`` has the median
     and the 5th percentile of the distances between and within the tables; distances near 0 within the
     synthetic rows say that a generator repeats itself.
 
@@ -178,8 +177,7 @@ class DistanceToClosestContrastive(ClosestRecords):
     that close. There is no ``baseline``.
 
     Without control rows, one half of train is the reference, the other stands in for fresh rows, and the risk
-    is scaled up to all of train. The interval comes from resampling the distances; rows of one person
-    count as one, as if all were alike. ``details`` has the median
+    is scaled up to all of train. The interval comes from resampling the distances. ``details`` has the median
     and the 5th percentile of the distances between and within the tables.
 
     References
@@ -242,8 +240,7 @@ class ClosestShare(ByDistance):
     ``baseline``.
 
     Of several rows that are equally near each counts its part. Synthetic rows whose nearest real row is the
-    same win or lose together, so the interval counts how many independent rows they are worth. So do those
-    whose nearest real row is the same person's, where people have several.
+    same win or lose together, so the interval counts how many independent rows they are worth.
 
     References
     ----------

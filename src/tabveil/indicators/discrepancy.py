@@ -56,7 +56,6 @@ class MaximumMeanDiscrepancy(Indicator):
 
     The kernel is ``exp(-Gower sum / width)``, taken as the chance that two rows share a cell of a random
     partition. Given the rows, f is fixed and only which of them are train is chance, hence the interval.
-    Where people have several rows, f leaves out all of their own, and who is train is chance.
 
     References
     ----------

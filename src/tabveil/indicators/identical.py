@@ -47,8 +47,7 @@ class IdenticalMatchShare(Indicator):
     once, or its twins would seem to explain it.
 
     How many of the matches are chance is predicted from those in control, counted by *different* row: ten
-    equal synthetic rows match together or not at all. To that the interval adds which rows were copied. Where
-    people have several rows, people are exchanged and counted, and equal rows of one explain nothing.
+    equal synthetic rows match together or not at all. To that the interval adds which rows were copied.
 
     References
     ----------

@@ -48,8 +48,7 @@ class NearestNeighbors(ByDistance):
 
     Intervals hold for all k together (Šidák); the headline is the k with the largest lower bound, and every k
     is in ``details``. The upper bound is the largest over all k: what one rules out, another may not. A k
-    larger than the number of training rows is left out, with a note. Where people have several rows, those of
-    the k nearest *people* count, each by the nearest, and rows of one person count as one in all intervals.
+    larger than the number of training rows is left out, with a note.
 
     References
     ----------

@@ -52,8 +52,6 @@ class NeighborDistanceRatio(ByDistance):
     Otherwise a copy of a common row would have the ratio 0/0, and a copied table of few levels would look
     less risky than a fresh one. Two different records at distance zero (possible only where a column does not
     count) give the ratio 1. Rows near one record share their fate, so errors are computed by nearest record.
-    Where people have several rows, the second nearest record is another person's, people are exchanged, and
-    errors come from leaving each person out.
 
     References
     ----------

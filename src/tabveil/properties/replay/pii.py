@@ -47,8 +47,7 @@ class PiiReplay(Replay):
     people; a first name or a surname alone counts a tenth of a person, everything else a whole one. ``risk =
     (attack - control) / (1 - control)``: 0 on average where values are not learned by heart, 1 where everyone
     is named. There is no ``baseline``. Without control people no risk is derived. Given the release, each
-    person is named or not by themselves; so the rates are those of independent people, whatever the sizes (a
-    row is a person, unless the tables say whose it is: then any of their rows names them).
+    person is named or not by themselves; so the rates are those of independent people, whatever the sizes.
     All kinds and columns are asked about together and one by one, in intervals that hold at once; the risk is
     that with the largest lower bound, if it is above zero, and else that of all. Values are counted, and none
     is kept.

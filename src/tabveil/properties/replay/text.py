@@ -60,9 +60,8 @@ class TextReplay(Replay):
     share anyway, and 1 where every text is. There is no ``baseline``. Without control texts no risk is
     derived. Given the release, each person's texts are repeated or not by themselves; so the two rates are
     those of independent people, whatever the sizes, and the bounds of their difference follow from exact ones
-    of each. A row is a person, unless the tables say whose it is. The intervals of all lengths and columns
-    hold together; the risk is that with the largest lower bound, if it is above zero, and else that of the
-    first.
+    of each. The intervals of all lengths and columns hold together; the risk is that with the largest lower
+    bound, if it is above zero, and else that of the first.
 
     Words are numbers of 64 bits, passages rolled from them, and kept in hash tables: the time is linear in
     the words of all texts, times the logarithm of the longest shared passage for those texts that share any.
