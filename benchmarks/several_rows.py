@@ -1,7 +1,7 @@
 """How often do intervals miss where people have several rows, with and without knowing who is who?
 
 People with 1 to 20 nearly equal rows are invented, for train, for control and for a release that saw nobody:
-no indicator should see a leak, and no control should be refused. Prints the table of docs/people.md.
+no indicator should see a leak, and no control should be refused. Prints a table of docs/people.md.
 """
 
 import sys
@@ -68,10 +68,10 @@ def missed(draws: int) -> Iterator[tuple[str, list[float]]]:
     refused = [
         [bool(check_control(each, rng=np.random.default_rng(0)).fails) for each in pair] for pair in made
     ]
-    yield "control refused", np.mean(refused, axis=0).tolist()
+    yield "The check refuses the control", np.mean(refused, axis=0).tolist()
 
 
 if __name__ == "__main__":
-    print("| | people known | every row a person |\n| --- | --- | --- |")
+    print("| Indicator | Counting people | Counting rows |\n| --- | --- | --- |")
     for name, shares in missed(int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS):
         print(f"| {name} | {' | '.join(f'{share:.1%}' for share in shares)} |")
