@@ -228,7 +228,8 @@ def test_leaving_out_a_person_is_computed_as_if_they_were_not_there():
 
 
 def test_people_dealt_to_train_own_as_many_rows_as_their_noise_says():
-    tables = visits(4, 4, seed=3, most=4)
+    once = visits(4, 4, seed=3, most=1)
+    tables = Split(train=repeated(once.train), control=repeated(once.control), synthetic=once.synthetic)
     owned = rng(1).integers(0, 6, len(tables.train) + len(tables.control)).astype(float)
     owners = _Owners.of(tables.train, tables.control, np.arange(len(owned)))
     rows, total = np.bincount(owners.whose), owned.sum()
@@ -255,4 +256,20 @@ def test_own_rows_in_the_same_cells_are_counted():
 def test_closest_share_needs_more_than_three_people_on_each_side():
     with pytest.raises(NotApplicable, match="3 training and 3 control people are too few"):
         ClosestShare()(visits(3, 3), rng=rng())
-    assert ClosestShare()(visits(4, 4), rng=rng()).risk is not None
+    with pytest.raises(NotApplicable, match="most rows of train or of control are of a few people"):
+        ClosestShare()(visits(3, 40, most=1), rng=rng())
+    assert ClosestShare()(visits(4, 4, most=1), rng=rng()).risk is not None
+
+
+def test_whoever_has_most_rows_is_most_of_the_noise():
+    tables = visits(4, 40, seed=3, most=2)
+    heavy = repeated(tables.train.take(np.flatnonzero(tables.train.people == 0)), 200)
+    train = Table(
+        schema=VISITS,
+        values=np.concatenate([tables.train.values, heavy.values]),
+        people=np.concatenate([tables.train.people, heavy.people]),
+    )
+    owners = _Owners.of(train, tables.control, np.arange(len(train) + len(tables.control)))
+    part = len(tables.control) / (len(train) + len(tables.control))
+    assert owners.weight == pytest.approx(part**2, rel=0.01)  # as if that one person were all of train
+    assert owners.weight < 4 / 44 * 40 / 44 or owners.weight >= part**2

@@ -21,6 +21,8 @@ from tabveil.sampling import Sample, in_order, rows_of_people
 from tabveil.table import Floats, Split, Table
 from tabveil.wording import level, share_of
 
+FEWEST_PEOPLE = 3
+"""Control people who set a threshold, where they have several rows."""
 NO_CONTROL = (
     "No control: one half of train is the reference, the other stands in for fresh rows, and the risk is "
     "scaled up to all of train."
@@ -120,8 +122,10 @@ def closeness(
             f"{name}: the {len(fresh)} control rows are all equally close to train, so nothing can be closer "
             "than most of them."
         )
-    if round(worth_fresh) < min(len(fresh), 2):
-        raise NotApplicable(f"{name}: nearly all control rows are one person's, which set no threshold.")
+    if round(worth_fresh) < min(len(fresh), FEWEST_PEOPLE):
+        raise NotApplicable(
+            f"{name}: nearly all control rows are of one or two people, which set no threshold."
+        )
     room = 1 - control.value
     value = (attack.value - control.value) / room
     sizes = max(round(worth_attacked), 1), round(worth_fresh)

@@ -20,7 +20,7 @@ from tabveil.indicators.comparison import (
     without_people,
 )
 from tabveil.neighbors import NearestRows, Neighbors, Space
-from tabveil.people import numbered, require_people
+from tabveil.people import numbered, require_people, rows_worth
 from tabveil.protocols import Representation, View
 from tabveil.representation import Contrastive
 from tabveil.result import Cost, Labels, Result, Scores, params_of
@@ -30,6 +30,8 @@ from tabveil.wording import share_of
 
 MOST_TIES = 16
 """Equally near rows that are looked at: more would hardly change the part that is train."""
+FEWEST_PEOPLE = 3.5
+"""People in each table, of as many rows, where they have several: who owns how much of fewer is too skewed."""
 NO_ROOM = 1e-9
 
 
@@ -258,6 +260,11 @@ class ClosestShare(ByDistance):
         """Ask each synthetic row for its nearest real row."""
         split.require_control(self.name)
         require_people(self.name, split, self.confidence)
+        if (
+            split.train.people is not None
+            and min(map(rows_worth, (split.train, split.control))) < FEWEST_PEOPLE
+        ):
+            raise NotApplicable(f"{self.name}: most rows of train or of control are of a few people.")
         synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
         real = _RealRows.of(split.train, split.control, rng=rng)
         found = nearest(space, real.records, synthetic.table, min(MOST_TIES, len(real.records)))
@@ -360,22 +367,27 @@ class _Owners:
 
     record: Indices  # (n,) which record each row is
     whose: Indices  # (n,) people numbered from 0
-    part: float  # of all people who are train
+    weight: float  # how much of what people own is noise of train's sum: p (1 - p) if all have as many rows
 
     @classmethod
     def of(cls, train: Table, control: Table, record: Indices) -> Self | None:
         if train.people is None:
             return None
         whose = np.concatenate([numbered(train), train.n_people + numbered(control)])
-        return cls(record=record, whose=whose, part=train.n_people / (train.n_people + control.n_people))
+        rows, part = np.bincount(whose), train.n_people / (train.n_people + control.n_people)
+        of_train, squares = len(train) / len(whose), rows.astype(np.float64) ** 2
+        by_rows = (1 - of_train) ** 2 * squares[: train.n_people].sum()
+        by_rows += of_train**2 * squares[train.n_people :].sum()
+        return cls(record=record, whose=whose, weight=max(part * (1 - part), by_rows / squares.sum()))
 
     def noise(self, owned: Floats, chance: float) -> float:
         """Return the variance of how many rows train owns, in coins that fall to it by ``chance``.
 
-        What a person owns beyond their part of all rows is what dealing them to train changes.
+        What a person owns beyond their part of all rows is what dealing them to train changes. Whoever has
+        most rows was dealt only once: their noise counts where they are, if that is more.
         """
         rows = np.bincount(self.whose)
         owned_by = np.bincount(self.whose, weights=owned[self.record])
         beyond = owned_by - rows * (float(np.sort(owned_by).sum()) / len(self.whose))
         squares = float(np.sort(beyond**2).sum()) * len(rows) / (len(rows) - 1)
-        return max(squares * self.part * (1 - self.part) / (chance * (1 - chance)), 1.0)
+        return max(squares * self.weight / (chance * (1 - chance)), 1.0)
