@@ -123,9 +123,7 @@ def closeness(
             "than most of them."
         )
     if round(worth_fresh) < min(len(fresh), FEWEST_PEOPLE):
-        raise NotApplicable(
-            f"{name}: nearly all control rows are of one or two people, which set no threshold."
-        )
+        raise NotApplicable(f"{name}: most control rows are of one or two people, who set no threshold.")
     room = 1 - control.value
     value = (attack.value - control.value) / room
     sizes = max(round(worth_attacked), 1), round(worth_fresh)

@@ -31,7 +31,7 @@ from tabveil.wording import share_of
 MOST_TIES = 16
 """Equally near rows that are looked at: more would hardly change the part that is train."""
 FEWEST_PEOPLE = 3.5
-"""People in each table, of as many rows, where they have several: who owns how much of fewer is too skewed."""
+"""People of as many rows in each table, where they have several: who of fewer owns how much is too skewed."""
 NO_ROOM = 1e-9
 
 
@@ -260,10 +260,8 @@ class ClosestShare(ByDistance):
         """Ask each synthetic row for its nearest real row."""
         split.require_control(self.name)
         require_people(self.name, split, self.confidence)
-        if (
-            split.train.people is not None
-            and min(map(rows_worth, (split.train, split.control))) < FEWEST_PEOPLE
-        ):
+        worth = min(rows_worth(split.train), rows_worth(split.control))
+        if split.train.people is not None and worth < FEWEST_PEOPLE:
             raise NotApplicable(f"{self.name}: most rows of train or of control are of a few people.")
         synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
         real = _RealRows.of(split.train, split.control, rng=rng)
