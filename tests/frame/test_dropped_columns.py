@@ -57,7 +57,8 @@ def test_a_difference_names_the_remedy():
     assert line.startswith("The columns of train and synthetic differ: only in train: case. ")
     assert line.endswith("They look like identifiers: leave them out of the audit with --drop-identifiers.")
     line = refused(train, train.drop(columns="city"))
-    assert line.endswith("To leave them out of the audit, list them under 'drop' in a schema (--schema).")
+    assert "To leave them out of the audit, list them under 'drop' in a schema (--schema)" in line
+    assert line.endswith("; name one that says whose row it is with --person.")
     line = refused(train, train[["age"]])
     assert "'drop' in a schema (--schema), and identifiers with --drop-identifiers." in line
     line = refused(train, train[["age"]], drop_identifiers=True)

@@ -55,7 +55,9 @@ def _remedy(differing: Sequence[str], identifiers: Sequence[str], *, dropping: b
     if len(identifiers) == len(differing):
         return "They look like identifiers: leave them out of the audit with --drop-identifiers."
     rest = f"To leave them out of the audit, {by_schema}"
-    return f"{rest}, and identifiers with --drop-identifiers." if identifiers else f"{rest}."
+    if identifiers:
+        return f"{rest}, and identifiers with --drop-identifiers."
+    return f"{rest}; name one that says whose row it is with --person."
 
 
 def dropped(

@@ -31,8 +31,8 @@ _HEAD = """\
 #   case: {type: identifier, form: "AB-0000"}
 # Text is what people wrote: an audit compares rows by the number of its words, and looks for its passages in
 # the release. Generators do not learn it.
-# Where people have several rows, name the column that says whose row it is (at the left, beside columns):
-#   person: patient
+# Where people have several rows, name the column that says whose row it is, not under columns:
+# person: patient
 # Private generators want to know which values are possible without looking at the rows:
 #   age: {type: integer, low: 0, high: 120}
 #   weight: {type: real, low: 0, high: 300, decimals: 1}
