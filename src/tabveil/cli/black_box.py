@@ -6,8 +6,7 @@ from typing import Any
 
 from tabveil import attacking
 from tabveil.cli import files
-from tabveil.cli.exit_codes import Interrupted
-from tabveil.cli.progress import progress_shown
+from tabveil.cli.progress import progress_shown, progress_to_go_on
 from tabveil.cli.screen import Screen, show_json
 from tabveil.cli.synthetic import read_settings
 from tabveil.render.shadow import TITLE, shown
@@ -31,13 +30,9 @@ def attack(
     if json is not None and json != STDOUT:
         inputs = [data, *(asked[name] for name in _INPUTS)]
         target = files.writable("--json", json, force=force, not_over=inputs)
-    try:
-        with progress_shown(quiet=quiet) as listener:
-            found = attacking.attack(data, settings=read_settings(given), progress=listener, **asked)
-    except KeyboardInterrupt:
-        if asked["store"] is None:
-            raise
-        raise Interrupted("interrupted; what was done is kept, run the same command to go on.") from None
+    showing = progress_shown if asked["store"] is None else progress_to_go_on
+    with showing(quiet=quiet) as listener:
+        found = attacking.attack(data, settings=read_settings(given), progress=listener, **asked)
     if target == STDOUT:
         show_json(found.json_text().rstrip("\n"))
     elif target is not None:

@@ -17,6 +17,7 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
+from tabveil.cli.exit_codes import Interrupted
 from tabveil.cli.screen import Screen
 from tabveil.cli.time_left import TimeLeft
 from tabveil.wording import duration
@@ -27,6 +28,16 @@ SECONDS, MOST_SECONDS = 10.0, 60.0
 
 LINES = 20
 """So many at the pace of the moment would tell all that has passed."""
+
+
+@contextmanager
+def progress_to_go_on(*, quiet: bool) -> Iterator[Listener]:
+    """Show how far work is that is kept as it goes, and say so to whoever interrupts it."""
+    try:
+        with progress_shown(quiet=quiet) as listener:
+            yield listener
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; what was done is kept, run the same command to go on.") from None
 
 
 @contextmanager

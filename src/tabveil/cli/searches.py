@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tabveil.benchmark.own_code import import_files
-from tabveil.cli.exit_codes import NOTHING_FOUND, Interrupted
+from tabveil.cli.exit_codes import NOTHING_FOUND
 from tabveil.cli.findings import require_writable, write_found
-from tabveil.cli.progress import progress_shown
+from tabveil.cli.progress import progress_to_go_on
 from tabveil.render.tuning import page
 from tabveil.render.tuning_text import summary
 from tabveil.tuning import tune
@@ -28,18 +28,15 @@ def run(
     """Search, show what was found, and write page and numbers."""
     require_writable(html, json, force=force, not_over=[config])
     import_files(code)
-    try:
-        with progress_shown(quiet=quiet) as listener:
-            found = tune(
-                config,
-                store,
-                workers=workers,
-                scheduler=scheduler,
-                code=code,
-                retry=retry,
-                progress=listener,
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted; what was done is kept, run the same command to go on.") from None
+    with progress_to_go_on(quiet=quiet) as listener:
+        found = tune(
+            config,
+            store,
+            workers=workers,
+            scheduler=scheduler,
+            code=code,
+            retry=retry,
+            progress=listener,
+        )
     write_found(found, page=page, summary=summary, html=html, json=json, quiet=quiet)
     return 0 if found.choice is not None else NOTHING_FOUND

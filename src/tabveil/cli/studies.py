@@ -7,9 +7,9 @@ from pathlib import Path
 from tabveil import benchmark
 from tabveil.benchmark.findings import find
 from tabveil.benchmark.own_code import import_files
-from tabveil.cli.exit_codes import CELLS_FAILED, Interrupted
+from tabveil.cli.exit_codes import CELLS_FAILED
 from tabveil.cli.findings import require_writable, write_found
-from tabveil.cli.progress import progress_shown
+from tabveil.cli.progress import progress_to_go_on
 from tabveil.cli.screen import Screen
 from tabveil.render.benchmark import page
 from tabveil.render.benchmark_text import summary
@@ -30,19 +30,16 @@ def run(
 ) -> int:
     """Run a study, and say what came of it; cells that failed in this run set the exit code."""
     import_files(code)
-    try:
-        with progress_shown(quiet=quiet) as listener:
-            outcome = benchmark.run(
-                config,
-                store,
-                workers=workers,
-                scheduler=scheduler,
-                code=code,
-                retry=retry,
-                progress=listener,
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted; what was done is kept, run the same command to go on.") from None
+    with progress_to_go_on(quiet=quiet) as listener:
+        outcome = benchmark.run(
+            config,
+            store,
+            workers=workers,
+            scheduler=scheduler,
+            code=code,
+            retry=retry,
+            progress=listener,
+        )
     if not quiet:
         _tell(outcome, store)
     return CELLS_FAILED if outcome.n_failed else 0
