@@ -80,17 +80,7 @@ def load_split(
         or every row for another person. No metric compares it, and a release may lack it. Control rows of
         people who are in train are left out, with a note.
     """
-    came = {"train": sources.read(train, "train")}
-    if control is not None:
-        came["control"] = sources.read(control, "control")
-    came["synthetic"] = sources.read(synthetic, "synthetic")
-    for role in ("train", "synthetic"):
-        if came[role].data.num_rows == 0:
-            raise SchemaError(f"The {role} table has no rows.")
-    if control is not None and came["control"].data.num_rows == 0 and came["control"].data.num_columns == 0:
-        came["control"] = replace(
-            came["control"], data=came["train"].data.slice(0, 0), labels=came["train"].labels
-        )
+    came = _came(train, synthetic, control)
     reader = _Reader.of(came, declare.read(schema), missing)
     person = person or reader.declared.person
     if person is not None:
@@ -148,6 +138,22 @@ def load_split(
         dropped=dropped,
         written=written,
     )
+
+
+def _came(train: Any, synthetic: Any, control: Any) -> dict[str, Source]:  # noqa: ANN401 - as in load_split
+    """Read the tables as they are, and refuse those without rows; a control may have none, and no columns."""
+    came = {"train": sources.read(train, "train")}
+    if control is not None:
+        came["control"] = sources.read(control, "control")
+    came["synthetic"] = sources.read(synthetic, "synthetic")
+    for role in ("train", "synthetic"):
+        if came[role].data.num_rows == 0:
+            raise SchemaError(f"The {role} table has no rows.")
+    if control is not None and came["control"].data.num_rows == 0 and came["control"].data.num_columns == 0:
+        came["control"] = replace(
+            came["control"], data=came["train"].data.slice(0, 0), labels=came["train"].labels
+        )
+    return came
 
 
 def _with_people(split: Split, people: People) -> Split:
