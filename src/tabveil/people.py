@@ -7,7 +7,7 @@ Everything here is about rows themselves where it does not: then every row is an
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +46,30 @@ def any_of_person(flags: Flags, people: Indices | None) -> Flags:
     >>> any_of_person(np.array([True, False, False]), np.array([4, 4, 1]))
     array([False,  True])
     """
+    return flags if people is None else sum_by_person(flags, people) > 0
+
+
+def sum_by_person(values: NDArray[Any], people: Indices | None) -> NDArray[Any]:
+    """Add up what the rows of each person have, in the order of their numbers; without people, the values.
+
+    >>> sum_by_person(np.array([0.0, 1.0, 2.0]), np.array([7, 7, 3]))
+    array([2., 1.])
+    """
     if people is None:
-        return flags
+        return values
     different, whose = np.unique(people, return_inverse=True)
-    return np.bincount(whose, weights=flags, minlength=len(different)) > 0
+    return np.asarray(np.bincount(whose, weights=values, minlength=len(different)))
+
+
+def mean_by_person(values: NDArray[Any], people: Indices | None) -> NDArray[Any]:
+    """Return the mean of each person's rows, in the order of their numbers; without people, the values.
+
+    >>> mean_by_person(np.array([0.0, 1.0, 2.0]), np.array([7, 7, 3]))
+    array([2. , 0.5])
+    """
+    if people is None:
+        return values
+    return np.asarray(sum_by_person(values, people) / np.unique(people, return_counts=True)[1])
 
 
 def numbered(table: Table) -> Indices:
@@ -57,6 +77,21 @@ def numbered(table: Table) -> Indices:
     if table.people is None:
         return np.arange(len(table))
     return np.unique(table.people, return_inverse=True)[1].astype(np.int64)
+
+
+def numbered_together(train: Table, control: Table) -> Indices:
+    """Return whose each row of both tables is, (n + m,): people of train come first, then of control."""
+    return np.concatenate([numbered(train), train.n_people + numbered(control)])
+
+
+def by_first_row(people: Indices) -> Indices:
+    """Return whose each row is, (n,), the people numbered from 0 in the order of their first rows.
+
+    >>> by_first_row(np.array([7, 3, 7, 9]))
+    array([0, 1, 0, 2])
+    """
+    _, first, whose = np.unique(people, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[whose])
 
 
 def require_people(name: str, split: Split, confidence: float) -> None:

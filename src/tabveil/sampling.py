@@ -8,7 +8,6 @@ no answer changes when a file is sorted differently. Outcomes whose chances depe
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from tabveil.hash_order import hash_order
+from tabveil.people import by_first_row
 from tabveil.table import Floats, Indices, Table
 
 ROUNDING = 1e-9  # 0.29 × 100 is a little less than 29
@@ -64,39 +64,29 @@ def rows_of_people(table: Table, n_people: int, *, rng: Generator) -> Indices:
     if table.people is None:
         return table.sample(n_people, rng=rng)
     order = table.content_order
-    _, first, of_row = np.unique(table.people[order], return_index=True, return_inverse=True)
-    if n_people >= len(first):
+    if n_people >= table.n_people:
         return order
-    drawn = np.zeros(len(first), dtype=bool)
-    drawn[np.argsort(first)[rng.choice(len(first), n_people, replace=False)]] = True
-    return np.asarray(order[drawn[of_row]])
+    drawn = np.zeros(table.n_people, dtype=bool)
+    drawn[rng.choice(table.n_people, n_people, replace=False)] = True
+    return np.asarray(order[drawn[by_first_row(table.people[order])]])
 
 
-def surest_rows(people: Indices, *keys: Floats | None) -> Indices:
+def surest_rows(people: Indices | None, key: Floats, *keys: Floats | None) -> Indices:
     """Return the row of each person that is highest by the keys, the first key first; ascending.
 
-    Of rows that are equal by all keys it is the last: put tables in an order of their content before.
+    Of rows that are equal by all keys it is the last: put tables in an order of their content before. Without
+    people all rows are somebody's only one.
 
     >>> surest_rows(np.array([7, 7, 3, 7]), np.array([0.1, 0.9, 0.5, 0.9]), np.array([0.0, 2.0, 0.0, 1.0]))
     array([1, 2])
     """
-    given = [key for key in keys if key is not None]
+    if people is None:
+        return np.arange(len(key))
+    given = [key, *(other for other in keys if other is not None)]
     order = np.lexsort((*reversed(given), people))
     last = np.ones(len(order), dtype=bool)
     last[:-1] = np.diff(people[order]) != 0
     return np.sort(order[last])
-
-
-def mean_of_people(people: Indices | None, values: NDArray[Any]) -> NDArray[Any]:
-    """Return the mean of each person's rows, in the order of their numbers; without people, the values.
-
-    >>> mean_of_people(np.array([7, 7, 3]), np.array([0.0, 1.0, 2.0]))
-    array([2. , 0.5])
-    """
-    if people is None:
-        return values
-    _, whose, counts = np.unique(people, return_inverse=True, return_counts=True)
-    return np.bincount(whose, weights=values, minlength=len(counts)) / counts
 
 
 def in_order(table: Table) -> Sample:

@@ -90,7 +90,7 @@ class MembershipDistance(NearestRowAttack):
         rare = rarity(space, seen, rng=rng)
         by_row = scores(attacked, (-train, -control))
         kept = [
-            slice(None) if side.people is None else surest_rows(side.people, -distance, far)
+            surest_rows(side.people, -distance, far)
             for side, distance, far in zip((sides.train, sides.control), (train, control), rare, strict=True)
         ]  # of several rows of a person, the one that is nearest to the release
         train, control, rare = train[kept[0]], control[kept[1]], (rare[0][kept[0]], rare[1][kept[1]])

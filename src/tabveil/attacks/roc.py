@@ -60,7 +60,7 @@ class Ranking:
         """
         scores = np.round(train, decimals), np.round(control, decimals)
         kept = [
-            slice(None) if whose is None else surest_rows(whose, score, tie_break and tie_break[side])
+            surest_rows(whose, score, tie_break and tie_break[side])
             for side, (whose, score) in enumerate(zip(people, scores, strict=True))
         ]
         broken = None if tie_break is None else (tie_break[0][kept[0]], tie_break[1][kept[1]])

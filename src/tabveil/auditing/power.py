@@ -19,6 +19,7 @@ from tabveil import check, workers
 from tabveil.detection import Detection, Power, Trial
 from tabveil.errors import NotApplicable, NothingToAsk
 from tabveil.metrics import reads_words
+from tabveil.people import by_first_row
 from tabveil.protocols import Metric
 from tabveil.risks import Leaky
 from tabveil.rng import stream
@@ -229,10 +230,9 @@ class _Pool:
         """Return all rows of some people, who are numbered in the order of their content."""
         if self.control.people is None:
             return self.control.take(people)
-        _, first, of_row = np.unique(self.control.people, return_index=True, return_inverse=True)
-        chosen = np.zeros(len(first), dtype=bool)
-        chosen[np.argsort(first)[people]] = True
-        return self.control.take(np.flatnonzero(chosen[of_row]))
+        chosen = np.zeros(self.control.n_people, dtype=bool)
+        chosen[people] = True
+        return self.control.take(np.flatnonzero(chosen[by_first_row(self.control.people)]))
 
 
 @dataclass(kw_only=True, eq=False)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, xlogy
 
 from tabveil.control.repeated_rows import Error, error_by_repeated_rows
-from tabveil.people import numbered, rows_worth
+from tabveil.people import numbered_together, rows_worth
 from tabveil.sampling import in_order
 from tabveil.table import Column, Floats, Indices, Numeric, Table
 
@@ -168,7 +168,7 @@ class _People:
 
     @classmethod
     def of(cls, train: Table, control: Table) -> Self:
-        whose = np.concatenate([numbered(train), train.n_people + numbered(control)])
+        whose = numbered_together(train, control)
         return cls(
             whose=whose,
             rows=np.bincount(whose),

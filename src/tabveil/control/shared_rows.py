@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from tabveil.people import numbered
+from tabveil.people import numbered_together
 from tabveil.sampling import held_chance
 from tabveil.table import Floats, Indices, Split, Table
 
@@ -68,7 +68,7 @@ class HeldRows:
     @classmethod
     def of(cls, train: Table, control: Table, groups: Sequence[Indices]) -> Self:
         """Count; ``groups`` say which different row each row of train and of control is."""
-        whose = np.concatenate([numbered(train), train.n_people + numbered(control)])
+        whose = numbered_together(train, control)
         n_people = train.n_people + control.n_people
         pairs, count = np.unique(np.concatenate(groups) * n_people + whose, return_counts=True)
         return cls(

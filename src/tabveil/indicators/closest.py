@@ -20,7 +20,7 @@ from tabveil.indicators.comparison import (
     without_people,
 )
 from tabveil.neighbors import NearestRows, Neighbors, Space
-from tabveil.people import numbered, require_people, rows_worth
+from tabveil.people import numbered_together, require_people, rows_worth
 from tabveil.protocols import Representation, View
 from tabveil.representation import Contrastive
 from tabveil.result import Cost, Labels, Result, Scores, params_of
@@ -371,7 +371,7 @@ class _Owners:
     def of(cls, train: Table, control: Table, record: Indices) -> Self | None:
         if train.people is None:
             return None
-        whose = np.concatenate([numbered(train), train.n_people + numbered(control)])
+        whose = numbered_together(train, control)
         rows, part = np.bincount(whose), train.n_people / (train.n_people + control.n_people)
         of_train, squares = len(train) / len(whose), rows.astype(np.float64) ** 2
         by_rows = (1 - of_train) ** 2 * squares[: train.n_people].sum()

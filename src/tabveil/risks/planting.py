@@ -8,6 +8,7 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.errors import ParameterError, SchemaError
+from tabveil.people import numbered
 from tabveil.sampling import count_share
 from tabveil.table import Floats, Indices, Table
 
@@ -50,6 +51,5 @@ def _one_by_one(table: Table, *, rng: Generator) -> Indices:
     """Return all rows in a random order of people (n,), those of each together."""
     if table.people is None:
         return rng.permutation(len(table))
-    _, of_row = np.unique(table.people, return_inverse=True)
     turn = rng.permutation(table.n_people)
-    return np.argsort(turn[of_row], kind="stable")
+    return np.argsort(turn[numbered(table)], kind="stable")

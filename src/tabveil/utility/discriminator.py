@@ -8,6 +8,7 @@ from numpy.random import Generator
 from tabveil import workers
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, share
+from tabveil.people import numbered
 from tabveil.sampling import draw
 from tabveil.table import Floats, Indices, Table
 from tabveil.utility.compared_tables import ComparedTables
@@ -91,5 +92,4 @@ class _Task:
 
 def _dealt(side: Table, *, rng: Generator) -> Indices:
     """Deal rows into halves (n,), those of one person into the same."""
-    whose = np.arange(len(side)) if side.people is None else np.unique(side.people, return_inverse=True)[1]
-    return np.asarray(rng.permutation(np.arange(side.n_people) % N_HALVES)[whose])
+    return np.asarray(rng.permutation(np.arange(side.n_people) % N_HALVES)[numbered(side)])

@@ -11,6 +11,7 @@ from tabveil import check, workers
 from tabveil.encode.scale import shares_of_range
 from tabveil.errors import NotApplicable
 from tabveil.estimate import CONFIDENCE, Estimate, known, mean_of, ratio_of_means, root_score, share
+from tabveil.people import sum_by_person
 from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.utility.compared_tables import ComparedTables
 from tabveil.utility.correlation import Relations
@@ -223,14 +224,9 @@ def compare_labels(
 def _gap(values: Floats, people: Indices | None, confidence: float) -> Estimate:
     if people is None:
         return mean_of(values, confidence)
-    return ratio_of_means(_sums(values, people), _sums(np.ones(len(values)), people), confidence=confidence)
-
-
-def _sums(values: Floats, people: Indices | None) -> Floats:
-    """Add up what the rows of each person have (m,), who stand or fall together; rows alone as they are."""
-    if people is None:
-        return values
-    return np.asarray(np.bincount(np.unique(people, return_inverse=True)[1], weights=values))
+    return ratio_of_means(
+        sum_by_person(values, people), sum_by_person(np.ones(len(values)), people), confidence=confidence
+    )
 
 
 def compare_numbers(
@@ -248,10 +244,10 @@ def compare_numbers(
     method for a ratio of means. The range score is ``1 - RMSE / range``. Where ``people`` have several rows,
     the observations are people.
     """
-    spread = _sums((truth - truth.mean()) ** 2, people)
-    squares = _sums(synthetic**2, people)
-    of_fresh = None if fresh is None else _sums(fresh**2, people)
-    rows = _sums(np.ones(len(truth)), people)
+    spread = sum_by_person((truth - truth.mean()) ** 2, people)
+    squares = sum_by_person(synthetic**2, people)
+    of_fresh = None if fresh is None else sum_by_person(fresh**2, people)
+    rows = sum_by_person(np.ones(len(truth)), people)
     return TargetUtility(
         name=name,
         score="r2",

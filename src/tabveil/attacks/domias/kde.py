@@ -208,8 +208,7 @@ class DomiasKde(Attack):
         if self.tested == "random":
             return np.arange(len(sides[0].reference)), np.arange(len(sides[1].reference))
         speaking = [
-            np.arange(len(side.reference)) if whose is None else surest_rows(whose, -side.reference)
-            for side, whose in zip(sides, people, strict=True)
+            surest_rows(whose, -side.reference) for side, whose in zip(sides, people, strict=True)
         ]  # a row of each person
         outliers = [
             rows[

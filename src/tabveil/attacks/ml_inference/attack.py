@@ -17,8 +17,9 @@ from tabveil.attacks.phrases import guessed, secret_threat, targets
 from tabveil.attacks.tolerance import TOLERANCE, ZERO_TOLERANCE, Truth
 from tabveil.errors import NotApplicable
 from tabveil.estimate import error_score, risk_of_errors
+from tabveil.people import mean_by_person
 from tabveil.result import Cost, Labels, Result, Setting, Threat
-from tabveil.sampling import Sample, mean_of_people
+from tabveil.sampling import Sample
 from tabveil.table import Floats, Numeric, Split
 from tabveil.wording import UNSEEN, name, percent
 
@@ -263,16 +264,15 @@ def _numbers(
     train, control = ((guess - truth) / column.width for guess, truth in zip(guesses, cells_of, strict=True))
     people = [side.table.people for side in attacked]
     near = [
-        mean_of_people(
-            whose,
-            Truth.of(truth, column, tolerance=TOLERANCE, zero_tolerance=ZERO_TOLERANCE).met_by(guess),
+        mean_by_person(
+            Truth.of(truth, column, tolerance=TOLERANCE, zero_tolerance=ZERO_TOLERANCE).met_by(guess), whose
         )
         for whose, truth, guess in zip(people, cells_of, guesses, strict=True)
     ]
     errors = NumberErrors(
-        train=mean_of_people(people[0], train**2),
-        control=mean_of_people(people[1], control**2),
-        naive=mean_of_people(people[0], ((mean - cells_of[0]) / column.width) ** 2),
+        train=mean_by_person(train**2, people[0]),
+        control=mean_by_person(control**2, people[1]),
+        naive=mean_by_person(((mean - cells_of[0]) / column.width) ** 2, people[0]),
         near=Tally(
             train=near[0].sum().item(),
             n_train=len(near[0]),

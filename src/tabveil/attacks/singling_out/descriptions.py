@@ -18,6 +18,7 @@ from tabveil.attacks.singling_out.predicates import LISTED, Predicates, match
 from tabveil.encode.ranked_tables import RankedTable, ValueRanks
 from tabveil.errors import NotApplicable
 from tabveil.estimate import chance_of_difference, difference
+from tabveil.people import by_first_row
 from tabveil.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
 from tabveil.sampling import Sample, group_equal_rows, in_order
 from tabveil.table import Floats, Indices, Split, Table
@@ -162,10 +163,7 @@ def rows_a_person(tables: Split) -> int:
 
 def _whose(table: Table) -> Indices | None:
     """Return the number (n,) of each row's person, by the order of first rows, if people have several."""
-    if table.people is None:
-        return None
-    _, first, whose = np.unique(table.people, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[whose]
+    return None if table.people is None else by_first_row(table.people)
 
 
 def _compare(tally: Tally, people: tuple[float, int, float, int], confidence: float) -> Comparison:
