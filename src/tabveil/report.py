@@ -21,6 +21,7 @@ from tabveil.portrait import Portrait
 from tabveil.properties import SplitProperties
 from tabveil.result import ESTIMATES, DroppedColumn, Input, Omission, Result, plain
 from tabveil.shadow import ShadowResult
+from tabveil.traces import Traces
 from tabveil.utility import Utility
 from tabveil.verdict import CopiesVerdict, Grounds, Policy, RiskVerdict, Verdict, judge
 from tabveil.verdict.judgment import BAD_CONTROL
@@ -68,6 +69,7 @@ class Report:
     policy: Policy = field(default_factory=Policy)
     control: ControlCheck | None = None
     copies: Copies | None = None
+    traces: Traces | None = None
     utility: Utility | None = None
     power: Power | None = None
     portrait: Portrait | None = None
@@ -122,6 +124,7 @@ class Report:
             n_control=counted.get("control", 0),
             counted=self.counted,
             copies=self.copies,
+            traces=() if self.traces is None else self.traces.found,
             control_faults=() if self.control is None else self.control.fails,
             titles={name: item.title for name, item in self.explanations.items()},
         )
@@ -303,6 +306,7 @@ def records_file(path: str | Path) -> Path:
 _PARTS: Mapping[str, Any] = {
     "control": ControlCheck,
     "copies": Copies,
+    "traces": Traces,
     "utility": Utility,
     "power": Power,
     "portrait": Portrait,

@@ -27,6 +27,7 @@ from tabveil.request import AuditRequest
 from tabveil.result import Omission, Result
 from tabveil.rng import stream
 from tabveil.shadow import ShadowResult
+from tabveil.traces import Trace, Traces
 from tabveil.utility import Utility
 from tabveil.version import __version__
 
@@ -129,6 +130,7 @@ class Plan:
             policy=self.request.judged_by,
             control=checked,
             copies=_first(found, Copies),
+            traces=Traces(found=tuple(item for item in found if isinstance(item, Trace))),
             utility=_first(found, Utility),
             power=_first(found, Power),
             portrait=_first(found, Portrait),

@@ -16,6 +16,7 @@ from tabveil.copies import Copies
 from tabveil.estimate import CONFIDENCE, Estimate, sidak
 from tabveil.estimate.rates import probit
 from tabveil.result import Omission, Result
+from tabveil.traces import Trace
 from tabveil.verdict.judgment import (
     ABOVE,
     BAD_CONTROL,
@@ -34,6 +35,7 @@ from tabveil.verdict.judgment import (
     Judgment,
     RiskVerdict,
     State,
+    TraceVerdict,
     Verdict,
 )
 from tabveil.verdict.policy import RISKS, Policy, Risk, risk_of
@@ -55,6 +57,7 @@ class Grounds:
     n_control: int
     counted: str = "rows"  # or people, who may have several
     copies: Copies | None = None
+    traces: Sequence[Trace] = ()
     control_faults: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)  # of metrics, also those that gave no answer
 
@@ -63,11 +66,19 @@ def judge(grounds: Grounds, policy: Policy) -> Verdict:
     """Judge every risk by the attacks on it, and the release by its risks and the copies in it."""
     level = _level(grounds, policy)
     copied = _judge_copies(grounds, policy, level)
+    traces = tuple(_judge_trace(item, grounds, policy, level) for item in grounds.traces)
     risks = tuple(_judge_risk(risk, grounds, policy, level) for risk in RISKS)
     missing = _missing(grounds, policy)
-    states = [*(item.state for item in risks), *(INCONCLUSIVE for _ in missing)]
+    states = [*(item.state for item in (*risks, *traces)), *(INCONCLUSIVE for _ in missing)]
     state = _worst([*states, *([copied.state] if copied else [])])
-    found = Verdict(state=state, sentence="", risks=risks, copies=copied, control=grounds.control_faults)
+    found = Verdict(
+        state=state,
+        sentence="",
+        risks=risks,
+        copies=copied,
+        traces=traces,
+        control=grounds.control_faults,
+    )
     sizes = {"n_train": grounds.n_train, "n_control": grounds.n_control}
     told = sentence(found, missing, policy, **sizes, counted=grounds.counted)
     return replace(found, sentence=told)
@@ -79,7 +90,8 @@ def _level(grounds: Grounds, policy: Policy) -> float:
     Of releases that leak nothing, no more than the policy's confidence leaves may show one in any attack.
     """
     judged = [item for item in grounds.results if item.p_value is not None and risk_of(item.labels)]
-    return 1 - sidak(policy.confidence, len(judged) + (2 if grounds.copies else 0) or 1)
+    n_judged = len(judged) + (2 if grounds.copies else 0) + len(grounds.traces)
+    return 1 - sidak(policy.confidence, n_judged or 1)
 
 
 def _missing(grounds: Grounds, policy: Policy) -> dict[str, str]:
@@ -184,6 +196,16 @@ def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdi
     if open_parts:
         return replace(judged, reason=" and ".join(open_parts))
     return replace(judged, state=WITHIN, reason=HIDDEN if found.share.high > policy.copies else "")
+
+
+def _judge_trace(found: Trace, grounds: Grounds, policy: Policy, level: float) -> TraceVerdict:
+    """Judge what a release holds of training people; what is not seen is no objection."""
+    seen = found.seen(level)
+    judged = TraceVerdict(threshold=policy.copies, state=WITHIN, found=found, leak_seen=seen)
+    if not found.proven and (grounds.n_control == 0 or grounds.control_faults):
+        reason = NO_CONTROL if grounds.n_control == 0 else BAD_CONTROL
+        return replace(judged, state=INCONCLUSIVE, leak_seen=False, reason=reason)
+    return replace(judged, state=ABOVE) if seen and found.share > policy.copies else judged
 
 
 def _together(judged: Sequence[Judgment]) -> tuple[State, str]:

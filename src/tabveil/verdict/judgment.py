@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from tabveil.copies import Copies
 from tabveil.estimate import Estimate
 from tabveil.plain import from_plain, to_plain
+from tabveil.traces import Trace
 from tabveil.verdict.policy import Risk
 
 State = Literal["within threshold", "above threshold", "inconclusive"]
@@ -76,6 +77,17 @@ class CopiesVerdict:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TraceVerdict:
+    """One kind of trace of training people, judged by the threshold of copies."""
+
+    threshold: float
+    state: State
+    found: Trace
+    leak_seen: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """The whole release, judged. ``control`` says what speaks against the control table, if anything does."""
 
@@ -83,6 +95,7 @@ class Verdict:
     sentence: str
     risks: tuple[RiskVerdict, ...]
     copies: CopiesVerdict | None = None
+    traces: tuple[TraceVerdict, ...] = ()
     control: tuple[str, ...] = ()
 
     def leak_seen(self, metric: str) -> bool:
