@@ -143,9 +143,9 @@ def chances_of_hits(depth: int, n_first: int, n_people: int) -> Floats:
     possible = (hits <= n_first) & (depth - hits <= n_people - n_first)
     logs = np.full(depth + 1, -np.inf)
     logs[possible] = (
-        _ways(n_first, hits[possible])
-        + _ways(n_people - n_first, depth - hits[possible])
-        - _ways(n_people, np.array(float(depth)))
+        log_ways(n_first, hits[possible])
+        + log_ways(n_people - n_first, depth - hits[possible])
+        - log_ways(n_people, np.array(float(depth)))
     )
     chances = np.minimum(np.exp(logs)[::-1].cumsum()[::-1], 1.0)
     chances.flags.writeable = False
@@ -161,6 +161,6 @@ def chance_of_ranks(sums: Floats, ranks: Floats, n_first: int) -> Floats:
     return np.asarray(ndtr(-(sums - n_first * ranks.mean()) / math.sqrt(spread)))
 
 
-def _ways(n: int, k: Floats) -> Floats:
+def log_ways(n: int, k: Floats) -> Floats:
     """Return the logarithm of the number of ways to choose k of n."""
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
