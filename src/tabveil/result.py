@@ -53,6 +53,7 @@ class Setting:
     level: float = 1.0
     target: str | None = None  # the column that is inferred or claimed
     n_columns: int | None = None  # of a description
+    columns: tuple[str, ...] | None = None  # of a description, where they were chosen
     width: float | None = None  # of a window, in shares of the column's distinct values
     radius: float | None = None  # how near numeric keys must be, in shares of their range
     n_neighbors: int | None = None

@@ -9,8 +9,8 @@ from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.attack import NearestRowAttack
-from tabveil.attacks.singling_out.descriptions import DescriptionAttack, rows_a_person
-from tabveil.attacks.singling_out.predicates import Predicates, bins, draw_isolating, draw_naive
+from tabveil.attacks.singling_out.descriptions import DescriptionAttack, Guessed, rows_a_person
+from tabveil.attacks.singling_out.predicates import around_rows, bins, draw_naive
 from tabveil.encode.ranked_tables import RankedTable
 from tabveil.neighbors import local_outlier_factors
 from tabveil.protocols import Representation
@@ -26,23 +26,23 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
     Unusual people are the easiest to recognize. Which synthetic rows are unusual is looked up in a
     contrastive embedding of the release: those that stand apart from the rows around them, by the local
     outlier factor. Each is described by some of its columns: categories must be equal, numbers in the same
-    bin, missing values missing. A guess is such a description (a predicate) that fits exactly one synthetic
-    row; it succeeds if it also fits exactly one training row.
+    bin, missing values missing. Descriptions that fit exactly one synthetic row single out the person whom
+    they fit, if they fit nobody else of all real people.
 
     Parameters
     ----------
     n_attacks
-        The most guesses of each configuration, about the most unusual rows first.
+        The most rows that are described, the most unusual first; None describes all that are unusual.
     n_columns
         On how many columns, besides all of them, to guess.
     n_bins
         Into how many equally wide bins the range of a number is cut.
     contamination
-        The share of synthetic rows that counts as unusual; 1 describes all, as far as ``n_attacks`` goes.
+        The share of synthetic rows that counts as unusual; 1 describes all.
     n_neighbors
         How many rows around it a row is compared with.
     deduplicate
-        Drop equal rows of each table first, as Anonymeter does.
+        Drop equal rows of train and control first, as Anonymeter does.
     representation
         Where rows stand apart: in an embedding, or by Gower's or the Euclidean distance.
     confidence
@@ -50,15 +50,11 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
 
     Notes
     -----
-    ``attack`` is the share of guesses that fit exactly one training row, ``control`` the same for control
-    rows, ``baseline`` the same on training rows for descriptions of the same form put together from single
-    values instead of rows. ``risk = (attack - control) / (1 - control)``: 0 where people never seen are
-    singled out as often, 1 where every guess singles out somebody from training.
-
-    The gain counts people, and no more of them can be singled out than rows are described: a contamination of
-    0.1 sees no more than a tenth of a leak. Sizes that differ, and guesses that point at the same person, are
-    treated as in ``singling_out``. The headline is the configuration with the largest lower bound, among
-    intervals that hold for all of them together (Šidák); each is in ``details``.
+    ``attack`` is the share of training people who are singled out, ``control`` that of control people, and
+    the gain the difference; ``baseline`` and ``risk`` are as in ``singling_out``. No more people can be
+    singled out than rows are described: a contamination of 0.1 sees no more than a tenth of a leak. The
+    headline is the configuration with the largest lower bound of its gain, among intervals that hold for all
+    of them together (Šidák); each is in ``details``.
 
     References
     ----------
@@ -68,6 +64,7 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
       Outliers. SIGMOD.
     """
 
+    n_attacks: int | None = None
     n_columns: tuple[int, ...] = (4, 8, 12)
     n_bins: int = 20
     contamination: float = 1.0
@@ -88,17 +85,16 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
         check.at_least(owner, "n_neighbors", self.n_neighbors, 1)
         check.positive_share(owner, "contamination", self.contamination)
 
-    def _guesses(
-        self, tables: Split, synthetic: RankedTable, *, rng: Generator
-    ) -> Iterator[tuple[Setting, Predicates, Predicates]]:
+    def _guesses(self, tables: Split, synthetic: RankedTable, *, rng: Generator) -> Iterator[Guessed]:
         """Name each configuration, with its guesses and as many naive ones."""
-        unusual, form = self._unusual(tables, rng=rng), bins(synthetic, self.n_bins)
+        unusual, form = self._unusual(tables, rng=rng)[: self.n_attacks], bins(synthetic, self.n_bins)
         d, most = synthetic.n_columns, rows_a_person(tables)
         for n in sorted({*(n for n in self.n_columns if n < d), d}):
-            guesses = draw_isolating(synthetic, form, n, self.n_attacks, rng=rng, around=unusual, most=most)
+            guesses = around_rows(synthetic, form, n, unusual, rng=rng, most=most)
             naive = draw_naive(synthetic, form, n, len(guesses), rng=rng)
             where = "all columns" if n == d else f"{n} columns"
-            yield Setting(label=f"outliers, {where}", n_columns=n), guesses, naive
+            setting = Setting(label=f"outliers, {where}", n_columns=n)
+            yield Guessed(setting=setting, guesses=guesses, naive=naive, judged=True)
 
     def _unusual(self, tables: Split, *, rng: Generator) -> Indices:
         """Return the synthetic rows that stand apart, the most unusual first."""

@@ -1,38 +1,64 @@
 """What attacks have in common that describe people: whom do descriptions fit, and what does that prove?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil import check
 from tabveil.attacks.attack import Attack
-from tabveil.attacks.configurations import Comparison, Headline, choose, compare_counts
+from tabveil.attacks.configurations import Comparator, Comparison, Headline, choose, compare_counts
 from tabveil.attacks.guessing import Tally, scores
+from tabveil.attacks.phrases import both_sides, naively
+from tabveil.attacks.singling_out.column_sets import ColumnSets
 from tabveil.attacks.singling_out.combinations import combinations
 from tabveil.attacks.singling_out.isolation import Isolation, singled_out
 from tabveil.attacks.singling_out.predicates import LISTED, Predicates, match
 from tabveil.encode.ranked_tables import RankedTable, ValueRanks
 from tabveil.errors import NotApplicable
-from tabveil.estimate import chance_of_difference, difference
+from tabveil.estimate import Estimate, chance_of_difference, difference, rate
 from tabveil.people import by_first_row
 from tabveil.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
 from tabveil.sampling import Sample, group_equal_rows, in_order
 from tabveil.table import Floats, Indices, Split, Table
-from tabveil.wording import UNSEEN, plural, share_of
+from tabveil.wording import listed, plural
 
 MOST_PEOPLE = 0.95  # the share of people who have no more rows than a guess may fit
 SEVERAL_ROWS = "A description singles somebody out that fits one or more of their rows, and nobody else's."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Guessed:
+    """The guesses of one configuration.
+
+    ``judged`` ones tried every released row, or the share ``tried`` of them at random: people are then
+    estimated over all rows. The others are the literature's, of a number that somebody chose; they say how
+    often a description succeeds, and nothing about how many people are exposed.
+    """
+
+    setting: Setting
+    guesses: Predicates
+    naive: Predicates
+    judged: bool
+    tried: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Matched:
+    """The same, matched with the people of both tables."""
+
+    isolation: Isolation
+    judged: bool
+    tried: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class DescriptionAttack(Attack):
     """Guesses that are descriptions read off the release, matched with train and with control."""
 
-    n_attacks: int = 2000
     n_columns: tuple[int, ...] = tuple(range(3, 13))
     deduplicate: bool = False
 
@@ -48,101 +74,107 @@ class DescriptionAttack(Attack):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Guess, and look who is found."""
-        train, control, synthetic = (
-            self._rows(table) for table in (split.train, split.control, split.synthetic)
-        )
+        train, control = self._rows(split.train), self._rows(split.control)
+        synthetic = _different(in_order(split.synthetic))
         tables = Split(train=train.table, control=control.table, synthetic=synthetic.table)
         found = self._attack(tables, rng=rng)
-        made = {setting: item for setting, item in found.items() if item.n_guesses}
-        tallies = {setting: item.tally(rng=rng) for setting, item in made.items()}
-        usable = {setting: tally for setting, tally in tallies.items() if tally is not None}
-        if not usable:
-            raise NotApplicable(_no_guess(self.name, made))
-        best = choose(
-            {setting: partial(_compare, tally, made[setting].people()) for setting, tally in usable.items()},
-            self.confidence,
-        )
-        return best.answer(
+        made = {setting: item for setting, item in found.items() if item.isolation.n_guesses}
+        scanned = self._scanned(tables, rng=rng)
+        judged = {setting: item for setting, item in made.items() if item.judged} or made
+        comparators: dict[Setting, Comparator] = {
+            setting: partial(_compare, item, item.isolation.tally(rng=rng))
+            for setting, item in judged.items()
+        }
+        comparators.update(scanned.comparators)
+        if not comparators:
+            raise NotApplicable(
+                f"{self.name}: no predicate holds for exactly one synthetic row, so nothing can be guessed."
+            )
+        best = choose(comparators, self.confidence)
+        beside = {
+            setting: _beside(setting, item.isolation, self.confidence, rng=rng)
+            for setting, item in found.items()
+            if setting not in comparators
+        }
+        isolated = [item.isolation for item in made.values()]
+        result = best.answer(
             self,
-            configurations=tuple(_configurations(best, found)),
-            combinations=combinations(sorted(split.schema.names), made.values()),
-            details={} if _equal_sizes(tables) else {"rows_compared": _smaller(tables)},
+            configurations=tuple(_configurations(best, list(found), beside)),
+            combinations=combinations(sorted(split.schema.names), isolated),
+            details={**_sizes(tables), **scanned.details},
             notes=self._notes(tables),
             scores=scores(
                 (train, control),
-                (_surprise("train", tables.train, made), _surprise("control", tables.control, made)),
+                (_surprise("train", tables.train, isolated), _surprise("control", tables.control, isolated)),
             ),
         )
+        return replace(result, p_value=scanned.with_p_value(result.p_value))
 
     def sentence(self, result: Result) -> str:
-        """Tell how many descriptions fit exactly one person."""
-        guesses, worth = result.facts.get("guesses"), result.facts.get("independent_guesses")
-        made = "Of the descriptions read off the release"
-        if isinstance(guesses, int) and guesses:
-            made = f"Of {plural(guesses, 'description')} read off the release"
-            if isinstance(worth, int) and 0 < worth < guesses:
-                made += f" (worth {worth:,} independent ones)"
-        told = f"{made}, {share_of(result.attack)} fit exactly one training person"
-        if result.control is not None:
-            told += f", and {share_of(result.control)} fit exactly one of the {UNSEEN}"
-        if "rows_compared" in result.details:
-            told += "; both are adjusted to tables of equal size"
-        if result.baseline is not None:
-            told += f". Descriptions made up without the release: {share_of(result.baseline)}"
-        return f"{told}."
+        """Tell how many people descriptions single out."""
+        facts, leading = result.facts, result.leading
+        if leading is not None and leading.columns:
+            how = f"By their values of {listed(leading.columns)}, which stand together in a released row,"
+        elif leading is not None and leading.n_columns is None:
+            how = "By a single value that stands in the release,"
+        else:
+            guesses = facts.get("guesses")
+            made = plural(guesses, "description") if isinstance(guesses, int) else "descriptions"
+            how = f"By {made} read off the release,"
+        told = f"{how} {both_sides(result)} are singled out: nobody else of all real people fits"
+        return f"{told}.{naively(result)}"
 
     def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
         """Describe the attacker."""
         return Threat(knows="nothing about anybody", wants="a description that fits exactly one real person")
 
     def _rows(self, table: Table) -> Sample:
-        drawn = in_order(table)
-        if not self.deduplicate:
-            return drawn
-        _, first = np.unique(group_equal_rows(drawn.table)[0], return_index=True)
-        first = np.sort(first)
-        return Sample(table=drawn.table.take(first), rows=drawn.rows[first])
+        return _different(in_order(table)) if self.deduplicate else in_order(table)
 
-    def _guesses(
-        self, tables: Split, synthetic: RankedTable, *, rng: Generator
-    ) -> Iterator[tuple[Setting, Predicates, Predicates]]:
+    def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:  # noqa: ARG002 - for those who scan
+        """Look at sets of columns, too, if the attack does."""
+        return ColumnSets()
+
+    def _guesses(self, tables: Split, synthetic: RankedTable, *, rng: Generator) -> Iterator[Guessed]:
         """Name each configuration, with its guesses and as many naive ones.
 
-        ``synthetic`` are the synthetic rows of the tables, in this order, in codes.
+        ``synthetic`` are the different synthetic rows, in the order of the tables, in codes.
         """
         raise NotImplementedError
 
     def _notes(self, tables: Split) -> tuple[str, ...]:
         """Say what whoever reads the answer should know."""
-        several: tuple[str, ...] = ()
-        if tables.train.people is not None:
-            most = plural(rows_a_person(tables), "synthetic row")
-            several = (f"{SEVERAL_ROWS} A guess may fit up to {most}.",)
-        if _equal_sizes(tables):
-            return several
-        whom = "rows" if tables.train.people is None else "people"
-        note = (
-            f"Train and control differ in size: the rates are those expected for {_smaller(tables)} {whom} "
-            "of each, as shares of what a copy of train would reach."
-        )
-        return (*several, note)
+        if tables.train.people is None:
+            return ()
+        return (f"{SEVERAL_ROWS} A guess may fit up to {plural(rows_a_person(tables), 'synthetic row')}.",)
 
-    def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, Isolation]:
+    def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, Matched]:
         """Match the guesses of every configuration with train and control."""
         ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
         in_train, in_control = ranks.encode(tables.train), ranks.encode(tables.control)
         of_train, of_control = _whose(tables.train), _whose(tables.control)
         return {
-            setting: Isolation(
-                columns=guesses.columns,
-                train=match(guesses, in_train, of_train),
-                control=match(guesses, in_control, of_control),
-                naive=match(naive, in_train, of_train),
-                n_train=tables.train.n_people,
-                n_control=tables.control.n_people,
+            made.setting: Matched(
+                isolation=Isolation(
+                    columns=made.guesses.columns,
+                    train=match(made.guesses, in_train, of_train),
+                    control=match(made.guesses, in_control, of_control),
+                    naive=match(made.naive, in_train, of_train),
+                    n_train=tables.train.n_people,
+                    n_control=tables.control.n_people,
+                ),
+                judged=made.judged,
+                tried=made.tried,
             )
-            for setting, guesses, naive in self._guesses(tables, ranks.encode(tables.synthetic), rng=rng)
+            for made in self._guesses(tables, ranks.encode(tables.synthetic), rng=rng)
         }
+
+
+def _different(rows: Sample) -> Sample:
+    """Keep one of equal rows: whoever is released twice is described by both, and is one person still."""
+    _, first = np.unique(group_equal_rows(rows.table)[0], return_index=True)
+    first = np.sort(first)
+    return Sample(table=rows.table.take(first), rows=rows.rows[first])
 
 
 def rows_a_person(tables: Split) -> int:
@@ -166,52 +198,75 @@ def _whose(table: Table) -> Indices | None:
     return None if table.people is None else by_first_row(table.people)
 
 
-def _compare(tally: Tally, people: tuple[float, int, float, int], confidence: float) -> Comparison:
-    """Compare rates of descriptions, and judge by the people they describe: many can be about one."""
-    by_description = compare_counts(tally, confidence)
-    if by_description.control is None:
-        return by_description
-    return replace(
-        by_description, gain=difference(*people, confidence), p_value=chance_of_difference(*people)
+def _compare(item: Matched, tally: Tally | None, confidence: float) -> Comparison:
+    """Judge by the people who are singled out; the risk is that of descriptions, as in the literature."""
+    found, n_train, others, n_control = item.isolation.people()
+    attack, naive = rate(found, n_train, confidence), item.isolation.naive_people()
+    described = None if tally is None else compare_counts(tally, confidence)
+    return Comparison(
+        attack=over_all(attack, item.tried),
+        control=over_all(rate(others, n_control, confidence), item.tried) if n_control else None,
+        baseline=over_all(rate(naive, n_train, confidence), item.tried),
+        risk=None if described is None else described.risk,
+        gain=(
+            over_all(difference(found, n_train, others, n_control, confidence), item.tried)
+            if n_control
+            else None
+        ),
+        p_value=chance_of_difference(found, n_train, others, n_control) if n_control else None,
+        beats_baseline=attack.low > naive / n_train,
+        facts=_facts(item.isolation),
     )
 
 
-def _no_guess(name: str, made: Mapping[Setting, Isolation]) -> str:
-    if not made:
-        return f"{name}: no predicate holds for exactly one synthetic row, so there is nothing to guess."
-    return f"{name}: the guesses are too few, or succeed on control as often as they could on train."
+def over_all(found: Estimate, tried: float) -> Estimate:
+    """Return what a rate, or a difference of rates, comes to if all rows are described and not this share."""
+    if tried >= 1:
+        return found
+    value, low, high = (max(min(each / tried, 1.0), -1.0) for each in (found.value, found.low, found.high))
+    return Estimate(value=value, low=low, high=high, n=found.n)
 
 
-def _equal_sizes(tables: Split) -> bool:
-    """Tell whether the tables can be compared as they are, or there is nothing to compare with."""
-    return tables.control.n_people in {0, tables.train.n_people}
+def _beside(setting: Setting, item: Isolation, confidence: float, *, rng: Generator) -> Configuration:
+    """Give the rates of descriptions, which nothing is judged by; none where nothing was guessed."""
+    tally = item.tally(rng=rng) if item.n_guesses else None
+    if tally is None:
+        return Configuration(setting=setting, facts=_facts(item))
+    compared = compare_counts(tally, confidence)
+    return replace(compared, gain=None, p_value=None, facts=_facts(item)).of(setting)
 
 
-def _smaller(tables: Split) -> int:
-    """Return how many people the smaller table has."""
-    return min(tables.train.n_people, tables.control.n_people)
+def _facts(item: Isolation) -> dict[str, Any]:
+    found, n_train, others, n_control = item.people()
+    return {
+        "naive": item.naive_people() / n_train,
+        "guesses": item.n_guesses,
+        "descriptions_train": len(singled_out(item.train)),
+        "descriptions_control": len(singled_out(item.control)) if n_control else None,
+        "successes_train": found,
+        "successes_control": others if n_control else None,
+        "n_train": n_train,
+        "n_control": n_control,
+    }
 
 
-def _configurations(best: Headline, found: Mapping[Setting, Isolation]) -> Iterator[Configuration]:
-    """Give every configuration with what was really counted; those without a usable guess have no rates."""
+def _sizes(tables: Split) -> dict[str, Any]:
+    """Say how many people the rates of descriptions are for, where the tables differ in size."""
+    sizes = tables.train.n_people, tables.control.n_people
+    return {} if sizes[1] in {0, sizes[0]} else {"rows_compared": min(sizes)}
+
+
+def _configurations(
+    best: Headline, order: Sequence[Setting], beside: Mapping[Setting, Configuration]
+) -> Iterator[Configuration]:
+    """Give every configuration, in the order they were tried in; sets of columns come last."""
     judged = {item.setting: item for item in best.configurations}
-    for setting, item in found.items():
-        entry = judged.get(setting, Configuration(setting=setting))
-        facts = {
-            "naive": entry.facts.get("naive"),
-            "guesses": item.n_guesses,
-            "independent_guesses": entry.facts.get("n_train", 0),
-            "successes_train": len(singled_out(item.train)),
-            "successes_control": len(singled_out(item.control)) if item.n_control else None,
-            "people_train": len(np.unique(singled_out(item.train))),
-            "people_control": len(np.unique(singled_out(item.control))) if item.n_control else None,
-            "n_train": item.n_train,
-            "n_control": item.n_control,
-        }
-        yield replace(entry, facts=facts)
+    for setting in order:
+        yield beside[setting] if setting in beside else judged.pop(setting)
+    yield from judged.values()
 
 
-def _surprise(role: Role, table: Table, made: Mapping[Setting, Isolation]) -> Floats:
+def _surprise(role: Role, table: Table, made: Iterable[Isolation]) -> Floats:
     """Score the rows of a table by how surprising it is that their person is singled out so.
 
     Every configuration that singles somebody out adds minus the logarithm of its rate on control (on train
@@ -219,7 +274,7 @@ def _surprise(role: Role, table: Table, made: Mapping[Setting, Isolation]) -> Fl
     """
     whose = _whose(table)
     values = np.zeros(table.n_people)
-    for item in made.values():
+    for item in made:
         chance = singled_out(item.control if item.n_control else item.train)
         surprise = -np.log((len(chance) + 0.5) / (item.n_guesses + 1))
         values[np.unique(singled_out(getattr(item, role)))] += surprise

@@ -1,6 +1,8 @@
 """How often do guesses single out exactly one person, and how much does that prove?
 
-Three things stand between counting matches and an honest rate:
+What is judged are people: those whom a description fits, and nobody else (:meth:`Isolation.people`). Beside
+it stands the literature's rate of descriptions that fit one person of a table. Three things lie between
+counting matches and an honest rate:
 
 - *Other sizes.* How many predicates hold for exactly one person depends on the number of people. Both rates
   are therefore those expected in a random sample as large as the smaller table: of m matching people among N,
@@ -18,6 +20,7 @@ and nobody else's.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -89,22 +92,24 @@ class Isolation:
             n_naive=worth,
         )
 
-    def people(self) -> tuple[float, int, float, int]:
+    def people(self) -> tuple[int, int, int, int]:
         """Return how many people are singled out: of train, of how many, of control, of how many.
 
-        A person counts once, by however many descriptions they are found. Where sizes differ, the
-        descriptions expected to hold for exactly one person of the smaller number are counted on both sides,
-        and as many of them taken for the same person as in train.
+        A person is if a description fits them and nobody else of all real people, in either table; however
+        many descriptions do, they count once. Whom descriptions fit does not depend on who was trained on, so
+        sizes do not matter: where nothing leaks, those singled out are training people by chance alone.
         """
-        found = len(np.unique(singled_out(self.train)))
-        if self.n_control in {0, self.n_train}:
-            return found, self.n_train, len(np.unique(singled_out(self.control))), self.n_control
-        a_person = found / max(len(singled_out(self.train)), 1)
-        train, control = (
-            min(_expected(side, n_people, self.size) * self.n_guesses * a_person / self.size, 1.0) * n_people
-            for side, n_people in ((self.train, self.n_train), (self.control, self.n_control))
-        )
-        return train, self.n_train, control, self.n_control
+        return len(self.lone("train")), self.n_train, len(self.lone("control")), self.n_control
+
+    def lone(self, side: Literal["train", "control"]) -> Indices:
+        """Return the people of one table whom a description fits, and nobody else in either."""
+        one, other = (self.train, self.control) if side == "train" else (self.control, self.train)
+        fitting = (one.counts == 1) & (other.counts == 0)
+        return np.unique(one.people[fitting, 0].astype(np.int64))
+
+    def naive_people(self) -> int:
+        """Return how many training people descriptions made up without the release single out."""
+        return len(np.unique(singled_out(self.naive)))
 
     def independent(self, *, rng: Generator) -> float:
         """Return how many independent guesses these are worth."""

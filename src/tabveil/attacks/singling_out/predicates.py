@@ -161,7 +161,15 @@ def every_row(
 
     Where there are more than ``n_rows`` rows, around a sample of them.
     """
-    rows = rng.permutation(len(synthetic))[:n_rows]
+    return around_rows(
+        synthetic, form, n_columns, rng.permutation(len(synthetic))[:n_rows], rng=rng, most=most
+    )
+
+
+def around_rows(
+    synthetic: RankedTable, form: Form, n_columns: int, rows: Indices, *, rng: Generator, most: int = 1
+) -> Predicates:
+    """Build a predicate on random columns around each of some rows, and keep those that single it out."""
     columns = _random_columns(synthetic, n_columns, len(rows), seed=_seed(rng))
     return _isolating(synthetic, form, rows, columns, most)[0]
 
@@ -173,19 +181,17 @@ def draw_isolating(
     n_predicates: int,
     *,
     rng: Generator,
-    around: Indices | None = None,
     most: int = 1,
 ) -> Predicates:
     """Draw distinct predicates around random rows, on random columns, that hold for that row alone.
 
-    Or for ``most`` rows, where as many can be one person's. With ``around``, not around random rows but
-    these, one after the other, and again from the first with other columns. The number of attempts is
-    bounded; where few rows are alone there will be fewer than asked for.
+    Or for ``most`` rows, where as many can be one person's. The number of attempts is bounded; where few rows
+    are alone there will be fewer than asked for.
     """
     n_choices = comb(synthetic.n_columns, n_columns)
     most_attempts = _ATTEMPTS_A_PREDICATE * n_predicates
-    if n_choices * (len(synthetic) if around is None else len(around)) <= most_attempts:
-        return _try_all(synthetic, form, n_columns, n_predicates, rng=rng, around=around, most=most)
+    if n_choices * len(synthetic) <= most_attempts:
+        return _try_all(synthetic, form, n_columns, n_predicates, rng=rng, most=most)
     seed = _seed(rng)
     keys_of_rows, keys_of_columns = (
         rng.integers(2**64, size=size, dtype=np.uint64) for size in (len(synthetic), synthetic.n_columns)
@@ -197,11 +203,7 @@ def draw_isolating(
         missing = n_predicates - len(found)
         batch = int(min(1.1 * missing / rate + 100, _ATTEMPTS_AT_ONCE, most_attempts - attempts))
         columns = _random_columns(synthetic, n_columns, batch, seed=seed, first=attempts)
-        drawn = (
-            rng.integers(len(synthetic), size=batch)
-            if around is None
-            else around[(attempts + np.arange(batch)) % len(around)]
-        )
+        drawn = rng.integers(len(synthetic), size=batch)
         more, rows = _isolating(synthetic, form, drawn, columns, most)
         attempts += batch
         # A predicate around a row, that holds for no other, is known by that row and its columns.
@@ -219,17 +221,11 @@ def _try_all(
     n_predicates: int,
     *,
     rng: Generator,
-    around: Indices | None,
     most: int,
 ) -> Predicates:
-    """Try all choices of a row and columns, in random order, or of ``around`` one row after the other."""
+    """Try all choices of a row and columns, in random order."""
     choices = np.array(list(combinations(range(synthetic.n_columns), n_columns)), dtype=np.int32)
-    if around is None:
-        rows, choice = np.divmod(rng.permutation(len(synthetic) * len(choices)), len(choices))
-    else:
-        rows = np.tile(around, len(choices))
-        every = np.tile(np.arange(len(choices)), (len(around), 1))
-        choice = rng.permuted(every, axis=1).T.ravel()  # of each row another one, turn by turn
+    rows, choice = np.divmod(rng.permutation(len(synthetic) * len(choices)), len(choices))
     found = Predicates.empty(0, n_columns)
     for start in range(0, len(rows), _ATTEMPTS_AT_ONCE):
         part = slice(start, start + _ATTEMPTS_AT_ONCE)

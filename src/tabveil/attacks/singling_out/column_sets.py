@@ -1,0 +1,97 @@
+"""What the release keeps of some columns only: the scan over sets of columns as part of an attack.
+
+Descriptions around whole rows do not see a release that holds some columns of everybody, and no others.
+Two readings of :mod:`tabveil.agreement` do. *One column*: people who are alone among all real people with a
+value that stands in the release, in any column; it is judged always. *Sets of columns*: hundreds of sets are
+tried, and what they show together is one test, which pays for all of them. Only where it sees something, the
+set that shows it becomes a configuration: that of columns which somebody chose for what they show has no
+meaning where nothing is seen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Self
+
+from numpy.random import Generator
+
+from tabveil.agreement import Cells, Hits, scan, union
+from tabveil.attacks.configurations import Comparator, Comparison
+from tabveil.estimate import Estimate, chance_of_difference, difference, rate
+from tabveil.result import Setting
+from tabveil.table import Split
+from tabveil.wording import listed
+
+SEEN = 0.05
+"""So unlikely by chance, what the sets show is looked at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnSets:
+    """What single columns and sets of columns showed; nothing, for attacks that do not look at them."""
+
+    comparators: Mapping[Setting, Comparator] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    p_value: float | None = None  # of all sets together
+
+    @classmethod
+    def of(cls, tables: Split, *, rng: Generator) -> Self:
+        """Look at all columns."""
+        if not len(tables.control):
+            return cls()
+        cells = Cells.exact(tables, derived=False, rng=rng)
+        alone = union(cells, [(place,) for place in range(len(cells.columns))])
+        sizes = cells.n_train, cells.n_control
+        comparators: dict[Setting, Comparator] = {
+            Setting(label="one column"): partial(_compare, alone, *sizes, 1)
+        }
+        found = scan(tables, rng=rng)
+        if found is None:
+            return cls(comparators=comparators)
+        if found.p_value <= SEEN:
+            parts = ", numbers in parts" if found.coarse else ""
+            setting = Setting(
+                label=f"{listed(found.columns)}{parts}", n_columns=len(found.columns), columns=found.columns
+            )
+            comparators[setting] = partial(_compare, found.hits, *sizes, found.n_sets)
+        details = {"sets_of_columns": {"tried": found.n_sets, "p_value": found.p_value}}
+        return cls(comparators=comparators, details=details, p_value=found.p_value)
+
+    def with_p_value(self, other: float | None) -> float | None:
+        """Put together the p-values of the sets and of all other configurations: two tests."""
+        if other is None or self.p_value is None:
+            return other
+        return min(2 * min(other, self.p_value), 1.0)
+
+
+def _compare(hits: Hits, n_train: int, n_control: int, n_sets: int, confidence: float) -> Comparison:
+    """Compare the people who are hit; the lower bound of a set that was chosen holds for all that were tried.
+
+    The choice makes a value too large rather than too small, so the upper bound needs no more.
+    """
+    counts = hits.train, n_train, hits.control, n_control
+    gain = difference(*counts, confidence)
+    low = difference(*counts, 1 - (1 - confidence) / n_sets).low
+    attack, control = rate(hits.train, n_train, confidence), rate(hits.control, n_control, confidence)
+    return Comparison(
+        attack=attack,
+        control=control,
+        baseline=None,
+        risk=None if hits.control == n_control else _part_of_room(gain, low, control),
+        gain=Estimate(value=gain.value, low=low, high=gain.high, n=gain.n),
+        p_value=chance_of_difference(*counts) if n_sets == 1 else None,
+        beats_baseline=True,
+        facts={
+            "successes_train": hits.train,
+            "n_train": n_train,
+            "successes_control": hits.control,
+            "n_control": n_control,
+            "rows_train": hits.rows_train,
+            "rows_control": hits.rows_control,
+        },
+    )
+
+
+def _part_of_room(gain: Estimate, low: float, control: Estimate) -> Estimate:
+    room = 1 - control.value
+    return Estimate(value=gain.value / room, low=low / room, high=min(gain.high / room, 1.0), n=gain.n)
