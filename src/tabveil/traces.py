@@ -1,7 +1,7 @@
 """Traces: data of training people that stand in a release, seen without an attack.
 
-A copied row is one; a letter, a case number, a name, a row but for one of its values, or the order of the rows
-are others. Each is told from chance by people the generator never saw: what the release holds of control
+A copied row is one; a letter, a case number, a name, a row but for one of its values, or the order of the
+rows are others. Each is told from chance by people the generator never saw: what the release holds of control
 people, it holds by chance.
 """
 
@@ -43,8 +43,9 @@ class Trace:
     @property
     def share(self) -> float:
         """The share that is judged: of people, or of released rows beyond chance, whichever is larger."""
-        of_rows = 0.0 if self.rows is None else (self.rows - (self.rows_expected or 0.0)) / max(self.n_rows, 1)
-        return max(self.gain.value, of_rows)
+        if self.rows is None or self.n_rows == 0:
+            return self.gain.value
+        return max(self.gain.value, (self.rows - (self.rows_expected or 0.0)) / self.n_rows)
 
     def seen(self, level: float) -> bool:
         """Tell whether it is more than chance explains, at this level."""

@@ -54,7 +54,7 @@ def test_people_left_out_of_an_order_are_people_all_the_same():
     labels = np.array([[True, True, False, False], [False, True, True, False]])
     np.testing.assert_allclose(ranking.chances(labels, 2), [[0.5, 1], [1, 1]])
     dealt = deal([ranking], 2, 4000, rng=np.random.default_rng(0))
-    assert dealt.p_value(0.5) == pytest.approx(0.5, abs=0.03)
+    assert dealt.p_value(0.5, 1) == pytest.approx(0.5, abs=0.03)
 
 
 def test_unusual_people_whose_row_is_near_come_first():
@@ -81,7 +81,7 @@ def test_unusual_people_whose_row_is_near_come_first():
 def test_copies_are_seen_and_fresh_rows_are_not(attack):
     leaked = ask(attack, population("mixed", (300, 300, 300), leak=0.3, seed=1))
     assert leaked.gain.low > 0
-    assert leaked.p_value == pytest.approx(0.001)
+    assert leaked.p_value < 1e-6  # below what 999 deals can tell by themselves
     fresh = ask(attack, population("mixed", (300, 300, 300), seed=2))
     assert fresh.gain.low <= 0
 

@@ -110,7 +110,13 @@ def test_intervals_stay_sane_at_the_ends():
 
 @pytest.mark.parametrize(
     ("n_control", "expected"),
-    [(4, ()), (20, (0.25,)), (100, (0.1, 0.05)), (4000, (0.1, 0.01, 0.00125)), (10**5, (0.1, 0.01, 0.001))],
+    [
+        (4, ()),
+        (20, (0.5, 0.25)),
+        (100, (0.5, 0.1, 0.05)),
+        (4000, (0.5, 0.1, 0.01, 0.00125)),
+        (10**5, (0.5, 0.1, 0.01, 0.001)),
+    ],
 )
 def test_levels_leave_five_control_rows(n_control, expected):
     assert levels(n_control) == pytest.approx(expected)
@@ -120,9 +126,10 @@ def test_every_configuration_counts_for_the_correction():
     rng = np.random.default_rng(7)
     rankings = Ranking.of(*normal(rng, 4000, 4000)), Ranking.of(*normal(rng, 400, 400))
     choice = judge("a", rankings[0], {"b": rankings[1]}, confidence=0.95).headline
-    assert len(by_name(choice)) == 5
-    assert choice.details["confidence_of_each"] == pytest.approx(0.95 ** (1 / 5))
-    assert choice.gain.low == max(item["gain"].low for item in by_name(choice).values())
+    assert len(by_name(choice)) == 6
+    assert choice.details["confidence_of_each"] == pytest.approx(0.95 ** (1 / 6))
+    assert choice.gain.low == max(item["gain"].low for item in by_name(choice).values() if item["gain"])
+    assert by_name(choice)["a, 2·AUC − 1"]["gain"] is None  # an area is no share of people
 
 
 def test_a_small_leak_moves_the_far_left_of_the_curve():

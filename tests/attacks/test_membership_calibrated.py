@@ -59,7 +59,7 @@ def test_three_of_four_people_by_hand():
     np.testing.assert_allclose(ranking.chances(labels, 2)[:, 0], [1 / 6, 5 / 6, 1])
     dealt = deal([ranking], 2, 20_000, rng=np.random.default_rng(0))
     smallest = ranking.chances(labels[:1], 2).min()
-    assert dealt.p_value(smallest) == pytest.approx(1 / 6, abs=0.01)
+    assert dealt.p_value(smallest, 2) == pytest.approx(1 / 6, abs=0.01)
 
 
 def test_a_sum_of_ranks_that_cannot_vary_says_nothing():
@@ -70,7 +70,7 @@ def test_the_level_is_where_the_joint_test_is_passed():
     smallest = np.sort(np.random.default_rng(1).random(999)) / 10
     dealt = Deals(smallest=smallest)
     tail = (1 - dealt.level(0.95, 40)) / 2
-    assert dealt.p_value(tail) <= 0.025 < dealt.p_value(smallest[24])
+    assert dealt.p_value(tail, 40) <= 0.025 < dealt.p_value(smallest[24], 40)
     assert tail == pytest.approx(smallest[24], rel=1e-6)
     assert Deals(smallest=smallest[:10]).level(0.95, 40) == sidak(0.95, 40)  # too few deals to tell
     assert Deals(smallest=np.ones(999)).level(0.95, 40) == 0.95  # never less than a single interval
@@ -78,7 +78,7 @@ def test_the_level_is_where_the_joint_test_is_passed():
 
 def test_depths_do_not_cut_ties():
     scores = np.array([9.0] * 7 + [8.0] * 3 + list(np.linspace(0, 1, 190)))
-    assert Pooled.of(scores, 100).scanned.depths.tolist() == [7, 10, 12, 15, 18, 20]
+    assert Pooled.of(scores, 100).scanned.depths.tolist() == [7, 10, 12, 15, 18, 20, 50, 100]
     assert not len(Pooled.of(np.zeros(200), 100).scanned.depths)
     assert depths(49) == []
 

@@ -19,9 +19,9 @@ from tabveil.table import Categorical, Numeric, Schema
 
 NAN = np.nan
 SCHEMA = Schema((Numeric(name="x", low=0, high=99), Categorical(name="c", labels=("a", "b"))))
-UNIVARIATE = SinglingOut(n_columns=(), widths=())
-HALF_LINES = SinglingOut(widths=())
-WINDOWS = SinglingOut(n_columns=(), widths=(0.2,))
+UNIVARIATE = SinglingOut(n_columns=(), widths=(), column_sets=False)
+HALF_LINES = SinglingOut(widths=(), column_sets=False)
+WINDOWS = SinglingOut(n_columns=(), widths=(0.2,), column_sets=False)
 EQUAL, SMALL_CONTROL, LARGE_CONTROL = (250, 250, 250), (450, 150, 250), (150, 450, 300)
 
 
@@ -48,9 +48,10 @@ def test_univariate_by_hand():
     result = ask(UNIVARIATE, split(SCHEMA, train, control, synthetic))
     worth = by_name(result)["univariate"]["independent_guesses"]
     assert 1 <= worth <= 4  # x = 1 and x <= 1 stand or fall together
-    assert result.attack == rate(worth / 2, worth)
-    assert result.control == rate(worth / 4, worth)
-    assert result.gain.value == 1 / 4 - 1 / 4  # one person each: the smallest, the largest
+    assert by_name(result)["univariate"]["risk"].value == pytest.approx((2 / 4 - 1 / 4) / (1 - 1 / 4))
+    # Of all real people one is alone: 1 fits one of train and nobody else; at least 7 three.
+    assert (result.attack, result.control) == (rate(1, 4), rate(0, 4))
+    assert result.gain.value == 1 / 4
 
 
 def test_half_lines_by_hand():
@@ -82,17 +83,24 @@ def test_equal_people_are_not_singled_out():
     train = [[1, 0], [1, 0], [5, 1], [7, 0]]
     control = [[1, 0], [2, 0], [3, 0], [3, 1]]
     synthetic = [[1, 0], [3, 0], [3, 0], [3, 0]]
-    assert by_hand(WINDOWS, "window 0.2, all columns", train, control, synthetic)[1:] == (0, 1)
-    dropping = SinglingOut(n_columns=(), widths=(0.2,), deduplicate=True)
+    # Equal synthetic rows are one, and equal control rows two people: "x = 3 and a" fits two of control.
+    assert by_hand(WINDOWS, "window 0.2, all columns", train, control, synthetic) == (2, 0, 2)
+    dropping = SinglingOut(n_columns=(), widths=(0.2,), deduplicate=True, column_sets=False)
     assert by_hand(dropping, "window 0.2, all columns", train, control, synthetic) == (2, 1, 2)
     scores = ask(dropping, split(SCHEMA, train, control, synthetic)).scores[0]
     assert scores.rows.shape == (3,)
 
 
 def test_nothing_to_guess_is_a_reason():
-    same = [[1, 0]] * 4
+    crowd = [[1, 0], [1, 1], [2, 0], [2, 1]]
     with pytest.raises(NotApplicable, match="no predicate holds for exactly one synthetic row"):
-        ask(SinglingOut(), split(SCHEMA, same, same, same))
+        ask(UNIVARIATE, split(SCHEMA, crowd, crowd, crowd))
+
+
+def test_who_is_like_others_is_not_singled_out():
+    same = [[1, 0]] * 4
+    found = ask(SinglingOut(), split(SCHEMA, same, same, same))
+    assert (found.gain.value, found.attack.value, found.control.value) == (0, 0, 0)
 
 
 def test_one_row_of_each():
@@ -193,8 +201,8 @@ def test_every_configuration_is_in_the_details():
     expected = ["univariate", *(f"{n} columns" for n in range(3, 13))]
     for width in (0.005, 0.02, 0.1):
         expected += [f"window {width}, {where}" for where in ("8 columns", "12 columns", "all columns")]
-    assert list(found) == expected
-    for name, entry in found.items():
+    assert list(found) == [*expected, "one column"]
+    for name, entry in [item for item in found.items() if item[0] != "one column"]:
         assert 0 < entry["guesses"] <= (800 if "window" in name else 2000)
 
 
@@ -244,8 +252,8 @@ def test_without_control_there_is_no_risk():
 
 def test_other_sizes_and_samples_are_said():
     result = ask(SinglingOut(n_windows=50), population("mixed", (100, 60, 80)))
-    assert "differ in size: the rates are those expected for 60 rows of each" in " ".join(result.notes)
-    assert "Windows were placed around 50 of 80 synthetic rows." in result.notes
+    assert result.details["rows_compared"] == 60
+    assert "Windows were placed around 50 of up to 80 different synthetic rows" in " ".join(result.notes)
 
 
 @pytest.mark.parametrize(
@@ -311,7 +319,7 @@ def test_several_rows_of_one_person_by_hand():
     found = by_name(result)["univariate"]
     assert found["guesses"] == 4
     assert (found["successes_train"], found["successes_control"]) == (2, 2)  # 5 in train, 9 in control
-    assert (found["people_train"], found["people_control"]) == (1, 1)
+    assert (found["people_train"], found["people_control"]) == (0, 0)  # among all people neither is alone
     assert (found["n_train"], found["n_control"]) == (3, 3)
     assert result.gain.value == 0
     assert result.gain.n == 3
@@ -327,7 +335,6 @@ def test_people_are_compared_at_the_smaller_number_of_them():
     tables = patients((90, 40, 60), seed=0, most=5)
     result = ask(SinglingOut(), tables)
     assert result.details["rows_compared"] == 40
-    assert any("expected for 40 people of each" in note for note in result.notes)
     assert result.gain.n == 90
     assert result.gain.low <= 0 <= result.gain.high
 
@@ -338,8 +345,8 @@ def test_a_copy_of_everybody_singles_out_as_many_with_several_equal_rows():
     leaked = split(tables.schema, thrice.train.values, tables.control.values, thrice.train.values)
     result = ask(SinglingOut(), with_people(leaked, thrice.train.people, tables.control.people))
     assert result.gain.value == 1
-    with pytest.raises(NotApplicable):  # whoever takes rows for people sees nobody who stands alone
-        ask(WINDOWS, ignoring_people(leaked))
+    # Whoever takes rows for people sees nobody who stands alone.
+    assert ask(WINDOWS, ignoring_people(leaked)).gain.value == 0
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def _smallest(p_values: Iterable[float | None], n_tried: int, deals: Deals | Non
     """Return the chance that the smallest of so many p-values would be so small by itself."""
     known = [p_value for p_value in p_values if p_value is not None]
     if deals and known:
-        return deals.p_value(min(known))
+        return deals.p_value(min(known), n_tried)
     return -math.expm1(n_tried * math.log1p(-min(*known, 0.5))) if known else None
 
 

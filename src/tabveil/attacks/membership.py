@@ -44,15 +44,14 @@ class MembershipDistance(NearestRowAttack):
 
     Notes
     -----
-    Two readings compete. The first is ``2·AUC − 1``, where AUC is the chance that a member scores higher than
-    somebody else (ties half); ``attack`` is then the AUC, and ``control`` and ``baseline`` are a coin's one
-    half. The second is the careful attacker, who only names the most likely members: ``(TPR − FPR) / (1 −
-    FPR)``, where FPR (``control`` and ``baseline``) is the share of other people wrongly named, set to 10 %,
-    1 % and 0.1 % or the lowest that leaves five control rows, and TPR (``attack``) the share of members
-    rightly named.
+    The attacker names the most likely members: FPR (``control`` and ``baseline``) is the share of other
+    people wrongly named, set to 50 %, 10 %, 1 % and 0.1 % or the lowest that leaves five control rows, TPR
+    (``attack``) the share of members rightly named, the gain is ``TPR − FPR`` and ``risk`` is ``(TPR − FPR) /
+    (1 − FPR)``: 0 where members cannot be told from others, 1 where all of them can. The area, as ``2·AUC −
+    1``, where AUC is the chance that a member scores higher than somebody else (ties half), is one more test
+    of whether there is a leak. It counts nobody, so it has no gain, and no bound rests on it.
 
-    ``risk`` is the stronger reading, corrected for the choice: 0 where members cannot be told from others, 1
-    where all of them can. ``details`` has the ROC curve, its area, the TPR at FPR 0.1 %, 1 % and 10 %; the
+    ``details`` has the ROC curve, its area, the TPR at FPR 0.1 %, 1 % and 10 %; the
     same attack on outlying people alone, the tenth that lies farthest from other real people; and a
     simulation of the usual attack with a fixed threshold: precision and accuracy over thresholds and
     proportions of members, and the grade these are given in the literature. The headline is the configuration

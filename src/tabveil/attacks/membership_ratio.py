@@ -43,11 +43,11 @@ class MembershipRatio(SampledAttack):
 
     Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
     the tested people is an exact test. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of
-    all: ``attack`` is the share of training people named, ``control`` and ``baseline`` that of other people,
-    ``risk`` is ``(attack − control) / (1 − control)``. One more reading is ``2·AUC − 1``: there ``attack`` is
-    the AUC, ``control`` and ``baseline`` a coin's one half. The headline is the reading with the largest
-    lower bound of its gain, in intervals that hold for all of them together, by the same deals (max-T); each
-    is in ``details``.
+    all, then a quarter and a half: ``attack`` is the share of training people named, ``control`` and
+    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``. The area, as
+    ``2·AUC − 1``, is one more test; it counts nobody and has no gain. The headline is the reading with the
+    largest lower bound of its gain, in intervals that hold for all of them together, by the same deals
+    (max-T); each is in ``details``.
 
     References
     ----------

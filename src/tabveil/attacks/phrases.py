@@ -30,7 +30,8 @@ def both_sides(result: Result) -> str:
 
 def _of(side: str, result: Result, who: str) -> str:
     """Write how many people of one side the attack succeeded on, by count where there is one."""
-    successes, among = result.facts.get(f"successes_{side}"), result.facts.get(f"n_{side}")
+    facts = result.facts
+    successes, among = facts.get(f"people_{side}", facts.get(f"successes_{side}")), facts.get(f"n_{side}")
     if isinstance(successes, (int, float)) and isinstance(among, int) and among > 0:
         return f"{round(successes):,} of {among:,} {who} ({percent(round(successes) / among)})"
     estimate = result.attack if side == "train" else result.control

@@ -2,8 +2,9 @@
 
 All membership attacks end here: each row has a score, train rows are members, control rows are not. Given the
 release, the rows' scores are independent of each other, so the usual variances hold. The headline is the
-strongest of the area's form ``2·AUC − 1`` and of the careful attacker's levels (TPR at a low FPR against that
-FPR): the area hardly moves when one row in a hundred leaks, the far left of the curve does.
+strongest of the attacker's levels (TPR at some FPR against that FPR): low ones, where one row in a hundred
+that leaks shows, and one half, where all rows leak a little. The area under the curve, as ``2·AUC − 1``, is a
+test beside them: it sees such diffuse leaks best, but is no share of people and bounds none.
 """
 
 import math
@@ -115,13 +116,13 @@ class Ranking:
 
 
 def levels(n_control: int) -> tuple[float, ...]:
-    """Choose the careful attacker's levels: 10 %, 1 % and the lowest that leaves enough control rows."""
+    """Choose the attacker's levels: 50 %, 10 %, 1 % and the lowest that leaves enough control rows."""
     lowest = max(LOWEST_LEVEL, LEAST_CONFIDENT / n_control)
     if lowest * n_control < LEAST_CONFIDENT:  # by a rounding error
         lowest = math.nextafter(lowest, 1.0)
     if lowest > HIGHEST_LEVEL:
         return ()
-    return (*(level for level in (0.1, 0.01) if level >= SPACING * lowest), lowest)
+    return (*(level for level in (HIGHEST_LEVEL, 0.1, 0.01) if level >= SPACING * lowest), lowest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,15 +136,16 @@ class RankedHeadline:
 def judge(
     name: str, ranked: Ranking, also: Mapping[str, Ranking] | None = None, *, confidence: float
 ) -> RankedHeadline:
-    """Choose the headline among the area and the levels of ``ranked``, and the areas of other rankings.
+    """Choose the headline among the levels of ``ranked``; its area, and those of other rankings, are tests.
 
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
     """
+    counted = _confident(name, ranked)
     comparators: dict[Setting, Comparator] = {
-        Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(compare_area, other)
+        Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(compare_area, other, gained=not counted)
         for key, other in {name: ranked, **(also or {})}.items()
     }
-    for setting, tally in _confident(name, ranked).items():
+    for setting, tally in counted.items():
         comparators[setting] = partial(_compare_rates, tally)
     return RankedHeadline(headline=choose(comparators, confidence), curve=curve_of(ranked, confidence))
 
@@ -157,8 +159,12 @@ def curve_of(ranked: Ranking, confidence: float) -> Curve:
     return Curve(points=ranked.points(), area=ranked.area(confidence), readings=tuple(readings))
 
 
-def compare_area(ranked: Ranking, confidence: float) -> Comparison:
-    """Compare the area with a coin's; its gain is the risk, as there is nobody to count."""
+def compare_area(ranked: Ranking, confidence: float, *, gained: bool = False) -> Comparison:
+    """Compare the area with a coin's: a test, without a gain, as there is nobody to count.
+
+    Where people are so few, or so much alike, that none can be counted at any level, it is all there is, and
+    ``gained`` takes it for a gain: an interval that is wide enough then.
+    """
 
     def risk(level: float) -> Estimate:
         area = ranked.area(level)
@@ -170,7 +176,7 @@ def compare_area(ranked: Ranking, confidence: float) -> Comparison:
         control=coin,
         baseline=coin,
         risk=found,
-        gain=found,
+        gain=found if gained else None,
         p_value=tail_beyond_zero(lambda errors: risk(level_of(errors)).low),
         beats_baseline=True,
     )

@@ -1,10 +1,10 @@
 """How well do scores tell members from others, looked at from the top down, and tested exactly?
 
 Members and others are pooled and ranked by scores that do not know who is who. An attacker names the first
-five, the first six, … of them, down to a tenth. Where nothing leaks, those named are members as often as
-their share of all people, whatever the depth; so all depths, and all scores, share one exact test (labels
-dealt anew). A few copies stand out at small depths, many blurred ones at large ones, a model that learned its
-rows a little too well in the area under the curve.
+five, the first six, … of them, down to a tenth, then a quarter and a half. Where nothing leaks, those named
+are members as often as their share of all people, whatever the depth; so all depths, and all scores, share
+one exact test (labels dealt anew). A few copies stand out at small depths, many blurred ones at large ones, a
+model that learned its rows a little too well in the area under the curve, which is a test and counts nobody.
 """
 
 from collections.abc import Mapping
@@ -29,6 +29,7 @@ from tabveil.table import Floats, Indices, Table
 FIRST = 5  # people named by the most careful attacker
 STEP = 1.2  # the next one names so many times as many: steps of 1.5 step over leaks of a few people
 DEEPEST = 0.1  # of all people
+DEEP = (4, 2)  # beyond, a quarter and half of all: where everybody leaks a little
 DECIMALS = 9  # of scores: what differs less is a rounding error
 
 
@@ -108,7 +109,8 @@ class Pooled:
         ranks = np.concatenate([self.train, self.control])
         order = np.argsort(-ranks, kind="stable")
         above = np.sort(-ranks)
-        ends = [int(np.searchsorted(above, above[depth - 1], side="right")) for depth in depths(len(ranks))]
+        deep = [*depths(len(ranks)), *(len(ranks) // part for part in DEEP if len(ranks) // part >= FIRST)]
+        ends = [int(np.searchsorted(above, above[depth - 1], side="right")) for depth in deep]
         kept = np.unique([end for end in ends if end < len(ranks)]).astype(np.int64)
         return Scanned(order=order, ranks=mean_ranks(ranks), depths=kept)
 
@@ -139,9 +141,10 @@ def scan(
     n_train = len(rankings[drawn].train)
     dealt = deal([pooled.scanned for pooled in rankings.values()], n_train, n_deals, rng=rng)
     comparators: dict[Setting, Comparator] = {}
+    counted = any(len(pooled.scanned.depths) for pooled in rankings.values())
     for name, pooled in rankings.items():
         area = Setting(label=f"{name}, 2·AUC − 1", statistic="area")
-        comparators[area] = partial(_compare_area, pooled)
+        comparators[area] = partial(_compare_area, pooled, gained=not counted)
         for depth in pooled.scanned.depths:
             setting = Setting(label=f"{name}, first {depth}", level=depth / len(pooled.scanned.ranks))
             comparators[setting] = partial(_compare_named, pooled.tally(int(depth)))
@@ -157,13 +160,13 @@ def _compare_named(tally: Tally, confidence: float) -> Comparison:
     return replace(compared, baseline=compared.control, beats_baseline=True)
 
 
-def _compare_area(pooled: Pooled, confidence: float) -> Comparison:
+def _compare_area(pooled: Pooled, confidence: float, *, gained: bool) -> Comparison:
     """Compare the area with a coin's; that it is larger is decided by the test that was dealt for."""
-    compared = compare_area(pooled.ranking, confidence)
+    compared = compare_area(pooled.ranking, confidence, gained=gained)
     ranks = pooled.scanned.ranks
     total = np.array(ranks[: len(pooled.train)].sum())
     p_value = max(compared.p_value or 0.0, float(chance_of_ranks(total, ranks, len(pooled.train))))
     risk = compared.risk
     if risk is not None and risk.low > 0 and 2 * p_value > 1 - confidence:
         risk = replace(risk, low=0.0)
-    return replace(compared, risk=risk, gain=risk, p_value=p_value)
+    return replace(compared, risk=risk, gain=risk if gained else None, p_value=p_value)

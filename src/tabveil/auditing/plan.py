@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from tabveil import config
+from tabveil.agreement import nearly_copied
 from tabveil.auditing.advising import AuditedMetric, advise
 from tabveil.auditing.choice import by_attackers, choose
 from tabveil.auditing.exposure import exposed
@@ -75,10 +76,17 @@ class Plan:
             confidence=request.judged_by.confidence,
             rng=stream(request.seed, "copies"),
         )
+        nearly = partial(
+            nearly_copied,
+            loaded.split,
+            confidence=request.judged_by.confidence,
+            rng=stream(request.seed, "nearly copied"),
+        )
         check = partial(check_control, loaded.split, rng=stream(request.seed, "control"))
         return [
             Step(title="control", work=check),
             Step(title="copies", work=count),
+            Step(title="copies but for a column", work=nearly),
             *(
                 Step(
                     title=ran.metric.name,

@@ -34,14 +34,19 @@ class Deals:
 
     smallest: Floats  # (n_deals,) ascending
 
-    def p_value(self, smallest: float) -> float:
+    def p_value(self, smallest: float, n_tests: int) -> float:
         """Return how likely a p-value so small, or smaller, is the smallest of all where nothing leaks.
 
-        >>> Deals(smallest=np.array([0.01, 0.2, 0.3])).p_value(0.05)
-        0.5
+        Some deals cannot tell one in a million from one in a thousand. Where none reaches it, the sum of the
+        chances of all tests is a bound, too.
+
+        >>> deals = Deals(smallest=np.array([0.01, 0.2, 0.3]))
+        >>> deals.p_value(0.05, 10), deals.p_value(1e-6, 10)
+        (0.5, 1e-05)
         """
         reached = int(np.searchsorted(self.smallest, smallest * ROUNDING, side="right"))
-        return (1 + reached) / (1 + len(self.smallest))
+        dealt = (1 + reached) / (1 + len(self.smallest))
+        return min(dealt, n_tests * smallest) if reached == 0 else dealt
 
     def level(self, confidence: float, n_tests: int) -> float:
         """Return the level each interval needs so that all hold together with ``confidence``.

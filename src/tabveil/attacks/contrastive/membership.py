@@ -46,12 +46,12 @@ class MembershipContrastive(PooledAttack):
     alike: an attacker would need a sample of about that size.
 
     Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
-    any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all: ``attack`` is the
-    share of training people named, ``control`` and ``baseline`` that of other people, ``risk`` is
-    ``(attack − control) / (1 − control)``. One more reading is ``2·AUC − 1``: there ``attack`` is the AUC,
-    ``control`` and ``baseline`` a coin's one half. The headline is the reading with the largest lower bound
-    of its gain, in intervals that hold for all of them together, by the same deals of the labels (max-T);
-    each is in ``details``. The p-value is that of the joint test.
+    any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all, then a quarter and a
+    half: ``attack`` is the share of training people named, ``control`` and ``baseline`` that of other people,
+    ``risk`` is ``(attack − control) / (1 − control)``. The area, as ``2·AUC − 1``, is one more test; it
+    counts nobody and has no gain. The headline is the reading with the largest lower bound of its gain, in
+    intervals that hold for all of them together, by the same deals of the labels (max-T); each is in
+    ``details``. The p-value is that of the joint test.
 
     The test asks that training and control rows are drawn alike. Where equal rows were kept on one side on
     purpose, they are not.

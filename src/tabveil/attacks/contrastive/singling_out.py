@@ -85,7 +85,14 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
         check.at_least(owner, "n_neighbors", self.n_neighbors, 1)
         check.positive_share(owner, "contamination", self.contamination)
 
-    def _guesses(self, tables: Split, synthetic: RankedTable, *, rng: Generator) -> Iterator[Guessed]:
+    def _guesses(
+        self,
+        tables: Split,
+        synthetic: RankedTable,
+        different: RankedTable,  # noqa: ARG002 - rows that stand apart have no equals
+        *,
+        rng: Generator,
+    ) -> Iterator[Guessed]:
         """Name each configuration, with its guesses and as many naive ones."""
         unusual, form = self._unusual(tables, rng=rng)[: self.n_attacks], bins(synthetic, self.n_bins)
         d, most = synthetic.n_columns, rows_a_person(tables)

@@ -67,8 +67,8 @@ class DomiasFlow(Attack):
 
     Notes
     -----
-    ``attack``, ``control``, ``baseline`` and ``risk`` are those of ``domias_kde``: the stronger of ``2·AUC −
-    1`` and ``(TPR − FPR) / (1 − FPR)``; 0 where members cannot be told from others, 1 where all of them can.
+    ``attack``, ``control``, ``baseline`` and ``risk`` are those of ``domias_kde``, ``(TPR − FPR) / (1 −
+    FPR)``; 0 where members cannot be told from others, 1 where all of them can.
     This is a variant for comparison with the papers. It reads nothing where others read all: what a network
     that stops in time learns from many rows is the population, not its members. In one draw of 3,000 rows of
     Adult, fully copied, and with eight passes, it had ``2·AUC − 1 = −0.003``; a kernel density of width 0.1

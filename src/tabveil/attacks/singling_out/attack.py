@@ -73,11 +73,11 @@ class SinglingOut(DescriptionAttack):
     the smaller size, as shares of what a copy of the training rows would reach; guesses that point at the
     same person do not count as many.
 
-    Equal synthetic rows are one: whoever is released twice is described all the same. Real rows are not
-    de-duplicated: two people who are equal are not singled out. The headline is the configuration with the
-    largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each is in
-    ``details``. The scan over sets of columns is one test, paid for by all sets tried (Tarone 1990), beside
-    that of all other configurations.
+    For windows, equal synthetic rows are one: whoever is released twice is described all the same. Real rows
+    are not de-duplicated: two people who are equal are not singled out. The headline is the configuration
+    with the largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each
+    is in ``details``. The scan over sets of columns is one test, paid for by all sets tried (Tarone 1990),
+    beside that of all other configurations.
 
     References
     ----------
@@ -108,7 +108,9 @@ class SinglingOut(DescriptionAttack):
     def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:
         return ColumnSets.of(tables, rng=rng) if self.column_sets else ColumnSets()
 
-    def _guesses(self, tables: Split, synthetic: RankedTable, *, rng: Generator) -> Iterator[Guessed]:
+    def _guesses(
+        self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
+    ) -> Iterator[Guessed]:
         """Name each configuration, with its guesses and as many naive ones."""
         lines, d = half_lines(synthetic), synthetic.n_columns
         most = rows_a_person(tables)
@@ -127,23 +129,22 @@ class SinglingOut(DescriptionAttack):
             guesses = draw_isolating(synthetic, lines, n, self.n_attacks, rng=rng, most=most)
             yield beside_naive(Setting(label=f"{n} columns", n_columns=n), guesses, lines)
         seen: list[Form] = []
-        tried = min(self.n_windows / len(synthetic), 1.0)
+        tried = min(self.n_windows / len(different), 1.0)
         for width in self.widths:
-            form = windows(synthetic, width)
+            form = windows(different, width)
             if any(form.equals(earlier) for earlier in seen):  # too few values to tell the widths apart
                 continue
             seen.append(form)
             for n in sorted({*(n for n in self.window_columns if n < d), d}):
                 where = "all columns" if n == d else f"{n} columns"
-                guesses = every_row(synthetic, form, n, self.n_windows, rng=rng, most=most)
+                guesses = every_row(different, form, n, self.n_windows, rng=rng, most=most)
                 setting = Setting(label=f"window {width:.3g}, {where}", n_columns=n, width=width)
                 yield beside_naive(setting, guesses, form, tried)
 
     def _notes(self, tables: Split) -> tuple[str, ...]:
         notes = super()._notes(tables)
-        n_synthetic = len(tables.synthetic)
-        if n_synthetic > self.n_windows and self.widths:
-            placed = f"{self.n_windows:,} of {n_synthetic:,} different synthetic rows"
+        if len(tables.synthetic) > self.n_windows and self.widths:
+            placed = f"{self.n_windows:,} of up to {len(tables.synthetic):,} different synthetic rows"
             notes += (f"Windows were placed around {placed}; people are estimated over all of them.",)
         return notes
 

@@ -72,26 +72,20 @@ def _compare(hits: Hits, n_train: int, n_control: int, n_sets: int, confidence: 
     counts = hits.train, n_train, hits.control, n_control
     gain = difference(*counts, confidence)
     low = difference(*counts, 1 - (1 - confidence) / n_sets).low
-    attack, control = rate(hits.train, n_train, confidence), rate(hits.control, n_control, confidence)
     return Comparison(
-        attack=attack,
-        control=control,
+        attack=rate(hits.train, n_train, confidence),
+        control=rate(hits.control, n_control, confidence),
         baseline=None,
-        risk=None if hits.control == n_control else _part_of_room(gain, low, control),
+        risk=None,
         gain=Estimate(value=gain.value, low=low, high=gain.high, n=gain.n),
         p_value=chance_of_difference(*counts) if n_sets == 1 else None,
         beats_baseline=True,
         facts={
-            "successes_train": hits.train,
+            "people_train": hits.train,
             "n_train": n_train,
-            "successes_control": hits.control,
+            "people_control": hits.control,
             "n_control": n_control,
             "rows_train": hits.rows_train,
             "rows_control": hits.rows_control,
         },
     )
-
-
-def _part_of_room(gain: Estimate, low: float, control: Estimate) -> Estimate:
-    room = 1 - control.value
-    return Estimate(value=gain.value / room, low=low / room, high=min(gain.high / room, 1.0), n=gain.n)

@@ -1,6 +1,6 @@
 """What attacks have in common that describe people: whom do descriptions fit, and what does that prove?"""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from tabveil.attacks.singling_out.isolation import Isolation, singled_out
 from tabveil.attacks.singling_out.predicates import LISTED, Predicates, match
 from tabveil.encode.ranked_tables import RankedTable, ValueRanks
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate, chance_of_difference, difference, rate
+from tabveil.estimate import Estimate, chance_of_difference, difference, rate, sidak, strongest
 from tabveil.people import by_first_row
 from tabveil.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
 from tabveil.sampling import Sample, group_equal_rows, in_order
@@ -75,15 +75,17 @@ class DescriptionAttack(Attack):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Guess, and look who is found."""
         train, control = self._rows(split.train), self._rows(split.control)
-        synthetic = _different(in_order(split.synthetic))
-        tables = Split(train=train.table, control=control.table, synthetic=synthetic.table)
+        synthetic = in_order(split.synthetic).table
+        tables = Split(train=train.table, control=control.table, synthetic=synthetic)
         found = self._attack(tables, rng=rng)
-        made = {setting: item for setting, item in found.items() if item.isolation.n_guesses}
         scanned = self._scanned(tables, rng=rng)
-        judged = {setting: item for setting, item in made.items() if item.judged} or made
+        made = {setting: item for setting, item in found.items() if item.isolation.n_guesses}
+        tallies = {setting: item.isolation.tally(rng=rng) for setting, item in made.items()}
+        judged = {setting: item for setting, item in made.items() if item.judged}
+        if not judged and not scanned.comparators:
+            judged = made
         comparators: dict[Setting, Comparator] = {
-            setting: partial(_compare, item, item.isolation.tally(rng=rng))
-            for setting, item in judged.items()
+            setting: partial(_compare, item) for setting, item in judged.items()
         }
         comparators.update(scanned.comparators)
         if not comparators:
@@ -91,15 +93,15 @@ class DescriptionAttack(Attack):
                 f"{self.name}: no predicate holds for exactly one synthetic row, so nothing can be guessed."
             )
         best = choose(comparators, self.confidence)
-        beside = {
-            setting: _beside(setting, item.isolation, self.confidence, rng=rng)
-            for setting, item in found.items()
-            if setting not in comparators
+        level = sidak(self.confidence, len(tallies))
+        described = {
+            setting: None if tally is None else compare_counts(tally, level)
+            for setting, tally in tallies.items()
         }
         isolated = [item.isolation for item in made.values()]
         result = best.answer(
             self,
-            configurations=tuple(_configurations(best, list(found), beside)),
+            configurations=tuple(_configurations(best, found, tallies, described)),
             combinations=combinations(sorted(split.schema.names), isolated),
             details={**_sizes(tables), **scanned.details},
             notes=self._notes(tables),
@@ -108,7 +110,12 @@ class DescriptionAttack(Attack):
                 (_surprise("train", tables.train, isolated), _surprise("control", tables.control, isolated)),
             ),
         )
-        return replace(result, p_value=scanned.with_p_value(result.p_value))
+        risks = {setting: item.risk for setting, item in described.items() if item and item.risk}
+        return replace(
+            result,
+            risk=risks[strongest(risks)] if risks else None,
+            p_value=scanned.with_p_value(result.p_value),
+        )
 
     def sentence(self, result: Result) -> str:
         """Tell how many people descriptions single out."""
@@ -135,10 +142,12 @@ class DescriptionAttack(Attack):
         """Look at sets of columns, too, if the attack does."""
         return ColumnSets()
 
-    def _guesses(self, tables: Split, synthetic: RankedTable, *, rng: Generator) -> Iterator[Guessed]:
+    def _guesses(
+        self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
+    ) -> Iterator[Guessed]:
         """Name each configuration, with its guesses and as many naive ones.
 
-        ``synthetic`` are the different synthetic rows, in the order of the tables, in codes.
+        ``synthetic`` are the synthetic rows in codes, ``different`` one of each set of equal ones.
         """
         raise NotImplementedError
 
@@ -153,6 +162,10 @@ class DescriptionAttack(Attack):
         ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
         in_train, in_control = ranks.encode(tables.train), ranks.encode(tables.control)
         of_train, of_control = _whose(tables.train), _whose(tables.control)
+        synthetic = different = ranks.encode(tables.synthetic)
+        once = _different(in_order(tables.synthetic))
+        if len(once) < len(synthetic):
+            different = ranks.encode(once.table)
         return {
             made.setting: Matched(
                 isolation=Isolation(
@@ -166,7 +179,7 @@ class DescriptionAttack(Attack):
                 judged=made.judged,
                 tried=made.tried,
             )
-            for made in self._guesses(tables, ranks.encode(tables.synthetic), rng=rng)
+            for made in self._guesses(tables, synthetic, different, rng=rng)
         }
 
 
@@ -198,24 +211,19 @@ def _whose(table: Table) -> Indices | None:
     return None if table.people is None else by_first_row(table.people)
 
 
-def _compare(item: Matched, tally: Tally | None, confidence: float) -> Comparison:
-    """Judge by the people who are singled out; the risk is that of descriptions, as in the literature."""
+def _compare(item: Matched, confidence: float) -> Comparison:
+    """Judge by the people who are singled out, over all rows."""
     found, n_train, others, n_control = item.isolation.people()
     attack, naive = rate(found, n_train, confidence), item.isolation.naive_people()
-    described = None if tally is None else compare_counts(tally, confidence)
+    gain = difference(found, n_train, others, n_control, confidence) if n_control else None
     return Comparison(
         attack=over_all(attack, item.tried),
         control=over_all(rate(others, n_control, confidence), item.tried) if n_control else None,
         baseline=over_all(rate(naive, n_train, confidence), item.tried),
-        risk=None if described is None else described.risk,
-        gain=(
-            over_all(difference(found, n_train, others, n_control, confidence), item.tried)
-            if n_control
-            else None
-        ),
+        risk=None,
+        gain=None if gain is None else over_all(gain, item.tried),
         p_value=chance_of_difference(found, n_train, others, n_control) if n_control else None,
         beats_baseline=attack.low > naive / n_train,
-        facts=_facts(item.isolation),
     )
 
 
@@ -227,29 +235,6 @@ def over_all(found: Estimate, tried: float) -> Estimate:
     return Estimate(value=value, low=low, high=high, n=found.n)
 
 
-def _beside(setting: Setting, item: Isolation, confidence: float, *, rng: Generator) -> Configuration:
-    """Give the rates of descriptions, which nothing is judged by; none where nothing was guessed."""
-    tally = item.tally(rng=rng) if item.n_guesses else None
-    if tally is None:
-        return Configuration(setting=setting, facts=_facts(item))
-    compared = compare_counts(tally, confidence)
-    return replace(compared, gain=None, p_value=None, facts=_facts(item)).of(setting)
-
-
-def _facts(item: Isolation) -> dict[str, Any]:
-    found, n_train, others, n_control = item.people()
-    return {
-        "naive": item.naive_people() / n_train,
-        "guesses": item.n_guesses,
-        "descriptions_train": len(singled_out(item.train)),
-        "descriptions_control": len(singled_out(item.control)) if n_control else None,
-        "successes_train": found,
-        "successes_control": others if n_control else None,
-        "n_train": n_train,
-        "n_control": n_control,
-    }
-
-
 def _sizes(tables: Split) -> dict[str, Any]:
     """Say how many people the rates of descriptions are for, where the tables differ in size."""
     sizes = tables.train.n_people, tables.control.n_people
@@ -257,13 +242,41 @@ def _sizes(tables: Split) -> dict[str, Any]:
 
 
 def _configurations(
-    best: Headline, order: Sequence[Setting], beside: Mapping[Setting, Configuration]
+    best: Headline,
+    found: Mapping[Setting, Matched],
+    tallies: Mapping[Setting, Tally | None],
+    described: Mapping[Setting, Comparison | None],
 ) -> Iterator[Configuration]:
-    """Give every configuration, in the order they were tried in; sets of columns come last."""
+    """Give every configuration, in the order they were tried in; sets of columns come last.
+
+    Those that nothing is judged by have the rates of descriptions. All have the risk of descriptions, and
+    what was counted; those without a usable guess have no rates.
+    """
     judged = {item.setting: item for item in best.configurations}
-    for setting in order:
-        yield beside[setting] if setting in beside else judged.pop(setting)
+    for setting, item in found.items():
+        compared = described.get(setting)
+        entry = judged.pop(setting, None)
+        if entry is None:
+            rates = None if compared is None else replace(compared, gain=None, p_value=None).of(setting)
+            entry = rates or Configuration(setting=setting)
+        risk = None if compared is None else compared.risk
+        yield replace(entry, risk=risk, facts=_facts(item.isolation, tallies.get(setting)))
     yield from judged.values()
+
+
+def _facts(item: Isolation, tally: Tally | None) -> dict[str, Any]:
+    found, n_train, others, n_control = item.people()
+    return {
+        "naive": item.naive_people() / n_train if item.n_guesses else None,
+        "guesses": item.n_guesses,
+        "independent_guesses": 0 if tally is None else tally.n_train,
+        "successes_train": len(singled_out(item.train)),
+        "successes_control": len(singled_out(item.control)) if n_control else None,
+        "people_train": found,
+        "people_control": others if n_control else None,
+        "n_train": n_train,
+        "n_control": n_control,
+    }
 
 
 def _surprise(role: Role, table: Table, made: Iterable[Isolation]) -> Floats:
