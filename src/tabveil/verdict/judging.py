@@ -69,7 +69,8 @@ def judge(grounds: Grounds, policy: Policy) -> Verdict:
     traces = tuple(_judge_trace(item, grounds, policy, level) for item in grounds.traces)
     risks = tuple(_judge_risk(risk, grounds, policy, level) for risk in RISKS)
     missing = _missing(grounds, policy)
-    states = [*(item.state for item in (*risks, *traces)), *(INCONCLUSIVE for _ in missing)]
+    states = [*(item.state for item in risks), *(item.state for item in traces)]
+    states += [INCONCLUSIVE for _ in missing]
     state = _worst([*states, *([copied.state] if copied else [])])
     found = Verdict(
         state=state,
