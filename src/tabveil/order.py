@@ -189,9 +189,10 @@ def _compared(column: str, cells: tuple[Floats, Floats], moves: _Moves, *, by_ra
 
     def laid(places: Indices) -> Floats:
         if by_rank:
-            sums = [float(short @ around[start : start + n]) for start in places.tolist()]
+            # without BLAS, whose sums depend on the number of threads
+            sums = [float(np.einsum("i,i", short, around[start : start + n])) for start in places.tolist()]
         else:
-            sums = [float(np.sum(short == around[start : start + n])) for start in places.tolist()]
+            sums = [float(np.count_nonzero(short == around[start : start + n])) for start in places.tolist()]
         return np.array(sums, dtype=np.float64) * scale
 
     at = laid(moves.places)
