@@ -81,8 +81,10 @@ class Plan:
         return [
             Step(title="control", work=check),
             Step(title="copies", work=count),
-            Step(title="order", work=partial(order, loaded.split, rng=stream(request.seed, "order"))),
-            Step(title="identifiers", work=partial(self._case_numbers, loaded)),
+            Step(
+                title="order", work=partial(order, loaded.split, rng=stream(request.seed, "order")), weight=0
+            ),
+            Step(title="identifiers", work=partial(self._case_numbers, loaded), weight=0),
             *(
                 Step(
                     title=ran.metric.name,
