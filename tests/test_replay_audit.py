@@ -46,9 +46,11 @@ def test_they_run_by_default_also_where_identifiers_are_left_out(report):
     assert report["pii_replay"].leading.label == "e-mail addresses in email"
 
 
-def test_no_verdict_rests_on_them(report):
+def test_they_are_no_attacks_and_judged_as_traces(report):
     judged = {item.metric for risk in report.verdict.risks for item in risk.metrics}
     assert not judged & set(BOTH)
+    states = {item.found.name: item.state for item in report.verdict.traces}
+    assert states["identifying values"] == states["texts"] == report.verdict.state == "above threshold"
 
 
 def test_a_report_with_them_is_stored_and_read_back(report):

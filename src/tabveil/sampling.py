@@ -48,6 +48,15 @@ def draw(table: Table, n_rows: int, *, rng: Generator) -> Sample:
     return Sample(table=table.take(rows), rows=rows)
 
 
+def random_order(table: Table, *, rng: Generator) -> Indices:
+    """Return where all rows stand, in a random order that depends on what they hold.
+
+    Rows that leave the house in this order tell nothing about where they stood, not even to somebody who
+    knows the seed: a shuffle of places alone could be undone.
+    """
+    return table.content_order[rng.permutation(len(table))]
+
+
 def draw_people(table: Table, n_people: int, *, rng: Generator) -> Sample:
     """Sample people without replacement, with all of their rows, in the order of their content."""
     if table.people is None:

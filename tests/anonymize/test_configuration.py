@@ -246,7 +246,15 @@ def test_the_release_has_the_form_of_the_table_that_came(loaded):
     assert list(released.columns) == ["age", "town", "born", "code", "pay"]
     assert set(released["town"]) <= {"Ulm", "Bonn", "Kiel", "south", "north", "*"}
     assert released["born"].dtype == PEOPLE["born"].dtype
-    assert released["pay"].tolist() == PEOPLE["pay"].iloc[found.rows].tolist()
+    assert sorted(released["pay"]) == sorted(PEOPLE["pay"].iloc[found.rows])
+
+
+def test_the_release_is_in_another_order_than_the_table_wherever_its_rows_stood(loaded):
+    found = apply(read(GOOD), loaded)
+    released = to_native(found, loaded.layout)
+    assert released["pay"].tolist() != PEOPLE["pay"].iloc[found.rows].tolist()
+    backward = frame.load_table(PEOPLE.iloc[::-1].reset_index(drop=True))
+    assert to_native(apply(read(GOOD), backward), backward.layout).equals(released)
     assert len(released) == 61 - found.n_suppressed
 
 

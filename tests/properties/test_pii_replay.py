@@ -44,6 +44,8 @@ def test_by_hand():
         "control_people": 0,
         "train_people_in_part": 0,  # no column of names has Eva
         "control_people_in_part": 0,
+        "train_holding": 2,
+        "control_holding": 2,
     }
     assert whole.attack.value == 2 / 4
     assert whole.control.value == 0

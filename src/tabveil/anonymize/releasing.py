@@ -1,4 +1,7 @@
-"""Generalized rows, back as the kind of table that came in."""
+"""Generalized rows, back as the kind of table that came in, but not in the order in which they came.
+
+A row in the place of a person is that person's, however general its values are.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -7,16 +10,26 @@ from tabveil import frame
 from tabveil.anonymize.result import Anonymization
 from tabveil.frame import Layout
 from tabveil.frame.relabeled import as_labels
+from tabveil.rng import stream
+from tabveil.sampling import random_order
+from tabveil.table import Table
 
 
 def to_native(found: Anonymization, layout: Layout) -> Any:  # noqa: ANN401 - whichever library the user works with
-    """Return the released rows as pandas, polars or Arrow, as they came; generalized columns are text."""
-    return frame.to_native(found.table, _layout(found, layout))
+    """Return the released rows as pandas, polars or Arrow, as they came; generalized columns are text.
+
+    They are in random order.
+    """
+    return frame.to_native(_shuffled(found), _layout(found, layout))
 
 
 def write(found: Anonymization, layout: Layout, path: str | Path) -> None:
-    """Write the released rows to a file, whole or not at all."""
-    frame.write(found.table, _layout(found, layout), path)
+    """Write the released rows to a file, in random order, whole or not at all."""
+    frame.write(_shuffled(found), _layout(found, layout), path)
+
+
+def _shuffled(found: Anonymization) -> Table:
+    return found.table.take(random_order(found.table, rng=stream(0, "anonymize order")))
 
 
 def _layout(found: Anonymization, layout: Layout) -> Layout:

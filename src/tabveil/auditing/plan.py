@@ -20,8 +20,10 @@ from tabveil.errors import NothingToAsk
 from tabveil.explain import Explanation, explain
 from tabveil.frame import LoadedTables
 from tabveil.metrics import METRICS, reads_words
+from tabveil.order import order
 from tabveil.portrait import Portrait
 from tabveil.properties import SplitProperties
+from tabveil.properties.replay import case_numbers, numbered_apart, replayed
 from tabveil.protocols import Metric
 from tabveil.report import Report
 from tabveil.request import AuditRequest
@@ -86,7 +88,11 @@ class Plan:
         return [
             Step(title="control", work=check),
             Step(title="copies", work=count),
-            Step(title="copies but for a column", work=nearly),
+            Step(title="copies but for a column", work=nearly, weight=0),
+            Step(
+                title="order", work=partial(order, loaded.split, rng=stream(request.seed, "order")), weight=0
+            ),
+            Step(title="identifiers", work=partial(self._case_numbers, loaded), weight=0),
             *(
                 Step(
                     title=ran.metric.name,
@@ -99,6 +105,12 @@ class Plan:
             ),
             *extra_steps(loaded, self.metrics, self.request),
         ]
+
+    def _case_numbers(self, loaded: LoadedTables) -> Trace | None:
+        """Look for identifiers of people, also of those that no metric compares."""
+        if loaded.identifiers is None:
+            return None
+        return case_numbers(loaded.identifiers, confidence=self.request.judged_by.confidence)
 
     @property
     def advice_weight(self) -> float:
@@ -138,7 +150,9 @@ class Plan:
             policy=self.request.judged_by,
             control=checked,
             copies=_first(found, Copies),
-            traces=Traces(found=tuple(item for item in found if isinstance(item, Trace))),
+            traces=Traces(
+                found=(*(item for item in found if isinstance(item, Trace)), *_replayed(results, loaded))
+            ),
             utility=_first(found, Utility),
             power=_first(found, Power),
             portrait=_first(found, Portrait),
@@ -178,6 +192,11 @@ def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | Non
     if split is None:
         raise NothingToAsk(f"{metric.name}: no column holds labels or texts.")
     return answer(metric, split, seed, attacker)
+
+
+def _replayed(results: Sequence[Result], loaded: LoadedTables) -> tuple[Trace, ...]:
+    named = loaded.identifiers
+    return replayed(results, apart=() if named is None else numbered_apart(named))
 
 
 def _weight(metric: Metric) -> float:

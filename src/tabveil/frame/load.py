@@ -18,7 +18,7 @@ from tabveil.frame.people import People, require_person, suspects
 from tabveil.frame.raw_column import piece_of
 from tabveil.frame.sources import Source
 from tabveil.frame.wording import listed
-from tabveil.frame.written import written_split
+from tabveil.frame.written import named_split, written_split
 from tabveil.result import DroppedColumn, Input
 from tabveil.table import Schema, Split, Table
 
@@ -35,6 +35,7 @@ class LoadedTables:
     inputs: dict[str, Input]
     dropped: tuple[DroppedColumn, ...] = ()
     written: Split | None = None  # the words of labels, texts and identifiers, for metrics that read them
+    identifiers: Split | None = None  # columns that name people and stand in train and in the release
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,10 +116,19 @@ def load_split(
         texts=texts,
         identifiers={*reader.declared.identifiers, *whose},
     )
+    named = named_split(
+        {
+            name: encoded
+            for name, encoded in (read | alone | whose).items()
+            if name in {*found, *alone, *whose}
+        },
+        n_rows={role: source.data.num_rows for role, source in came.items()},
+    )
     split = Split(train=tables["train"], control=tables.get("control", empty), synthetic=tables["synthetic"])
     if people is not None:
         split = _with_people(split, people)
         written = None if written is None else _with_people(written, people)
+        named = None if named is None else _with_people(named, people)
     return LoadedTables(
         split=split,
         layout=_layout(came["train"], kept),
@@ -137,6 +147,7 @@ def load_split(
         },
         dropped=dropped,
         written=written,
+        identifiers=named,
     )
 
 

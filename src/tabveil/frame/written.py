@@ -5,7 +5,7 @@ themselves: every column of labels or texts, also those that only some of the ta
 release rightly lacks but may hold in a text.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -41,10 +41,22 @@ def written_split(
     return Split(**{role: _table(schema, cells, role, n_rows.get(role, 0)) for role in _ROLES})
 
 
+def named_split(read: Mapping[str, EncodedColumn], *, n_rows: Mapping[str, int]) -> Split | None:
+    """Return columns that name people, as they were read, also where no metric compares them.
+
+    Those that train and release both have; None where there are none. Control may lack some: missing there.
+    """
+    both = [encoded for encoded in read.values() if {"train", "synthetic"} <= encoded.cells.keys()]
+    if not both:
+        return None
+    schema, cells = Schema(tuple(encoded.column for encoded in both)), [encoded.cells for encoded in both]
+    return Split(**{role: _table(schema, cells, role, n_rows.get(role, 0)) for role in _ROLES})
+
+
 _ROLES = ("train", "control", "synthetic")
 
 
-def _table(schema: Schema, cells: list[Mapping[str, Floats]], role: str, n_rows: int) -> Table:
+def _table(schema: Schema, cells: Sequence[Mapping[str, Floats]], role: str, n_rows: int) -> Table:
     values = np.full((n_rows, len(cells)), np.nan, order="F")
     for position, each in enumerate(cells):
         if role in each:

@@ -22,6 +22,8 @@ from tabveil.pipeline.report import TITLES, PipelineReport, Stage, StageName
 from tabveil.pipeline.taking import RealRows, StepTaken, filtered
 from tabveil.protocols import Metric
 from tabveil.request import AuditRequest
+from tabveil.rng import stream
+from tabveil.sampling import random_order
 from tabveil.synthesizing import Identifiers, Lesson, RareLabels, SyntheticRows, TableModel, learn, prepare
 from tabveil.synthesizing.choice import wants_secret_seed
 from tabveil.synthesizing.configuration import Configuration
@@ -320,9 +322,13 @@ class _Making:
 
 
 def _as_read(stages: Stages, lesson: Lesson) -> Any:  # noqa: ANN401 - whatever can be read as a table
-    """Return the anonymized rows with concrete values, in the form of the data."""
-    kept = lesson.loaded.declared
-    return as_read(*without_unused_labels(stages.transitioned, lesson.layout, keep=kept))
+    """Return the anonymized rows with concrete values, in the form of the data and as they would be released.
+
+    That is in random order: what the order of train gives away is none of the steps' doing.
+    """
+    rows, kept = stages.transitioned, lesson.loaded.declared
+    rows = rows.take(random_order(rows, rng=stream(0, "anonymize order")))
+    return as_read(*without_unused_labels(rows, lesson.layout, keep=kept))
 
 
 def _audit(sources: Mapping[StageName, Any], request: AuditRequest) -> tuple[Stage, ...]:

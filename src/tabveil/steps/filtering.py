@@ -12,7 +12,7 @@ from tabveil.errors import ParameterError
 from tabveil.frame import LoadedTables, load_split, native_parts
 from tabveil.representation import Mixed, outlier_factors
 from tabveil.rng import stream
-from tabveil.sampling import count_share
+from tabveil.sampling import count_share, random_order
 from tabveil.steps.nearness import NearRows, near_rows
 from tabveil.table import Indices, Split, Table
 from tabveil.utility import Utility
@@ -45,7 +45,7 @@ class FilteredRelease:
     """
 
     source: Any  # the release that was given
-    kept: Indices  # (k,) positions, ascending
+    kept: Indices  # (k,) positions, in random order
     n_rows: int
     near: NearRows | None
     n_control: int
@@ -144,7 +144,7 @@ def filter_release(
     target
         Columns that models should predict, where utility is measured.
     seed
-        The same seed, the same rows.
+        The same seed, the same rows. They leave in random order, which tells nothing about where they stood.
     schema, missing, drop_identifiers, threads, progress
         As in :func:`tabveil.audit`. A column that names people hides how near rows are: leave such out.
 
@@ -175,6 +175,7 @@ def filter_release(
         with part(0.15, 0.2):
             apart = _outliers(split.synthetic.take(kept), outliers, seed)
         kept = np.delete(kept, apart)
+        kept = kept[random_order(split.synthetic.take(kept), rng=stream(seed, "filter order"))]
         before, after = _utility(loaded, kept, target, seed) if measure_utility else (None, None)
     return FilteredRelease(
         source=synthetic,

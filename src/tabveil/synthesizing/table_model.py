@@ -18,6 +18,7 @@ from tabveil.plain import require_plain, to_plain
 from tabveil.protocols import Model
 from tabveil.reading import Unreadable, read_json
 from tabveil.rng import stream
+from tabveil.sampling import random_order
 from tabveil.synthesizing.fresh_identifiers import MOST_ROWS, FreshColumn, note, with_fresh
 from tabveil.table import Categorical, Column, Numeric, Schema, Table
 from tabveil.writing import new_folder, write_text
@@ -80,12 +81,13 @@ class TableModel:
         return Account.of(self.model)
 
     def draw(self, rows: int, *, seed: int = 0) -> SyntheticRows:
-        """Draw rows; the same seed draws the same."""
+        """Draw rows, in random order; the same seed draws the same."""
         rows, seed = whole_rows(rows), whole_seed(seed)
         name, schema = self.model.name, self.model.schema
         table = self.model.sample(rows, rng=stream(seed, "draw", name))
         if not isinstance(table, Table) or table.schema != schema or len(table) != rows:
             raise ParameterError(f"{name}: sample must return a Table of its schema with {rows} rows.")
+        table = table.take(random_order(table, rng=stream(seed, "order", name)))
         table, layout = without_unused_labels(table, self.layout, keep=self.declared)
         if self.fresh:
             table, layout = with_fresh(table, layout, self.fresh, rng=stream(seed, "identifiers", name))

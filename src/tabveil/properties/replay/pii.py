@@ -94,7 +94,8 @@ class PiiReplay(Replay):
         together = _together(found, split)
         asked = [_asked_of(source) for source in found]
         if len(found) > 1:
-            asked.insert(0, (Setting(label="all kinds, weighted"), together, _people(together)))
+            facts = {**_people(together), **_holding(found, split)}
+            asked.insert(0, (Setting(label="all kinds, weighted"), together, facts))
         level = sidak(self.confidence, len(asked))
         configurations = tuple(compare(levels, setting, level, facts) for setting, levels, facts in asked)
         lead = strongest_of(configurations)
@@ -169,6 +170,15 @@ def _people(together: Sequence[Reappearance]) -> dict[str, int]:
     }
 
 
+def _holding(found: Sequence[Source], split: Split) -> dict[str, int]:
+    """Count the people of whom something could reappear that names them whole."""
+    whole = [source for source in found if source.kind != PART]
+    return {
+        "train_holding": int(_any((s.train_holds for s in whole), split.train.n_people).sum()),
+        "control_holding": int(_any((s.control_holds for s in whole), split.control.n_people).sum()),
+    }
+
+
 def _asked_of(source: Source) -> tuple[Setting, list[Reappearance], dict[str, Any]]:
     """Return the configuration that asks about one source alone."""
     weight = PART_OF_A_NAME if source.kind == PART else 1.0
@@ -178,6 +188,7 @@ def _asked_of(source: Source) -> tuple[Setting, list[Reappearance], dict[str, An
     facts = {
         "kind": source.kind,
         "train_holding": int(source.train_holds.sum()),
+        "control_holding": int(source.control_holds.sum()),
         "train_people": int(source.train.sum()),
         "control_people": int(source.control.sum()),
         "different_values": source.different,

@@ -39,6 +39,7 @@ class Source:
     kind: Kind
     columns: tuple[str, ...]
     train_holds: Flags  # (n_train,)
+    control_holds: Flags  # (n_control,)
     train: Flags  # (n_train,)
     control: Flags  # (n_control,)
     different: int  # values of training people that stand in the release
@@ -49,6 +50,7 @@ class Source:
         return replace(
             self,
             train_holds=any_of_person(self.train_holds, train),
+            control_holds=any_of_person(self.control_holds, control),
             train=any_of_person(self.train, train),
             control=any_of_person(self.control, control),
         )
@@ -262,6 +264,7 @@ def _source(kind: Kind, column: _Column, holds: Flags, there: Flags, split: Spli
         kind=kind,
         columns=(column.name,),
         train_holds=of_rows[0][train],
+        control_holds=of_rows[0][control],
         train=of_rows[1][train],
         control=of_rows[1][control],
         different=int((there & _used(column.column, split.train)).sum()),
@@ -276,6 +279,7 @@ def _of_pair(pair: _Pair, release: _Release, split: Split) -> Source:
         kind="full name",
         columns=(pair.first.name, pair.last.name),
         train_holds=owners >= 0,
+        control_holds=of_others >= 0,
         train=np.append(there, False)[owners],  # -1, no name, is the last
         control=np.append(release.hold_names(others), False)[of_others],
         different=int(there.sum()),

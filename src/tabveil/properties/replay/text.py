@@ -156,7 +156,18 @@ def _compared(
         control=any_of_person(texts.rows_with(split.control, flags, column), split.control.people),
     )
     where = "" if column is None else f" in {column}"
-    facts = {"words": n, "train_people": int(found.train.sum()), "control_people": int(found.control.sum())}
+    everything = np.ones(len(texts.train), dtype=np.bool_)
+    holding = [
+        any_of_person(texts.rows_with(table, everything, column), table.people)
+        for table in (split.train, split.control)
+    ]
+    facts = {
+        "words": n,
+        "train_holding": int(holding[0].sum()),
+        "control_holding": int(holding[1].sum()),
+        "train_people": int(found.train.sum()),
+        "control_people": int(found.control.sum()),
+    }
     setting = Setting(label=f"{n} words{where}", target=column)
     return compare([found], setting, confidence, facts)
 
