@@ -55,6 +55,8 @@ LAYERS = (
         "control",
         "matching",
         "people",
+        "scales",
+        "traces",
         "word_kernels",
         "words",
     },

@@ -29,12 +29,13 @@ SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
 class LoadedTables:
     """The tables of an audit, and what to know about how they were read."""
 
-    split: Split
+    split: Split  # in an audit, on one scale
     layout: Layout  # of train
     notes: tuple[str, ...]
     inputs: dict[str, Input]
     dropped: tuple[DroppedColumn, ...] = ()
     written: Split | None = None  # the words of labels, texts and identifiers, for metrics that read them
+    given: Split  # as the files have it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -121,6 +122,7 @@ def load_split(
         written = None if written is None else _with_people(written, people)
     return LoadedTables(
         split=split,
+        given=split,
         layout=_layout(came["train"], kept),
         notes=(
             *_notes(came, {name: encoded for name, encoded in read.items() if name not in texts}),
