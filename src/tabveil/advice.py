@@ -47,6 +47,25 @@ class LeakingColumn:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExposedGroup:
+    """People who share a value, of whom more are exposed because they were trained on than of all others.
+
+    ``exposed`` of ``people`` training people are exposed to the attack ``metric``; ``gain`` is their share
+    less that of control people of the same group, ``gain_elsewhere`` the same among all others. ``p_value``
+    is one-sided, and corrected for all groups that were compared. ``label`` is shared by ten people or more.
+    """
+
+    column: str
+    label: str
+    people: int
+    exposed: int
+    gain: Number
+    gain_elsewhere: Number
+    p_value: Number
+    metric: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """One change of a release.
 
@@ -147,6 +166,7 @@ class Advice(PlainData):
 
     rows: LeakingRows | None = None
     columns: tuple[LeakingColumn, ...] = ()
+    groups: tuple[ExposedGroup, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     not_repeated: tuple[str, ...] = ()
     more_rows: MoreRows | None = None

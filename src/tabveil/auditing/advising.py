@@ -23,11 +23,13 @@ from tabveil.advice import (
 )
 from tabveil.auditing.carriers import leaking_columns, leaking_rows
 from tabveil.auditing.changes import ChangedRelease, coarsened, filtered, left_out
+from tabveil.auditing.exposed_groups import exposed_groups
 from tabveil.auditing.open_verdicts import more_rows, obstacles
 from tabveil.auditing.power import fits_a_model
 from tabveil.auditing.steps import answer
 from tabveil.copies import RARE, copies
 from tabveil.errors import NotApplicable
+from tabveil.frame import LoadedTables
 from tabveil.naming import make, values_of
 from tabveil.protocols import Metric
 from tabveil.report import Report
@@ -70,19 +72,19 @@ class AuditedMetric:
         return key_of(self.metric.name, self.attacker)
 
 
-def advise(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) -> Advice | None:
+def advise(report: Report, loaded: LoadedTables, metrics: Mapping[str, AuditedMetric]) -> Advice | None:
     """Say what would change a verdict; None where it is within, and there is nothing to change.
 
     Parameters
     ----------
     report
         What the audit found.
-    split
+    loaded
         The tables it looked at.
     metrics
         The metrics as they ran, by the keys of their results.
     """
-    verdict = report.verdict
+    verdict, split = report.verdict, loaded.split
     if verdict.state == WITHIN:
         return None
     advice = Advice(more_rows=more_rows(report), obstacles=obstacles(report))
@@ -95,6 +97,9 @@ def advise(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) -
             if report.copies is None
             else leaking_rows(report.copies, verdict, split.train.n_people),
             columns=columns,
+            groups=exposed_groups(
+                split, loaded.layout, trials.results_above, level=1 - report.policy.confidence
+            ),
             remedies=trials.remedies([item.column for item in columns]),
             not_repeated=trials.not_repeated,
             obstacles=(*trials.refusals, *advice.obstacles),

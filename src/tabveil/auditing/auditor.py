@@ -14,6 +14,7 @@ from tabveil.protocols import Metric
 from tabveil.report import Report
 from tabveil.representation import Contrastive
 from tabveil.request import AuditRequest
+from tabveil.scales import on_one_scale
 from tabveil.shadow import ShadowResult
 from tabveil.sharing import sharing
 from tabveil.workers import Listener, part, tell, warn, working
@@ -168,7 +169,7 @@ def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Repor
     plan = Plan.of(request)
     with working(threads=request.threads, listener=progress), sharing(request.seed):
         tell("reading the tables", 0.0)
-        loaded = load_split(
+        given = load_split(
             request.train,
             request.synthetic,
             request.control,
@@ -177,6 +178,8 @@ def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Repor
             drop_identifiers=request.drop_identifiers,
             person=request.person,
         )
+        attacked = on_one_scale(given.split)
+        loaded = replace(given, split=attacked.split, notes=(*given.notes, *attacked.notes))
         check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
         _warn_of_columns(plan, len(loaded.split.schema))
         steps = plan.steps(loaded)

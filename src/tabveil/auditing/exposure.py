@@ -26,7 +26,7 @@ def exposed(results: Iterable[Result], loaded: LoadedTables) -> ExposedRows | No
         return None
     _, metric, scores = max(leaking, key=lambda item: item[0])
     rows = _highest(scores)
-    columns, texts = cells_as_text(loaded.split.train.take(rows), loaded.layout)
+    columns, texts = cells_as_text(loaded.given.train.take(rows), loaded.layout)
     return ExposedRows(
         metric=metric,
         columns=("row", *columns),

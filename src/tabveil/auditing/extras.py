@@ -29,7 +29,7 @@ def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditR
     if request.quasi_identifiers:
         measure = partial(
             properties.measure_split,
-            split,
+            loaded.given,
             quasi_identifiers=request.quasi_identifiers,
             sensitive=request.sensitive_columns,
         )
@@ -78,7 +78,7 @@ def _detected(metrics: Sequence[Metric], loaded: LoadedTables, request: AuditReq
 
 def _useful(loaded: LoadedTables, request: AuditRequest) -> Utility:
     found = utility.measure(
-        loaded.split,
+        loaded.given,
         target=request.target or None,
         confidence=request.judged_by.confidence,
         rare=request.show_values,
@@ -91,7 +91,7 @@ def _useful(loaded: LoadedTables, request: AuditRequest) -> Utility:
 def _dated(column: ColumnUtility, loaded: LoadedTables) -> ColumnUtility:
     """Write the ends of ranges as dates or times, where the column holds such."""
     ends = sorted({end for bar in column.bars for end in (bar.low, bar.high) if end is not None})
-    words = edges_in_words(np.array(ends), loaded.split.schema[column.name], loaded.layout) if ends else None
+    words = edges_in_words(np.array(ends), loaded.given.schema[column.name], loaded.layout) if ends else None
     if words is None:
         return column
     texts = dict(zip(ends, words, strict=True))

@@ -124,7 +124,7 @@ class Plan:
             return report
         keys = [ran.key for ran in self.runs]
         runs = {ran.key: ran for ran in self.runs if keys.count(ran.key) == 1}
-        return replace(report, advice=advise(report, loaded.split, runs))
+        return replace(report, advice=advise(report, loaded, runs))
 
     def report(self, loaded: LoadedTables, found: Sequence[Any], seconds: float) -> Report:
         """Put together what the steps found."""

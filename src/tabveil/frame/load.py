@@ -29,13 +29,14 @@ SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
 class LoadedTables:
     """The tables of an audit, and what to know about how they were read."""
 
-    split: Split
+    split: Split  # in an audit, on one scale
     layout: Layout  # of train
     notes: tuple[str, ...]
     inputs: dict[str, Input]
     dropped: tuple[DroppedColumn, ...] = ()
     written: Split | None = None  # the words of labels, texts and identifiers, for metrics that read them
     identifiers: Split | None = None  # columns that name people and stand in train and in the release
+    given: Split  # as the files have it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,6 +132,7 @@ def load_split(
         named = None if named is None else _with_people(named, people)
     return LoadedTables(
         split=split,
+        given=split,
         layout=_layout(came["train"], kept),
         notes=(
             *_notes(came, {name: encoded for name, encoded in read.items() if name not in texts}),

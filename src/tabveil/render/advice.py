@@ -3,12 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabveil.advice import Advice, AttackChange, Change, LeakingColumn, LeakingRows, MoreRows, Remedy
+from tabveil.advice import (
+    Advice,
+    AttackChange,
+    Change,
+    ExposedGroup,
+    LeakingColumn,
+    LeakingRows,
+    MoreRows,
+    Remedy,
+)
 from tabveil.report import Report
 from tabveil.verdict import State
 from tabveil.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
 from tabveil.verdict.sentence import rounded_rows
-from tabveil.wording import NOT_COMPUTED, joined, listed, name, number, plural, upper_percent
+from tabveil.wording import NOT_COMPUTED, joined, listed, name, number, people, plural, upper_percent
 
 TITLE = "What next"
 NO_PROMISE = (
@@ -76,6 +85,8 @@ def next_steps(report: Report) -> NextSteps | None:
     evidence = [] if advice.rows is None else [_rows(advice.rows)]
     if columns:
         evidence.append(f"Columns that carry most of it, the first one most: {_names(columns)}.")
+    if advice.groups:
+        evidence.append(_groups(advice.groups))
     return NextSteps(
         evidence=tuple(evidence),
         columns=columns,
@@ -108,6 +119,16 @@ def _rows(rows: LeakingRows) -> str:
     if rows.people is not None:
         found += f"; the strongest attack exposes about {rows.people:,} of {rows.n_train:,} training people"
     return f"{found}."
+
+
+def _groups(groups: tuple[ExposedGroup, ...]) -> str:
+    """Name the groups that carry the leak, and how many of 100 it exposes there and elsewhere."""
+    told = [
+        f"{name(item.column)} = {name(item.label)} (of {item.people:,} training people "
+        f"{people(item.gain)} of 100 more than of people never seen; elsewhere {people(item.gain_elsewhere)})"
+        for item in groups
+    ]
+    return f"Exposed most: {'; '.join(told)}."
 
 
 def _title(change: Change, remedy: Remedy) -> str:

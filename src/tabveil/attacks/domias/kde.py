@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tabveil import check, workers
 from tabveil.attacks.attack import Attack
 from tabveil.attacks.domias.kernels import log_sums
-from tabveil.attacks.guessing import draw_attacked, scores
+from tabveil.attacks.guessing import scores
 from tabveil.attacks.phrases import members_found, membership_threat
 from tabveil.attacks.roc import Ranking, judge
 from tabveil.encode.points import PLACE_DEVIATION, Coordinates, Points
@@ -234,13 +234,17 @@ def set_aside(
 ) -> tuple[Table, tuple[Sample, Sample]]:
     """Set a share of control aside as the attacker's reference, and draw the rows to attack from the others.
 
-    Given reference and release, the scores of all attacked rows are then independent.
+    Given reference and release, the scores of all attacked rows are then independent. Each side has as many
+    people as it can have: those of train are not cut to what is left of control, which says less.
     """
     n_people = split.control.n_people
     reference = draw_people(split.control, min(max(1, round(share * n_people)), n_people - 1), rng=rng)
     left = np.setdiff1d(np.arange(len(split.control)), reference.rows)
-    others = Split(train=split.train, control=split.control.take(left), synthetic=split.synthetic)
-    train, control = draw_attacked(others, n_attacks, rng=rng)
+    sides = split.train, split.control.take(left)
+    train, control = (
+        draw_people(side, side.n_people if n_attacks is None else min(n_attacks, side.n_people), rng=rng)
+        for side in sides
+    )
     return reference.table, (train, Sample(table=control.table, rows=left[control.rows]))
 
 

@@ -13,7 +13,15 @@ from tabveil import check
 from tabveil.attacks.attack import NearestRowAttack
 from tabveil.attacks.configurations import Comparator, choose
 from tabveil.attacks.guessing import draw_attacked, scores, usable_levels
-from tabveil.attacks.neighbor_vote.votes import Votes, VoteScores, by_column, entropies, typical, vote
+from tabveil.attacks.neighbor_vote.votes import (
+    FEWEST_PEOPLE,
+    Votes,
+    VoteScores,
+    by_column,
+    entropies,
+    typical,
+    vote,
+)
 from tabveil.attacks.phrases import surely
 from tabveil.attacks.tolerance import TOLERANCE, ZERO_TOLERANCE, Truth
 from tabveil.errors import NotApplicable, ParameterError
@@ -26,7 +34,6 @@ from tabveil.wording import UNSEEN, begin, listed, plural, share_of
 
 LEVELS = (1.0, 0.1, 0.01)
 KNOWN_SHARE = 0.75
-FEWEST_PEOPLE = 30  # below, intervals around means over people do not hold
 
 
 @dataclass(frozen=True, kw_only=True)

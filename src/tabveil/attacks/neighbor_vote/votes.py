@@ -1,5 +1,7 @@
 """Guesses about many columns at once: what neighbors vote for, which votes are right, one score for all."""
 
+import math
+import sys
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -20,6 +22,7 @@ from tabveil.sampling import surest_rows
 from tabveil.table import Categorical, Column, Floats, Indices, Numeric, Split
 
 BINS = 20  # of a number's range, for its entropy
+FEWEST_PEOPLE = 30  # below, intervals that rest on a variance over people do not hold
 
 
 def vote(column: Column, cells: Floats) -> Floats:
@@ -142,20 +145,34 @@ class Votes:
         influence = ((hits - self.guessed * accuracies) * (parts / asked)).sum(axis=1)  # (n,)
         n = len(self)
         variance = float((influence**2).sum()) * n / max(n - 1, 1)
-        return Score(value=float((parts * accuracies).sum()), variance=variance, n=n)
+        reach = float(((self.guessed * (parts / asked)).sum(axis=1) ** 2).sum())
+        return Score(value=float((parts * accuracies).sum()), variance=variance, reach=reach, n=n)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """An average of accuracies with its variance."""
+    """An average of accuracies with its variance.
+
+    ``reach`` adds up, over all rows, the square of the most by which a row can move the average.
+    """
 
     value: float
     variance: float
+    reach: float
     n: int
 
     def at(self, confidence: float) -> Estimate:
-        """Return the score with its interval."""
-        return mean_share(self.value, self.variance, self.n, confidence, independent=self.n)
+        """Return the score with its interval.
+
+        The variance of few rows is too uncertain: they have the interval that holds for any distribution
+        (McDiarmid 1989), if it is wider.
+        """
+        found = mean_share(self.value, self.variance, self.n, confidence, independent=self.n)
+        if self.n >= FEWEST_PEOPLE:
+            return found
+        half = math.sqrt(math.log(2 / max(1 - confidence, sys.float_info.min)) * self.reach / 2)
+        low, high = max(self.value - half, 0.0), min(self.value + half, 1.0)
+        return replace(found, low=min(found.low, low), high=max(found.high, high))
 
 
 @dataclass(frozen=True, kw_only=True)
