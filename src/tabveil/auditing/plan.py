@@ -119,7 +119,6 @@ class Plan:
             skipped=tuple(item for item in found if isinstance(item, Omission)),
             notes=(
                 *(() if len(loaded.split.control) else (NO_CONTROL,)),
-                *(() if checked is None or checked.caution is None else (checked.caution,)),
                 *loaded.notes,
             ),
             dropped=loaded.dropped,
