@@ -65,7 +65,7 @@ def test_a_release_made_of_both_is_found(kind, made_of, noise):
 
 def test_rows_that_find_each_other_tell_where_noise_hides_how_near_they_are():
     # So much noise that copies lie no nearer than other rows do, but still are each other's nearest.
-    found = ask(tables_of("normal", 3000, 0.5, noise=0.1))
+    found = ask(tables_of("normal", 3000, 0.5, noise=0.08))
     assert found.near_chance > LEVEL >= found.mutual_chance
     assert "are each other's nearest" in found.fault("rows")
 

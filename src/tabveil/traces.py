@@ -43,7 +43,9 @@ class Trace:
     @property
     def share(self) -> float:
         """The share that is judged: of people, or of released rows beyond chance, whichever is larger."""
-        of_rows = 0.0 if self.rows is None else (self.rows - (self.rows_expected or 0.0)) / max(self.n_rows, 1)
+        of_rows = (
+            0.0 if self.rows is None else (self.rows - (self.rows_expected or 0.0)) / max(self.n_rows, 1)
+        )
         return max(self.gain.value, of_rows)
 
     def seen(self, level: float) -> bool:

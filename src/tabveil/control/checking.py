@@ -51,6 +51,8 @@ class ControlCheck:
     the columns that differ, surely and by enough to matter, most first. ``kept_together`` says that equal
     rows were kept on one side, though the release meets control rows by chance, and fresh people would meet
     training rows. ``held_out`` is what the release shows of control people.
+    ``parted_by`` names columns by which rows of one person stand in train and in control, ``grouped_by``
+    those whose values repeat but stand on one side each: rows are then fewer people than they seem.
     """
 
     n_train: int
@@ -64,6 +66,8 @@ class ControlCheck:
     columns: tuple[str, ...] = ()
     kept_together: bool = False
     held_out: HeldOut | None = None
+    parted_by: tuple[str, ...] = ()
+    grouped_by: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -85,6 +89,21 @@ class ControlCheck:
             )
         if self.held_out is not None and (fault := self.held_out.fault(self._counted)) is not None:
             found.append(fault)
+        if self.parted_by:
+            by = self.parted_by[0]
+            found.append(
+                "Rows of one person stand in train and in control, by column "
+                f"{listed(self.parted_by, _NAMES)}: split by it before training (tabveil split --by {by}), "
+                f"or name it with --person {by}. If every row is another person, say so with "
+                "--independent-rows."
+            )
+        if self.grouped_by:
+            by = self.grouped_by[0]
+            found.append(
+                f"Train and control share no value of {listed(self.grouped_by, _NAMES)}, though values stand "
+                f"in several rows: if it tells whose row it is, name it with --person {by}. If every row is "
+                "another person, say so with --independent-rows."
+            )
         if self.kept_together:
             found.append(
                 f"{self._shared()}: equal rows were kept on one side, and fresh people would be nearer to "
@@ -115,10 +134,13 @@ class ControlCheck:
         )
 
 
-def check_control(split: Split, *, rng: Generator) -> ControlCheck:
+def check_control(
+    split: Split, *, parted_by: tuple[str, ...] = (), grouped_by: tuple[str, ...] = (), rng: Generator
+) -> ControlCheck:
     """Check that control shares no more rows with train, and differs no more, than after a random split.
 
-    Nothing is found where there is no control, or too few rows to tell.
+    Nothing is found where there is no control, or too few rows to tell. What columns tell of people was
+    found when the tables were read (``parted_by``, ``grouped_by``).
 
     >>> from tabveil.table import Numeric, Schema, Table
     >>> schema = Schema((Numeric(name="age", low=0, high=99),))
@@ -148,6 +170,8 @@ def check_control(split: Split, *, rng: Generator) -> ControlCheck:
         columns=found.columns,
         kept_together=met >= MATERIAL and equal_rows_kept_together(*holders.commonest),
         held_out=held_out(split, groups, rng=rng),
+        parted_by=parted_by,
+        grouped_by=grouped_by,
     )
     if split.train.people is not None:
         held = HeldRows.of(split.train, split.control, groups[:2])
