@@ -63,11 +63,13 @@ def test_a_release_made_of_both_is_found(kind, made_of, noise):
     assert found.fault("rows").endswith(HELD_OUT)
 
 
-def test_rows_that_find_each_other_tell_where_noise_hides_how_near_they_are():
-    # So much noise that copies lie no nearer than other rows do, but still are each other's nearest.
-    found = ask(tables_of("normal", 3000, 0.5, noise=0.08))
-    assert found.near_chance > LEVEL >= found.mutual_chance
-    assert "are each other's nearest" in found.fault("rows")
+def test_rows_that_find_each_other_are_told_apart_from_near_ones():
+    found = ask(tables_of("normal", 3000, 0.5, noise=0.05))
+    assert found.equal == 0
+    assert found.mutual_chance <= LEVEL
+    assert found.mutual > 1.1 * found.mutual_expected
+    alone = HeldOut(n_people=500, mutual=300, mutual_expected=180.0, mutual_chance=0.0)
+    assert alone.fault("rows").startswith("300 control rows and rows of the release are each other's nearest")
 
 
 @pytest.mark.parametrize("kind", ["normal", "levels", "mixed"])
