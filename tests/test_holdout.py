@@ -6,9 +6,11 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-import tabveil
+import tabveil.datasets
 from tabveil import holdout
+from tabveil.cli import app
 from tabveil.errors import ParameterError, SchemaError
 
 
@@ -188,3 +190,32 @@ def test_rows_are_compared_by_any_bytes_and_any_codes():
 def test_a_file_without_columns_is_refused_in_a_line():
     with pytest.raises(SchemaError, match="cannot divide 0 rows"):
         holdout.split_rows(pa.table({}), control=0.5, by=None, seed=0)
+
+
+def test_what_a_control_settles_is_what_was_measured():
+    # Medians over five tables with 3,000 training rows (docs/verdicts.md), in people of 100.
+    measured = {200: 16.8, 400: 11.0, 1000: 6.7, 2000: 5.1, 4000: 3.8}
+    for n_control, bound in measured.items():
+        assert 100 * holdout.settles(3000, n_control).threshold == pytest.approx(bound, rel=0.12)
+
+
+def test_what_a_threshold_takes_is_what_settles_it():
+    needed = holdout.settles(5000, 100, threshold=0.04).control_needed
+    assert holdout.settles(5000, needed).threshold == pytest.approx(0.04, abs=1e-4)
+    assert holdout.settles(5000, needed, confidence=0.99).threshold > 0.04
+    assert holdout.settles(300, 100).control_needed is None
+    assert "more rows of both" in holdout.in_words(300, 100)
+    assert holdout.in_words(20_000, 20_000).endswith("you accept 5.")
+
+
+def test_the_command_says_who_is_parted_and_what_can_be_settled(tmp_path):
+    table = tabveil.datasets.visits(300, seed=1)
+    table.to_csv(tmp_path / "visits.csv", index=False)
+    asked = ["split", "--data", str(tmp_path / "visits.csv"), "--out", str(tmp_path / "out"), "--force"]
+    told = " ".join(CliRunner().invoke(app, asked).output.split())
+    assert "seems to name people with several rows" in told
+    assert "control rows an audit can call a clean release within about" in told
+    for said in (["--independent-rows"], ["--by", "patient"]):
+        told = " ".join(CliRunner().invoke(app, [*asked, *said]).output.split())
+        assert "seems to name people" not in told
+    assert "With 90 control people an audit can" in told

@@ -176,6 +176,7 @@ def counted(equal_train, equal_control, low, value, high, p_value, near=None):
         n_control=1000,
         equal_train=equal_train,
         equal_control=equal_control,
+        repeated=equal_control,
         expected=equal_train - 1000 * value,
         share=Estimate(value=value, low=low, high=high, n=1000),
         p_value=p_value,

@@ -63,7 +63,8 @@ class Copies:
     None. ``people`` counts the training people with a row that some synthetic row equals, and
     ``people_expected`` how many of as many fresh people would have one. Every row is another person, unless
     the tables say whose it is: then chance deals people, with all their rows, and equal rows of one person do
-    not explain each other.
+    not explain each other. ``repeated`` counts the control rows that somebody else in train or control has,
+    too: so far rows repeat by themselves, whatever the release holds.
 
     ``kept_together`` says that equal rows were never parted between train and control, as records stored
     twice are not: then each different row counts once, or its twins would seem to explain it.
@@ -79,6 +80,7 @@ class Copies:
     p_value: Number | None = None
     people: int
     people_expected: Number | None = None
+    repeated: int = 0
     kept_together: bool = False
     near: NearCopies | None = None
 
@@ -135,6 +137,7 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
     unequal = (train + control)[groups[0]] == 0
     real = groups[1:]
     holders = Holders.of(split, real, n_groups)
+    repeated = int(np.sum((holders.train + holders.control > 1)[real[1]]))
     together = equal_rows_kept_together(*holders.commonest)
     if together:
         split, real = count_sharers_once(split, real)
@@ -149,6 +152,7 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
         share=found.share,
         p_value=found.p_value,
         people_expected=people_expected,
+        repeated=repeated,
         kept_together=together,
         near=_near(split, matching, unequal, confidence, rng=rng),
     )

@@ -56,6 +56,7 @@ class AuditRequest(Strict):
     column_types: Path | SchemaFile | None = Field(default=None, alias="schema")
     missing: Columns = ()
     drop_identifiers: bool = False
+    independent_rows: bool = False  # every row is another person, whatever columns look like
     person: str | None = None  # the column that says whose row it is; None: the schema's, or none
     metrics: tuple[Any, ...] | None = None  # of MetricChoice and Metric; None: all that need no extra
     quick: bool = False
@@ -104,7 +105,8 @@ class AuditRequest(Strict):
         return Path(value) if isinstance(value, (str, Path)) else declare.read(value)
 
     @field_validator(
-        "drop_identifiers", "quick", "utility", "portrait", "advice", "show_values", mode="before"
+        *("drop_identifiers", "independent_rows", "quick", "utility", "portrait", "advice", "show_values"),
+        mode="before",
     )
     @classmethod
     def _flag(cls, value: object, info: ValidationInfo) -> Any:  # noqa: ANN401 - true or false

@@ -120,13 +120,12 @@ def test_a_column_that_seems_to_name_people_with_several_rows_is_pointed_at():
     visits = pd.DataFrame({"case": people, "label": [f"p{n}" for n in people], "age": ages})
     train, control = visits[visits.case < 30], visits[visits.case >= 30]
     release = pd.DataFrame({"case": people % 7, "label": "x", "age": ages})
-    (note,) = (note for note in load(train, control, release, person=None).notes if "--person" in note)
-    assert "case" in note
-    assert "label" in note
-    assert "age" not in note
-    parted = visits.sample(frac=1, random_state=0)  # a split of rows: nothing tells
+    assert load(train, control, release, person=None).grouped_by == ("case", "label")
+    assert load(train, control, release, person=None, independent_rows=True).grouped_by == ()
+    parted = visits.sample(frac=1, random_state=0)  # a split of rows
     loaded = load(parted[:90], parted[90:], release, person=None)
-    assert not any("--person" in note for note in loaded.notes)
+    assert loaded.grouped_by == ()
+    assert "case" in loaded.parted_by
 
 
 def test_for_a_generator_the_column_is_an_identifier():

@@ -34,7 +34,7 @@ ROWS_AT_MOST = 40_000_000
 LARGE = 100_000
 """Of more people, or released rows, a sample says which sets are worth a look at all of them."""
 LOOKED_AT = 40
-LIKELY = 0.05
+LIKELY = 0.005
 """A scan that chance explains so often is not looked into."""
 STEPS = 12
 BETTER = 1.0

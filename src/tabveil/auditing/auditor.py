@@ -51,6 +51,7 @@ def audit(
     missing: Iterable[str] = (),
     drop_identifiers: bool = False,
     person: str | None = None,
+    independent_rows: bool = False,
     threads: int | None = None,
     progress: Listener | None = None,
 ) -> Report:
@@ -119,6 +120,9 @@ def audit(
         The column that says whose row it is, where people have several rows. Then people are attacked, by all
         of their rows, and counted: rows of one person stand or fall together, and intervals that take them
         for different people do not hold. The column itself is not compared; a release may lack it.
+    independent_rows
+        Say that every row is another person. Else a column that looks like a number of people, whose rows
+        stand on both sides or in groups on one, makes the verdict inconclusive until ``person`` names it.
     threads
         How many threads to use; None takes all cores.
     progress
@@ -140,6 +144,7 @@ def audit(
         missing=missing,
         drop_identifiers=drop_identifiers,
         person=person,
+        independent_rows=independent_rows,
         metrics=metrics,
         quick=quick,
         contrastive=contrastive or None,
@@ -177,6 +182,7 @@ def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Repor
             missing=request.missing,
             drop_identifiers=request.drop_identifiers,
             person=request.person,
+            independent_rows=request.independent_rows,
         )
         attacked = on_one_scale(given.split)
         loaded = replace(given, split=attacked.split, notes=(*given.notes, *attacked.notes))

@@ -84,7 +84,13 @@ class Plan:
             confidence=request.judged_by.confidence,
             rng=stream(request.seed, "nearly copied"),
         )
-        check = partial(check_control, loaded.split, rng=stream(request.seed, "control"))
+        check = partial(
+            check_control,
+            loaded.split,
+            parted_by=loaded.parted_by,
+            grouped_by=loaded.grouped_by,
+            rng=stream(request.seed, "control"),
+        )
         return [
             Step(title="control", work=check),
             Step(title="copies", work=count),
@@ -139,7 +145,6 @@ class Plan:
             skipped=tuple(item for item in found if isinstance(item, Omission)),
             notes=(
                 *(() if len(loaded.split.control) else (NO_CONTROL,)),
-                *(() if checked is None or checked.caution is None else (checked.caution,)),
                 *loaded.notes,
             ),
             dropped=loaded.dropped,
@@ -181,6 +186,7 @@ class Plan:
             "missing": request.missing,
             "drop_identifiers": request.drop_identifiers,
             **({} if request.person is None else {"person": request.person}),
+            **({"independent_rows": True} if request.independent_rows else {}),
             "target": request.target or None,
             "show_values": request.show_values,
         }

@@ -161,6 +161,13 @@ Person = Annotated[
         "counted, not rows.",
     ),
 ]
+IndependentRows = Annotated[
+    bool | None,
+    typer.Option(
+        "--independent-rows/--look-for-people",
+        help="Every row is another person, also where a column looks as if it named people with several.",
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same numbers.")]
 Json = Annotated[
     Path | None, typer.Option(metavar=FILE, help="Write the report as JSON; '-' is standard output.")
@@ -239,6 +246,7 @@ def audit(
     missing: Missing = None,
     drop_identifiers: DropIdentifiers = None,
     person: Person = None,
+    independent_rows: IndependentRows = None,
     seed: Annotated[
         int | None, typer.Option(metavar=N, min=0, help="Same seed, same numbers; 0 if left out.")
     ] = None,
@@ -280,6 +288,7 @@ def audit(
             "missing": missing or None,
             "drop_identifiers": drop_identifiers,
             "person": person,
+            "independent_rows": independent_rows,
             "seed": seed,
             "threads": threads,
             "show_values": show_values,
@@ -363,13 +372,28 @@ def split(
         str | None,
         typer.Option(metavar="COLUMN", help="Rows with the same value (one person) stay together."),
     ] = None,
+    independent_rows: Annotated[
+        bool, typer.Option("--independent-rows", help="Every row is another person: look for no others.")
+    ] = False,
+    policy: Annotated[
+        Path | None, typer.Option(metavar=FILE, help="Accepted risks: what would it take to settle them?")
+    ] = None,
     seed: Seed = 0,
     force: Force = False,
 ) -> None:
     """Split a file."""
     from tabveil.cli import commands
 
-    commands.split(data=data, out=out, control=control, by=by, seed=seed, force=force)
+    commands.split(
+        data=data,
+        out=out,
+        control=control,
+        by=by,
+        independent_rows=independent_rows,
+        policy=policy,
+        seed=seed,
+        force=force,
+    )
 
 
 @app.command(

@@ -6,20 +6,36 @@ from pathlib import Path
 from rich.padding import Padding
 from rich.text import Text
 
-from tabveil import auditing, frame
+from tabveil import auditing, frame, verdict
 from tabveil.cli import files
 from tabveil.cli.screen import Screen, show
 from tabveil.frame.files import ending_of_parts
-from tabveil.holdout import split_rows
+from tabveil.holdout import count_people, in_words, parted_people, split_rows
 from tabveil.render.ranking import ranking
 from tabveil.render.side_by_side import compare as side_by_side
 from tabveil.report import Report
+from tabveil.verdict import Policy
+from tabveil.verdict.policy import RISKS
 from tabveil.verdict.template import template
 from tabveil.writing import write_text
 
 
-def split(*, data: Path, out: Path, control: float, by: str | None, seed: int, force: bool) -> None:
-    """Write train and control files of the same kind as the data; those of a spreadsheet as text."""
+def split(
+    *,
+    data: Path,
+    out: Path,
+    control: float,
+    by: str | None,
+    independent_rows: bool,
+    policy: Path | None,
+    seed: int,
+    force: bool,
+) -> None:
+    """Write train and control files of the same kind as the data; those of a spreadsheet as text.
+
+    Say, too, whether rows of one person seem to be parted, and what such a control will be able to settle.
+    """
+    accepted = verdict.read(policy) if policy is not None else Policy()
     folder = files.folder("--out", out)
     ending = ending_of_parts(data)
     targets: dict[Path, Path] = {}
@@ -27,9 +43,23 @@ def split(*, data: Path, out: Path, control: float, by: str | None, seed: int, f
         targets[part] = files.writable("--out", part, force=force, not_over=[data, *targets.values()])
     table = frame.read_raw(data)
     parts = split_rows(table, control=control, by=by, seed=seed)
+    sizes = []
     for (part, target), rows in zip(targets.items(), parts, strict=True):
-        frame.write_raw(frame.take_rows(table, rows), target, like=data)
+        taken = frame.take_rows(table, rows)
+        frame.write_raw(taken, target, like=data)
+        sizes.append(len(rows) if by is None else count_people(taken, by))
         Screen().print(Text(f"{part}: {len(rows):,} rows"))
+    if by is None and not independent_rows:
+        columns = frame.person_columns(data)
+        if columns:
+            Screen().print(Text(parted_people(columns), style="bold"))
+    told = in_words(
+        *sizes,
+        threshold=min(map(accepted.thresholds.of, RISKS)),
+        confidence=accepted.confidence,
+        counted="rows" if by is None else "people",
+    )
+    Screen().print(Text(told))
     Screen().print("Train the generator on the first only; give both to 'tabveil audit'.", style="dim")
 
 

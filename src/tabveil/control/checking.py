@@ -10,6 +10,8 @@ So is a third thing. Where rows coincide by chance, as in tables of few values, 
 training rows. A control that was chosen so that none does (equal rows kept on one side) is not like them: a
 release that is as fresh as can be would seem nearer to train than it. Rows that coincide only because they
 are one person's are rightly kept together; these no release meets by chance.
+
+And a fourth: that the generator never saw the control, which the release itself may betray (``held_out``).
 """
 
 from collections.abc import Mapping
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.control.differences import MATERIAL, differences
+from tabveil.control.held_out import HeldOut, held_out
 from tabveil.control.shared_rows import (
     HeldRows,
     equal_rows_kept_together,
@@ -47,7 +50,9 @@ class ControlCheck:
     ``n_compared`` differences is as large by chance, already corrected for their number. ``columns`` names
     the columns that differ, surely and by enough to matter, most first. ``kept_together`` says that equal
     rows were kept on one side, though the release meets control rows by chance, and fresh people would meet
-    training rows.
+    training rows. ``held_out`` is what the release shows of control people.
+    ``parted_by`` names columns by which rows of one person stand in train and in control, ``grouped_by``
+    those whose values repeat but stand on one side each: rows are then fewer people than they seem.
     """
 
     n_train: int
@@ -60,6 +65,9 @@ class ControlCheck:
     n_compared: int = 0
     columns: tuple[str, ...] = ()
     kept_together: bool = False
+    held_out: HeldOut | None = None
+    parted_by: tuple[str, ...] = ()
+    grouped_by: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -79,17 +87,34 @@ class ControlCheck:
                 "Train and control differ by more than chance, most in "
                 f"{listed(self.columns, _NAMES)}: the control holds other people than train."
             )
+        if self.held_out is not None and (fault := self.held_out.fault(self._counted)) is not None:
+            found.append(fault)
+        if self.parted_by:
+            by = self.parted_by[0]
+            found.append(
+                "Rows of one person stand in train and in control, by column "
+                f"{listed(self.parted_by, _NAMES)}: split by it before training (tabveil split --by {by}), "
+                f"or name it with --person {by}. If every row is another person, say so with "
+                "--independent-rows."
+            )
+        if self.grouped_by:
+            by = self.grouped_by[0]
+            found.append(
+                f"Train and control share no value of {listed(self.grouped_by, _NAMES)}, though values stand "
+                f"in several rows: if it tells whose row it is, name it with --person {by}. If every row is "
+                "another person, say so with --independent-rows."
+            )
+        if self.kept_together:
+            found.append(
+                f"{self._shared()}: equal rows were kept on one side, and fresh people would be nearer to "
+                "train than this control is."
+            )
         return tuple(found)
 
     @property
-    def caution(self) -> str | None:
-        """What makes risks look larger than they are, but no smaller: no reason to refuse the control."""
-        if not self.kept_together:
-            return None
-        return (
-            f"{self._shared()}: equal rows were kept on one side. Fresh people would be nearer to train than "
-            "this control is, so risks may read too high."
-        )
+    def _counted(self) -> str:
+        one_each = self.held_out is None or self.held_out.n_people == self.n_control
+        return "rows" if one_each else "people"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -109,10 +134,13 @@ class ControlCheck:
         )
 
 
-def check_control(split: Split, *, rng: Generator) -> ControlCheck:
+def check_control(
+    split: Split, *, parted_by: tuple[str, ...] = (), grouped_by: tuple[str, ...] = (), rng: Generator
+) -> ControlCheck:
     """Check that control shares no more rows with train, and differs no more, than after a random split.
 
-    Nothing is found where there is no control, or too few rows to tell.
+    Nothing is found where there is no control, or too few rows to tell. What columns tell of people was
+    found when the tables were read (``parted_by``, ``grouped_by``).
 
     >>> from tabveil.table import Numeric, Schema, Table
     >>> schema = Schema((Numeric(name="age", low=0, high=99),))
@@ -141,6 +169,9 @@ def check_control(split: Split, *, rng: Generator) -> ControlCheck:
         n_compared=found.n_compared,
         columns=found.columns,
         kept_together=met >= MATERIAL and equal_rows_kept_together(*holders.commonest),
+        held_out=held_out(split, groups, rng=rng),
+        parted_by=parted_by,
+        grouped_by=grouped_by,
     )
     if split.train.people is not None:
         held = HeldRows.of(split.train, split.control, groups[:2])

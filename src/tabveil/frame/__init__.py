@@ -7,7 +7,7 @@ from tabveil.frame.arrow_types import take_rows
 from tabveil.frame.describe import describe
 from tabveil.frame.files import read_raw, write_raw
 from tabveil.frame.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
-from tabveil.frame.load import LoadedTable, LoadedTables, load_split, load_table
+from tabveil.frame.load import LoadedTable, LoadedTables, load_split, load_table, person_columns
 from tabveil.frame.parting import as_read, native_parts, parts_as_read, raw_rows
 from tabveil.frame.sources import Source
 from tabveil.table import Table
@@ -25,6 +25,7 @@ __all__ = [
     "load_table",
     "native_parts",
     "parts_as_read",
+    "person_columns",
     "raw_rows",
     "read_raw",
     "take_rows",

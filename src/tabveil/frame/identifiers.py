@@ -45,6 +45,9 @@ _PEOPLE = frozenset(
     | {"user", "employee", "student", "household", "encounter", "record"}
 )
 
+_REACHED = frozenset({"email", "mail", "phone", "telephone", "tel", "mobile"})
+_OF_PEOPLE = frozenset({"mrn", "ssn", "iban", "account", "acct"})
+
 
 def identifies(encoded: EncodedColumn, declared: Declaration | None = None) -> bool:
     """Tell a column that names people, as its declaration, its name and its values in the first table say.
@@ -75,19 +78,41 @@ def names_people(name: str) -> bool:
     return is_named_so(name, _NUMBERS | _NAMES)
 
 
+def numbers_people(name: str) -> bool:
+    """Whether a column's name says whom it numbers, or where they are reached: patient_nbr, account, email.
+
+    >>> [numbers_people(name) for name in ("patient_nbr", "CustomerID", "account", "store_id", "client")]
+    [True, True, True, False, True]
+    """
+    tokens = _tokens(name)
+    if not is_named_so(name, _NUMBERS | _REACHED):
+        return False
+    about = _PEOPLE | _REACHED | _OF_PEOPLE
+    return any(token in about or any(token.startswith(person) for person in _PEOPLE) for token in tokens)
+
+
+def numbers_something(name: str) -> bool:
+    """Whether a column's name says that it holds numbers of something, as id does."""
+    return is_named_so(name, _NUMBERS)
+
+
 def is_named_so(name: str, words: frozenset[str]) -> bool:
     """Whether a column's name ends in one of some words, or says nothing but whom it is about.
 
     >>> [is_named_so(name, _NUMBERS) for name in ("patient_nbr", "PatientID", "caseid", "Case", "id_count")]
     [True, True, True, True, False]
     """
-    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    tokens = [token.lower() for token in re.split(r"[\W_\d]+", parted) if token]
+    tokens = _tokens(name)
     if not tokens:
         return False
     last = tokens[-1]
     joined = any(last == person + word for person in _PEOPLE if last.startswith(person) for word in words)
     return last in words or joined or (len(tokens) == 1 and last in _PEOPLE)
+
+
+def _tokens(name: str) -> list[str]:
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return [token.lower() for token in re.split(r"[\W_\d]+", parted) if token]
 
 
 def _kept_apart(held: Floats) -> bool:

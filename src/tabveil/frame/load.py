@@ -14,6 +14,7 @@ from tabveil.frame.encode import EncodedColumn, encode
 from tabveil.frame.free_text import as_word_counts, is_free_text
 from tabveil.frame.identifiers import identifies
 from tabveil.frame.layout import Layout
+from tabveil.frame.parted_people import people_on_both_sides
 from tabveil.frame.people import People, require_person, suspects
 from tabveil.frame.raw_column import piece_of
 from tabveil.frame.sources import Source
@@ -37,6 +38,8 @@ class LoadedTables:
     written: Split | None = None  # the words of labels, texts and identifiers, for metrics that read them
     identifiers: Split | None = None  # columns that name people and stand in train and in the release
     given: Split  # as the files have it
+    parted_by: tuple[str, ...] = ()  # columns by which rows of one person stand in train and in control
+    grouped_by: tuple[str, ...] = ()  # columns whose values repeat, but stand on one side each
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,6 +65,7 @@ def load_split(
     missing: Iterable[str] = (),
     drop_identifiers: bool = False,
     person: str | None = None,
+    independent_rows: bool = False,
 ) -> LoadedTables:
     """Read the tables of an audit and check them against each other, once and for all.
 
@@ -81,6 +85,8 @@ def load_split(
         The column that says whose row it is, where people have several; None takes the schema's word for it,
         or every row for another person. No metric compares it, and a release may lack it. Control rows of
         people who are in train are left out, with a note.
+    independent_rows
+        Every row is another person, whatever columns look like: none is sought that tells otherwise.
     """
     came = _came(train, synthetic, control)
     reader = _Reader.of(came, declare.read(schema), missing)
@@ -125,6 +131,7 @@ def load_split(
         },
         n_rows={role: source.data.num_rows for role, source in came.items()},
     )
+    sought = person is None and not independent_rows and "control" in came
     split = Split(train=tables["train"], control=tables.get("control", empty), synthetic=tables["synthetic"])
     if people is not None:
         split = _with_people(split, people)
@@ -138,7 +145,7 @@ def load_split(
             *_notes(came, {name: encoded for name, encoded in read.items() if name not in texts}),
             *free_text.note(texts),
             *(() if drop_identifiers else _identifier_note(found)),
-            *(suspects(read) if people is None or person is None else people.notes(person)),
+            *(() if people is None or person is None else people.notes(person)),
         ),
         inputs={
             role: replace(
@@ -150,7 +157,22 @@ def load_split(
         dropped=dropped,
         written=written,
         identifiers=named,
+        parted_by=people_on_both_sides(read | alone, reader.declared.identifiers, texts) if sought else (),
+        grouped_by=suspects(read | alone) if sought else (),
     )
+
+
+def person_columns(
+    source: Any,  # noqa: ANN401 - a path or any kind of table
+) -> tuple[str, ...]:
+    """Return the columns by which one person seems to have several rows, which no split may part."""
+    came = {"data": sources.read(source, "data")}
+    said = declare.read(None)
+    try:
+        read = _encode_all(came, _Reader.of(came, said, ()))
+    except SchemaError:  # nothing is known about columns that cannot be read, and a split need not read them
+        return ()
+    return people_on_both_sides(read, (), [name for name, each in read.items() if is_free_text(each, None)])
 
 
 def _came(train: Any, synthetic: Any, control: Any) -> dict[str, Source]:  # noqa: ANN401 - as in load_split

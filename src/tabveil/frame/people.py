@@ -15,7 +15,7 @@ from tabveil.errors import SchemaError
 from tabveil.frame.encode import EncodedColumn
 from tabveil.frame.raw_column import Kind
 from tabveil.frame.sources import Source
-from tabveil.frame.wording import listed, nearest, quoted
+from tabveil.frame.wording import nearest, quoted
 from tabveil.table import Floats, Indices, Numeric, Table
 from tabveil.wording import plural
 
@@ -93,25 +93,21 @@ class People:
 
 
 def suspects(read: Mapping[str, EncodedColumn]) -> tuple[str, ...]:
-    """Say which columns may name people with several rows, though nobody said so.
+    """Return the columns that may name people with several rows, though nobody said so.
 
     Their values stand in several rows, but none in train and in control, as after a split by person. After a
     split of rows many would.
     """
-    names = [
+    return tuple(
         name
         for name, encoded in read.items()
-        if "control" in encoded.cells
+        if {"train", "control"} <= encoded.cells.keys()
         and (
             encoded.place.kind is Kind.LABELS
             or (isinstance(encoded.column, Numeric) and encoded.column.integer)
         )
         and _parted(encoded.cells["train"], encoded.cells["control"])
-    ]
-    if not names:
-        return ()
-    told = f"Train and control share no value of {listed(names)}, though values stand in several rows"
-    return (f"{told}: if it tells whose row it is, say so (--person), or intervals are too narrow.",)
+    )
 
 
 def _parted(train: Floats, control: Floats) -> bool:

@@ -177,9 +177,10 @@ def rows_needed(
 def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdict | None:
     """Judge the rows of the release that equal, or nearly equal, those of training people.
 
-    Where the release equals many people it never saw, too, rows repeat by themselves, and chance alone varies
-    by more than copies may be. A few of them are then hidden from everybody: as long as none are seen, as
-    many may be as people may be exposed by attacks. Near copies hide among nothing.
+    Where many real people have equal rows (what the release shares with control is no sign of it), rows
+    repeat by themselves, and chance alone varies by more than copies may be. A few of them are then hidden
+    from everybody: as long as none are seen, as many may be as people may be exposed by attacks. Near copies
+    hide among nothing.
     """
     found = grounds.copies
     if found is None:
@@ -188,7 +189,7 @@ def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdi
     judged = CopiesVerdict(threshold=policy.copies, state=INCONCLUSIVE, found=found, leak_seen=seen)
     if found.share is None or grounds.control_faults:
         return replace(judged, leak_seen=False, reason=NO_CONTROL if found.share is None else BAD_CONTROL)
-    hidden = not seen and found.equal_control >= MANY_BY_CHANCE
+    hidden = not seen and found.repeated >= MANY_BY_CHANCE
     accepted = max(policy.copies, min(map(policy.thresholds.of, RISKS))) if hidden else policy.copies
     open_parts = [REPEATED] if found.share.high > accepted else []
     open_parts += [NEARLY] if found.near is not None and found.near.share.high > policy.copies else []

@@ -22,7 +22,7 @@ from tabveil.result import Setting
 from tabveil.table import Split
 from tabveil.wording import listed
 
-SEEN = 0.05
+SEEN = 0.005
 """So unlikely by chance, what the sets show is looked at."""
 
 
