@@ -101,7 +101,10 @@ class TestWords:
 
     def test_without_a_control_nothing_is_told_from_chance(self, written):
         train, _, release = written
-        assert {item.name for item in audited(train, release, None).traces.found} == {"nearly copied", "order"}
+        assert {item.name for item in audited(train, release, None).traces.found} == {
+            "nearly copied",
+            "order",
+        }
 
 
 def named(train, control, synthetic, labels=None, people=(None, None)):
