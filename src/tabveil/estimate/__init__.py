@@ -3,7 +3,7 @@
 Nothing here is clipped or rounded: a negative risk is noise around zero and is shown as such.
 """
 
-from tabveil.estimate.difference import chance_of_difference, difference, tail_beyond_zero
+from tabveil.estimate.difference import chance_of_difference, difference, over_all, tail_beyond_zero
 from tabveil.estimate.exact import exact_rate, largest_rate, least_rate
 from tabveil.estimate.joint import sidak, strongest
 from tabveil.estimate.means import (
@@ -56,6 +56,7 @@ __all__ = [
     "mean_ranks",
     "mean_share",
     "outranked",
+    "over_all",
     "part_of_room",
     "percentile_interval",
     "probit",

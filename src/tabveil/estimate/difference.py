@@ -53,6 +53,20 @@ def difference(
     return Estimate(value=value, low=low, high=high, n=n)
 
 
+def over_all(found: Estimate, tried: float) -> Estimate:
+    """Return what a rate, or a difference of rates, of all people comes to if not only this share is tried.
+
+    Somebody who describes a random tenth of the rows of a release finds a tenth of those whom all describe.
+
+    >>> over_all(Estimate(value=0.02, low=-0.01, high=0.3, n=500), 0.1)
+    Estimate(value=0.2, low=-0.1, high=1.0, n=500)
+    """
+    if tried >= 1:
+        return found
+    value, low, high = (max(min(each / tried, 1.0), -1.0) for each in (found.value, found.low, found.high))
+    return Estimate(value=value, low=low, high=high, n=found.n)
+
+
 def _between(
     successes: float, n: int, others: float, n_others: int, confidence: float
 ) -> tuple[float, float, float]:

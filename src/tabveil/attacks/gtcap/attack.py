@@ -161,6 +161,7 @@ class Attribution(Attack):
         for kernel in (kernels.find_pure, *(by_row if split.train.people is None else by_person)):
             workers.announce_compilation(kernel)
         arranged = arrange(split, keys, target)
+        n_asked = len(claimed)
         claimed = claimed[~np.isnan(split.synthetic.column(target)[claimed])]  # missing is no fact to claim
         n_claims = np.bincount(arranged.synthetic.of_row[claimed], minlength=len(arranged.synthetic))
         asked = np.flatnonzero(n_claims)
@@ -183,6 +184,7 @@ class Attribution(Attack):
                 n_claims=len(claimed),
                 train=Answer(claims, arranged.train, split.train.n_people),
                 control=Answer(claims, arranged.control, split.control.n_people),
+                tried=n_asked / len(split.synthetic),
             )
         return found
 

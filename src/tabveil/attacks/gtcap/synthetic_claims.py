@@ -19,6 +19,7 @@ from tabveil.estimate import (
     difference,
     known,
     mean_share,
+    over_all,
     probit,
     risk_toward,
 )
@@ -198,6 +199,7 @@ class CheckedClaims:
     n_claims: int
     train: Answer
     control: Answer
+    tried: float  # the share of the released rows whose claims are checked, drawn at random
 
     def compare(self, confidence: float) -> Comparison:
         """Compare train with control."""
@@ -220,7 +222,7 @@ class CheckedClaims:
             **shared,
             control=control,
             risk=risk_toward(attack, control, self._worst),
-            gain=difference(*people, confidence),
+            gain=over_all(difference(*people, confidence), self.tried),
             p_value=chance_of_difference(*people),
             facts={
                 **facts,

@@ -19,7 +19,7 @@ from tabveil.attacks.singling_out.isolation import Isolation, singled_out
 from tabveil.attacks.singling_out.predicates import LISTED, Predicates, match
 from tabveil.encode.ranked_tables import RankedTable, ValueRanks
 from tabveil.errors import NotApplicable
-from tabveil.estimate import Estimate, chance_of_difference, difference, rate, sidak, strongest
+from tabveil.estimate import chance_of_difference, difference, over_all, rate, sidak, strongest
 from tabveil.people import by_first_row
 from tabveil.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
 from tabveil.sampling import Sample, group_equal_rows, in_order
@@ -225,14 +225,6 @@ def _compare(item: Matched, confidence: float) -> Comparison:
         p_value=chance_of_difference(found, n_train, others, n_control) if n_control else None,
         beats_baseline=attack.low > naive / n_train,
     )
-
-
-def over_all(found: Estimate, tried: float) -> Estimate:
-    """Return what a rate, or a difference of rates, comes to if all rows are described and not this share."""
-    if tried >= 1:
-        return found
-    value, low, high = (max(min(each / tried, 1.0), -1.0) for each in (found.value, found.low, found.high))
-    return Estimate(value=value, low=low, high=high, n=found.n)
 
 
 def _sizes(tables: Split) -> dict[str, Any]:
