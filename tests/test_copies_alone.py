@@ -90,9 +90,7 @@ def test_the_order_of_rows_does_not_matter():
     train, fresh = hospital(300, seed=1), hospital(300, seed=2)
     split = split_of(train, pd.concat([train[:20], fresh[20:]]), None)
     turned = replace(split, train=split.train.take(np.arange(300)[::-1]))
-    first, second = (
-        lone_copies(one, *group_equal_rows(one.synthetic, one.train)) for one in (split, turned)
-    )
+    first, second = (lone_copies(one, *group_equal_rows(one.synthetic, one.train)) for one in (split, turned))
     assert first == second
 
 

@@ -20,6 +20,9 @@ from tabveil.verdict.judgment import COULD_NOT_SEE
 LAX = {"thresholds": {risk.replace(" ", "_"): 0.25 for risk in RISKS}, "copies": 0.2}
 
 
+NOTHING = Estimate(value=0.0, low=-0.01, high=0.01, n=100)
+
+
 def people(n, seed):
     return hospital(n, seed=seed)
 
@@ -28,20 +31,18 @@ def people(n, seed):
 class Blind:
     """An attack that finds nothing, whatever stands in the release."""
 
-    gain: Estimate = Estimate(value=0.0, low=-0.01, high=0.01, n=100)
-
     name: ClassVar[str] = "blind"
     title: ClassVar[str] = "Blind linkage"
     cost: ClassVar[str] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="linkability", mechanism="distance")
 
-    def __call__(self, split, *, rng):  # noqa: ARG002 - it looks at nothing
-        return Result(metric=self.name, labels=self.labels, gain=self.gain, p_value=0.5)
+    def __call__(self, split, *, rng):
+        return Result(metric=self.name, labels=self.labels, gain=NOTHING, p_value=0.5)
 
-    def sentence(self, result):  # noqa: ARG002 - always the same
+    def sentence(self, result):
         return "Nothing."
 
-    def threat(self, result):  # noqa: ARG002 - nobody
+    def threat(self, result):
         return None
 
 

@@ -20,7 +20,8 @@ from tabveil.render.html import comparison_page, page
 from tabveil.report import Report
 from tabveil.result import Configuration, Labels, Omission, Result, Setting
 from tabveil.utility import MEANINGS, Rules
-from tabveil.verdict import Policy, Thresholds
+from tabveil.verdict import RISKS, Policy, PositiveControl, PositiveControls, Thresholds
+from tabveil.verdict.judgment import COULD_NOT_SEE
 
 DAY = dt.date(2026, 3, 1)
 SECTIONS = (
@@ -559,3 +560,39 @@ def test_every_text_stands_out_from_its_ground(palette):
     for text, ground in PAIRS:
         lighter, darker = sorted((luminance(colors[text]), luminance(colors[ground])), reverse=True)
         assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (text, ground)
+
+
+def test_a_signer_reads_from_which_threshold_on_a_risk_is_within():
+    text = shown(made.report(made.LEAKY)).text
+    first = text.partition("The three risks of WP29")[0]
+    assert "At which threshold would this be within?" in first
+    assert "Singling out25.4▲ above threshold▲ above threshold" in first.replace("\n", "").replace("  ", "")
+    small = shown(made.report()).text.partition("The three risks of WP29")[0]
+    assert small.count("● within threshold") >= 4 * 3
+
+
+def test_what_was_planted_stands_below_the_risks():
+    tried = tuple(
+        PositiveControl(
+            risk=risk,
+            metric="linkability",
+            title=f"Attack on {risk}",
+            threshold=0.05,
+            share=0.1,
+            n_planted=200,
+            gain=made.estimate(0.098),
+            p_value=1e-9,
+            seen=risk != "inference",
+        )
+        for risk in RISKS
+    )
+    found = made.report(positive=PositiveControls(tried=tried))
+    assert found.verdict.risks[2].reason == COULD_NOT_SEE
+    text = " ".join(shown(found).text.split())
+    assert "10 of 100 training people (200 people, with all of their rows) were planted into this" in text
+    assert (
+        "Attack on singling out saw 9.8, Attack on linkability saw 9.8, Attack on inference saw 9.8 (at"
+        in text
+    )
+    assert "could not have seen: Attack on inference" in text
+    assert Report.from_json(found.to_json()).positive == found.positive
