@@ -176,7 +176,7 @@ def _known(written: str | None, verdict: Verdict, *, proven: bool = False) -> st
     """Write a number; against a control that does not fit none is known, but what is proven without it."""
     if written is None:
         return ""
-    return "unknown" if verdict.control and not proven else written
+    return "not known" if verdict.control and not proven else written
 
 
 def _copied_share(copies: CopiesVerdict, verdict: Verdict) -> str:
