@@ -106,7 +106,7 @@ def one(table, n_control, seed, folder):
     return {
         "state": verdict.state,
         "copies": verdict.copies.state,
-        "highs": {item.risk: item.leading.gain.high if item.leading else None for item in verdict.risks},
+        "highs": {item.risk: item.high for item in verdict.risks},
         "seen": [judged.metric for item in verdict.risks for judged in item.metrics if judged.leak_seen],
         "p_values": {result.key: result.p_value for result in found.results},
     }

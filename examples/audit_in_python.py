@@ -25,14 +25,12 @@ def tell(report):
     print(report.verdict.sentence)
     print()
     for item in report.verdict.risks:
-        leading = item.leading
-        if leading is None or leading.gain is None:
+        if item.value is None or item.high is None:
             print(f"{item.risk}: {item.state} ({item.reason})")
             continue
-        gain = leading.gain
         print(
-            f"{item.risk}: {item.state}; {leading.metric} measured {gain.value:.3f}, "
-            f"at most {gain.high:.3f} (threshold {item.threshold:g})"
+            f"{item.risk}: {item.state}; {item.value:.3f} measured, at most {item.high:.3f} by "
+            f"{item.leading.metric} (threshold {item.threshold:g})"
         )
     print()
     print(report.to_frame()[["metric", "risk", "gain", "low", "high"]].round(3).to_string(index=False))

@@ -43,9 +43,9 @@ def side_by_side(reports):
     rows = {}
     for name, report in reports.items():
         for item in report.verdict.risks:
-            high = item.leading.gain.high if item.leading and item.leading.gain else float("nan")
+            high = float("nan") if item.high is None else item.high
             rows.setdefault(item.risk, {})[name] = f"{high:.3f} {item.state}"
-    return pd.DataFrame(rows).T.rename_axis("up to")
+    return pd.DataFrame(rows).T.rename_axis("at most")
 
 
 def main(argv=None):

@@ -150,6 +150,26 @@ def test_configurations_are_values(kind):
         assert found.configuration(found.leading.name) is found.lead
 
 
+OWN_SCORES = {"gtcap", "ml_inference", "singling_out", "singling_out_contrastive"}
+"""Attacks whose score may be no share of people: the columns train and control are then left out."""
+
+
+@every_metric
+@pytest.mark.parametrize("sizes", [(90, 60, 80), (900, 500, 700)])
+@pytest.mark.parametrize("leak", [0.0, 0.3])
+def test_train_less_control_is_the_gain_where_both_are_shown(kind, sizes, leak):
+    if kind.labels.pillar != "attack":
+        pytest.skip("it has no gain")
+    found = answer(made(kind), population("mixed", sizes, leak=leak, seed=4))
+    if isinstance(found, str) or found.gain is None:
+        pytest.skip("no gain here")
+    attack, control = found.shares
+    if attack is None or control is None:
+        assert kind.name in OWN_SCORES or found.leading.statistic == "area"
+    else:
+        assert attack.value - control.value == pytest.approx(found.gain.value, abs=1e-9)
+
+
 @even_deep_ones
 def test_a_page_can_be_made_from_the_docstring(kind):
     found = explain(kind)

@@ -183,8 +183,9 @@ def test_the_sections_of_a_report_are_explained_in_its_order():
 def test_reasons_of_an_inconclusive_verdict_are_explained():
     reasons = [
         judgment.NO_CONTROL,
-        judgment.NOT_INFORMATIVE,
+        judgment.SIZE_UNCLEAR,
         judgment.TOO_FEW,
+        judgment.COULD_NOT_SEE,
         judgment.NOT_RUN,
         judgment.NOT_TESTED,
     ]

@@ -53,6 +53,7 @@ LAYERS = (
         "explain",
         "agreement",
         "copies",
+        "copies_alone",
         "control",
         "matching",
         "order",

@@ -38,7 +38,7 @@ def every_finding():
         indicator,
         made.results(made.CLEAN)[0],
         replace(attack, risk=None, gain=None),
-        replace(attack, beats_baseline=False),
+        replace(made.results(made.CLEAN)[0], beats_baseline=False),
     )
     others = made.results(made.LEAKY)[1:4]  # which make a verdict ask for more
     reports = [

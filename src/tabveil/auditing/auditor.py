@@ -190,11 +190,14 @@ def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Repor
         _warn_of_columns(plan, len(loaded.split.schema))
         steps = plan.steps(loaded)
         weight = sum(step.weight for step in steps)
-        measured = weight / (weight + plan.advice_weight)
+        whole = weight + plan.positive_weight + plan.advice_weight
+        measured, tried = weight / whole, (weight + plan.positive_weight) / whole
         with part(0.0, measured):
             found = run(steps)
         report = plan.report(loaded, found, 0.0)
-        with part(measured, 1.0, title="what next: "):
+        with part(measured, tried, title="positive control: "):
+            report = plan.tried(report, loaded)
+        with part(tried, 1.0, title="what next: "):
             report = plan.advised(report, loaded)
         tell("done", 1.0)
     return replace(report, seconds=time.perf_counter() - start)

@@ -2,7 +2,15 @@
 
 from tabveil.advice import MoreRows
 from tabveil.report import Report
-from tabveil.verdict.judgment import INCONCLUSIVE, NEARLY, NOT_INFORMATIVE, NOT_TESTED, REPEATED, TOO_FEW
+from tabveil.verdict.judgment import (
+    COULD_NOT_SEE,
+    INCONCLUSIVE,
+    NEARLY,
+    NOT_TESTED,
+    REPEATED,
+    SIZE_UNCLEAR,
+    TOO_FEW,
+)
 from tabveil.wording import joined
 
 KEEP_BACK = (
@@ -16,12 +24,12 @@ OTHER_CONTROL = (
 
 
 def more_rows(report: Report) -> MoreRows | None:
-    """Return how many control rows would settle the attacks that see no leak and cannot exclude one."""
+    """Return how many control rows would settle the attacks that leave it open how large a leak is."""
     undecided = [
         item
         for risk in report.verdict.risks
         for item in risk.metrics
-        if item.reason == TOO_FEW and item.rows_needed is not None
+        if item.reason in {TOO_FEW, SIZE_UNCLEAR} and item.rows_needed is not None
     ]
     if not undecided:
         return None
@@ -50,19 +58,16 @@ def obstacles(report: Report) -> tuple[str, ...]:
     untested = [risk.risk for risk in verdict.risks if risk.reason == NOT_TESTED]
     if untested and not missing:
         told.append(f"No attack answered on {joined(untested)}: run one, and the risk can be judged.")
-    blind = [
-        item.title or item.metric
-        for risk in verdict.risks
-        for item in risk.metrics
-        if item.state == INCONCLUSIVE and item.required and item.reason == NOT_INFORMATIVE
-    ]
+    blind = [title for risk in verdict.risks if risk.reason == COULD_NOT_SEE for title in risk.blind]
     if blind:
         told.append(
-            f"Does no better than guessing without the release: {joined(blind)}. Other known or secret "
-            "columns may give it more to work with; else another attack must be required."
+            f"Did not see training people planted into this release: {joined(list(dict.fromkeys(blind)))}. "
+            "Look for columns of a wrong type or scale ('tabveil schema'), for a cap on the rows it attacks, "
+            "or for other known and secret columns; an attack that stays blind here cannot speak for this "
+            "release."
         )
     copied = verdict.copies
-    if copied is not None and copied.state == INCONCLUSIVE:
+    if copied is not None and copied.state == INCONCLUSIVE and copied.reason != SIZE_UNCLEAR:
         n_train = report.inputs["train"].counted
         rows = joined(
             [word for word, why in (("equal", REPEATED), ("nearly equal", NEARLY)) if why in copied.reason]

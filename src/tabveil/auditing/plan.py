@@ -11,6 +11,7 @@ from tabveil.auditing.advising import AuditedMetric, advise
 from tabveil.auditing.choice import by_attackers, choose
 from tabveil.auditing.exposure import exposed
 from tabveil.auditing.extras import extra_steps
+from tabveil.auditing.positive import deciding, positive_controls
 from tabveil.auditing.power import fits_a_model
 from tabveil.auditing.steps import Step, answer
 from tabveil.control import ControlCheck, check_control
@@ -32,6 +33,7 @@ from tabveil.rng import stream
 from tabveil.shadow import ShadowResult
 from tabveil.traces import Trace, Traces
 from tabveil.utility import Utility
+from tabveil.verdict import Risk, risk_of
 from tabveil.version import __version__
 
 NO_CONTROL = (
@@ -119,6 +121,29 @@ class Plan:
         return case_numbers(loaded.identifiers, confidence=self.request.judged_by.confidence)
 
     @property
+    def positive_weight(self) -> float:
+        """About how long it takes to try the attacks with planted people, if all risks would be within."""
+        if self.request.control is None:
+            return 0.0
+        by_risk: dict[Risk | None, list[str]] = {}
+        for ran in self.runs:
+            by_risk.setdefault(risk_of(ran.metric.labels), []).append(ran.key)
+        attacks = self._attacks
+        required = self.request.judged_by.required
+        chosen = [deciding(keys, required, attacks) for risk, keys in by_risk.items() if risk is not None]
+        return sum(_weight(attacks[key].metric) for keys in chosen for key in keys)
+
+    def tried(self, report: Report, loaded: LoadedTables) -> Report:
+        """Add what attacks see of planted people, wherever a risk would be within."""
+        return replace(report, positive=positive_controls(report, loaded.split, self._attacks))
+
+    @property
+    def _attacks(self) -> dict[str, AuditedMetric]:
+        """The metrics that ran, by the keys of their results, where the key tells which it was."""
+        keys = [ran.key for ran in self.runs]
+        return {ran.key: ran for ran in self.runs if keys.count(ran.key) == 1}
+
+    @property
     def advice_weight(self) -> float:
         """About how long it takes to say what next, where there is something to say: as long as attacks."""
         weights = [_weight(ran.metric) for ran in self.runs if ran.metric.labels.pillar == "attack"]
@@ -128,9 +153,7 @@ class Plan:
         """Add what would change the verdict, unless nobody wants to know."""
         if not self.request.advice:
             return report
-        keys = [ran.key for ran in self.runs]
-        runs = {ran.key: ran for ran in self.runs if keys.count(ran.key) == 1}
-        return replace(report, advice=advise(report, loaded, runs))
+        return replace(report, advice=advise(report, loaded, self._attacks))
 
     def report(self, loaded: LoadedTables, found: Sequence[Any], seconds: float) -> Report:
         """Put together what the steps found."""

@@ -58,8 +58,8 @@ def over_all(found: Estimate, tried: float) -> Estimate:
 
     Somebody who describes a random tenth of the rows of a release finds a tenth of those whom all describe.
 
-    >>> over_all(Estimate(value=0.02, low=-0.01, high=0.3, n=500), 0.1)
-    Estimate(value=0.2, low=-0.1, high=1.0, n=500)
+    >>> over_all(Estimate(value=0.125, low=-0.25, high=0.75, n=500), 0.5)
+    Estimate(value=0.25, low=-0.5, high=1.0, n=500)
     """
     if tried >= 1:
         return found

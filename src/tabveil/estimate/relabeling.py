@@ -41,7 +41,7 @@ class Deals:
         chances of all tests is a bound, too.
 
         >>> deals = Deals(smallest=np.array([0.01, 0.2, 0.3]))
-        >>> deals.p_value(0.05, 10), deals.p_value(1e-6, 10)
+        >>> deals.p_value(0.05, 10), round(deals.p_value(1e-6, 10), 9)
         (0.5, 1e-05)
         """
         reached = int(np.searchsorted(self.smallest, smallest * ROUNDING, side="right"))

@@ -45,7 +45,7 @@ class Row:
 
     @property
     def largest(self) -> Estimate | None:
-        """Return the risk with the largest upper bound among those that lead."""
+        """Return the gain with the largest upper bound of all attacks."""
         leading = [risk.leading.gain for risk in self.risks if risk.leading and risk.leading.gain]
         return max(leading, key=lambda risk: risk.high, default=None)
 
@@ -66,11 +66,7 @@ def _row(label: str, report: Report) -> Row:
     verdict, utility = report.verdict, report.utility
     gaps = [target.gap.value for target in utility.targets if target.gap] if utility else []
     state = state_key(verdict.state)
-    shares = [
-        risk.leading.gain.high / risk.threshold
-        for risk in verdict.risks
-        if risk.leading and risk.leading.gain
-    ]
+    shares = [risk.high / risk.threshold for risk in verdict.risks if risk.high is not None]
     if (copies := verdict.copies) and copies.high is not None and copies.threshold > 0:
         shares.append(copies.high / copies.threshold)
     return Row(

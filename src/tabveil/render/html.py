@@ -17,7 +17,7 @@ from tabveil import wording
 from tabveil.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.explain import inline
 from tabveil.render import advice as advice_words
-from tabveil.render import comparison, replay, sections, svg
+from tabveil.render import comparison, replay, sections, signing, svg
 from tabveil.render import properties as property_words
 from tabveil.render import shadow as shadow_words
 from tabveil.render.evidence import attacks, diagnostics, reappearing, state_key, title_of
@@ -29,7 +29,7 @@ from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
 from tabveil.report import Report
 from tabveil.utility import DOWNSTREAM, MEANINGS
 from tabveil.verdict import RISKS, Policy
-from tabveil.verdict.policy import WHY_THE_DEFAULT
+from tabveil.verdict.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT
 
 TITLE = "Privacy audit of a synthetic table"
 MANY_NAMES = 40
@@ -183,6 +183,8 @@ def environment() -> Environment:
         "REPLAY": replay,
         "SHADOW": shadow_words,
         "NEXT": advice_words,
+        "SIGNING": signing,
+        "COMMON_THRESHOLDS": COMMON_THRESHOLDS,
         "FIGURES": comparison.FIGURES,
     }
     return made

@@ -11,7 +11,7 @@ from tabveil.report import Report
 from tabveil.verdict import RISKS, CopiesVerdict, RiskVerdict
 
 _READING = (
-    "For each risk the upper bound of the highest attack, which is what verdicts are judged on; for copies "
+    "For each risk the largest upper bound over all attacks, what verdicts call “at most”; for copies "
     "that of their share of the release, beyond chance. Told apart: "
     "how often a model tells synthetic from real rows (0.5 best). The order is one of concern, not a score."
 )
@@ -40,8 +40,7 @@ def ranking(reports: Mapping[str, Report]) -> RenderableType:
 
 
 def _upper(risk: RiskVerdict) -> Text:
-    leading = risk.leading
-    text = upper(leading.gain.high) if leading and leading.gain else "-"
+    text = "-" if risk.high is None else upper(risk.high)
     return Text(text, style=STYLES[risk.state] if risk.state == "above threshold" else "")
 
 

@@ -76,12 +76,12 @@ class Comparison:
 
 
 def _cells(row: comparison.Row) -> dict[str, object]:
-    bounds = {risk.risk: risk.leading.gain for risk in row.risks if risk.leading and risk.leading.gain}
+    bounds = {risk.risk: risk.high for risk in row.risks if risk.high is not None}
     figures = dict(zip(comparison.FIGURES, row.figures, strict=True))
     return {
         "release": row.name,
         "verdict": row.report.verdict.state,
-        **{risk: bounds[risk].high if risk in bounds else float("nan") for risk in RISKS},
+        **{risk: bounds.get(risk, float("nan")) for risk in RISKS},
         **{key: figure.value.value if figure else float("nan") for key, figure in figures.items()},
     }
 

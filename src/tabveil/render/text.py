@@ -20,11 +20,13 @@ from tabveil.render import properties as property_words
 from tabveil.render import shadow as shadow_words
 from tabveil.render.evidence import skipped_title, title_of
 from tabveil.render.shadow_text import shadow_text
+from tabveil.render.signing import planted, thresholds_in_words
 from tabveil.render.spaces import spaces
 from tabveil.report import Report
 from tabveil.result import Result
+from tabveil.traces import Trace
 from tabveil.utility import MEANINGS, RULES
-from tabveil.verdict import State, Verdict
+from tabveil.verdict import CopiesVerdict, State, Verdict
 from tabveil.wording import plural
 
 LEAK = "leak seen"
@@ -59,13 +61,14 @@ lower, upper = partial(wording.lower, minus="-"), partial(wording.upper, minus="
 
 _READING = (
     "Gain: the share of people exposed because their data were trained on. Risk: 0 = like fresh data, 1 = "
-    "worst. Train: the metric's own score, measured with the training rows; "
-    "control: the same with real rows the generator never saw. "
+    "worst. Train: the share of training people an attack succeeds on; control: the same of people the "
+    "generator never saw; their difference is the gain. Both are left out where an attack's own score is no "
+    "share of people; of indicators they are that score. "
     f"“{LEAK}”: more than chance explains, at the level that the verdict asks for, which counts in how many "
     f"attacks were tried. “{HINT}”: the interval of this attack alone lies above zero, which at 95% happens "
     f"by chance about once in 40; no verdict rests on it, nor on an indicator that is “{ABOVE_ZERO}”. "
     f"“{NONE_SEEN}” covers these metrics only: other ways to find out about people were not tried. "
-    f"“{NO_BETTER}”: the attack does no better than guessing without the release, so it tells nothing."
+    f"“{NO_BETTER}”: the attack does no better than guessing without the release."
 )
 
 
@@ -100,7 +103,7 @@ def _verdict(report: Report) -> list[RenderableType]:
     table = plain_table("risk judged")
     table.columns[0].no_wrap = True
     table.add_column("highest attack", overflow="fold")
-    for heading in ("up to", "threshold"):
+    for heading in ("measured", "at most", "accepted"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
     for item in verdict.risks:
@@ -108,7 +111,8 @@ def _verdict(report: Report) -> list[RenderableType]:
         table.add_row(
             item.risk,
             report.titled(leading.metric) if leading else "-",
-            _bound(leading.gain.high if leading and leading.gain else None, verdict),
+            _known(None if item.value is None else number(item.value), verdict),
+            _known(None if item.high is None else upper(item.high), verdict),
             f"{item.threshold:g}",
             Text(item.state, style=STYLES[item.state]),
         )
@@ -117,11 +121,27 @@ def _verdict(report: Report) -> list[RenderableType]:
         table.add_row(
             "copies",
             f"{plural(found.equal_train, 'row')} of {found.n_synthetic:,}{_nearly(found.near)}",
-            _bound(verdict.copies.high, verdict),
+            _copied_share(verdict.copies, verdict),
+            _known(None if verdict.copies.high is None else upper(verdict.copies.high), verdict),
             f"{verdict.copies.threshold:g}",
             Text(verdict.copies.state, style=STYLES[verdict.copies.state]),
         )
-    return [Text.assemble((state.upper(), STYLES[verdict.state]), f": {rest}"), Text(), table]
+    for trace in verdict.traces:
+        if trace.leak_seen or trace.state != "within threshold":
+            table.add_row(
+                Text(trace.found.title),
+                Text(_people_found(trace.found)),
+                _known(number(trace.found.share), verdict, proven=trace.found.proven),
+                "",
+                f"{trace.threshold:g}",
+                Text(trace.state, style=STYLES[trace.state]),
+            )
+    lead = Text.assemble((state.upper(), STYLES[verdict.state]), f": {rest}")
+    asked = [] if verdict.control or not report.has_control else [thresholds_in_words(verdict)]
+    below: list[RenderableType] = []
+    for told in (*asked, *planted(report)):
+        below += [Text(), Text(told)]
+    return [lead, Text(), table, *below]
 
 
 def _next(report: Report) -> list[RenderableType]:
@@ -152,11 +172,20 @@ def _next(report: Report) -> list[RenderableType]:
     return [*parts, *map(listed_item, found.further)]
 
 
-def _bound(high: float | None, verdict: Verdict) -> str:
-    """Write an upper bound; against a control that does not fit there is none."""
-    if high is None:
+def _known(written: str | None, verdict: Verdict, *, proven: bool = False) -> str:
+    """Write a number; against a control that does not fit none is known, but what is proven without it."""
+    if written is None:
         return ""
-    return "not known" if verdict.control else upper(high)
+    return "not known" if verdict.control and not proven else written
+
+
+def _copied_share(copies: CopiesVerdict, verdict: Verdict) -> str:
+    share = copies.found.proven_share if copies.proven else copies.value
+    return _known(None if share is None else number(share), verdict, proven=copies.proven)
+
+
+def _people_found(found: Trace) -> str:
+    return f"{plural(found.people, 'person', 'people')} of {found.n_people:,}"
 
 
 def _nearly(near: NearCopies | None) -> str:
@@ -357,8 +386,7 @@ def _results(results: Sequence[Result], report: Report) -> Table:
             result.full_title,
             Text(_value(result.measure), style=_STYLE_OF_FINDING.get(word, "")),
             _interval(result.measure) if result.measure else "",
-            _value(result.attack),
-            _value(result.control),
+            *map(_value, result.shares),
             Text(word, style=_STYLE_OF_FINDING.get(word, "dim")),
         )
     return table
@@ -376,17 +404,17 @@ def plain_table(first: str) -> Table:
 def finding(report: Report, metric: str) -> str:
     """Put into a word what a metric found, as the verdict judges it.
 
-    Without a control that fits, or without an attack that works, neither silence nor a gain means anything.
+    Without a control that fits neither silence nor a gain means anything.
     """
     result = _find(report, metric)
     if result is None or result.measure is None:
         return NO_ANSWER
-    if not result.informative:
-        return NO_BETTER
     if not report.has_control or report.verdict.control:
         return UNCLEAR
     if report.verdict.leak_seen(metric):
         return LEAK
+    if not result.informative:
+        return NO_BETTER
     if result.measure.low <= 0:
         return NONE_SEEN
     return HINT if result.labels.pillar == "attack" else ABOVE_ZERO

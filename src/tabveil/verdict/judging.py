@@ -1,9 +1,11 @@
 """Three states and a sentence: is what was measured within the user's thresholds (SPEC 11)?
 
 Judged on each attack's gain: of all people, how many are exposed because their data were trained on. *Within*
-needs an upper bound below the threshold: what the gain could be, not what it happened to be. *Above* needs a
-leak, too, that is seen at a level corrected for the number of attacks: intervals of few rows reach far by
-themselves. Only attacks and copies count; similarity of tables is evidence of nothing. "Within" is never more
+needs an upper bound below the threshold, from every attack: what the gain could be, not what it happened to
+be; and attacks that see people planted into this very release. *Above* needs a leak that is seen at a level
+corrected for the number of attacks, and is measured larger than accepted. Between them lies what is open,
+each with its reason: a leak is seen and its size is unclear, or none is seen and rows are too few to tell.
+Only attacks, copies and traces count; similarity of tables is evidence of nothing. "Within" is never more
 than the absence of an objection: it covers the attacks that ran, and it is not given where they could not
 have objected.
 """
@@ -20,15 +22,16 @@ from tabveil.traces import Trace
 from tabveil.verdict.judgment import (
     ABOVE,
     BAD_CONTROL,
+    COULD_NOT_SEE,
     HIDDEN,
     INCONCLUSIVE,
     NEARLY,
     NO_CONTROL,
     NO_RISK,
-    NOT_INFORMATIVE,
     NOT_RUN,
     NOT_TESTED,
     REPEATED,
+    SIZE_UNCLEAR,
     TOO_FEW,
     WITHIN,
     CopiesVerdict,
@@ -39,12 +42,16 @@ from tabveil.verdict.judgment import (
     Verdict,
 )
 from tabveil.verdict.policy import RISKS, Policy, Risk, risk_of
+from tabveil.verdict.positive import PositiveControl
 from tabveil.verdict.sentence import sentence
 from tabveil.wording import name
 
 MANY_BY_CHANCE = 10
 FOUR_OF_FIVE = 0.8416
 """So many standard deviations up, a normal value lies below in four of five draws."""
+
+WEIGHTIEST = (SIZE_UNCLEAR, BAD_CONTROL, NO_CONTROL, NO_RISK, TOO_FEW, COULD_NOT_SEE)
+"""Reasons for an open risk; the first of them that some attack has is the one that is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,20 +65,20 @@ class Grounds:
     counted: str = "rows"  # or people, who may have several
     copies: Copies | None = None
     traces: Sequence[Trace] = ()
+    positive: Sequence[PositiveControl] = ()  # attacks tried with planted people, where that decides
     control_faults: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)  # of metrics, also those that gave no answer
 
 
 def judge(grounds: Grounds, policy: Policy) -> Verdict:
-    """Judge every risk by the attacks on it, and the release by its risks and the copies in it."""
-    level = _level(grounds, policy)
+    """Judge every risk by the attacks on it, and the release by its risks, copies and traces."""
+    level = level_of(grounds, policy)
     copied = _judge_copies(grounds, policy, level)
     traces = tuple(_judge_trace(item, grounds, policy, level) for item in grounds.traces)
     risks = tuple(_judge_risk(risk, grounds, policy, level) for risk in RISKS)
     missing = _missing(grounds, policy)
-    states = [*(item.state for item in risks), *(item.state for item in traces)]
-    states += [INCONCLUSIVE for _ in missing]
-    state = _worst([*states, *([copied.state] if copied else [])])
+    states = [item.state for item in risks] + [item.state for item in traces]
+    state = _worst([*states, *(INCONCLUSIVE for _ in missing), *([copied.state] if copied else [])])
     found = Verdict(
         state=state,
         sentence="",
@@ -81,17 +88,17 @@ def judge(grounds: Grounds, policy: Policy) -> Verdict:
         control=grounds.control_faults,
     )
     sizes = {"n_train": grounds.n_train, "n_control": grounds.n_control}
-    told = sentence(found, missing, policy, **sizes, counted=grounds.counted)
+    told = sentence(found, missing, policy, grounds.positive, **sizes, counted=grounds.counted)
     return replace(found, sentence=told)
 
 
-def _level(grounds: Grounds, policy: Policy) -> float:
+def level_of(grounds: Grounds, policy: Policy) -> float:
     """Return how unlikely a gain must be by chance to count as seen.
 
     Of releases that leak nothing, no more than the policy's confidence leaves may show one in any attack.
     """
     judged = [item for item in grounds.results if item.p_value is not None and risk_of(item.labels)]
-    n_judged = len(judged) + (2 if grounds.copies else 0) + len(grounds.traces)
+    n_judged = len(judged) + (3 if grounds.copies else 0) + len(grounds.traces)
     return 1 - sidak(policy.confidence, n_judged or 1)
 
 
@@ -114,40 +121,58 @@ def _judge_risk(risk: Risk, grounds: Grounds, policy: Policy, level: float) -> R
         if risk_of(result.labels) == risk
     )
     state, reason = _together(judged)
-    return RiskVerdict(risk=risk, threshold=threshold, state=state, metrics=judged, reason=reason)
+    blind = tuple(item.title for item in grounds.positive if item.risk == risk and not item.seen)
+    if state == WITHIN and blind:
+        state, reason = INCONCLUSIVE, COULD_NOT_SEE
+    gains = [item.gain for item in judged if item.gain is not None]
+    high = max((gain.high for gain in gains), default=None)
+    sized = state == WITHIN or reason in {"", SIZE_UNCLEAR, TOO_FEW}
+    return RiskVerdict(
+        risk=risk,
+        threshold=threshold,
+        state=state,
+        metrics=judged,
+        reason=reason,
+        value=max((gain.value for gain in gains), default=None),
+        high=high,
+        within_at=high if sized and not _unanswered(judged) else None,
+        blind=blind,
+    )
+
+
+def _unanswered(judged: Iterable[Judgment]) -> bool:
+    return any(item.required and item.gain is None for item in judged)
 
 
 def _judge(result: Result, grounds: Grounds, policy: Policy, threshold: float, level: float) -> Judgment:
-    """Judge one attack by the bounds of its gain."""
+    """Judge one attack by the bounds of its gain.
+
+    A leak is seen where the p-value says so: it may come of a statistic that is no share of people, and say
+    more than the bounds of the gain.
+    """
     bounds = result.measure
     gain = bounds if bounds and math.isfinite(bounds.high - bounds.low) else None
-    beyond_chance = gain is not None and gain.low > 0 and (result.p_value is None or result.p_value <= level)
-    state, reason, rows = INCONCLUSIVE, "", None
-    if grounds.n_control == 0:
-        reason = NO_CONTROL
-    elif grounds.control_faults:
-        reason = BAD_CONTROL
-    elif gain is None:
-        reason = NO_RISK
-    elif not result.informative:
-        reason = NOT_INFORMATIVE
-    elif gain.high <= threshold:
-        state = WITHIN
-    elif beyond_chance:
-        state = ABOVE
-    else:
-        reason = TOO_FEW
-        rows = rows_needed(gain, threshold, grounds.n_train, grounds.n_control, confidence=policy.confidence)
-    return Judgment(
+    judged = Judgment(
         metric=result.key,
         title=result.full_title if result.title else "",
-        state=state,
+        state=INCONCLUSIVE,
         required=result.key in policy.required,
-        reason=reason,
         gain=gain,
-        leak_seen=beyond_chance and not reason,
-        rows_needed=rows,
     )
+    if grounds.n_control == 0:
+        return replace(judged, reason=NO_CONTROL)
+    if grounds.control_faults:
+        return replace(judged, reason=BAD_CONTROL)
+    if gain is None:
+        return replace(judged, reason=NO_RISK)
+    seen = gain.low > 0 if result.p_value is None else result.p_value <= level
+    judged = replace(judged, leak_seen=seen)
+    if gain.high <= threshold:
+        return replace(judged, state=WITHIN)
+    if judged.above(threshold):
+        return replace(judged, state=ABOVE)
+    rows = rows_needed(gain, threshold, grounds.n_train, grounds.n_control, confidence=policy.confidence)
+    return replace(judged, reason=SIZE_UNCLEAR if seen else TOO_FEW, rows_needed=rows)
 
 
 def rows_needed(
@@ -177,15 +202,27 @@ def rows_needed(
 def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdict | None:
     """Judge the rows of the release that equal, or nearly equal, those of training people.
 
+    Where the control leaves it open, or is none to go by, what is proven without it is above all the same.
+    """
+    found = grounds.copies
+    if found is None:
+        return None
+    judged = _judge_beyond_chance(found, grounds, policy, level)
+    proven = found.proven_share > policy.copies and found.proven_p <= level
+    if proven and judged.state != ABOVE:
+        return replace(judged, state=ABOVE, leak_seen=True, proven=True, reason="")
+    return judged
+
+
+def _judge_beyond_chance(found: Copies, grounds: Grounds, policy: Policy, level: float) -> CopiesVerdict:
+    """Judge what the control says of copies.
+
     Where many real people have equal rows (what the release shares with control is no sign of it), rows
     repeat by themselves, and chance alone varies by more than copies may be. A few of them are then hidden
     from everybody: as long as none are seen, as many may be as people may be exposed by attacks. Near copies
     hide among nothing.
     """
-    found = grounds.copies
-    if found is None:
-        return None
-    seen = any(item.seen(level) for item in (found, found.near) if item and item.share)
+    seen = any(p_value <= level for _, p_value in _parts(found))
     judged = CopiesVerdict(threshold=policy.copies, state=INCONCLUSIVE, found=found, leak_seen=seen)
     if found.share is None or grounds.control_faults:
         return replace(judged, leak_seen=False, reason=NO_CONTROL if found.share is None else BAD_CONTROL)
@@ -193,11 +230,17 @@ def _judge_copies(grounds: Grounds, policy: Policy, level: float) -> CopiesVerdi
     accepted = max(policy.copies, min(map(policy.thresholds.of, RISKS))) if hidden else policy.copies
     open_parts = [REPEATED] if found.share.high > accepted else []
     open_parts += [NEARLY] if found.near is not None and found.near.share.high > policy.copies else []
-    if seen and open_parts:
+    if any(p_value <= level and share.value > policy.copies for share, p_value in _parts(found)):
         return replace(judged, state=ABOVE)
     if open_parts:
-        return replace(judged, reason=" and ".join(open_parts))
+        return replace(judged, reason=SIZE_UNCLEAR if seen else " and ".join(open_parts))
     return replace(judged, state=WITHIN, reason=HIDDEN if found.share.high > policy.copies else "")
+
+
+def _parts(found: Copies) -> list[tuple[Estimate, float]]:
+    """Return what is judged apart, with its p-value: rows that are equal, and rows that are nearly so."""
+    parts = [(item.share, item.p_value) for item in (found, found.near) if item is not None]
+    return [(share, p_value) for share, p_value in parts if share is not None and p_value is not None]
 
 
 def _judge_trace(found: Trace, grounds: Grounds, policy: Policy, level: float) -> TraceVerdict:
@@ -211,17 +254,18 @@ def _judge_trace(found: Trace, grounds: Grounds, policy: Policy, level: float) -
 
 
 def _together(judged: Sequence[Judgment]) -> tuple[State, str]:
-    """Judge a risk: above if any attack is; within if all that can tell are, the required ones among them."""
+    """Judge a risk: above if any attack is; within if all that answered are, the required ones among them."""
     if any(item.state == ABOVE for item in judged):
         return ABOVE, ""
-    deciding = [item for item in judged if item.required]
-    undecided = [item for item in judged if item.reason == TOO_FEW]
-    undecided += [item for item in deciding if item.state == INCONCLUSIVE]
-    if undecided:
-        return INCONCLUSIVE, undecided[0].reason
-    if any(item.state == WITHIN for item in deciding or judged):
+    undecided = {
+        item.reason
+        for item in judged
+        if item.state == INCONCLUSIVE and (item.gain is not None or item.required)
+    }
+    if not undecided and any(item.state == WITHIN for item in judged):
         return WITHIN, ""
-    return INCONCLUSIVE, judged[0].reason if judged else NOT_TESTED
+    reasons = undecided or {item.reason for item in judged}
+    return INCONCLUSIVE, next((reason for reason in WEIGHTIEST if reason in reasons), NOT_TESTED)
 
 
 def _worst(states: Iterable[State]) -> State:

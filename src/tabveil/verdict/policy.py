@@ -21,6 +21,9 @@ RISKS: tuple[Risk, ...] = ("singling out", "linkability", "inference", "membersh
 """The three risks of WP29 and membership, in the order of a report."""
 
 DEFAULT_THRESHOLD = 0.05
+COMMON_THRESHOLDS = (0.09, 0.05)
+"""What agencies accept of published clinical data, and the default: a report says the state at both."""
+
 DEFAULT_COPIES = 0.001
 """The share of the release that may be copies of training rows, beyond those that chance explains."""
 

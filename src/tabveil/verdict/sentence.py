@@ -1,54 +1,206 @@
-"""A verdict in words: how many people of a hundred, how many are accepted, and what would settle it."""
+"""A verdict in words: the state and its reason, then a clause for each risk that bears it.
+
+Every clause has the same form and the numbers of the table beside it: the largest value measured, the largest
+upper bound over all attacks on the risk, and what the policy accepts.
+"""
 
 from collections.abc import Mapping, Sequence
 
 from tabveil.verdict.judgment import (
     ABOVE,
+    BAD_CONTROL,
+    COULD_NOT_SEE,
     HIDDEN,
     INCONCLUSIVE,
+    NO_CONTROL,
     NO_RISK,
     NOT_TESTED,
+    SIZE_UNCLEAR,
     TOO_FEW,
-    WITHIN,
     CopiesVerdict,
     RiskVerdict,
+    TraceVerdict,
     Verdict,
 )
 from tabveil.verdict.policy import Policy
-from tabveil.wording import joined, level, most_people, people, percent, plural, upper_percent
+from tabveil.verdict.positive import PositiveControl
+from tabveil.wording import begin, joined, level, most_people, people, percent, plural, upper_percent
 
-BECAUSE = "because their data were trained on"
 LEAST_SHOWN, MANY = 0.05, 10
-THEIRS = "rows of training people"
 CONTROLLER = "the decision belongs to the controller"
+BREAKS = f"As measured, this release breaks the policy; {CONTROLLER}."
+NEITHER = "This is neither a yes nor a no."
+NO_MEASURE = "No risk can be measured against such a control."
+WITHOUT_CONTROL = "there is no control table, so nothing can be compared with people the generator never saw."
 
 
 def sentence(
     verdict: Verdict,
     missing: Mapping[str, str],
     policy: Policy,
+    positive: Sequence[PositiveControl] = (),
     *,
     n_train: int,
     n_control: int,
     counted: str = "rows",
 ) -> str:
     """Say the verdict; ``missing`` are required metrics that gave no answer, and why."""
-    has_control = n_control > 0
-    if verdict.control and has_control:
-        told = f"Inconclusive: {' '.join(verdict.control)} No risk can be measured against such a control."
-    elif verdict.state == ABOVE:
-        told = _above(verdict, policy)
-    elif verdict.state == WITHIN:
-        told = _within(verdict, policy)
-    elif not has_control:
-        told = (
-            "Inconclusive: there is no control table, so nothing can be compared with people the generator "
-            "never saw."
-        )
+    if verdict.state == ABOVE:
+        told = _above(verdict, policy, has_control=n_control > 0)
+    elif n_control == 0:
+        told = f"Inconclusive: {WITHOUT_CONTROL}"
+    elif verdict.control:
+        told = f"Inconclusive: {' '.join(verdict.control)} {NO_MEASURE}"
+    elif verdict.state == INCONCLUSIVE:
+        told = _inconclusive(verdict, missing, policy, n_train, counted)
     else:
-        told = _inconclusive(verdict, missing, n_train, counted)
+        told = _within(verdict, policy, positive)
     copied = "" if verdict.copies is None else _copied(verdict.copies, by_chance=not verdict.control)
     return f"{told} {copied}".rstrip()
+
+
+def clause(risk: RiskVerdict) -> str:
+    """Say one risk in numbers: measured, at most, accepted."""
+    if risk.value is None or risk.high is None:
+        return f"{begin(risk.risk)}: nothing measured; you accept {people(risk.threshold)}."
+    return f"{begin(risk.risk)}: {_numbers(risk.value, risk.high, risk.threshold)}."
+
+
+def _numbers(value: float, high: float, threshold: float) -> str:
+    measured, most = people(value), most_people(high)
+    return f"{measured} of 100 people measured, at most {most}; you accept {people(threshold)}"
+
+
+def meaning(policy: Policy) -> str:
+    """Say what the people of the clauses are, and how sure "at most" is."""
+    return f"(People exposed because their data were trained on; upper bounds at {level(policy.confidence)}.)"
+
+
+def _above(verdict: Verdict, policy: Policy, *, has_control: bool) -> str:
+    """Name what is above: risks, copies, traces; and say where the control cannot be trusted."""
+    over = [item for item in verdict.risks if item.state == ABOVE]
+    copied = verdict.copies
+    parts = ["a leak is seen, and it is larger than accepted."]
+    parts += [clause(item) for item in over]
+    if over:
+        parts.append(meaning(policy))
+    if copied is not None and copied.state == ABOVE:
+        parts.append(_copies_clause(copied))
+    parts += [_trace(item) for item in verdict.traces if item.state == ABOVE]
+    if not has_control:
+        parts.append(f"Nothing else can be told: {WITHOUT_CONTROL}")
+    elif verdict.control:
+        parts += [*verdict.control, "No other risk can be measured against such a control."]
+    return f"Above threshold: {' '.join(parts)} {BREAKS}"
+
+
+def _copies_clause(copied: CopiesVerdict) -> str:
+    """Say how much of the release is copied, in one number; what is proven needs no control."""
+    accepted = f"you accept {percent(copied.threshold)}"
+    if copied.proven:
+        found = copied.found
+        rows = f"{plural(found.proven, 'row')} of the release {_equal(found.proven)} a row of"
+        whom = plural(found.proven_people, "training person", "training people")
+        return (
+            f"Copies: {rows} {whom} unlike all others, where chance explains at most "
+            f"{_about(found.proven_expected)}; {accepted}. That stands without the control."
+        )
+    if copied.value is None or copied.high is None:
+        return f"Copies: nothing measured; {accepted}."
+    measured = f"{percent(copied.value)} of the release measured, at most {upper_percent(copied.high)}"
+    return f"Copies: {measured}; {accepted}."
+
+
+def _trace(judged: TraceVerdict) -> str:
+    told = judged.found.sentence.rstrip()
+    return told if told.endswith((".", "!", "?")) else f"{told}."
+
+
+def _inconclusive(
+    verdict: Verdict, missing: Mapping[str, str], policy: Policy, n_train: int, counted: str
+) -> str:
+    """Give the reasons in the order of their weight, each with the clauses of the risks that have it."""
+    open_risks = [item for item in verdict.risks if item.state == INCONCLUSIVE]
+    by_reason = {
+        reason: [item for item in open_risks if item.reason == reason]
+        for reason in dict.fromkeys(item.reason for item in open_risks)
+    }
+    copied = verdict.copies if verdict.copies and verdict.copies.state == INCONCLUSIVE else None
+    parts = []
+    if unclear := by_reason.pop(SIZE_UNCLEAR, []):
+        parts += [f"{SIZE_UNCLEAR}.", *map(clause, unclear), _needed(unclear, n_train, counted)]
+    if copied is not None and copied.reason == SIZE_UNCLEAR:
+        parts += [*([] if parts else [f"{SIZE_UNCLEAR}."]), _copies_clause(copied)]
+    if few := by_reason.pop(TOO_FEW, []):
+        elsewhere = " elsewhere" if parts else ""
+        parts.append(f"no leak is seen{elsewhere}, but there are too few {counted} to tell.")
+        parts += [*map(clause, few), _needed(few, n_train, counted)]
+    measured = bool(parts)
+    for risk in by_reason.pop(COULD_NOT_SEE, []):
+        parts.append(f"{risk.risk} {COULD_NOT_SEE}: {_blind(risk)}.")
+    for reason, risks in by_reason.items():
+        if not (reason == NOT_TESTED and missing):
+            parts.append(f"{joined([item.risk for item in risks])} ({reason}).")
+    for why in dict.fromkeys(missing.values()):
+        parts.append(f"{joined([name for name, reason in missing.items() if reason == why])} ({why}).")
+    if copied is not None and copied.reason != SIZE_UNCLEAR:
+        parts.append(f"copies ({copied.reason or NO_RISK}).")
+    parts += [f"{item.found.title} ({item.reason})." for item in verdict.traces if item.reason in _UNFIT]
+    parts = parts or [f"{NO_RISK}."]
+    told = " ".join([parts[0], *map(begin, parts[1:])])
+    return " ".join([f"Inconclusive: {told}", *([meaning(policy)] if measured else []), NEITHER])
+
+
+_UNFIT = {NO_CONTROL, BAD_CONTROL}
+
+
+def _blind(risk: RiskVerdict) -> str:
+    return (
+        f"of {people(2 * risk.threshold)} of 100 training people planted into this release, "
+        f"{joined(risk.blind)} saw too little"
+    )
+
+
+def _needed(risks: Sequence[RiskVerdict], n_train: int, counted: str) -> str:
+    """Say how many rows would settle it, and what these rows could settle."""
+    rows = max((item.rows_needed or 0 for item in risks), default=0)
+    needed = f"{rounded_rows(rows):,} control {counted}"
+    if rows > n_train:
+        needed += f", and as many training {counted},"
+    settled = max((item.high or 0.0 for item in risks), default=0.0)
+    return f"About {needed} would settle it; these {counted} settle {most_people(settled)} of 100 and more."
+
+
+def rounded_rows(rows: int) -> int:
+    """Round to two digits: it is no more than an estimate.
+
+    >>> rounded_rows(1234), rounded_rows(96)
+    (1300, 96)
+    """
+    unit: int = 10 ** max(len(str(rows)) - 2, 0)
+    return -(-rows // unit) * unit
+
+
+def _within(verdict: Verdict, policy: Policy, positive: Sequence[PositiveControl]) -> str:
+    """Name the risk that comes nearest to its threshold, and what was seen all the same."""
+    measured = [item for item in verdict.risks if item.high is not None]
+    nearest = max(measured, key=lambda item: (item.high or 0.0) / item.threshold)
+    numbers = _numbers(nearest.value or 0.0, nearest.high or 0.0, nearest.threshold)
+    parts = [
+        "no attack exposes more people than accepted.",
+        f"Of the four risks {nearest.risk} comes nearest: {numbers}.",
+        meaning(policy),
+    ]
+    if positive:
+        parts.append("The attacks saw training people who were planted into this release to try them.")
+    if seen := [*_seen(verdict.risks), *(item.found.title for item in verdict.traces if item.leak_seen)]:
+        parts.append(f"A leak was seen all the same, smaller than accepted: {joined(seen)}.")
+    parts.append(f"This covers the attacks listed here and no others; {CONTROLLER}.")
+    return f"Within threshold: {' '.join(parts)}"
+
+
+def _seen(risks: Sequence[RiskVerdict]) -> list[str]:
+    return [judged.title or judged.metric for item in risks for judged in item.metrics if judged.leak_seen]
 
 
 def _copied(judged: CopiesVerdict, *, by_chance: bool) -> str:
@@ -77,101 +229,3 @@ def _equal(n_rows: int) -> str:
 def _about(expected: float) -> str:
     """Write an expected number, to a tenth where it is small."""
     return f"about {expected:,.1f}" if LEAST_SHOWN <= expected < MANY else f"about {expected:,.0f}"
-
-
-def _above(verdict: Verdict, policy: Policy) -> str:
-    over = [
-        (item, item.leading.gain.high)
-        for item in verdict.risks
-        if item.state == ABOVE and item.leading is not None and item.leading.gain is not None
-    ]
-    parts = []
-    if over:
-        listed = joined([f"{most_people(high)} to {item.risk}" for item, high in over])
-        accepted = joined(sorted({people(item.threshold) for item, _ in over}))
-        parts.append(
-            f"of 100 people up to {listed} are exposed {BECAUSE} (accepted: {accepted}; upper bounds at "
-            f"{level(policy.confidence)}), and a leak is seen"
-        )
-    copied = verdict.copies
-    if copied is not None and copied.state == ABOVE:
-        parts.append(f"{_above_chance(copied)} (accepted: {percent(copied.threshold)})")
-    return f"Above threshold: {'; '.join(parts)}. As measured, this release breaks the policy; {CONTROLLER}."
-
-
-def _above_chance(copied: CopiesVerdict) -> str:
-    """Say how much of the release may be copies; near ones are none of the exact ones."""
-    exact, near = copied.found.share, copied.found.near
-    told = []
-    if exact is not None and exact.high > copied.threshold:
-        told.append(f"up to {upper_percent(exact.high)} of the release are {THEIRS}")
-    if near is not None and near.share.high > copied.threshold:
-        rest = "more are nearly so" if told else f"of the release are nearly {THEIRS}"
-        told.append(f"up to {upper_percent(near.share.high)} {rest}")
-    return " and ".join(told)
-
-
-def _inconclusive(verdict: Verdict, missing: Mapping[str, str], n_train: int, counted: str) -> str:
-    open_risks = [item for item in verdict.risks if item.state == INCONCLUSIVE]
-    by_reason: dict[str, list[str]] = {}
-    for item in open_risks:
-        if item.reason != TOO_FEW and not (item.reason == NOT_TESTED and missing):
-            by_reason.setdefault(item.reason, []).append(item.risk)
-    for name, reason in missing.items():
-        by_reason.setdefault(reason, []).append(name)
-    parts = [f"{joined(names)} ({reason})" for reason, names in by_reason.items()]
-    if few := [item for item in open_risks if item.reason == TOO_FEW]:
-        parts.append(_too_few(few, n_train, counted))
-    if verdict.copies is not None and verdict.copies.state == INCONCLUSIVE:
-        parts.append(f"copies ({verdict.copies.reason or NO_RISK})")
-    return f"Inconclusive: {'; '.join(parts)}. This is neither a yes nor a no."
-
-
-def _too_few(risks: Sequence[RiskVerdict], n_train: int, counted: str) -> str:
-    """Say that no leak is seen, how far the bounds reach nevertheless, and how many rows would settle it."""
-    bounds, rows = [], 0
-    for risk in risks:
-        undecided = [item for item in risk.metrics if item.reason == TOO_FEW and item.gain is not None]
-        high = max(item.gain.high for item in undecided if item.gain is not None)
-        bounds.append(f"{most_people(high)} to {risk.risk}")
-        rows = max(rows, *(item.rows_needed or 0 for item in undecided))
-    accepted = joined(sorted({people(risk.threshold) for risk in risks}))
-    needed = f"{rounded_rows(rows):,} control {counted}"
-    if rows > n_train:
-        needed += f", and as many training {counted},"
-    return (
-        f"no leak is seen, but there are too few {counted} to tell: of 100 people up to {joined(bounds)} "
-        f"could be exposed, where {accepted} are accepted. About {needed} would settle it"
-    )
-
-
-def rounded_rows(rows: int) -> int:
-    """Round to two digits: it is no more than an estimate.
-
-    >>> rounded_rows(1234), rounded_rows(96)
-    (1300, 96)
-    """
-    unit: int = 10 ** max(len(str(rows)) - 2, 0)
-    return -(-rows // unit) * unit
-
-
-def _within(verdict: Verdict, policy: Policy) -> str:
-    leading = [
-        (item, item.leading.gain)
-        for item in verdict.risks
-        if item.leading is not None and item.leading.gain is not None
-    ]
-    top, gain = max(leading, key=lambda pair: pair[1].high / pair[0].threshold)
-    told = (
-        f"Within threshold: no attack exposes more people {BECAUSE} than accepted; the nearest is "
-        f"{top.risk}, at most {most_people(gain.high)} of 100 (accepted: {people(top.threshold)}; upper "
-        f"bound at {level(policy.confidence)})."
-    )
-    seen = _seen(verdict.risks)
-    if seen:
-        told += f" A leak was seen all the same, smaller than accepted: {joined(seen)}."
-    return f"{told} This covers the attacks listed here and no others; {CONTROLLER}."
-
-
-def _seen(risks: Sequence[RiskVerdict]) -> list[str]:
-    return [judged.title or judged.metric for item in risks for judged in item.metrics if judged.leak_seen]
