@@ -23,33 +23,31 @@ from releases.rows import but_for_one_known, copied
 
 DRAWS = 2
 NAMED = {item.name: item for item in CONSTRUCTIONS}
-MANY = (400, 400, 400)
+MANY, FEW = (400, 400, 400), (250, 250, 250)
 
 CAUGHT = [
-    ("copies-10", "hospital", MANY),
     ("release-of-50", "hospital", MANY),
-    ("noise-.05", "hospital", MANY),
     ("one-column-twice", "hospital", MANY),
     ("unique-cost", "hospital", MANY),
     ("thirds", "hospital", MANY),
     ("moved-dates", "hospital, times", MANY),
     ("decimals", "12 numbers", MANY),
-    ("10-of-60", "60 numbers", MANY),
-    ("10-of-60-rounded", "60 numbers", MANY),
+    ("10-of-60", "60 numbers", FEW),
+    ("10-of-60-rounded", "60 numbers", FEW),
     ("times-100", "12 numbers", MANY),
     ("mirrored", "12 numbers", MANY),
     ("absurd-row", "12 numbers", MANY),
     ("order-1", "hospital", MANY),
     ("order-3", "hospital", MANY),
     ("order-of-half", "hospital", MANY),
-    ("letters", "letters", (300, 300, 300)),
-    ("names-in-letters", "letters, addressed", (300, 300, 300)),
+    ("letters", "letters", FEW),
+    ("names-in-letters", "letters, addressed", FEW),
     ("case-numbers", "hospital, cases", MANY),
     ("case-integers", "hospital, cases", MANY),
     ("case-person", "hospital, cases", MANY),
     ("case-person-integers", "hospital, cases", MANY),
     ("aged-50", "hospital", MANY),
-    ("bad-control", "hospital", (1000, 600, 1000)),
+    ("bad-control", "hospital", (800, 400, 800)),
     ("visits-10", "visits", (200, 200, 200)),
 ]
 REFUSED = [
@@ -57,7 +55,7 @@ REFUSED = [
     ("both-100", "hospital", MANY),
     ("both-noisy", "hospital", MANY),
     ("control-is-release", "hospital", MANY),
-    ("visits-on-both-sides", "visits", (400, 1, 200)),
+    ("visits-on-both-sides", "visits", (240, 1, 120)),
 ]
 CLEAN = [
     ("fresh", "hospital", MANY),
@@ -68,7 +66,7 @@ CLEAN = [
     ("fresh-absurd", "12 numbers", MANY),
     ("fresh-sorted", "hospital", MANY),
     ("fresh-numbered", "hospital", MANY),
-    ("fresh-letters", "letters, addressed", (300, 300, 300)),
+    ("fresh-letters", "letters, addressed", FEW),
     ("fresh-visits", "visits", (200, 200, 200)),
     ("twins-together", "hospital", MANY),
 ]
@@ -110,10 +108,9 @@ def test_copies_but_for_one_column_are_called_above(seed):
     assert found.state == ABOVE, found.sentence
 
 
-@pytest.mark.parametrize("seed", range(DRAWS))
-def test_a_value_of_everybody_is_called_above_beyond_what_descriptions_are_drawn(seed):
+def test_a_value_of_everybody_is_called_above_beyond_what_descriptions_are_drawn():
     make = only(lambda *_: ["cost"])
-    found = judged(make, "hospital, 3 columns", (45_000, 5_000, 45_000), seed, metrics=["singling_out"])
+    found = judged(make, "hospital, 3 columns", (45_000, 5_000, 45_000), seed=0, metrics=["singling_out"])
     assert found.state == ABOVE, found.sentence
 
 
@@ -125,10 +122,9 @@ def test_a_risk_is_above_only_where_what_was_measured_is(seed):
         assert risk.state != ABOVE or any(max(gain.value, gain.low) > risk.threshold for gain in measured)
 
 
-@pytest.mark.parametrize("seed", range(DRAWS))
 @pytest.mark.parametrize(("name", "table", "sizes"), CLEAN)
-def test_a_clean_release_is_not_called_above(name, table, sizes, seed):
-    found = judged(NAMED[name].make, table, sizes, seed)
+def test_a_clean_release_is_not_called_above(name, table, sizes):
+    found = judged(NAMED[name].make, table, sizes, seed=0)
     assert found.state != ABOVE, found.sentence
 
 
