@@ -40,8 +40,8 @@ PAGE = """# Which leaks escape?
 `python benchmarks/red_team.py` writes this page. {n_leaky} constructions make releases that leak for certain,
 {n_clean} others such that do not. Train, control and release have about 3,000 rows each, of real tables
 (Adult, census income, hospital encounters, loans, a health survey) and of made ones, where real ones lack
-what is to be leaked. Each is drawn several times, and a default audit judges each draw by the default policy.
-{n_audits:,} audits, {minutes:,.0f} CPU minutes.
+what is to be leaked. A default audit judges each by the default policy; draws of each: {draws}, fewer where an
+audit takes long. {n_audits:,} audits, {minutes:,.0f} CPU minutes.
 
 *Exposed* says of how many of 100 training people the release holds data, because it was made so. A leak is
 caught where the verdict is *above*. Where the control was trained on, or shares people with train, nothing
@@ -91,11 +91,17 @@ def judged(construction, table, seed):
         "state": REFUSED if verdict.state == INCONCLUSIVE and verdict.control else verdict.state,
         "exposure": release.exposure,
         "seen": seen_by(report),
-        "reasons": sorted({item.reason for item in verdict.risks if item.reason}),
+        "reasons": sorted(_reasons_of(verdict)),
         "control": list(verdict.control),
         "sentence": verdict.sentence,
         "seconds": measure.cpu_seconds() - start,
     }
+
+
+def _reasons_of(verdict):
+    """Return why parts of a verdict are open."""
+    parts = [*verdict.risks, *verdict.traces, *([] if verdict.copies is None else [verdict.copies])]
+    return {item.reason for item in parts if item.state == INCONCLUSIVE and item.reason}
 
 
 def seen_by(report):
@@ -109,12 +115,9 @@ def seen_by(report):
     ]
     if verdict.copies is not None and verdict.copies.state == ABOVE:
         exact = verdict.copies.found
-        kinds = {"copies": exact, "near copies": exact.near}
-        found += [
-            (title, _p_value(kind.p_value), kind.share.value)
-            for title, kind in kinds.items()
-            if kind is not None and kind.share is not None and kind.share.low > 0
-        ]
+        kinds = [("copies", exact), *([] if exact.near is None else [("near copies", exact.near)])]
+        title, kind = min(kinds, key=lambda pair: _p_value(pair[1].p_value))
+        found.append((title, _p_value(kind.p_value), 0.0 if kind.share is None else kind.share.value))
     found += [
         (item.found.title or item.found.name, _p_value(item.found.p_value), item.found.share)
         for item in verdict.traces
@@ -181,6 +184,7 @@ def page(cells):
     return PAGE.format(
         n_leaky=len({item.name for item, _ in leaky}),
         n_clean=len({item.name for item, _ in clean}),
+        draws=max(map(len, lines.values()), default=0),
         n_audits=len(cells),
         minutes=sum(cell["seconds"] for cell in cells.values()) / 60,
         counts=_counts(leaky, clean),

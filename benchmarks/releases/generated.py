@@ -56,7 +56,7 @@ GENERATORS = made(
     ("copy", "Rows drawn from the training rows with replacement.", generated("copy", 1 - np.exp(-1)), {}),
     (
         "copy-noisy",
-        "The same, moved by 0.1 of their spread.",
+        "Training rows drawn with replacement, moved by 0.1 of their spread.",
         generated("copy", 1 - np.exp(-1), noise=0.1),
         {},
     ),

@@ -194,7 +194,12 @@ NEAR = made(
         aged(50, alone=True),
         {"tables": ("adult", "hospital")},
     ),
-    ("aged-among-fresh", "The same 50 rows among fresh ones.", aged(50, alone=False), {}),
+    (
+        "aged-among-fresh",
+        "50 people two years older or younger, one cell fresh, among fresh rows.",
+        aged(50, alone=False),
+        {},
+    ),
     (
         "noise-.05",
         "Everybody: numbers moved by 0.05 of their spread, 5 of 100 labels switched.",

@@ -85,7 +85,7 @@ WORDS = made(
     ),
     (
         "case-integers",
-        "The same with whole numbers.",
+        "Everybody's case number, a whole one, on fresh rows, identifiers dropped.",
         numbered(lambda cells: cells, drop_identifiers=True),
         {"tables": ("hospital, cases",)},
     ),
@@ -97,7 +97,7 @@ WORDS = made(
     ),
     (
         "case-person-integers",
-        "The same with whole numbers.",
+        "Everybody's case number, a whole one, on fresh rows, named as the person.",
         numbered(lambda cells: cells, person=CASE),
         {"tables": ("hospital, cases",)},
     ),
