@@ -23,13 +23,13 @@ def census():
     row unique, and the four columns of least entropy.
     """
     people = data.read("census_income_kdd.parquet").drop(columns="instance_weight")
-    return _loaded(_most_informative(people, 37).sample(75_000, random_state=0))
+    return _loaded(most_informative(people, 37).sample(75_000, random_state=0))
 
 
 def diabetes():
     """Return the first encounter of each patient, without identifiers, in the 30 columns of most entropy."""
     patients = data.read("diabetes130.parquet").drop_duplicates("patient_nbr")
-    return _loaded(_most_informative(patients.drop(columns=["encounter_id", "patient_nbr"]), 30))
+    return _loaded(most_informative(patients.drop(columns=["encounter_id", "patient_nbr"]), 30))
 
 
 TABLES = {"adult": adult, "census": census, "diabetes": diabetes}
@@ -39,7 +39,7 @@ def _loaded(people):
     return frame.load_table(people, missing=["?"]).table
 
 
-def _most_informative(people, n_columns):
+def most_informative(people, n_columns):
     """Keep the columns of largest entropy, in their order."""
     entropies = people.apply(_entropy)
     kept = set(entropies.nlargest(n_columns).index)
