@@ -29,6 +29,7 @@ from tabveil.verdict import (
     Policy,
     PositiveControls,
     RiskVerdict,
+    Spreads,
     Verdict,
     judge,
 )
@@ -78,9 +79,8 @@ class Report:
     control: ControlCheck | None = None
     copies: Copies | None = None
     traces: Traces | None = None
-    positive: PositiveControls | None = (
-        None  # attacks tried with planted people, where a risk would be within
-    )
+    positive: PositiveControls | None = None  # attacks tried with planted people
+    spread: Spreads | None = None  # how far the bounds that decide move with the seed
     utility: Utility | None = None
     power: Power | None = None
     portrait: Portrait | None = None
@@ -324,6 +324,7 @@ _PARTS: Mapping[str, Any] = {
     "copies": Copies,
     "traces": Traces,
     "positive": PositiveControls,
+    "spread": Spreads,
     "utility": Utility,
     "power": Power,
     "portrait": Portrait,

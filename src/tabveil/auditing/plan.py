@@ -13,6 +13,7 @@ from tabveil.auditing.exposure import exposed
 from tabveil.auditing.extras import extra_steps
 from tabveil.auditing.positive import deciding, positive_controls
 from tabveil.auditing.power import fits_a_model
+from tabveil.auditing.spread import spreads
 from tabveil.auditing.steps import Step, answer
 from tabveil.control import ControlCheck, check_control
 from tabveil.copies import Copies, copies
@@ -134,8 +135,9 @@ class Plan:
         return sum(_weight(attacks[key].metric) for keys in chosen for key in keys)
 
     def tried(self, report: Report, loaded: LoadedTables) -> Report:
-        """Add what attacks see of planted people, wherever a risk would be within."""
-        return replace(report, positive=positive_controls(report, loaded.split, self._attacks))
+        """Add what attacks see of planted people, wherever a risk would be within, and how bounds move."""
+        report = replace(report, positive=positive_controls(report, loaded.split, self._attacks))
+        return replace(report, spread=spreads(report, loaded.split, self._attacks))
 
     @property
     def _attacks(self) -> dict[str, AuditedMetric]:

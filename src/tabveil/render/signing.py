@@ -59,6 +59,13 @@ def _together(states: list[State], rows: list[ThresholdRow]) -> str:
     return ", ".join(parts)
 
 
+def stable(report: Report) -> str:
+    """Say how far the bounds that decide move with the seed; nothing where none was asked for again."""
+    found = () if report.spread is None else report.spread.found
+    told = [f"{item.risk} {most_people(item.again)} (here {most_people(item.high)})" for item in found]
+    return f"With another seed the highest bounds are, of 100 people: {', '.join(told)}." if told else ""
+
+
 def planted(report: Report) -> list[str]:
     """Say what the attacks saw of training people planted into this release; nothing if nobody was."""
     return list(_planted(report))

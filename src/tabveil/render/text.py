@@ -20,7 +20,7 @@ from tabveil.render import properties as property_words
 from tabveil.render import shadow as shadow_words
 from tabveil.render.evidence import skipped_title, title_of
 from tabveil.render.shadow_text import shadow_text
-from tabveil.render.signing import planted, thresholds_in_words
+from tabveil.render.signing import planted, stable, thresholds_in_words
 from tabveil.render.spaces import spaces
 from tabveil.report import Report
 from tabveil.result import Result
@@ -139,7 +139,7 @@ def _verdict(report: Report) -> list[RenderableType]:
     lead = Text.assemble((state.upper(), STYLES[verdict.state]), f": {rest}")
     asked = [] if verdict.control or not report.has_control else [thresholds_in_words(verdict)]
     below: list[RenderableType] = []
-    for told in (*asked, *planted(report)):
+    for told in (*asked, *filter(None, [stable(report)]), *planted(report)):
         below += [Text(), Text(told)]
     return [lead, Text(), table, *below]
 

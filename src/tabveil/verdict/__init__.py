@@ -5,6 +5,7 @@ from tabveil.verdict.judging import Grounds, judge, level_of, rows_needed
 from tabveil.verdict.judgment import CopiesVerdict, Judgment, RiskVerdict, State, Verdict
 from tabveil.verdict.policy import RISKS, Policy, Risk, Thresholds, read, risk_of
 from tabveil.verdict.positive import PositiveControl, PositiveControls
+from tabveil.verdict.spread import Spread, Spreads
 
 __all__ = [
     "EXIT_CODES",
@@ -17,6 +18,8 @@ __all__ = [
     "PositiveControls",
     "Risk",
     "RiskVerdict",
+    "Spread",
+    "Spreads",
     "State",
     "Thresholds",
     "Verdict",
