@@ -18,7 +18,8 @@ class Metric(Protocol):
     It describes itself: a title, where it belongs, what it costs, and what its result says in words. It may
     also say which extra it needs (``extra``), that it runs only where it is named (``on_request``), and that
     larger tables make it weaker (``weaker_when_larger``), and beside which metrics its answer should be read,
-    that ask the same in another space (``beside``).
+    that ask the same in another space (``beside``). One that sees values which are equal (``by_equality``) is
+    also shown the release as it was given, where numbers were brought to the scale of the real rows.
 
     A metric that ``reads_words`` is given the words of the tables in the place of their rows: columns of
     labels, among them texts and identifiers (:attr:`tabveil.table.Categorical.holds`), also those that rows

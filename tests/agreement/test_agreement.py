@@ -50,7 +50,7 @@ def test_hits_are_those_of_brute_force(seed):
     draws[2][rng.random((40, 4)) < 0.2] = np.nan
     tables = split(*draws)
     sets = [(0,), (1, 3), (0, 1, 2), (0, 1, 2, 3)]
-    cells = Cells.exact(tables, rng=rng)
+    cells = Cells.exact(tables, derived=False, rng=rng)
     wanted = [brute_force(tables, list(columns)) for columns in sets]
     assert hits(cells, sets).tolist() == wanted
     left_out = [tuple(place for place in range(4) if place not in columns) for columns in sets]
@@ -90,6 +90,15 @@ def test_decimals_and_times_of_day_are_cells_of_their_own():
     cells = Cells.exact(tables, rng=np.random.default_rng(0))
     assert cells.columns == ("cost", "when", "cost", "when")
     assert hits(cells, [(0,), (1,), (2,), (3,)])[:, 0].tolist() == [0, 0, 1, 1]
+
+
+def test_which_cells_are_missing_is_a_cell_too():
+    train = [[np.nan, np.nan, 3.0], [1.0, np.nan, 3.0]]
+    control = [[np.nan, 1.0, 4.0], [4.0, 5.0, 6.0]]
+    release = [[np.nan, np.nan, 9.0], [7.0, 8.0, 9.0]]
+    cells = Cells.exact(split(train, control, release), rng=np.random.default_rng(0))
+    assert cells.columns[-1] == "which cells are missing"
+    assert hits(cells, [(len(cells.columns) - 1,)]).tolist() == [[1, 1, 1, 1]]
 
 
 def loaded(train, control, synthetic):

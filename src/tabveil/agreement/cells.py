@@ -1,8 +1,8 @@
 """Cells as numbers that are equal where a released row agrees with a real one: exactly, or in coarse parts.
 
 Numbers are compared as finely as the release writes them. Where a number has decimals, these are a cell of
-their own, and so is the time of day of a moment: whoever adds noise to whole numbers, or moves dates by some
-days, leaves them as they are.
+their own, and so is the time of day of a moment: whoever moves numbers by whole ones, or dates by some days,
+leaves them as they are. Which cells of a row are missing is one more: in some tables hardly two are alike.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,6 +20,7 @@ Hashes = NDArray[np.uint64]
 
 FINEST = 9  # decimals: beyond, numbers differ by rounding errors
 SECONDS_A_DAY = 86_400
+GAPS, FEWEST_GAPS = "which cells are missing", 2
 A_DAY = {1e7: SECONDS_A_DAY, 1e10: SECONDS_A_DAY * 1_000, 1e13: SECONDS_A_DAY * 1_000_000}
 """How long a day is, by the size that moments at least have: in seconds, milliseconds or microseconds."""
 
@@ -46,7 +47,10 @@ class Cells:
     @classmethod
     def exact(cls, split: Split, *, derived: bool = True, rng: Generator) -> Self:
         """Compare by equality; ``derived`` cells (decimals, time of day) come after those of the columns."""
-        return cls._of(split, [*_plain(split), *(_derived(split) if derived else ())], rng=rng)
+        cells = list(_plain(split))
+        if derived:
+            cells += [*_derived(split), *_gaps(split)]
+        return cls._of(split, cells, rng=rng)
 
     @classmethod
     def coarse(cls, split: Split, n_parts: int, *, rng: Generator) -> Self:
@@ -104,13 +108,26 @@ def _derived(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
             yield name, _fraction(sides[0]), _fraction(sides[1])
 
 
+def _gaps(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
+    """Yield which cells of a row are missing, as one number, where that can tell rows apart."""
+    real = np.isnan(np.concatenate([split.train.values, split.control.values]))
+    released = np.isnan(split.synthetic.values)
+    if min(int(side.any(axis=0).sum()) for side in (real, released)) < FEWEST_GAPS:
+        return
+    # Sums of random numbers, which no two patterns share; by name, so that the order of columns is none.
+    names = sorted(split.schema.names)
+    order = [split.schema.position(name) for name in names]
+    weights = np.random.default_rng(len(names)).random(len(names))
+    yield GAPS, np.round(real[:, order] @ weights, FINEST), np.round(released[:, order] @ weights, FINEST)
+
+
 def _part(values: Floats, cuts: Floats) -> Floats:
     """Return the number of the part that each value lies in; NaN where there is none."""
     return np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values, side="left").astype(np.float64))
 
 
 def _fraction(values: Floats) -> Floats:
-    return np.asarray(np.round(np.mod(np.abs(values), 1.0), FINEST) % 1.0)
+    return np.asarray(np.round(np.mod(values, 1.0), FINEST) % 1.0)  # moved by whole numbers, it stays
 
 
 def _day(moments: Floats) -> float | None:

@@ -16,7 +16,8 @@ from tabveil.agreement.cells import Cells, Hashes
 from tabveil.agreement.kernels import count_hits, mark_hits
 from tabveil.table import Indices
 
-SETS_AT_ONCE = 16
+ROWS_AT_ONCE = 2_000_000
+"""So many rows are looked up before another thread takes over, in one set or in many."""
 
 Columns = Sequence[Sequence[int]]
 """Sets of cells, by their places."""
@@ -66,7 +67,8 @@ def hits(cells: Cells, sets: Columns, *, left_out: bool = False) -> Indices:
         )
 
     workers.announce_compilation(count_hits)
-    workers.each_chunk(len(sets), SETS_AT_ONCE, work, doing="sets of columns")
+    n_rows = cells.real.shape[1] + cells.released.shape[1]
+    workers.each_chunk(len(sets), max(ROWS_AT_ONCE // max(n_rows, 1), 1), work, doing="sets of columns")
     return counts
 
 

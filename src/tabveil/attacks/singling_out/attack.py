@@ -96,6 +96,7 @@ class SinglingOut(DescriptionAttack):
 
     name: ClassVar[str] = "singling_out"
     title: ClassVar[str] = "Singling out"
+    by_equality: ClassVar[bool] = True  # sees values that are equal, and should see them as they are given
 
     def __post_init__(self) -> None:
         super().__post_init__()
