@@ -54,13 +54,20 @@ def sentence(metric, found):
 
 
 def test_singling_out():
-    found = result(
-        Setting(label="3 columns", n_columns=3), (0.012, 0.006, 0.003), guesses=2000, independent_guesses=900
+    counted = {"people_train": 24, "n_train": 2000, "people_control": 6, "n_control": 1000, "naive": 0.003}
+    rates = (0.012, 0.006, 0.003)
+    found = result(Setting(label="window", n_columns=3, width=0.1), rates, guesses=2000, **counted)
+    told = (
+        "24 of 2,000 training people (1.20%) and 6 of 1,000 people the generator never saw (0.60%) are "
+        "singled out: nobody else of all real people fits. Guessing without the release would do so for "
+        "0.30%."
     )
-    assert sentence(SinglingOut, found) == (
-        "Of 2,000 descriptions read off the release (worth 900 independent ones), 1.20% fit exactly one "
-        "training person, and 0.60% fit exactly one of the people the generator never saw. Descriptions "
-        "made up without the release: 0.30%."
+    assert sentence(SinglingOut, found) == f"By 2,000 descriptions read off the release, {told}"
+    one = result(Setting(label="one column"), rates, **counted)
+    assert sentence(SinglingOut, one) == f"By a single value that stands in the release, {told}"
+    some = result(Setting(label="age, cost", n_columns=2, columns=("age", "cost")), rates, **counted)
+    assert sentence(SinglingOut, some) == (
+        f"By their values of age, cost, which stand together in a released row, {told}"
     )
 
 
@@ -147,14 +154,6 @@ def test_members_at_a_low_rate():
         "40 of 1,000 training people (4.00%) and 10 of 1,000 people the generator never saw (1.00%). "
         "Equal shares would mean that membership does not show."
     )
-
-
-def test_equal_sizes_are_mentioned_where_they_were_made_equal():
-    found = result(Setting(label="univariate"), (0.1, 0.1, 0.1), guesses=1)
-    assert "equal size" not in sentence(SinglingOut, found)
-    told = sentence(SinglingOut, replace(found, details={"rows_compared": 10}))
-    assert "Of 1 description read off the release, 10.0%" in told
-    assert "both are adjusted to tables of equal size" in told
 
 
 class Own:

@@ -41,6 +41,8 @@ TINY = Contrastive(width=16, layers=1, dimension=8, epochs=2, batch_size=64)
 DEEP = tuple(kind(representation=TINY) for kind in ATTACKS if kind.name in contrastive())
 NOMINAL = 0.025  # one side of an interval of 95 %
 
+FEW = 10
+
 
 def named(metric):
     more = ", calibrated" if getattr(metric, "calibrated", False) else ""
@@ -109,7 +111,8 @@ def test_more_rows_of_the_same_people_prove_no_more(metric):
     assert again.gain.n == once.gain.n
     if not isinstance(metric, DescriptionAttack):  # people with more rows may be described by more
         assert again.attack.n == once.attack.n
-    assert again.gain.high - again.gain.low > 0.85 * (once.gain.high - once.gain.low)
+    least = 0.85 if once.gain.n > FEW else 0.5  # of eight people, one more named moves a bound far
+    assert again.gain.high - again.gain.low > least * (once.gain.high - once.gain.low)
 
 
 @pytest.mark.parametrize(

@@ -73,10 +73,13 @@ def test_an_audit_does_not_conclude_until_it_is_told():
     table = visits(300, seed=1).sample(frac=1, random_state=0)
     train, control = table[:450], table[450:900]
     asked = {"metrics": "membership_distance", "advice": False}
-    report = tabveil.audit(train, train, control, **asked)
+    fresh = visits(300, seed=2)[:450]
+    report = tabveil.audit(train, fresh, control, **asked)
     assert report.verdict.state == "inconclusive"
     assert "--by patient" in report.verdict.sentence
     assert "--independent-rows" in report.verdict.sentence
+    copied = tabveil.audit(train, train, control, **asked)
+    assert copied.verdict.state == "above threshold"  # copies of people unlike all others need no control
     again = tabveil.audit(train, train, control, independent_rows=True, **asked)
     assert again.control.parted_by == ()
     assert again.settings["independent_rows"] is True
@@ -84,7 +87,8 @@ def test_an_audit_does_not_conclude_until_it_is_told():
 
 def test_groups_that_stand_on_one_side_are_no_conclusion_either():
     train, control = tabveil.split(visits(400, seed=1), by="patient")
-    report = tabveil.audit(train, train, control, metrics="membership_distance", advice=False)
+    fresh = visits(400, seed=2)[: len(train)]
+    report = tabveil.audit(train, fresh, control, metrics="membership_distance", advice=False)
     assert report.control.grouped_by == ("patient",)
     assert report.verdict.state == "inconclusive"
     assert "share no value of patient" in report.verdict.sentence

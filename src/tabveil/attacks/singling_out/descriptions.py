@@ -19,7 +19,15 @@ from tabveil.attacks.singling_out.isolation import Isolation, singled_out
 from tabveil.attacks.singling_out.predicates import LISTED, Predicates, match
 from tabveil.encode.ranked_tables import RankedTable, ValueRanks
 from tabveil.errors import NotApplicable
-from tabveil.estimate import chance_of_difference, difference, over_all, rate, sidak, strongest
+from tabveil.estimate import (
+    chance_of_difference,
+    difference,
+    excess,
+    over_all,
+    rate,
+    sidak,
+    strongest,
+)
 from tabveil.people import by_first_row
 from tabveil.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
 from tabveil.sampling import Sample, group_equal_rows, in_order
@@ -111,9 +119,10 @@ class DescriptionAttack(Attack):
             ),
         )
         risks = {setting: item.risk for setting, item in described.items() if item and item.risk}
+        people = None if result.control is None else excess(best.leading.attack, result.control)
         return replace(
             result,
-            risk=risks[strongest(risks)] if risks else None,
+            risk=risks[strongest(risks)] if risks else people,
             p_value=scanned.with_p_value(result.p_value),
         )
 
