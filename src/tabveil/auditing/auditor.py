@@ -185,7 +185,8 @@ def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Repor
             independent_rows=request.independent_rows,
         )
         attacked = on_one_scale(given.split)
-        loaded = replace(given, split=attacked.split, notes=(*given.notes, *attacked.notes))
+        notes = (*given.notes, *attacked.notes)
+        loaded = replace(given, split=attacked.split, turned=attacked.turned, notes=notes)
         check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
         _warn_of_columns(plan, len(loaded.split.schema))
         steps = plan.steps(loaded)

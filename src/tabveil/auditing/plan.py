@@ -223,7 +223,7 @@ def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | Non
     if split is None:
         raise NothingToAsk(f"{metric.name}: no column holds labels or texts.")
     found = answer(metric, split, seed, attacker)
-    if not getattr(metric, "by_equality", False) or loaded.given is loaded.split:
+    if not getattr(metric, "by_equality", False) or not loaded.turned:
         return found
     # What was brought to the scale of the real rows may have lost what was equal: two readings, two tests.
     given = answer(metric, loaded.given, seed, attacker)

@@ -38,6 +38,7 @@ class LoadedTables:
     written: Split | None = None  # the words of labels, texts and identifiers, for metrics that read them
     identifiers: Split | None = None  # columns that name people and stand in train and in the release
     given: Split  # as the files have it
+    turned: tuple[str, ...] = ()  # released columns that attacks read on another scale
     parted_by: tuple[str, ...] = ()  # columns by which rows of one person stand in train and in control
     grouped_by: tuple[str, ...] = ()  # columns whose values repeat, but stand on one side each
 

@@ -26,6 +26,7 @@ class AttackedTables:
 
     split: Split
     notes: tuple[str, ...]
+    turned: tuple[str, ...] = ()  # released columns that were read on another scale
 
 
 def on_one_scale(split: Split) -> AttackedTables:
@@ -69,6 +70,7 @@ def on_one_scale(split: Split) -> AttackedTables:
     )
     return AttackedTables(
         split=Split(train=train, control=control, synthetic=synthetic),
+        turned=tuple(maps),
         notes=(
             *_turned_notes(maps),
             *_far_notes([cells.column.name for cells in changed.values() if cells.fenced]),
