@@ -55,8 +55,8 @@ PAGE = """# How often is a verdict wrong, and how many control rows does it need
 rows) are disjoint draws of real rows. A clean release leaks nothing: what is called *above* is called so by
 mistake. In a leaky one {people} of 100 training people stand, twice as many as are accepted: what is called
 *within* is called so by mistake. A default audit, with the default policy (5 people of 100, 95 %), judges
-clean releases, a quick one leaky ones: the fewer attacks, the easier a leak is missed. {audits:,} audits, {minutes:,.0f} CPU minutes. Releases that leak in other ways are tried by the
-[red team](red_team.md).
+clean releases, a quick one leaky ones: the fewer attacks, the easier a leak is missed. {audits:,} audits,
+{minutes:,.0f} CPU minutes. Releases that leak in other ways are tried by the [red team](red_team.md).
 
 Clean releases called *above*: {false_above}. Leaky releases called *within*: {false_within}.
 
