@@ -87,6 +87,10 @@ def advise(report: Report, loaded: LoadedTables, metrics: Mapping[str, AuditedMe
     if verdict.state == WITHIN:
         return None
     advice = Advice(more_rows=more_rows(report), obstacles=obstacles(report))
+    if report.has_control and not verdict.control:
+        seen = [report[item.metric] for risk in verdict.risks for item in risk.metrics if item.leak_seen]
+        level = 1 - report.policy.confidence
+        advice = replace(advice, groups=exposed_groups(split, loaded.layout, seen, level=level))
     if verdict.state == ABOVE and report.has_control and not verdict.control:
         trials = _Trials(report=report, split=split, metrics=metrics)
         columns = leaking_columns(split, trials.results_above, rng=stream(report.seed, "advice", "columns"))
@@ -96,9 +100,6 @@ def advise(report: Report, loaded: LoadedTables, metrics: Mapping[str, AuditedMe
             if report.copies is None
             else leaking_rows(report.copies, verdict, split.train.n_people),
             columns=columns,
-            groups=exposed_groups(
-                split, loaded.layout, trials.results_above, level=1 - report.policy.confidence
-            ),
             remedies=trials.remedies([item.column for item in columns]),
             not_repeated=trials.not_repeated,
             obstacles=(*trials.refusals, *advice.obstacles),
