@@ -111,7 +111,7 @@ class DescriptionAttack(Attack):
             self,
             configurations=tuple(_configurations(best, found, tallies, described)),
             combinations=combinations(sorted(split.schema.names), isolated),
-            details={**_sizes(tables), **scanned.details},
+            details={**_largest(described), **_sizes(tables), **scanned.details},
             notes=self._notes(tables),
             scores=scores(
                 (train, control),
@@ -234,6 +234,13 @@ def _compare(item: Matched, confidence: float) -> Comparison:
         p_value=chance_of_difference(found, n_train, others, n_control) if n_control else None,
         beats_baseline=attack.low > naive / n_train,
     )
+
+
+def _largest(described: Mapping[Setting, Comparison | None]) -> dict[str, Any]:
+    """Return the largest risk of descriptions, which the papers report."""
+    risks = {setting.name: item.risk.value for setting, item in described.items() if item and item.risk}
+    name = max(risks, key=lambda name: risks[name], default=None)
+    return {"largest_point_estimate": None if name is None else {"configuration": name, "risk": risks[name]}}
 
 
 def _sizes(tables: Split) -> dict[str, Any]:
