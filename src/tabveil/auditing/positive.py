@@ -17,7 +17,7 @@ from numpy.random import Generator
 from tabveil import workers
 from tabveil.auditing.advising import AuditedMetric
 from tabveil.auditing.power import fits_a_model
-from tabveil.auditing.steps import answer
+from tabveil.auditing.steps import answer, judged_part
 from tabveil.errors import NotApplicable
 from tabveil.naming import values_of
 from tabveil.people import numbered
@@ -91,7 +91,7 @@ def _try(report: Report, split: Split, risk: RiskVerdict, ran: AuditedMetric) ->
         )
         try:
             with workers.working(listener=workers.unheard):
-                result = answer(ran.metric, planted, report.seed, ran.attacker)
+                result = answer(judged_part(ran.metric), planted, report.seed, ran.attacker)
         except NotApplicable as reason:
             found.append(replace(judged, reason=str(reason)))
         else:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tabveil import workers
 from tabveil.auditing.advising import AuditedMetric
 from tabveil.auditing.power import fits_a_model
-from tabveil.auditing.steps import answer
+from tabveil.auditing.steps import answer, judged_part
 from tabveil.errors import NotApplicable
 from tabveil.report import Report
 from tabveil.rng import stream
@@ -31,7 +31,7 @@ def spreads(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) 
         seed = int(stream(report.seed, ran.key, "again").integers(2**31))
         try:
             with workers.working(listener=workers.unheard):
-                again = answer(ran.metric, split, seed, ran.attacker).gain
+                again = answer(judged_part(ran.metric), split, seed, ran.attacker).gain
         except NotApplicable:
             continue
         if again is not None:

@@ -1,8 +1,8 @@
 """Singling out: descriptions read off the release that fit exactly one real person."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from numpy.random import Generator
 
@@ -105,6 +105,10 @@ class SinglingOut(DescriptionAttack):
             check.at_least("SinglingOut", "number of columns", n_columns, 1)
         for width in self.widths:
             check.at_least("SinglingOut", "width", width, 0)
+
+    def judged_part(self) -> Self:
+        """Return the attack without the literature's descriptions: what is judged, at half the cost."""
+        return replace(self, n_columns=()) if self.widths or self.column_sets else self
 
     def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:
         return ColumnSets.of(tables, rng=rng) if self.column_sets else ColumnSets()
