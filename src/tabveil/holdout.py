@@ -34,11 +34,11 @@ _TRIES = 32
 """Orders of the groups that are tried for a control of exactly the wanted size."""
 
 
-REACH = (1.5, 10.0)
+REACH = (1.72, 1.3)
 """How far the bounds of a clean release reach, from ``s = sqrt(1 / n_train + 1 / n_control)``: about
-``1.5 s + 10 s²`` people of one. Fitted to the bound of the risk that leads, the median over five tables, with
-3,000 training rows at a confidence of 0.95 (docs/verdicts.md, "How far the bounds reach"): 17, 11, 6.7, 5.1
-and 3.8 of 100 with 200, 400, 1,000, 2,000 and 4,000 control rows, where it gives 16, 11, 6.8, 5.2 and 4.2."""
+``1.72 s + 1.3 s²`` people of one. Fitted to the bound of the risk that leads, the median over five tables of
+20 audits a size, with 3,000 training rows at a confidence of 0.95 (docs/verdicts.md): 13.4, 9.5, 6.3, 5.0 and
+4.3 of 100 with 200, 400, 1,000, 2,000 and 4,000 control rows, where it gives 13.2, 9.5, 6.4, 5.1 and 4.2."""
 
 
 class Settles(NamedTuple):
@@ -107,7 +107,7 @@ def settles(
 
     >>> found = settles(3000, 1000)
     >>> round(found.threshold, 3), found.control_needed
-    (0.068, 2198)
+    (0.065, 2099)
     >>> settles(500, 1000).control_needed is None
     True
     """
