@@ -63,8 +63,6 @@ def test_singling_out():
         "0.30%."
     )
     assert sentence(SinglingOut, found) == f"By 2,000 descriptions read off the release, {told}"
-    one = result(Setting(label="one column"), rates, **counted)
-    assert sentence(SinglingOut, one) == f"By a single value that stands in the release, {told}"
     some = result(Setting(label="age, cost", n_columns=2, columns=("age", "cost")), rates, **counted)
     assert sentence(SinglingOut, some) == (
         f"By their values of age, cost, which stand together in a released row, {told}"

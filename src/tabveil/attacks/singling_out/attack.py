@@ -28,11 +28,10 @@ from tabveil.table import Split
 class SinglingOut(DescriptionAttack):
     """Can someone write down a description, from the release alone, that fits exactly one real person?
 
-    A person is singled out by a description that fits them and nobody else of all real people. Three kinds of
+    A person is singled out by a description that fits them and nobody else of all real people. Two kinds of
     descriptions are judged. *Window*: around every synthetic row, categories equal and numbers within some
-    ranks of the row's value. *One column*: a single value that stands in the release. *Sets of columns*:
-    values that stand together in a released row, in hundreds of sets of columns; where these see something,
-    the set that shows it is named.
+    ranks of the row's value. *Sets of columns*: values that stand together in a released row, in each column
+    by itself and in hundreds of sets of them; where these see something, the set that shows it is named.
 
     Beside them stand the literature's descriptions, which must fit exactly one synthetic row. *Univariate*: a
     value that occurs once in its column, the smallest, the largest, or the only missing one. *n columns*:
@@ -50,7 +49,7 @@ class SinglingOut(DescriptionAttack):
         The most synthetic rows to place windows around; where there are more, a sample, and people are
         estimated over all rows.
     column_sets
-        Whether to look at single columns and sets of columns.
+        Whether to look at sets of columns.
     window_columns
         On how many columns, besides all of them, to place windows.
     widths

@@ -1,11 +1,9 @@
 """What the release keeps of some columns only: the scan over sets of columns as part of an attack.
 
 Descriptions around whole rows do not see a release that holds some columns of everybody, and no others.
-Two readings of :mod:`tabveil.agreement` do. *One column*: people who are alone among all real people with a
-value that stands in the release, in any column; it is judged always. *Sets of columns*: hundreds of sets are
-tried, and what they show together is one test, which pays for all of them. Only where it sees something, the
-set that shows it becomes a configuration: that of columns which somebody chose for what they show has no
-meaning where nothing is seen.
+The scan of :mod:`tabveil.agreement` does: hundreds of sets of columns are tried, and what they show together
+is one test, which pays for all of them. Only where it sees something, the set that shows it becomes a
+configuration: a set of columns that somebody chose for what it shows has no meaning where nothing is seen.
 """
 
 from collections.abc import Mapping
@@ -15,9 +13,9 @@ from typing import Any, Self
 
 from numpy.random import Generator
 
-from tabveil.agreement import Cells, Hits, scan, union
+from tabveil.agreement import Hits, scan
 from tabveil.attacks.configurations import Comparator, Comparison
-from tabveil.estimate import Estimate, chance_of_difference, difference, rate
+from tabveil.estimate import Estimate, difference, rate
 from tabveil.result import Setting
 from tabveil.table import Split
 from tabveil.wording import listed
@@ -28,7 +26,7 @@ SEEN = 0.005
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnSets:
-    """What single columns and sets of columns showed; nothing, for attacks that do not look at them."""
+    """What sets of columns showed; nothing, for attacks that do not look at them."""
 
     comparators: Mapping[Setting, Comparator] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -39,16 +37,12 @@ class ColumnSets:
         """Look at all columns."""
         if not len(tables.control):
             return cls()
-        cells = Cells.exact(tables, derived=False, rng=rng)
-        alone = union(cells, [(place,) for place in range(len(cells.columns))])
-        sizes = cells.n_train, cells.n_control
-        comparators: dict[Setting, Comparator] = {
-            Setting(label="one column"): partial(_compare, alone, *sizes, 1)
-        }
         found = scan(tables, rng=rng)
         if found is None:
-            return cls(comparators=comparators)
+            return cls()
+        comparators: dict[Setting, Comparator] = {}
         if found.p_value <= SEEN:
+            sizes = tables.train.n_people, tables.control.n_people
             parts = ", numbers in parts" if found.coarse else ""
             setting = Setting(
                 label=f"{listed(found.columns)}{parts}", n_columns=len(found.columns), columns=found.columns
@@ -60,7 +54,7 @@ class ColumnSets:
     def with_p_value(self, other: float | None) -> float | None:
         """Put together the p-values of the sets and of all other configurations: two tests."""
         if other is None or self.p_value is None:
-            return other
+            return self.p_value if other is None else other
         return min(2 * min(other, self.p_value), 1.0)
 
 
@@ -78,7 +72,7 @@ def _compare(hits: Hits, n_train: int, n_control: int, n_sets: int, confidence: 
         baseline=None,
         risk=None,
         gain=Estimate(value=gain.value, low=low, high=gain.high, n=gain.n),
-        p_value=chance_of_difference(*counts) if n_sets == 1 else None,
+        p_value=None,  # that of all sets together counts
         beats_baseline=True,
         facts={
             "people_train": hits.train,

@@ -131,8 +131,6 @@ class DescriptionAttack(Attack):
         facts, leading = result.facts, result.leading
         if leading is not None and leading.columns:
             how = f"By their values of {listed(leading.columns)}, which stand together in a released row,"
-        elif leading is not None and leading.n_columns is None:
-            how = "By a single value that stands in the release,"
         else:
             guesses = facts.get("guesses")
             made = plural(guesses, "description") if isinstance(guesses, int) else "descriptions"
