@@ -14,8 +14,8 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
+from tabveil.estimate import chance_of_at_least
 from tabveil.people import any_of_person, numbered
 from tabveil.table import Floats, Indices, Split, Table
 
@@ -111,5 +111,5 @@ def lone_copies(split: Split, synthetic: Indices, train: Indices) -> LoneCopies:
         rows=rows,
         people=people,
         expected=rate * len(synthetic),
-        p_value=float(binom.sf(people - 1, len(synthetic), rate)) if people else 1.0,
+        p_value=chance_of_at_least(people, len(synthetic), rate),
     )

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import betainc, stdtr
+from scipy.special import stdtr
 
-from tabveil.estimate import Estimate, mean_ranks, probit
+from tabveil.estimate import Estimate, chance_of_at_least, mean_ranks, probit
 from tabveil.table import Categorical, Column, Floats, Indices, Split, Table, mix_bits
 from tabveil.traces import Trace
 from tabveil.wording import listed, name, percent, plural
@@ -215,10 +215,9 @@ def _compared(column: str, cells: tuple[Floats, Floats], moves: _Moves, *, by_ra
 
 def _binomial(here: float, chance: float, elsewhere: Floats, n: int) -> float:
     """Return the chance of so many equal cells among n, if each is as likely to be equal as when moved."""
-    hits = round(here * n)
     counted = n * len(elsewhere)
     rate = max(chance, min(1.0, float(elsewhere.mean()) + _NEVER_SEEN / counted))
-    return float(betainc(hits, n - hits + 1, rate)) if hits else 1.0
+    return chance_of_at_least(round(here * n), n, rate)
 
 
 def _echoes(cells: Floats, *, by_rank: bool) -> Indices:

@@ -23,8 +23,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.stats import binom, nbinom
 
+from tabveil.estimate import chance_of_at_least
 from tabveil.neighbors import Neighbors, Space
 from tabveil.people import Holders, any_of_person
 from tabveil.plain import Number
@@ -122,7 +122,7 @@ def _at_least(equal: int, shared: float, per_pair: float) -> float:
     Both numbers vary; given their sum, each is a part of it.
     """
     odds = GRANTED_EQUAL * per_pair
-    return float(binom.sf(equal - 1, equal + int(np.ceil(shared)), odds / (1 + odds))) if equal else 1.0
+    return chance_of_at_least(equal, equal + int(np.ceil(shared)), odds / (1 + odds))
 
 
 def _removed(split: Split, people: Indices) -> float:
@@ -239,7 +239,7 @@ class _Mutual(NamedTuple):
         equal = min(release.equal, int(GRANTED_EQUAL * train.equal))
         by_train, by_release = train.equal + train.apart, equal + release.apart
         granted = GRANTED_MUTUAL / (1 + GRANTED_MUTUAL)
-        chance = float(binom.sf(by_release - 1, by_train + by_release, granted)) if by_release else 1.0
+        chance = chance_of_at_least(by_release, by_train + by_release, granted)
         return cls(chance=chance, by_release=by_release, by_train=by_train)
 
 
@@ -261,7 +261,8 @@ def _nearer(to_train: Floats, to_release: Floats) -> _Near:
         if rank == 0 or (distance := float(np.partition(to_train, rank - 1)[rank - 1])) == 0:
             continue
         near = int(np.sum((to_release > 0) & (to_release < distance)))
-        chance = float(nbinom.sf(near - 1, rank, 1 / (1 + GRANTED_NEAR))) if near else 1.0
+        granted = GRANTED_NEAR / (1 + GRANTED_NEAR)
+        chance = chance_of_at_least(near, near + rank - 1, granted)  # before the last of the few is met
         tried.append(_Near(chance=chance, people=near, expected=float(rank)))
     least = min(tried, default=_Near(chance=1.0, people=0, expected=0.0))
     return least._replace(chance=min(least.chance * max(len(tried), 1), 1.0))

@@ -4,7 +4,7 @@ Nothing here is clipped or rounded: a negative risk is noise around zero and is 
 """
 
 from tabveil.estimate.difference import chance_of_difference, difference, over_all, tail_beyond_zero
-from tabveil.estimate.exact import exact_rate, largest_rate, least_rate
+from tabveil.estimate.exact import chance_of_at_least, exact_rate, largest_rate, least_rate
 from tabveil.estimate.joint import sidak, strongest
 from tabveil.estimate.means import (
     around,
@@ -40,6 +40,7 @@ __all__ = [
     "Scanned",
     "around",
     "bounded_distance",
+    "chance_of_at_least",
     "chance_of_difference",
     "chance_of_ranks",
     "deal",

@@ -4,7 +4,7 @@ Wilson's are shorter, and hold on average over the rates there may be. Where a b
 it must hold for each.
 """
 
-from scipy.special import betaincinv
+from scipy.special import betainc, betaincinv
 
 from tabveil import check
 from tabveil.estimate.rates import CONFIDENCE, Estimate
@@ -27,6 +27,17 @@ def largest_rate(successes: int, trials: int, tail: float) -> float:
     (0.0362, 1.0)
     """
     return 1.0 - least_rate(trials - successes, trials, tail)
+
+
+def chance_of_at_least(successes: int, trials: int, rate: float) -> float:
+    """Return the chance of so many successes or more: the upper tail of the binomial law.
+
+    >>> chance_of_at_least(2, 2, 0.5), chance_of_at_least(0, 2, 0.5), chance_of_at_least(3, 2, 0.5)
+    (0.25, 1.0, 0.0)
+    """
+    if successes <= 0:
+        return 1.0
+    return float(betainc(successes, trials - successes + 1, rate)) if successes <= trials else 0.0
 
 
 def exact_rate(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estimate:

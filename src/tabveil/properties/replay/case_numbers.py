@@ -15,9 +15,8 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
-from tabveil.estimate import CONFIDENCE, difference, probit, sidak
+from tabveil.estimate import CONFIDENCE, chance_of_at_least, difference, probit, sidak
 from tabveil.estimate.difference import exact_chance
 from tabveil.people import numbered
 from tabveil.table import Categorical, Column, Floats, Indices, Split, Table
@@ -232,7 +231,7 @@ def _neighbors(name: str, of_train: Flags, released: Flags) -> _Found:
     more, less = int((train & ~control).sum()), int((control & ~train).sum())
     return _Found(
         column=name,
-        p_value=float(betainc(more, less + 1, 0.5)) if more else 1.0,
+        p_value=chance_of_at_least(more, more + less, 0.5),
         train=int(train.sum()),
         n_train=len(pairs),
         control=int(control.sum()),
