@@ -14,10 +14,10 @@ import data
 import numpy as np
 from measure import HEADER, Row, cpu_seconds, machine, markdown, once, peak_mebibytes, warm, write
 
-from tabveil import frame
-from tabveil.anonymize import LOSSES, Closeness, DistinctDiversity, KAnonymity, anonymize
-from tabveil.anonymize.building import ColumnValues, read_entry
-from tabveil.table import Table
+from tabveil.core.table import Table
+from tabveil.synthesis.anonymize import LOSSES, Closeness, DistinctDiversity, KAnonymity, anonymize
+from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
+from tabveil.tables import reading as frame
 
 HERE = Path(__file__).resolve().parent
 FOLDER = data.FOLDER / "hierarchies" / "adult"

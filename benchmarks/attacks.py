@@ -14,11 +14,11 @@ from measure import Row, cpu_seconds, machine, markdown, once, peak_mebibytes, w
 from scipy.stats import gaussian_kde
 
 import tabveil
-from tabveil.attacks import ATTACKS, Attribution, MLInference
-from tabveil.attacks.domias.kde import gaussian_log_density
-from tabveil.boosting import train as grow
-from tabveil.rng import stream
-from tabveil.table import Categorical
+from tabveil.core.rng import stream
+from tabveil.core.table import Categorical
+from tabveil.engines.trees.boosting import train as grow
+from tabveil.metrics.attacks import ATTACKS, Attribution, MLInference
+from tabveil.metrics.attacks.domias.kde import gaussian_log_density
 
 LIMITS = {"membership_distance": 0.5}
 MILLION = """# A million rows

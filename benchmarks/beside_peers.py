@@ -16,13 +16,13 @@ from pathlib import Path
 import data
 from measure import machine, markdown, warm
 
-from tabveil import frame
-from tabveil.attacks.inference import Inference
-from tabveil.attacks.linkability import Linkability
-from tabveil.attacks.singling_out.attack import SinglingOut
-from tabveil.neighbors import Neighbors, Space
-from tabveil.risks import Leaky
-from tabveil.rng import stream
+from tabveil.core.rng import stream
+from tabveil.engines.neighbors import Neighbors, Space
+from tabveil.metrics.attacks.inference import Inference
+from tabveil.metrics.attacks.linkability import Linkability
+from tabveil.metrics.attacks.singling_out.attack import SinglingOut
+from tabveil.synthesis.risks import Leaky
+from tabveil.tables import reading as frame
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = ROOT / ".bench" / "anonymeter" / "bin" / "python"

@@ -69,7 +69,7 @@ HEADER = ["generator", "fits", "AUC, most vulnerable", "best of them", "AUC, ran
 def prepare(arguments):
     import data  # noqa: PLC0415 - its imports are not on every machine
 
-    from tabveil.frame import load_table  # noqa: PLC0415 - likewise
+    from tabveil.tables.reading import load_table  # noqa: PLC0415 - likewise
 
     adult = data.read("adult.parquet")
     rows = adult.iloc[np.random.default_rng(0).permutation(len(adult))[:N_PEOPLE]]
@@ -120,15 +120,15 @@ def _fit(name, device, table, folder, fit):
     """Make one fit, look at its release, and keep what it says."""
     _alone()
     game, watch, _ = _game(table)
-    rare_labels = importlib.import_module("tabveil.generators.rare_labels")
-    workers = importlib.import_module("tabveil.workers")
+    rare_labels = importlib.import_module("tabveil.synthesis.generators.rare_labels")
+    workers = importlib.import_module("tabveil.core.workers")
     synthesizer = _synthesizer(name, device)
     rng = game.pool.rng(fit, name)
     train = game.train(fit)
     if hasattr(synthesizer, "public"):
         synthesizer = type(synthesizer)(**{**vars(synthesizer), "public": train.schema.names})
     elif not getattr(synthesizer, "copies_rows", False):
-        dependencies = importlib.import_module("tabveil.generators.dependencies")
+        dependencies = importlib.import_module("tabveil.synthesis.generators.dependencies")
         kept = getattr(synthesizer, "keeps_dependencies", False)
         followed = dependencies.dependencies_of(train) if kept else ()
         named = getattr(synthesizer, "names_labels", ())
@@ -141,7 +141,7 @@ def _fit(name, device, table, folder, fit):
 
 
 def _judge(name, n_fits, table, folder):
-    shadow = importlib.import_module("tabveil.shadow")
+    shadow = importlib.import_module("tabveil.metrics.black_box")
     game, _, targets = _game(str(table))
     seen = []
     for fit in range(n_fits):
@@ -158,8 +158,8 @@ def _judge(name, n_fits, table, folder):
 @cache
 def _game(table):
     """Return who is in which fit, what is looked for, and the targets; the same on every machine."""
-    shadow = importlib.import_module("tabveil.shadow")
-    tables = importlib.import_module("tabveil.table")
+    shadow = importlib.import_module("tabveil.metrics.black_box")
+    tables = importlib.import_module("tabveil.core.table")
     with np.load(table, allow_pickle=False) as file:
         schema = tables.Schema.from_json(json.loads(str(file["schema"])))
         real = tables.Table(schema=schema, values=file["values"])
@@ -174,10 +174,10 @@ def _game(table):
 def _synthesizer(name, device):
     module, kind, settings, _ = GENERATORS[name]
     if "generator" in settings:  # which is looked up by its name
-        known = importlib.import_module("tabveil.generators.models").GENERATORS
+        known = importlib.import_module("tabveil.synthesis.generators.models").GENERATORS
         if "trees" not in known:
-            known.add(importlib.import_module("tabveil.generators.trees").Trees)
-    made = getattr(importlib.import_module(f"tabveil.generators.{module}"), kind)
+            known.add(importlib.import_module("tabveil.synthesis.generators.trees").Trees)
+    made = getattr(importlib.import_module(f"tabveil.synthesis.generators.{module}"), kind)
     return made(**settings, **({"device": device} if hasattr(made, "device") else {}))
 
 
@@ -185,14 +185,14 @@ def _alone():
     """Let generators be imported one by one: the package imports all, and with them what may not be here."""
     if "tabveil" in sys.modules:
         return
-    for name, folder in (("tabveil", SOURCE), ("tabveil.generators", SOURCE / "generators")):
+    for name, folder in (("tabveil", SOURCE), ("tabveil.synthesis.generators", SOURCE / "generators")):
         module = types.ModuleType(name)
         module.__path__ = [str(folder)]
         sys.modules[name] = module
 
 
 def page(arguments):
-    from tabveil.writing import write_text  # noqa: PLC0415 - not before attack has had its chance
+    from tabveil.core.storage.writing import write_text  # noqa: PLC0415 - not before attack has had its chance
 
     found = {}
     for path in arguments.folder.glob("[!.]*.json"):

@@ -10,14 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tabveil.epsilon.setups import SETUPS
-from tabveil.generators.aim import Aim, zcdp
-from tabveil.generators.aim.rounds import Budget as AimBudget
-from tabveil.generators.aim.synthesizer import ROUNDS_PER_COLUMN
-from tabveil.generators.dpctgan import DpCtgan
-from tabveil.generators.dpctgan.budget import Budget
-from tabveil.generators.pategan import PateGan
-from tabveil.table import Schema, Split, Table
+from tabveil.core.table import Schema, Split, Table
+from tabveil.synthesis.generators.aim import Aim, zcdp
+from tabveil.synthesis.generators.aim.rounds import Budget as AimBudget
+from tabveil.synthesis.generators.aim.synthesizer import ROUNDS_PER_COLUMN
+from tabveil.synthesis.generators.dpctgan import DpCtgan
+from tabveil.synthesis.generators.dpctgan.budget import Budget
+from tabveil.synthesis.generators.pategan import PateGan
+from tabveil.workflows.epsilon.setups import SETUPS
 
 OFF = 0.01
 """Noise so small that it hides nothing."""

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 from measure import markdown
 
-from tabveil.attacks import Inference, Linkability
-from tabveil.risks import Leaky, Noisy
-from tabveil.rng import stream
-from tabveil.table import Split
-from tabveil.workers import working
+from tabveil.core.rng import stream
+from tabveil.core.table import Split
+from tabveil.core.workers import working
+from tabveil.metrics.attacks import Inference, Linkability
+from tabveil.synthesis.risks import Leaky, Noisy
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "experiments"))
 import people

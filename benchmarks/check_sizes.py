@@ -10,12 +10,12 @@ import numpy as np
 import samples
 from measure import DOCS, markdown, write
 
+from tabveil.core.rng import stream
+from tabveil.core.table import Split
+from tabveil.core.workers import working
 from tabveil.errors import NotApplicable
-from tabveil.indicators import INDICATORS
-from tabveil.risks import Leaky
-from tabveil.rng import stream
-from tabveil.table import Split
-from tabveil.workers import working
+from tabveil.metrics.indicators import INDICATORS
+from tabveil.synthesis.risks import Leaky
 
 LEAST_COVERED = 0.93
 LEAK = 0.2

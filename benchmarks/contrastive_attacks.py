@@ -20,18 +20,19 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from tabveil import datasets, workers
-from tabveil.attacks import Inference, Linkability, MembershipCalibrated, SinglingOut
-from tabveil.attacks.contrastive.inference import InferenceContrastive
-from tabveil.attacks.contrastive.linkability import LinkabilityContrastive
-from tabveil.attacks.contrastive.membership import MembershipContrastive
-from tabveil.attacks.contrastive.singling_out import SinglingOutContrastive
-from tabveil.embedding import Embedding
-from tabveil.frame import load_split
-from tabveil.indicators import DistanceToClosest
-from tabveil.indicators.closest import DistanceToClosestContrastive
-from tabveil.representation import VectorView
-from tabveil.rng import stream
+from tabveil import datasets
+from tabveil.core import workers
+from tabveil.core.rng import stream
+from tabveil.engines.representation import VectorView
+from tabveil.engines.representation.embedding import Embedding
+from tabveil.metrics.attacks import Inference, Linkability, MembershipCalibrated, SinglingOut
+from tabveil.metrics.attacks.contrastive.inference import InferenceContrastive
+from tabveil.metrics.attacks.contrastive.linkability import LinkabilityContrastive
+from tabveil.metrics.attacks.contrastive.membership import MembershipContrastive
+from tabveil.metrics.attacks.contrastive.singling_out import SinglingOutContrastive
+from tabveil.metrics.indicators import DistanceToClosest
+from tabveil.metrics.indicators.closest import DistanceToClosestContrastive
+from tabveil.tables.reading import load_split
 
 N_ROWS, N_FEW, N_SECRETS = 14_000, 300, 3
 HEADER = ["attack", "plain", "in the space, alone", "times", "after those above", "times"]

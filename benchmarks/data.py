@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tabveil import frame
-from tabveil.table import Categorical, Numeric, Schema, Table
+from tabveil.core.table import Categorical, Numeric, Schema, Table
+from tabveil.tables import reading as frame
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 N_FULL = 32_561

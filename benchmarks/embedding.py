@@ -19,9 +19,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from tabveil.embedding import Embedding
-from tabveil.rng import stream
-from tabveil.table import Categorical, Numeric, Schema, Table
+from tabveil.core.rng import stream
+from tabveil.core.table import Categorical, Numeric, Schema, Table
+from tabveil.engines.representation.embedding import Embedding
 
 N_ROWS, N_PLACED = 16_280, 1_000_000
 LIMITS = {
@@ -68,11 +68,11 @@ def read(path, n_rows, rng):
 
 
 def hospital(n_rows):
-    if importlib.util.find_spec("pydantic") is None and "tabveil.frame" not in sys.modules:
+    if importlib.util.find_spec("pydantic") is None and "tabveil.tables.reading" not in sys.modules:
         # The door for files checks with pydantic what users write; making a dataframe needs none of that.
-        package = types.ModuleType("tabveil.frame")
+        package = types.ModuleType("tabveil.tables.reading")
         package.__path__ = [str(Path(importlib.util.find_spec("tabveil").origin).parent / "frame")]
-        sys.modules["tabveil.frame"] = package
+        sys.modules["tabveil.tables.reading"] = package
     from tabveil import datasets  # noqa: PLC0415 - only now can it be imported everywhere
 
     return datasets.hospital(n_rows, seed=1)

@@ -10,9 +10,9 @@ from pathlib import Path
 import measure
 from broken_generators import BROKEN, OFF, broken
 
-from tabveil.epsilon import audit_epsilon
-from tabveil.epsilon.setups import SETUPS
-from tabveil.writing import write_text
+from tabveil.core.storage.writing import write_text
+from tabveil.workflows.epsilon import audit_epsilon
+from tabveil.workflows.epsilon.setups import SETUPS
 
 PAGE = measure.DOCS / "epsilon.md"
 BEGIN, END = "<!-- measured by benchmarks/epsilon.py -->", "<!-- end of benchmarks/epsilon.py -->"

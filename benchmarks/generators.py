@@ -21,13 +21,13 @@ import measure
 import numpy as np
 import pandas as pd
 
-from tabveil import workers
-from tabveil.auditing import audit
+from tabveil.auditing.audit import audit
+from tabveil.core import workers
+from tabveil.core.storage.writing import write_text
 from tabveil.errors import TabveilError
-from tabveil.frame import load_split
-from tabveil.synthesizing import learn
-from tabveil.utility import measure as utility_of
-from tabveil.writing import write_text
+from tabveil.metrics.utility import measure as utility_of
+from tabveil.tables.reading import load_split
+from tabveil.workflows.synthesizing import learn
 
 PAGE = Path(__file__).with_name("generators.md")
 CELLS = Path(__file__).resolve().parents[1] / ".bench" / "generators"

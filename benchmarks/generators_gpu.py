@@ -47,7 +47,7 @@ FULL_SIZE = {
 def prepare(arguments):
     import data  # noqa: PLC0415 - its imports are not on every machine
 
-    from tabveil.frame import load_split  # noqa: PLC0415 - likewise
+    from tabveil.tables.reading import load_split  # noqa: PLC0415 - likewise
 
     train = data.read("adult_train.parquet")[: data.N_FULL]
     split = load_split(train, train[:1], data.read("adult_control.parquet"), missing=("?",)).split
@@ -63,12 +63,14 @@ def prepare(arguments):
 
 def fit(arguments):
     # The package's own __init__ imports every generator, and with them libraries that may not be here.
-    for name, folder in (("tabveil", SOURCE), ("tabveil.generators", SOURCE / "generators")):
+    for name, folder in (("tabveil", SOURCE), ("tabveil.synthesis.generators", SOURCE / "generators")):
         module = types.ModuleType(name)
         module.__path__ = [str(folder)]
         sys.modules[name] = module
     stored, train = _table(arguments.table)
-    module = importlib.import_module(f"tabveil.generators.{arguments.step}")  # only now can it be found
+    module = importlib.import_module(
+        f"tabveil.synthesis.generators.{arguments.step}"
+    )  # only now can it be found
     settings = {**FULL_SIZE[arguments.step], **json.loads(arguments.settings)}
     print("settings:", settings)
     start = time.perf_counter()
@@ -76,7 +78,7 @@ def fit(arguments):
     def listen(doing, _):
         print(f"{time.perf_counter() - start:7.1f} s  {doing}", flush=True)
 
-    with importlib.import_module("tabveil.workers").working(listener=listen):
+    with importlib.import_module("tabveil.core.workers").working(listener=listen):
         synthesizer = getattr(module, arguments.step.title())(**settings)
         model = synthesizer.fit(train, rng=np.random.default_rng(arguments.seed))
     fitted = time.perf_counter()
@@ -91,8 +93,8 @@ def fit(arguments):
 
 
 def score(arguments):
-    from tabveil.table import Split, Table  # noqa: PLC0415 - not before fit has had its chance
-    from tabveil.utility import measure  # noqa: PLC0415 - its imports are not on every machine
+    from tabveil.core.table import Split, Table  # noqa: PLC0415 - not before fit has had its chance
+    from tabveil.metrics.utility import measure  # noqa: PLC0415 - its imports are not on every machine
 
     stored, train = _table(arguments.table)
     with np.load(arguments.rows, allow_pickle=False) as rows:
@@ -110,7 +112,7 @@ def score(arguments):
 
 
 def _table(path):
-    from tabveil.table import Schema, Table  # noqa: PLC0415 - see fit
+    from tabveil.core.table import Schema, Table  # noqa: PLC0415 - see fit
 
     with np.load(path, allow_pickle=False) as file:
         stored = {name: file[name] for name in file.files}

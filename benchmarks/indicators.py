@@ -3,8 +3,8 @@
 import data
 from measure import Row, warm
 
-from tabveil.indicators import INDICATORS
-from tabveil.rng import stream
+from tabveil.core.rng import stream
+from tabveil.metrics.indicators import INDICATORS
 
 
 def rows():

@@ -17,12 +17,12 @@ from measure import markdown
 from scipy.stats import hypergeom
 from verdicts import LEVEL, N_TRAIN
 
-from tabveil.attacks import Inference
-from tabveil.attacks.guessing import rank_together, usable_levels
-from tabveil.risks import Leaky
-from tabveil.rng import stream
-from tabveil.table import Split
-from tabveil.workers import working
+from tabveil.core.rng import stream
+from tabveil.core.table import Split
+from tabveil.core.workers import working
+from tabveil.metrics.attacks import Inference
+from tabveil.metrics.attacks.guessing import rank_together, usable_levels
+from tabveil.synthesis.risks import Leaky
 
 DRAWS = 300
 COPIES = (12, 15, 18)

@@ -9,7 +9,7 @@ import numpy as np
 from measure import Row, cpu_seconds, once, peak_mebibytes, warm
 from sklearn.neighbors import NearestNeighbors
 
-from tabveil.neighbors import Neighbors, Space
+from tabveil.engines.neighbors import Neighbors, Space
 
 SIZES = (16_000, 64_000, 256_000, 1_000_000)
 

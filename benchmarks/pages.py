@@ -83,9 +83,9 @@ def measured(folder, source):
 
 def make_page(folder):
     """Make a page and say what each of its steps took."""
-    from tabveil import auditing  # noqa: PLC0415 - of the checkout that is measured
+    from tabveil.auditing import audit as auditing  # noqa: PLC0415 - of the checkout that is measured
+    from tabveil.auditing.request import AuditRequest  # noqa: PLC0415 - likewise
     from tabveil.render.html import page  # noqa: PLC0415 - likewise
-    from tabveil.request import AuditRequest  # noqa: PLC0415 - likewise
 
     def request(**tables):
         return AuditRequest.read(**tables, threads=1).for_page()

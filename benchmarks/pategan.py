@@ -11,12 +11,12 @@ import data
 import measure
 import numpy as np
 
-from tabveil import workers
-from tabveil.frame import load_table
-from tabveil.generators.pategan import PateGan
-from tabveil.table import Split
-from tabveil.utility import measure as utility_of
-from tabveil.writing import write_text
+from tabveil.core import workers
+from tabveil.core.storage.writing import write_text
+from tabveil.core.table import Split
+from tabveil.metrics.utility import measure as utility_of
+from tabveil.synthesis.generators.pategan import PateGan
+from tabveil.tables.reading import load_table
 
 N_TRAIN = 5000
 PAGE = Path(__file__).with_name("generators.md")

@@ -13,12 +13,12 @@ import data
 import numpy as np
 from measure import cpu_seconds, machine, markdown
 
-from tabveil import frame
-from tabveil.attacks import ATTACKS
-from tabveil.auditing import power
-from tabveil.indicators import INDICATORS
-from tabveil.rng import stream
-from tabveil.table import Split, Table
+from tabveil.auditing.audit import power
+from tabveil.core.rng import stream
+from tabveil.core.table import Split, Table
+from tabveil.metrics.attacks import ATTACKS
+from tabveil.metrics.indicators import INDICATORS
+from tabveil.tables import reading as frame
 
 METRICS = {metric.name: metric for metric in (*ATTACKS, *INDICATORS)}
 

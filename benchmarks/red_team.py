@@ -24,9 +24,9 @@ from measure import DOCS, ONE_THREAD
 from releases import CONSTRUCTIONS, MISSING, draw
 
 from tabveil import audit
+from tabveil.auditing.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
+from tabveil.core.storage.writing import write_text
 from tabveil.errors import TabveilError
-from tabveil.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
-from tabveil.writing import write_text
 
 CELLS = Path(__file__).resolve().parents[1] / ".bench" / "red_team"
 DRAWS = 3

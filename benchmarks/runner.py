@@ -19,10 +19,10 @@ from typing import ClassVar
 import measure
 import yaml
 
-from tabveil.benchmark import Store, Study, run
-from tabveil.benchmark.own_code import import_files
-from tabveil.estimate import Estimate
-from tabveil.result import Labels, Result
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import Labels, Result
+from tabveil.workflows.benchmark import Store, Study, run
+from tabveil.workflows.cells.own_code import import_files
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 CELLS = 1000

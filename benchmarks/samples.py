@@ -3,7 +3,7 @@
 import data
 import numpy as np
 
-from tabveil import frame
+from tabveil.tables import reading as frame
 
 
 def adult():

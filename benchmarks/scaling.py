@@ -15,14 +15,14 @@ from pathlib import Path
 import measure
 import numpy as np
 
-from tabveil.attacks import SinglingOut
-from tabveil.attacks.contrastive.singling_out import SinglingOutContrastive
-from tabveil.representation import Contrastive
-from tabveil.risks import Noisy
-from tabveil.rng import stream
-from tabveil.sharing import sharing
-from tabveil.table import Split
-from tabveil.workers import working
+from tabveil.core.rng import stream
+from tabveil.core.sharing import sharing
+from tabveil.core.table import Split
+from tabveil.core.workers import working
+from tabveil.engines.representation import Contrastive
+from tabveil.metrics.attacks import SinglingOut
+from tabveil.metrics.attacks.contrastive.singling_out import SinglingOutContrastive
+from tabveil.synthesis.risks import Noisy
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "experiments"))
 import people

@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.control import check_control
-from tabveil.indicators import (
+from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
+from tabveil.metrics.control import check_control
+from tabveil.metrics.indicators import (
     AdversarialAccuracy,
     ClosestShare,
     DistanceToClosest,
@@ -20,7 +21,6 @@ from tabveil.indicators import (
     NearestNeighbors,
     NeighborDistanceRatio,
 )
-from tabveil.table import Categorical, Numeric, Schema, Split, Table
 
 DRAWS, PEOPLE, MOST_ROWS, SPREAD = 200, 60, 20, 0.1
 NUMBERS = tuple(Numeric(name=f"x{j}", low=-6, high=6) for j in range(3))

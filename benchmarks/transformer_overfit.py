@@ -11,12 +11,12 @@ import data
 import measure
 import numpy as np
 
-from tabveil import workers
-from tabveil.frame import load_table
-from tabveil.generators.transformer.synthesizer import Transformer
-from tabveil.indicators.closest import DistanceToClosest
-from tabveil.indicators.identical import IdenticalMatchShare
-from tabveil.table import Split
+from tabveil.core import workers
+from tabveil.core.table import Split
+from tabveil.metrics.indicators.closest import DistanceToClosest
+from tabveil.metrics.indicators.identical import IdenticalMatchShare
+from tabveil.synthesis.generators.transformer.synthesizer import Transformer
+from tabveil.tables.reading import load_table
 
 RATIOS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 N_TRAIN = 5000

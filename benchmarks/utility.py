@@ -4,13 +4,13 @@ import data
 import numpy as np
 from measure import Row, warm
 
-from tabveil.rng import stream
-from tabveil.utility import measure
-from tabveil.utility.compared_tables import ComparedTables
-from tabveil.utility.correlation import relate
-from tabveil.utility.discrepancy import discrepancy
-from tabveil.utility.discriminator import discriminate
-from tabveil.utility.marginals import measure_columns
+from tabveil.core.rng import stream
+from tabveil.metrics.utility import measure
+from tabveil.metrics.utility.compared_tables import ComparedTables
+from tabveil.metrics.utility.correlation import relate
+from tabveil.metrics.utility.discrepancy import discrepancy
+from tabveil.metrics.utility.discriminator import discriminate
+from tabveil.metrics.utility.marginals import measure_columns
 
 
 def rows():

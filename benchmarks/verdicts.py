@@ -28,11 +28,11 @@ from releases.rows import copied, noisy
 from releases.tables import parts
 
 from tabveil import audit
-from tabveil.metrics import METRICS, defaults
-from tabveil.verdict import RISKS
-from tabveil.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
-from tabveil.verdict.policy import risk_of
-from tabveil.writing import write_text
+from tabveil.auditing.verdict import RISKS
+from tabveil.auditing.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
+from tabveil.auditing.verdict.policy import risk_of
+from tabveil.core.storage.writing import write_text
+from tabveil.metrics.registry import METRICS, defaults
 
 CELLS = Path(__file__).resolve().parents[1] / ".bench" / "verdicts"
 CONTROLS = (200, 400, 1000, 2000, 4000)

@@ -6,13 +6,13 @@ from pathlib import Path
 import metric_pages
 from markdown_text import plain, table
 
-from tabveil.auditing import METRICS
-from tabveil.hybrid import TRANSITIONS
-from tabveil.hybrid.promises import SampledPrivacy
-from tabveil.risks import MODIFIERS, RISKS
-from tabveil.synthesizing import GENERATORS, summary
-from tabveil.utility import DOWNSTREAM, MEANINGS, RULES, Meaning
-from tabveil.verdict.policy import WHY_THE_DEFAULT, Policy
+from tabveil.auditing.audit import METRICS
+from tabveil.auditing.verdict.policy import WHY_THE_DEFAULT, Policy
+from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES, Meaning
+from tabveil.synthesis.hybrid import TRANSITIONS
+from tabveil.synthesis.hybrid.promises import SampledPrivacy
+from tabveil.synthesis.risks import MODIFIERS, RISKS
+from tabveil.workflows.synthesizing import GENERATORS, summary
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 import tabveil
-from tabveil.frame import load_table, to_native
-from tabveil.risks import Leaky
+from tabveil.synthesis.risks import Leaky
+from tabveil.tables.reading import load_table, to_native
 
 POLICY = {
     "recipient": "partners under contract",

@@ -20,8 +20,8 @@ import hybrid_figures
 import papers_figures
 from page_tables import PageTables
 
+from tabveil.core.storage.writing import write_text
 from tabveil.errors import ParameterError
-from tabveil.writing import write_text
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 FOLDER = "figures"

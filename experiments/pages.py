@@ -22,11 +22,11 @@ import figures
 import pipelines
 import yaml
 
-from tabveil.benchmark import Store
-from tabveil.benchmark.findings import find
+from tabveil.core.storage.writing import write_text
 from tabveil.errors import ParameterError
 from tabveil.render import benchmark_markdown as markdown
-from tabveil.writing import write_text
+from tabveil.workflows.benchmark import Store
+from tabveil.workflows.benchmark.findings import find
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"

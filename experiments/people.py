@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from tabveil.benchmark import DATASETS
-from tabveil.benchmark.people import TableFile
-from tabveil.rng import stream
+from tabveil.core.rng import stream
+from tabveil.workflows.benchmark import DATASETS
+from tabveil.workflows.benchmark.people import TableFile
 
 DATA = Path(os.environ.get("TABVEIL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from statistics import fmean, stdev
 
-from tabveil.benchmark import Store
 from tabveil.render import benchmark_markdown as markdown
+from tabveil.workflows.benchmark import Store
 
 ALONE = "generator alone"
 LABEL = re.compile(r"k=(?P<k>\d+) β=(?P<beta>\S+)(?: (?P<how>random|stratified|local))? (?P<transition>\S+)")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tabveil.table import Categorical, Numeric, Schema, Table
+from tabveil.core.table import Categorical, Numeric, Schema, Table
 
 
 def rng(seed=0):

@@ -1,11 +1,11 @@
 """Benchmarks whose every answer is chosen, to be summed up and drawn."""
 
-from tabveil.benchmark.answers import Answer
-from tabveil.benchmark.findings import findings
-from tabveil.benchmark.plan import AskedMetric, People, Place, Plan, Series
-from tabveil.benchmark.store import Record
-from tabveil.estimate import Estimate
-from tabveil.result import Labels
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import Labels
+from tabveil.workflows.benchmark.answers import Answer
+from tabveil.workflows.benchmark.findings import findings
+from tabveil.workflows.benchmark.plan import AskedMetric, People, Place, Plan, Series
+from tabveil.workflows.benchmark.store import Record
 
 LABELS = {
     "attack": Labels(pillar="attack", wp29="linkability", mechanism="distance"),

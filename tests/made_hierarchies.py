@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import strategies as st
 from needs import need_table
 
-from tabveil import frame
-from tabveil.anonymize import Hierarchy
-from tabveil.anonymize.building import ColumnValues, read_entry
-from tabveil.table import Categorical, Numeric, Schema, Table
+from tabveil.core.table import Categorical, Numeric, Schema, Table
+from tabveil.synthesis.anonymize import Hierarchy
+from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
+from tabveil.tables import reading as frame
 
 QUASI_IDENTIFIERS = (
     "sex",

@@ -3,19 +3,29 @@
 import math
 from dataclasses import replace
 
-from tabveil.attackers import Attacker
-from tabveil.attacks import Inference, Linkability, MembershipDistance, SinglingOut
-from tabveil.auditing import METRICS
-from tabveil.copies import Copies
-from tabveil.detection import Detection, Power, Trial
-from tabveil.estimate import Estimate
-from tabveil.explain import described, explain
-from tabveil.indicators import ClosestShare, IdenticalMatchShare
-from tabveil.portrait import Cell, Distances, Map, Outlying, OutlyingCell, Portrait
-from tabveil.properties import Properties, SensitiveProperties, SplitProperties
-from tabveil.report import ExposedRows, Report
-from tabveil.result import ColumnRisk, Configuration, Curve, DroppedColumn, Input, Omission, Result, Setting
-from tabveil.utility import (
+from tabveil.auditing.attackers import Attacker
+from tabveil.auditing.audit import METRICS
+from tabveil.auditing.detection import Detection, Power, Trial
+from tabveil.auditing.report import ExposedRows, Report
+from tabveil.auditing.verdict import Policy
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import (
+    ColumnRisk,
+    Configuration,
+    Curve,
+    DroppedColumn,
+    Input,
+    Omission,
+    Result,
+    Setting,
+)
+from tabveil.metrics.attacks import Inference, Linkability, MembershipDistance, SinglingOut
+from tabveil.metrics.control.copies import Copies
+from tabveil.metrics.explain import described, explain
+from tabveil.metrics.indicators import ClosestShare, IdenticalMatchShare
+from tabveil.metrics.portrait import Cell, Distances, Map, Outlying, OutlyingCell, Portrait
+from tabveil.metrics.properties import Properties, SensitiveProperties, SplitProperties
+from tabveil.metrics.utility import (
     Associations,
     Bar,
     ChiSquared,
@@ -26,7 +36,6 @@ from tabveil.utility import (
     TargetUtility,
     Utility,
 )
-from tabveil.verdict import Policy
 
 CLEAN, LEAKY = 0.002, 0.25
 COLUMN_FIGURES = ("total_variation", "jensen_shannon", "cramers_v", "wasserstein", "kolmogorov_smirnov")

@@ -1,8 +1,8 @@
 """Searches whose every number is chosen."""
 
-from tabveil.estimate import Estimate
-from tabveil.tuning.findings import Asked, Check, Choice, Rows, Tried, Tuned
-from tabveil.tuning.objectives import Score
+from tabveil.core.estimate import Estimate
+from tabveil.workflows.tuning.findings import Asked, Check, Choice, Rows, Tried, Tuned
+from tabveil.workflows.tuning.objectives import Score
 
 
 def score(*, loss=0.2, uninformative=(), **highs):

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from needs import need_adult
 
+from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.errors import NotApplicable
-from tabveil.table import Categorical, Numeric, Schema, Split, Table
 
 SCHEMAS = {
     "normal": Schema(tuple(Numeric(name=f"x{i}", low=-6, high=6) for i in range(4))),

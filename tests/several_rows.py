@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tabveil.table import Categorical, Numeric, Schema, Split, Table
+from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 
 VISITS = Schema(
     (

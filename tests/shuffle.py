@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from tabveil.table import Schema, Table
+from tabveil.core.table import Schema, Table
 
 
 class ShuffleModel:

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from tabveil.table import Categorical, Numeric, Schema, Split, Table
+from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 
 NAMES = st.text(min_size=1, max_size=8)
 

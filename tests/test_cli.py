@@ -9,15 +9,16 @@ import pytest
 from broken_inputs import BROKEN, SECRET
 from typer.testing import CliRunner
 
-from tabveil import datasets, frame
-from tabveil.auditing import auditor
+from tabveil import datasets
+from tabveil.auditing.audit import auditor
+from tabveil.auditing.report import Report
 from tabveil.cli import app, demo, files
 from tabveil.cli.exit_codes import exit_code
+from tabveil.core.rng import stream
+from tabveil.core.storage.writing import write_text
 from tabveil.errors import ParameterError
-from tabveil.metrics import METRICS, defaults
-from tabveil.report import Report
-from tabveil.rng import stream
-from tabveil.writing import write_text
+from tabveil.metrics.registry import METRICS, defaults
+from tabveil.tables import reading as frame
 
 TABVEIL = str(Path(sys.executable).with_name("tabveil"))
 
@@ -429,7 +430,7 @@ def test_help_does_not_wait_for_pandas(folder):
 
 def test_ctrl_c_ends_with_130(folder):
     code = (
-        "import time\nfrom tabveil.auditing import auditor\nfrom tabveil.cli import main\n"
+        "import time\nfrom tabveil.auditing.audit import auditor\nfrom tabveil.cli import main\n"
         "auditor.load_split = lambda *_, **__: (print('reading', flush=True), time.sleep(60))\nmain()\n"
     )
     process = subprocess.Popen(

@@ -13,19 +13,19 @@ from populations import population, split
 from strategies import splits
 from words_of_people import names, split_of, texts
 
-from tabveil.attacks import ATTACKS, DomiasFlow, Linkability
+from tabveil.core.result import Cost, Result
+from tabveil.core.rng import stream
+from tabveil.core.settings.naming import describe, is_named
+from tabveil.core.table import Split
+from tabveil.core.workers import working
+from tabveil.engines.neighbors import Space
+from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.explain import described, explain
-from tabveil.indicators import INDICATORS
-from tabveil.metrics import contrastive, reads_words
-from tabveil.naming import describe, is_named
-from tabveil.neighbors import Space
-from tabveil.properties import PROPERTIES
-from tabveil.representation import Contrastive
-from tabveil.result import Cost, Result
-from tabveil.rng import stream
-from tabveil.table import Split
-from tabveil.workers import working
+from tabveil.metrics.attacks import ATTACKS, DomiasFlow, Linkability
+from tabveil.metrics.explain import described, explain
+from tabveil.metrics.indicators import INDICATORS
+from tabveil.metrics.properties import PROPERTIES
+from tabveil.metrics.registry import contrastive, reads_words
 
 EVERY = (*INDICATORS, *ATTACKS, *PROPERTIES)
 TINY = Contrastive(width=16, layers=1, dimension=8, epochs=2, batch_size=64)

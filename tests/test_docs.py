@@ -14,10 +14,10 @@ import pytest
 from commands import READ, ROOT, RUN, blocks, commands, follow
 
 import tabveil
-from tabveil.auditing import METRICS
+from tabveil.auditing.audit import METRICS
+from tabveil.auditing.verdict import EXIT_CODES, Policy, judgment
 from tabveil.cli import exit_codes
-from tabveil.utility import DOWNSTREAM, MEANINGS, RULES
-from tabveil.verdict import EXIT_CODES, Policy, judgment
+from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES
 
 pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")
 sys.path.insert(0, str(ROOT / "docs_build"))

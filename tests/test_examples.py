@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tabveil
-from tabveil.verdict import EXIT_CODES, RISKS
+from tabveil.auditing.verdict import EXIT_CODES, RISKS
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

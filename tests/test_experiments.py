@@ -9,8 +9,8 @@ from statistics import fmean
 import pytest
 import yaml
 
-from tabveil.benchmark import DATASETS, Store, Study, run
-from tabveil.metrics import METRICS
+from tabveil.metrics.registry import METRICS
+from tabveil.workflows.benchmark import DATASETS, Store, Study, run
 
 FOLDER = Path(__file__).parents[1] / "experiments"
 SMALL = sorted((FOLDER / "small").glob("*.yaml"))

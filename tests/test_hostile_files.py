@@ -12,10 +12,11 @@ from needs import need_calamine
 from table_files import spreadsheets, text_files, typed_files
 from typer.testing import CliRunner
 
-from tabveil import audit, frame
+from tabveil import audit
+from tabveil.auditing.report import Report
 from tabveil.cli import app
 from tabveil.errors import TabveilError
-from tabveil.report import Report
+from tabveil.tables import reading as frame
 
 EXAMPLES = int(os.environ.get("TABVEIL_HOSTILE_FILES", "100"))
 """How many files of each kind; by hand, thousands."""

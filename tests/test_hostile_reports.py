@@ -13,9 +13,9 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from tabveil.auditing.report import Report
 from tabveil.cli import app
 from tabveil.errors import ParameterError
-from tabveil.report import Report
 
 EXAMPLES = int(os.environ.get("TABVEIL_HOSTILE_FILES", "150"))
 GOOD = json.loads(made_reports.report(properties=made_reports.properties()).to_json())

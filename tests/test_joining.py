@@ -10,15 +10,15 @@ from toys import ToyAttack, ToyGenerator, ToyRisk
 from typer.testing import CliRunner
 
 import tabveil
-from tabveil.auditing import METRICS
+from tabveil.auditing.audit import METRICS
+from tabveil.auditing.report import Report
 from tabveil.cli import app
+from tabveil.core.settings.naming import describe, restore
 from tabveil.datasets import hospital
-from tabveil.frame import load_split
-from tabveil.generators import GENERATORS
-from tabveil.naming import describe, restore
 from tabveil.render.html import page
-from tabveil.report import Report
-from tabveil.risks import RISKS
+from tabveil.synthesis.generators import GENERATORS
+from tabveil.synthesis.risks import RISKS
+from tabveil.tables.reading import load_split
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs_build"))

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tabveil
-from tabveil import report as reports
+from tabveil.auditing import report as reports
 from tabveil.cli import app
 from tabveil.cli.app import audit as audit_command
 from tabveil.errors import ParameterError, SchemaError

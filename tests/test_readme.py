@@ -10,9 +10,9 @@ import pytest
 from commands import ROOT, blocks, commands, follow
 from typer.testing import CliRunner
 
-from tabveil.auditing import METRICS
+from tabveil.auditing.audit import METRICS
 from tabveil.cli import app
-from tabveil.metrics import defaults
+from tabveil.metrics.registry import defaults
 from tabveil.render import text
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from tabveil.estimate import Estimate
-from tabveil.result import Labels, Result, Threat
-from tabveil.table import Numeric, Schema, Table
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import Labels, Result, Threat
+from tabveil.core.table import Numeric, Schema, Table
 
 
 @dataclass(frozen=True, kw_only=True)

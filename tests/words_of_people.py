@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tabveil.table import Categorical, Schema, Split, Table
+from tabveil.core.table import Categorical, Schema, Split, Table
 
 
 def joined(starts, ends):

@@ -10,27 +10,27 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tabveil import pages
+from tabveil.core import pages
 from tabveil.version import __version__
 
 if TYPE_CHECKING:
     from tabveil import datasets, errors
-    from tabveil.attacking import attack
-    from tabveil.auditing import audit
+    from tabveil.auditing.audit import audit
+    from tabveil.auditing.report import Report
+    from tabveil.core.result import Result
     from tabveil.errors import TabveilError
-    from tabveil.frame import load_split
-    from tabveil.generators import load_model
-    from tabveil.holdout import split
-    from tabveil.outlying import Outliers, Vulnerable, outliers, vulnerable
-    from tabveil.pipeline import PipelineReport, run_pipeline
-    from tabveil.pseudonyms import Pseudonymized, pseudonymize
+    from tabveil.metrics.black_box import ShadowResult
+    from tabveil.metrics.outlying import Outliers, Vulnerable, outliers, vulnerable
     from tabveil.render.html import page as html_page
     from tabveil.render.side_by_side import compare
-    from tabveil.report import Report
-    from tabveil.result import Result
-    from tabveil.shadow import ShadowResult
-    from tabveil.steps import Deduplicated, FilteredRelease, deduplicate, filter_release
-    from tabveil.synthesizing import sample, synthesize
+    from tabveil.synthesis.generators import load_model
+    from tabveil.tables.holdout import split
+    from tabveil.tables.reading import load_split
+    from tabveil.workflows.black_box import attack
+    from tabveil.workflows.pipeline import PipelineReport, run_pipeline
+    from tabveil.workflows.pseudonyms import Pseudonymized, pseudonymize
+    from tabveil.workflows.steps import Deduplicated, FilteredRelease, deduplicate, filter_release
+    from tabveil.workflows.synthesizing import sample, synthesize
 
 __all__ = [
     "Deduplicated",
@@ -65,31 +65,31 @@ __all__ = [
 
 # Loaded when first asked for, so that `tabveil --help` does not wait for pandas and the compiler.
 _HOMES = {
-    "Deduplicated": ("tabveil.steps", "Deduplicated"),
-    "FilteredRelease": ("tabveil.steps", "FilteredRelease"),
-    "Outliers": ("tabveil.outlying", "Outliers"),
-    "PipelineReport": ("tabveil.pipeline", "PipelineReport"),
-    "Pseudonymized": ("tabveil.pseudonyms", "Pseudonymized"),
-    "Report": ("tabveil.report", "Report"),
-    "Result": ("tabveil.result", "Result"),
-    "ShadowResult": ("tabveil.shadow", "ShadowResult"),
+    "Deduplicated": ("tabveil.workflows.steps", "Deduplicated"),
+    "FilteredRelease": ("tabveil.workflows.steps", "FilteredRelease"),
+    "Outliers": ("tabveil.metrics.outlying", "Outliers"),
+    "PipelineReport": ("tabveil.workflows.pipeline", "PipelineReport"),
+    "Pseudonymized": ("tabveil.workflows.pseudonyms", "Pseudonymized"),
+    "Report": ("tabveil.auditing.report", "Report"),
+    "Result": ("tabveil.core.result", "Result"),
+    "ShadowResult": ("tabveil.metrics.black_box", "ShadowResult"),
     "TabveilError": ("tabveil.errors", "TabveilError"),
-    "Vulnerable": ("tabveil.outlying", "Vulnerable"),
-    "attack": ("tabveil.attacking", "attack"),
-    "audit": ("tabveil.auditing", "audit"),
+    "Vulnerable": ("tabveil.metrics.outlying", "Vulnerable"),
+    "attack": ("tabveil.workflows.black_box", "attack"),
+    "audit": ("tabveil.auditing.audit", "audit"),
     "compare": ("tabveil.render.side_by_side", "compare"),
-    "deduplicate": ("tabveil.steps", "deduplicate"),
-    "filter_release": ("tabveil.steps", "filter_release"),
+    "deduplicate": ("tabveil.workflows.steps", "deduplicate"),
+    "filter_release": ("tabveil.workflows.steps", "filter_release"),
     "html_page": ("tabveil.render.html", "page"),
-    "load_model": ("tabveil.generators", "load_model"),
-    "load_split": ("tabveil.frame", "load_split"),
-    "outliers": ("tabveil.outlying", "outliers"),
-    "run_pipeline": ("tabveil.pipeline", "run_pipeline"),
-    "pseudonymize": ("tabveil.pseudonyms", "pseudonymize"),
-    "sample": ("tabveil.synthesizing", "sample"),
-    "split": ("tabveil.holdout", "split"),
-    "synthesize": ("tabveil.synthesizing", "synthesize"),
-    "vulnerable": ("tabveil.outlying", "vulnerable"),
+    "load_model": ("tabveil.synthesis.generators", "load_model"),
+    "load_split": ("tabveil.tables.reading", "load_split"),
+    "outliers": ("tabveil.metrics.outlying", "outliers"),
+    "run_pipeline": ("tabveil.workflows.pipeline", "run_pipeline"),
+    "pseudonymize": ("tabveil.workflows.pseudonyms", "pseudonymize"),
+    "sample": ("tabveil.workflows.synthesizing", "sample"),
+    "split": ("tabveil.tables.holdout", "split"),
+    "synthesize": ("tabveil.workflows.synthesizing", "synthesize"),
+    "vulnerable": ("tabveil.metrics.outlying", "vulnerable"),
 }
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil import check
-from tabveil.frame.dataframes import DataFrame, from_columns
-from tabveil.rng import stream
+from tabveil.core import check
+from tabveil.core.rng import stream
+from tabveil.tables.reading.dataframes import DataFrame, from_columns
 
 Floats = NDArray[np.float64]
 Texts = NDArray[Any]

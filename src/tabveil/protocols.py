@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Protocol
 
 from numpy.random import Generator
 
-from tabveil.neighbors import Space
-from tabveil.result import Cost, Labels, Result, Threat
-from tabveil.table import Schema, Split, Table
+from tabveil.core.result import Cost, Labels, Result, Threat
+from tabveil.core.table import Schema, Split, Table
+from tabveil.engines.neighbors import Space
 
 
 class Metric(Protocol):
@@ -22,8 +22,8 @@ class Metric(Protocol):
     also shown the release as it was given, where numbers were brought to the scale of the real rows.
 
     A metric that ``reads_words`` is given the words of the tables in the place of their rows: columns of
-    labels, among them texts and identifiers (:attr:`tabveil.table.Categorical.holds`), also those that rows
-    are compared without. It says what tables may lack to be asked (``without``).
+    labels, among them texts and identifiers (:attr:`tabveil.core.table.Categorical.holds`), also those that
+    rows are compared without. It says what tables may lack to be asked (``without``).
     """
 
     name: ClassVar[str]
@@ -83,9 +83,9 @@ class Model(Protocol):
     """A fitted generator: rows can be drawn from it, and it can be stored.
 
     It may also tell ``notes`` (texts for whoever fitted it), ``privacy`` (a
-    :class:`tabveil.generators.Privacy`) and ``history`` (a :class:`tabveil.networks.Epoch` for each round of
-    training). Nothing of that is required; :class:`tabveil.generators.Account` reads it, and says what stands
-    where it is absent.
+    :class:`tabveil.synthesis.generators.Privacy`) and ``history`` (a :class:`tabveil.engines.networks.Epoch`
+    for each round of training). Nothing of that is required; :class:`tabveil.synthesis.generators.Account`
+    reads it, and says what stands where it is absent.
     """
 
     @property
@@ -121,7 +121,7 @@ class Synthesizer(Protocol):
     name: ClassVar[str]
 
     def fit(self, table: Table, *, rng: Generator) -> Model:
-        """Learn from these rows. How far it is can be told with :func:`tabveil.workers.tell`."""
+        """Learn from these rows. How far it is can be told with :func:`tabveil.core.workers.tell`."""
         ...
 
     @classmethod

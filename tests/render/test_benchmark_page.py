@@ -9,13 +9,13 @@ import pytest
 from browser import dump, need_chromium, print_pdf, screenshot
 from documents import FORBIDDEN, Document, says
 
-from tabveil.benchmark.answers import Answer
 from tabveil.cli.screen import Screen
 from tabveil.render import benchmark_markdown as markdown
 from tabveil.render import svg
 from tabveil.render.benchmark import LARGEST_PAGE, page
 from tabveil.render.benchmark_text import summary
 from tabveil.render.svg.response import value_range
+from tabveil.workflows.benchmark.answers import Answer
 
 DAY = dt.date(2026, 3, 1)
 EVIL = "<script>alert(1)</script>\u202e&\"'"

@@ -9,10 +9,10 @@ import made_reports as made
 import pytest
 from documents import FORBIDDEN, Document, says
 
+from tabveil.auditing.verdict import Policy, Thresholds
 from tabveil.errors import ParameterError
 from tabveil.render import side_by_side
 from tabveil.render.html import comparison_page
-from tabveil.verdict import Policy, Thresholds
 
 DAY = dt.date(2026, 3, 1)
 

@@ -10,18 +10,18 @@ import made_reports as made
 import pytest
 from documents import FORBIDDEN, Document, says
 
-from tabveil.attacks import DomiasKde, Inference
-from tabveil.control import ControlCheck
-from tabveil.estimate import Estimate
-from tabveil.explain import described
-from tabveil.indicators import ClosestShare
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import RISKS, Policy, PositiveControl, PositiveControls, Thresholds
+from tabveil.auditing.verdict.judgment import COULD_NOT_SEE
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import Configuration, Labels, Omission, Result, Setting
+from tabveil.metrics.attacks import DomiasKde, Inference
+from tabveil.metrics.control import ControlCheck
+from tabveil.metrics.explain import described
+from tabveil.metrics.indicators import ClosestShare
+from tabveil.metrics.utility import MEANINGS, Rules
 from tabveil.render import html
 from tabveil.render.html import comparison_page, page
-from tabveil.report import Report
-from tabveil.result import Configuration, Labels, Omission, Result, Setting
-from tabveil.utility import MEANINGS, Rules
-from tabveil.verdict import RISKS, Policy, PositiveControl, PositiveControls, Thresholds
-from tabveil.verdict.judgment import COULD_NOT_SEE
 
 DAY = dt.date(2026, 3, 1)
 SECTIONS = (

@@ -13,13 +13,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import tabveil
+from tabveil.auditing.report import Report
 from tabveil.cli import app
 from tabveil.errors import ParameterError
-from tabveil.properties import WEAKNESSES
+from tabveil.metrics.properties import WEAKNESSES
 from tabveil.render.html import page
 from tabveil.render.properties import INFINITE, INVENTED, MOST_SHOWN, NO_ATTACK, REFERENCE, TITLE, properties
 from tabveil.render.text import report_page
-from tabveil.report import Report
 
 PEOPLE = pd.DataFrame(
     {

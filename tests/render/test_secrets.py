@@ -5,11 +5,11 @@ from dataclasses import replace
 import made_reports as made
 from documents import Document
 
-from tabveil.attacks import Inference
-from tabveil.estimate import Estimate
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import ColumnRisk, Configuration, Setting
+from tabveil.metrics.attacks import Inference
 from tabveil.render.html import page
 from tabveil.render.secrets import MOST_DRAWN, alike, secrets
-from tabveil.result import ColumnRisk, Configuration, Setting
 
 
 def column(name, value, low, high, level=0.01):

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from tabveil.estimate import Estimate
+from tabveil.core.estimate import Estimate
 from tabveil.render.shadow import GroupRow, Shown, ShownAttack
 from tabveil.render.shadow_text import shadow_text
 

@@ -6,19 +6,19 @@ from dataclasses import replace
 import made_reports as made
 from rich.console import Console
 
-from tabveil.attacks import (
+from tabveil.auditing.report import Report
+from tabveil.core.result import Setting
+from tabveil.metrics.attacks import (
     Inference,
     InferenceContrastive,
     LinkabilityContrastive,
     MembershipContrastive,
     MembershipDistance,
 )
-from tabveil.indicators import DistanceToClosestContrastive
+from tabveil.metrics.indicators import DistanceToClosestContrastive
 from tabveil.render.html import page
 from tabveil.render.spaces import spaces
 from tabveil.render.text import report_page
-from tabveil.report import Report
-from tabveil.result import Setting
 
 WARD = Setting(label="ward", target="ward")
 

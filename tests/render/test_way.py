@@ -6,7 +6,7 @@ import re
 import pytest
 from documents import Document
 
-from tabveil.estimate import Estimate
+from tabveil.core.estimate import Estimate
 from tabveil.render.svg import WayPoint, reach_of, way
 
 

@@ -1,9 +1,1 @@
-"""Run metrics over three tables and collect what they answer.
-
-The package is not called ``audit`` because ``tabveil.audit`` is the function users call.
-"""
-
-from tabveil.auditing.auditor import audit, conduct
-from tabveil.metrics import METRICS
-
-__all__ = ["METRICS", "audit", "conduct"]
+"""An audit: what is asked for, run, judged and reported."""

@@ -10,22 +10,22 @@ from typing import Any
 from rich.table import Table as Grid
 from rich.text import Text
 
-from tabveil import frame
-from tabveil.anonymize import configuration, releasing
-from tabveil.anonymize.building import ColumnValues
-from tabveil.anonymize.proposing import Proposal, propose
-from tabveil.anonymize.result import Anonymization
-from tabveil.anonymize.summary import Summary
-from tabveil.anonymize.template import template
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show, show_json
-from tabveil.frame import LoadedTable
-from tabveil.properties import WEAKNESSES, Properties, measure
+from tabveil.core.storage.writing import write_text
+from tabveil.core.wording import name, number, percent, plural
+from tabveil.core.workers import part, tell, working
+from tabveil.metrics.properties import WEAKNESSES, Properties, measure
 from tabveil.render.anonymize import page
-from tabveil.wording import name, number, percent, plural
-from tabveil.workers import part, tell, working
-from tabveil.writing import write_text
+from tabveil.synthesis.anonymize import configuration, releasing
+from tabveil.synthesis.anonymize.building import ColumnValues
+from tabveil.synthesis.anonymize.proposing import Proposal, propose
+from tabveil.synthesis.anonymize.result import Anonymization
+from tabveil.synthesis.anonymize.summary import Summary
+from tabveil.synthesis.anonymize.template import template
+from tabveil.tables import reading as frame
+from tabveil.tables.reading import LoadedTable
 
 STDOUT = Path("-")
 

@@ -5,16 +5,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tabveil import auditing, settings
+from tabveil.auditing import audit as auditing
+from tabveil.auditing.report import Report, records_file
+from tabveil.auditing.request import AuditRequest, files_named
+from tabveil.auditing.verdict import EXIT_CODES
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show_json
+from tabveil.core.settings import files as settings
+from tabveil.core.storage.writing import write_text
 from tabveil.errors import ParameterError
 from tabveil.render.text import report_page
-from tabveil.report import Report, records_file
-from tabveil.request import AuditRequest, files_named
-from tabveil.verdict import EXIT_CODES
-from tabveil.writing import write_text
 
 STDOUT = Path("-")
 _REQUIRED = ("train", "synthetic")

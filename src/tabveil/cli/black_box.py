@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tabveil import attacking
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown, progress_to_go_on
 from tabveil.cli.screen import Screen, show_json
 from tabveil.cli.synthetic import read_settings
 from tabveil.render.shadow import TITLE, shown
 from tabveil.render.shadow_text import shadow_text
+from tabveil.workflows import black_box as attacking
 
 STDOUT = Path("-")
 _INPUTS = ("config", "control", "schema")

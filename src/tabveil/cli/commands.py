@@ -6,18 +6,20 @@ from pathlib import Path
 from rich.padding import Padding
 from rich.text import Text
 
-from tabveil import auditing, frame, verdict
+from tabveil.auditing import audit as auditing
+from tabveil.auditing import verdict
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import Policy
+from tabveil.auditing.verdict.policy import RISKS
+from tabveil.auditing.verdict.template import template
 from tabveil.cli import files
 from tabveil.cli.screen import Screen, show
-from tabveil.frame.files import ending_of_parts
-from tabveil.holdout import count_people, in_words, parted_people, split_rows
+from tabveil.core.storage.writing import write_text
 from tabveil.render.ranking import ranking
 from tabveil.render.side_by_side import compare as side_by_side
-from tabveil.report import Report
-from tabveil.verdict import Policy
-from tabveil.verdict.policy import RISKS
-from tabveil.verdict.template import template
-from tabveil.writing import write_text
+from tabveil.tables import reading as frame
+from tabveil.tables.holdout import count_people, in_words, parted_people, split_rows
+from tabveil.tables.reading.files import ending_of_parts
 
 
 def split(

@@ -11,19 +11,20 @@ import numpy as np
 from numpy.random import Generator
 from rich.text import Text
 
-from tabveil import auditing, frame
+from tabveil.auditing import audit as auditing
+from tabveil.auditing.report import Report
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
+from tabveil.core.rng import stream
+from tabveil.core.storage.writing import replacing, write_text
+from tabveil.core.table import Table
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
 from tabveil.render.html import page
 from tabveil.render.text import LEAK, comparison, finding
-from tabveil.report import Report
-from tabveil.risks import Leaky, Noisy
-from tabveil.rng import stream
-from tabveil.table import Table
-from tabveil.writing import replacing, write_text
+from tabveil.synthesis.risks import Leaky, Noisy
+from tabveil.tables import reading as frame
 
 N_TRAIN, N_CONTROL, N_RELEASE = 6000, 6000, 6000
 COPIED, SHAKEN = 0.05, 0.05  # shares of the leaky release

@@ -13,7 +13,7 @@ code   meaning
 143    ended by the system (SIGTERM)
 =====  ==================================================================
 
-Those of a verdict (0, 1, 3) are kept with it, in ``tabveil.verdict``.
+Those of a verdict (0, 1, 3) are kept with it, in ``tabveil.auditing.verdict``.
 """
 
 import os

@@ -7,18 +7,18 @@ from typing import Any
 
 from rich.text import Text
 
-from tabveil import verdict
+from tabveil.auditing import verdict
+from tabveil.auditing.verdict import EXIT_CODES, Policy
 from tabveil.cli import files
 from tabveil.cli.audit import metrics, threshold
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show_json
 from tabveil.cli.synthetic import refuse_folder
+from tabveil.core.storage.writing import write_text
 from tabveil.errors import ParameterError
-from tabveil.frame.files import is_text_file
-from tabveil.pipeline import PipelineReport, run_pipeline
 from tabveil.render.pipeline_text import pipeline_page
-from tabveil.verdict import EXIT_CODES, Policy
-from tabveil.writing import write_text
+from tabveil.tables.reading.files import is_text_file
+from tabveil.workflows.pipeline import PipelineReport, run_pipeline
 
 __all__ = ["Outputs", "metrics", "run"]
 

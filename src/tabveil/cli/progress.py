@@ -20,8 +20,8 @@ from rich.text import Text
 from tabveil.cli.exit_codes import Interrupted
 from tabveil.cli.screen import Screen
 from tabveil.cli.time_left import TimeLeft
-from tabveil.wording import duration
-from tabveil.workers import Listener, working
+from tabveil.core.wording import duration
+from tabveil.core.workers import Listener, working
 
 SECONDS, MOST_SECONDS = 10.0, 60.0
 """Between two lines: a log is never silent for long, and the longer the work lasts the rarer lines are."""

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tabveil.benchmark.own_code import import_files
 from tabveil.cli import files
 from tabveil.cli.exit_codes import Interrupted
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show_json
 from tabveil.cli.synthetic import read_settings
-from tabveil.epsilon import EpsilonFinding, audit_epsilon
-from tabveil.writing import write_text
+from tabveil.core.storage.writing import write_text
+from tabveil.workflows.cells.own_code import import_files
+from tabveil.workflows.epsilon import EpsilonFinding, audit_epsilon
 
 STDOUT = Path("-")
 

@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from tabveil.wording import escaped
+from tabveil.core.wording import escaped
 
 
 class Screen(Console):

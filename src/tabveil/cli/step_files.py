@@ -5,18 +5,19 @@ from pathlib import Path
 
 from rich.table import Table as Grid
 
-from tabveil import frame, pseudonyms, steps
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
-from tabveil.frame.files import is_text_file
-from tabveil.frame.replaced_texts import replace_raw
-from tabveil.pseudonyms import Style
-from tabveil.steps import FilteredRelease
-from tabveil.table import Indices
-from tabveil.utility import MEANINGS, Utility
-from tabveil.wording import interval, number, value_of
-from tabveil.workers import tell, working
+from tabveil.core.table import Indices
+from tabveil.core.wording import interval, number, value_of
+from tabveil.core.workers import tell, working
+from tabveil.metrics.utility import MEANINGS, Utility
+from tabveil.tables import reading as frame
+from tabveil.tables.reading.files import is_text_file
+from tabveil.tables.reading.replaced_texts import replace_raw
+from tabveil.workflows import pseudonyms, steps
+from tabveil.workflows.pseudonyms import Style
+from tabveil.workflows.steps import FilteredRelease
 
 _LOUD = "bold red"
 

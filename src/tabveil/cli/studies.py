@@ -4,16 +4,16 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from tabveil import benchmark
-from tabveil.benchmark.findings import find
-from tabveil.benchmark.own_code import import_files
 from tabveil.cli.exit_codes import CELLS_FAILED
 from tabveil.cli.findings import require_writable, write_found
 from tabveil.cli.progress import progress_to_go_on
 from tabveil.cli.screen import Screen
+from tabveil.core.wording import plural
 from tabveil.render.benchmark import page
 from tabveil.render.benchmark_text import summary
-from tabveil.wording import plural
+from tabveil.workflows import benchmark
+from tabveil.workflows.benchmark.findings import find
+from tabveil.workflows.cells.own_code import import_files
 
 MOST_REASONS = 5
 

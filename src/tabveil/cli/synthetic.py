@@ -10,18 +10,21 @@ from typing import Any
 from rich.markup import escape
 from rich.text import Text
 
-from tabveil import auditing, synthesizing, verdict
+from tabveil.auditing import audit as auditing
+from tabveil.auditing import verdict
+from tabveil.auditing.report import Report
 from tabveil.cli import files, step_files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
+from tabveil.core.workers import tell, working
+from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
-from tabveil.frame.files import is_text_file
-from tabveil.generators.privacy import WARNING, conditions, state_promise, state_uncovered
-from tabveil.networks import INTERRUPTED
-from tabveil.pipeline import StepTaken
-from tabveil.pipeline.taking import RealRows, filtered
-from tabveil.report import Report
-from tabveil.synthesizing import (
+from tabveil.synthesis.generators.privacy import WARNING, conditions, state_promise, state_uncovered
+from tabveil.tables.reading.files import is_text_file
+from tabveil.workflows import synthesizing
+from tabveil.workflows.pipeline import StepTaken
+from tabveil.workflows.pipeline.taking import RealRows, filtered
+from tabveil.workflows.synthesizing import (
     GENERATORS,
     Identifiers,
     RareLabels,
@@ -29,8 +32,7 @@ from tabveil.synthesizing import (
     TableModel,
     configuration,
 )
-from tabveil.synthesizing.configuration import Configuration
-from tabveil.workers import tell, working
+from tabveil.workflows.synthesizing.configuration import Configuration
 
 _LOUD = "bold red"
 _AS_MANY = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabveil.advice import (
+from tabveil.auditing.advice import (
     Advice,
     AttackChange,
     Change,
@@ -13,11 +13,11 @@ from tabveil.advice import (
     MoreRows,
     Remedy,
 )
-from tabveil.report import Report
-from tabveil.verdict import State
-from tabveil.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
-from tabveil.verdict.sentence import rounded_rows
-from tabveil.wording import NOT_COMPUTED, joined, listed, name, number, people, plural, upper_percent
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import State
+from tabveil.auditing.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
+from tabveil.auditing.verdict.sentence import rounded_rows
+from tabveil.core.wording import NOT_COMPUTED, joined, listed, name, number, people, plural, upper_percent
 
 TITLE = "What next"
 NO_PROMISE = (

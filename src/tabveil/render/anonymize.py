@@ -7,10 +7,10 @@ counts, levels and losses, and no value of anybody.
 import datetime as dt
 from collections.abc import Mapping
 
-from tabveil.anonymize.summary import Summary
-from tabveil.properties import Properties
+from tabveil.core.wording import number
+from tabveil.metrics.properties import Properties
 from tabveil.render.html import dated, environment, heading, style_sheet
-from tabveil.wording import number
+from tabveil.synthesis.anonymize.summary import Summary
 
 TITLE = "A table, generalized"
 MOST_STEPS = 40

@@ -11,16 +11,16 @@ from itertools import accumulate, groupby
 
 from markupsafe import Markup
 
-from tabveil.benchmark.curves import Curve, Point
-from tabveil.benchmark.findings import Correlations, Findings, Gap, Time
-from tabveil.benchmark.plan import AskedMetric, Series
-from tabveil.benchmark.recommending import Choice
-from tabveil.benchmark.scorecard import POWER, ScoreCard
+from tabveil.core.wording import name
 from tabveil.render import benchmark_words as words
 from tabveil.render import svg
 from tabveil.render.html import dated, environment, heading, style_sheet
 from tabveil.render.svg.response import value_range
-from tabveil.wording import name
+from tabveil.workflows.benchmark.curves import Curve, Point
+from tabveil.workflows.benchmark.findings import Correlations, Findings, Gap, Time
+from tabveil.workflows.benchmark.plan import AskedMetric, Series
+from tabveil.workflows.benchmark.recommending import Choice
+from tabveil.workflows.benchmark.scorecard import POWER, ScoreCard
 
 TITLE = "Privacy metrics, judged by a risk that is known"
 LARGEST_PAGE = 1_000_000

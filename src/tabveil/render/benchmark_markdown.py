@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tabveil.benchmark.curves import Curve, Point
-from tabveil.benchmark.findings import Findings, Time
-from tabveil.benchmark.scorecard import ScoreCard
-from tabveil.benchmark.summaries import Mean, Reading
+from tabveil.core.wording import NOT_COMPUTED, clean, name, number, percent
 from tabveil.render import benchmark_words as words
-from tabveil.wording import NOT_COMPUTED, clean, name, number, percent
+from tabveil.workflows.benchmark.curves import Curve, Point
+from tabveil.workflows.benchmark.findings import Findings, Time
+from tabveil.workflows.benchmark.scorecard import ScoreCard
+from tabveil.workflows.benchmark.summaries import Mean, Reading
 
 _SPECIAL = str.maketrans({**{letter: f"\\{letter}" for letter in "\\`*_{}[]>#|"}, "<": "&lt;", "&": "&amp;"})
 _IN_CODE = str.maketrans({"`": "'", "|": "¦", "<": "«"})  # what would end the code, the cell, or the text

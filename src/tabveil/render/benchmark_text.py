@@ -9,14 +9,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tabveil import wording
-from tabveil.benchmark.findings import Findings
-from tabveil.benchmark.scorecard import ScoreCard
-from tabveil.benchmark.summaries import Reading
+from tabveil.core import wording
+from tabveil.core.wording import plural
 from tabveil.render import benchmark_words as words
 from tabveil.render.benchmark import gathered
 from tabveil.render.text import plain_table
-from tabveil.wording import plural
+from tabveil.workflows.benchmark.findings import Findings
+from tabveil.workflows.benchmark.scorecard import ScoreCard
+from tabveil.workflows.benchmark.summaries import Reading
 
 number = partial(wording.number, minus="-")
 _NONE = "-"

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
-from tabveil.benchmark.curves import varied
-from tabveil.benchmark.findings import Findings
-from tabveil.benchmark.plan import AskedMetric, Series
-from tabveil.benchmark.recommending import Choice
-from tabveil.benchmark.scorecard import POWER, UNKNOWN, inserted
-from tabveil.benchmark.summaries import Share, repeats_to_show, share
+from tabveil.core.wording import joined, level, name, percent, plural
 from tabveil.render.svg.words import percent_tick, tick
-from tabveil.wording import joined, level, name, percent, plural
+from tabveil.workflows.benchmark.curves import varied
+from tabveil.workflows.benchmark.findings import Findings
+from tabveil.workflows.benchmark.plan import AskedMetric, Series
+from tabveil.workflows.benchmark.recommending import Choice
+from tabveil.workflows.benchmark.scorecard import POWER, UNKNOWN, inserted
+from tabveil.workflows.benchmark.summaries import Share, repeats_to_show, share
 
 AXES = {
     "leaky": "share of rows that are training rows",

@@ -4,13 +4,13 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from tabveil.estimate import Estimate
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import RISKS, RiskVerdict
+from tabveil.core.estimate import Estimate
+from tabveil.core.wording import both_ends
+from tabveil.metrics.utility import Figure
 from tabveil.render.evidence import StateKey, state_key
 from tabveil.render.svg import Point
-from tabveil.report import Report
-from tabveil.utility import Figure
-from tabveil.verdict import RISKS, RiskVerdict
-from tabveil.wording import both_ends
 
 ORDER: tuple[StateKey, ...] = ("above", "inconclusive", "within")
 FIGURES = ("discriminator", "total_variation", "correlation")

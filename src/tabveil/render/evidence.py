@@ -4,13 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tabveil.estimate import Estimate
-from tabveil.explain import Explanation
-from tabveil.render.svg import RiskBar
-from tabveil.report import Report
-from tabveil.result import Combination, Configuration, Omission, Result
-from tabveil.verdict import Judgment, RiskVerdict
-from tabveil.wording import (
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import Judgment, RiskVerdict
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import Combination, Configuration, Omission, Result
+from tabveil.core.wording import (
     NOT_COMPUTED,
     UNSEEN,
     interval,
@@ -22,6 +20,8 @@ from tabveil.wording import (
     people,
     setting,
 )
+from tabveil.metrics.explain import Explanation
+from tabveil.render.svg import RiskBar
 
 StateKey = Literal["within", "above", "inconclusive", "diagnostic"]
 MOST_CONFIGURATIONS = 8

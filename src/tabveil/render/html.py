@@ -13,9 +13,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tabveil import wording
-from tabveil.disclosure import LEAST_SHARED_IN_WORDS
-from tabveil.explain import inline
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import RISKS, Policy
+from tabveil.auditing.verdict.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT
+from tabveil.core import wording
+from tabveil.core.disclosure import LEAST_SHARED_IN_WORDS
+from tabveil.metrics.explain import inline
+from tabveil.metrics.utility import DOWNSTREAM, MEANINGS
 from tabveil.render import advice as advice_words
 from tabveil.render import comparison, replay, sections, signing, svg
 from tabveil.render import properties as property_words
@@ -26,10 +30,6 @@ from tabveil.render.sheets import sheet
 from tabveil.render.spaces import spaces
 from tabveil.render.threats import DROPPED, never_tested, outliers_attacked, threats, untested
 from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
-from tabveil.report import Report
-from tabveil.utility import DOWNSTREAM, MEANINGS
-from tabveil.verdict import RISKS, Policy
-from tabveil.verdict.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT
 
 TITLE = "Privacy audit of a synthetic table"
 MANY_NAMES = 40

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tabveil.generators.privacy import WARNING
-from tabveil.pipeline import PipelineReport
-from tabveil.properties import WEAKNESSES
+from tabveil.metrics.properties import WEAKNESSES
 from tabveil.render import comparison, svg
 from tabveil.render import pipeline_words as words
 from tabveil.render.evidence import state_key
 from tabveil.render.html import dated, environment, heading, style_sheet
 from tabveil.render.pipeline_words import Way
+from tabveil.synthesis.generators.privacy import WARNING
+from tabveil.workflows.pipeline import PipelineReport
 
 TITLE = "A hybrid pipeline, audited stage by stage"
 

@@ -6,13 +6,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tabveil import wording
-from tabveil.estimate import Estimate
-from tabveil.pipeline import AnonymizedTable, Change, PipelineReport, StageName
+from tabveil.core import wording
+from tabveil.core.estimate import Estimate
+from tabveil.core.wording import plural
 from tabveil.render import pipeline_words as words
 from tabveil.render.pipeline_words import Way
 from tabveil.render.text import STYLES, listed_item, number, plain_table
-from tabveil.wording import plural
+from tabveil.workflows.pipeline import AnonymizedTable, Change, PipelineReport, StageName
 
 _SHORT: dict[StageName, str] = {
     "original": "original",

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabveil.estimate import Estimate
-from tabveil.pipeline import Change, PipelineReport
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import risk_of
+from tabveil.core.estimate import Estimate
+from tabveil.metrics.utility import MEANINGS
 from tabveil.render.evidence import skipped_title
-from tabveil.report import Report
-from tabveil.utility import MEANINGS
-from tabveil.verdict import risk_of
+from tabveil.workflows.pipeline import Change, PipelineReport
 
 READING = (
     "Change: (pipeline - generator alone) / generator alone. Of a risk, and of a distance, below zero is "

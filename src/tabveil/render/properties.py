@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tabveil.properties import WEAKNESSES, Properties, SensitiveProperties
-from tabveil.report import Report
-from tabveil.wording import name, number, percent
+from tabveil.auditing.report import Report
+from tabveil.core.wording import name, number, percent
+from tabveil.metrics.properties import WEAKNESSES, Properties, SensitiveProperties
 
 TITLE = "Properties of the tables"
 NO_ATTACK = "A property is no attack and gives no verdict."

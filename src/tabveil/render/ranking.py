@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import RISKS, CopiesVerdict, RiskVerdict
 from tabveil.render import comparison
 from tabveil.render.text import STYLES, number, plain_table, upper
-from tabveil.report import Report
-from tabveil.verdict import RISKS, CopiesVerdict, RiskVerdict
 
 _READING = (
     "For each risk the largest upper bound over all attacks, what verdicts call “at most”; for copies "

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tabveil.estimate import Estimate
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import Configuration
+from tabveil.core.wording import NOT_COMPUTED, interval, name, number, share_of
 from tabveil.render.evidence import Evidence
-from tabveil.result import Configuration
-from tabveil.wording import NOT_COMPUTED, interval, name, number, share_of
 
 TITLE = "What of real people reappears"
 MOST_SHOWN = 40

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from tabveil.estimate import Estimate
+from tabveil.auditing.report import Report
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import ColumnRisk, Result
+from tabveil.core.wording import level
 from tabveil.render.svg import ColumnBar
-from tabveil.report import Report
-from tabveil.result import ColumnRisk, Result
-from tabveil.wording import level
 
 MOST_DRAWN = 30
 LEAST_ALIKE = 3  # columns that one bar may stand for

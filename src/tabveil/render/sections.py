@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from tabveil.detection import Detection, Power
-from tabveil.estimate import Estimate
+from tabveil.auditing.detection import Detection, Power
+from tabveil.auditing.report import Report
+from tabveil.core.estimate import Estimate
+from tabveil.core.wording import level, name, plural
+from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES
 from tabveil.render.evidence import title_of
 from tabveil.render.svg import PowerRow, RocCurve
-from tabveil.report import Report
-from tabveil.utility import DOWNSTREAM, MEANINGS, RULES
-from tabveil.wording import level, name, plural
 
 MOST_CURVES = 3
 

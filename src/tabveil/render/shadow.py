@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tabveil import wording
-from tabveil.estimate import Estimate
-from tabveil.report import Report
-from tabveil.shadow import Attacked, ShadowResult
-from tabveil.shadow.result import GroupRisk, TargetRisk
-from tabveil.wording import level, name, percent, plural
+from tabveil.auditing.report import Report
+from tabveil.core import wording
+from tabveil.core.estimate import Estimate
+from tabveil.core.wording import level, name, percent, plural
+from tabveil.metrics.black_box import Attacked, ShadowResult
+from tabveil.metrics.black_box.result import GroupRisk, TargetRisk
 
 TITLE = "Access to the generator"
 NO_VERDICT = "No verdict rests on it: thresholds are for what one release betrays."

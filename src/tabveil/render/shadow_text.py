@@ -8,10 +8,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tabveil import wording
-from tabveil.estimate import Estimate
+from tabveil.core import wording
+from tabveil.core.estimate import Estimate
+from tabveil.core.wording import level
 from tabveil.render.shadow import Shown, ShownAttack
-from tabveil.wording import level
 
 MOST_TARGETS = 10
 """Targets that are listed, the most exposed first; JSON and page have all."""

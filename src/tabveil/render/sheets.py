@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tabveil.estimate import Estimate
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import RiskVerdict
+from tabveil.core.estimate import Estimate
+from tabveil.core.wording import LONGEST_BRIEF, clean, level, listed
 from tabveil.render.evidence import Evidence, StateKey
 from tabveil.render.threats import ANYBODY, ThreatRow, threat_of
-from tabveil.report import Report
-from tabveil.verdict import RiskVerdict
-from tabveil.wording import LONGEST_BRIEF, clean, level, listed
 
 MOST_ATTACKS = 12
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from rich.console import Console
 
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import RISKS
+from tabveil.core.storage.writing import write_text
+from tabveil.core.wording import escaped, name
 from tabveil.errors import ParameterError
-from tabveil.frame import dataframes
 from tabveil.render import comparison
 from tabveil.render.html import comparison_page
 from tabveil.render.ranking import ranking
-from tabveil.report import Report
-from tabveil.verdict import RISKS
-from tabveil.wording import escaped, name
-from tabveil.writing import write_text
+from tabveil.tables.reading import dataframes
 
 _WIDTH = 100
 

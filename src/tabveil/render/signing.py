@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabveil.report import Report
-from tabveil.verdict import PositiveControl, State, Verdict
-from tabveil.verdict.policy import COMMON_THRESHOLDS
-from tabveil.wording import joined, listed, most_people, people, plural
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import PositiveControl, State, Verdict
+from tabveil.auditing.verdict.policy import COMMON_THRESHOLDS
+from tabveil.core.wording import joined, listed, most_people, people, plural
 
 STATES_AT = "As measured; attacks were tried with planted people at the policy's threshold only."
 SHORT: dict[State, str] = {

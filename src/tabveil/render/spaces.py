@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabveil.estimate import Estimate
-from tabveil.report import Report
-from tabveil.result import Result
+from tabveil.auditing.report import Report
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import Result
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tabveil import wording
-from tabveil.copies import NearCopies
-from tabveil.estimate import Estimate
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import CopiesVerdict, State, Verdict
+from tabveil.core import wording
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import Result
+from tabveil.core.wording import plural
+from tabveil.metrics.control.copies import NearCopies
+from tabveil.metrics.traces import Trace
+from tabveil.metrics.utility import MEANINGS, RULES
 from tabveil.render import advice as advice_words
 from tabveil.render import properties as property_words
 from tabveil.render import shadow as shadow_words
@@ -22,12 +28,6 @@ from tabveil.render.evidence import skipped_title, title_of
 from tabveil.render.shadow_text import shadow_text
 from tabveil.render.signing import planted, stable, thresholds_in_words
 from tabveil.render.spaces import spaces
-from tabveil.report import Report
-from tabveil.result import Result
-from tabveil.traces import Trace
-from tabveil.utility import MEANINGS, RULES
-from tabveil.verdict import CopiesVerdict, State, Verdict
-from tabveil.wording import plural
 
 LEAK = "leak seen"
 HINT = "hint"
@@ -334,7 +334,7 @@ def _compared(metrics: Mapping[str, str], reports: Mapping[str, Report], *, atta
 
 
 def _measured(*, attacks: bool) -> str:
-    """Name what :attr:`~tabveil.result.Result.measure` is."""
+    """Name what :attr:`~tabveil.core.result.Result.measure` is."""
     return "gain" if attacks else "risk"
 
 

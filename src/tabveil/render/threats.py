@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from tabveil.explain import Explanation
+from tabveil.auditing.report import Report
+from tabveil.core.result import Result, Threat
+from tabveil.core.wording import begin, name
+from tabveil.metrics.explain import Explanation
 from tabveil.render.evidence import question_of, skipped_title
-from tabveil.report import Report
-from tabveil.result import Result, Threat
-from tabveil.wording import begin, name
 
 ANYBODY = "anybody (worst case)"
 GENERATOR, SEVERAL_ROWS = "Access to the generator", "Several rows of one person"

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from tabveil.render import svg
 from tabveil.render import tuning_words as words
 from tabveil.render.html import dated, environment, heading, style_sheet
-from tabveil.tuning.findings import Tuned
+from tabveil.workflows.tuning.findings import Tuned
 
 TITLE = "Settings of a generator, searched"
 MOST_ROWS = 500

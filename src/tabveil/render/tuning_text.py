@@ -7,10 +7,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tabveil import wording
+from tabveil.core import wording
 from tabveil.render import tuning_words as words
 from tabveil.render.text import number, plain_table
-from tabveil.tuning.findings import Tried, Tuned
+from tabveil.workflows.tuning.findings import Tried, Tuned
 
 _MOST_FRONT = 20
 _MOST_REASONS = 10

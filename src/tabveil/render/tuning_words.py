@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tabveil import settings
-from tabveil.tuning.findings import Tried, Tuned
-from tabveil.utility import MEANINGS
-from tabveil.wording import LONGEST_BRIEF, clean, listed, name, number, plural, setting
+from tabveil.core.settings import files as settings
+from tabveil.core.wording import LONGEST_BRIEF, clean, listed, name, number, plural, setting
+from tabveil.metrics.utility import MEANINGS
+from tabveil.workflows.tuning.findings import Tried, Tuned
 
 _MOST_TEXT = 300  # letters of a configuration in a table
 

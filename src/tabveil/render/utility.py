@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tabveil.render import svg
-from tabveil.render.svg.matrix import MOST_NAMED
-from tabveil.utility import (
+from tabveil.core.wording import interval, name, number
+from tabveil.metrics.utility import (
     MEANINGS,
     RULES,
     Associations,
@@ -18,7 +17,8 @@ from tabveil.utility import (
     TargetUtility,
     Utility,
 )
-from tabveil.wording import interval, name, number
+from tabveil.render import svg
+from tabveil.render.svg.matrix import MOST_NAMED
 
 MOST_MARGINALS = 24
 MOST_RELATED = 30

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
+from tabveil.core.wording import visible
 from tabveil.render.svg.words import shorten, spoken
-from tabveil.wording import visible
 
 WIDTH = 440.0  # narrow, so that on a phone the letters stay legible
 SMALL_WIDTH = 320.0

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from tabveil.estimate import CONFIDENCE, Estimate
+from tabveil.core.estimate import CONFIDENCE, Estimate
 from tabveil.render.svg.canvas import LINE, WIDTH, chart, label, nothing, paragraph
 from tabveil.render.svg.marks import WORDS, State, axis_labels, interval
 from tabveil.render.svg.risks import INSET, OF_PEOPLE, legend, limit_text, risk_scale, track

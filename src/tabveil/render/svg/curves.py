@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tabveil.estimate import Estimate
+from tabveil.core.estimate import Estimate
+from tabveil.core.wording import percent
 from tabveil.render.svg.canvas import (
     WIDTH,
     chart,
@@ -22,7 +23,6 @@ from tabveil.render.svg.canvas import (
 from tabveil.render.svg.marks import axis_labels, upright_axis
 from tabveil.render.svg.scale import Scale
 from tabveil.render.svg.words import SMALLEST, drawable, percent_tick, sentences, shown, spoken
-from tabveil.wording import percent
 
 Points = Sequence[tuple[float, float]]
 

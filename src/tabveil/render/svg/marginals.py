@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from tabveil.core.wording import percent
+from tabveil.metrics.utility import Bar
 from tabveil.render.svg.canvas import (
     LINE,
     SMALL_WIDTH,
@@ -29,8 +31,6 @@ from tabveil.render.svg.words import (
     width_of,
     wrap_name,
 )
-from tabveil.utility import Bar
-from tabveil.wording import percent
 
 _MOST_LABELS = 8
 _ROW = 20.0

@@ -5,7 +5,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from tabveil.estimate import Estimate
+from tabveil.core.estimate import Estimate
 from tabveil.render.svg.canvas import coordinate, joined, label, line, path, tag
 from tabveil.render.svg.scale import Scale
 from tabveil.render.svg.words import drawable, tick, width_of

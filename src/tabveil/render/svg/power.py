@@ -6,6 +6,7 @@ from itertools import accumulate
 
 from markupsafe import Markup
 
+from tabveil.core.wording import percent
 from tabveil.render.svg.canvas import (
     LINE,
     WIDTH,
@@ -19,7 +20,6 @@ from tabveil.render.svg.canvas import (
     polyline,
 )
 from tabveil.render.svg.words import drawable, percent_tick, sentences, spoken, wrap
-from tabveil.wording import percent
 
 LEAKS = (0.01, 0.02, 0.05, 0.10, 0.20)
 ENOUGH = 0.95  # of the trials

@@ -6,20 +6,11 @@ from itertools import accumulate
 
 from markupsafe import Markup
 
-from tabveil.estimate import CONFIDENCE, Estimate
+from tabveil.core.estimate import CONFIDENCE, Estimate
 from tabveil.render.svg.canvas import LINE, WIDTH, box, chart, joined, label, line, nothing, paragraph
 from tabveil.render.svg.marks import WORDS, State, axis_labels, interval, symbol
 from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import (
-    drawable,
-    sentences,
-    shown,
-    shown_estimate,
-    spoken,
-    tick,
-    width_of,
-    wrap,
-)
+from tabveil.render.svg.words import drawable, sentences, shown, shown_estimate, spoken, tick, width_of, wrap
 
 INSET = 12.0  # between the end of a track and the end of its axis: room for marks and arrows
 _SMALLEST_REACH = 0.01  # an axis shorter than this would blow up noise

@@ -6,7 +6,7 @@ from math import hypot
 
 from markupsafe import Markup
 
-from tabveil.estimate import Estimate
+from tabveil.core.estimate import Estimate
 from tabveil.render.svg.canvas import LINE, WIDTH, chart, joined, label, line, nothing, paragraph
 from tabveil.render.svg.marks import WORDS, State, axis_labels, symbol, upright_axis
 from tabveil.render.svg.scale import Scale

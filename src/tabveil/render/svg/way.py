@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tabveil.estimate import Estimate
+from tabveil.core.estimate import Estimate
 from tabveil.render.svg.canvas import (
     LINE,
     SMALL_WIDTH,

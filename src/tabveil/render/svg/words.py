@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import accumulate
 
-from tabveil.estimate import Estimate
-from tabveil.wording import NOT_COMPUTED, lower, number, upper, visible
+from tabveil.core.estimate import Estimate
+from tabveil.core.wording import NOT_COMPUTED, lower, number, upper, visible
 
 TEXT = 14.5  # height of the letters on a phone, in units of the drawing; wider screens get smaller letters
 LARGEST = 1e12  # no share, risk or distance is near it; past it coordinates would overflow

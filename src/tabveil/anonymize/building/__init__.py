@@ -1,7 +1,0 @@
-"""Hierarchies as people write them down, and made from them: one kind in a file, each by its own entry."""
-
-from tabveil.anonymize.building.automatic import Automatic
-from tabveil.anonymize.building.entries import HierarchyEntry, read_entry
-from tabveil.anonymize.building.values import ColumnValues
-
-__all__ = ["Automatic", "ColumnValues", "HierarchyEntry", "read_entry"]

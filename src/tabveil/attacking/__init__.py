@@ -1,5 +1,0 @@
-"""Attack a generator that one owns: fit it again and again, with people and without, and see who is told."""
-
-from tabveil.attacking.attacker import attack
-
-__all__ = ["attack"]

@@ -1,5 +1,0 @@
-"""GTCAP: claims that a release makes about people with some keys."""
-
-from tabveil.attacks.gtcap.attack import Attribution
-
-__all__ = ["Attribution"]

@@ -1,0 +1,217 @@
+"""The whole audit: what is asked for, settled, measured and put together."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tabveil.auditing.audit.plan import Plan
+from tabveil.auditing.audit.steps import run
+from tabveil.auditing.report import Report
+from tabveil.auditing.request import AuditRequest
+from tabveil.core import check
+from tabveil.core.sharing import sharing
+from tabveil.core.workers import Listener, part, tell, warn, working
+from tabveil.engines.representation import Contrastive
+from tabveil.metrics.black_box import ShadowResult
+from tabveil.metrics.scales import on_one_scale
+from tabveil.protocols import Metric
+from tabveil.tables.reading import load_split
+
+MANY_COLUMNS, VERY_MANY_COLUMNS = 300, 2000
+"""Attacked each in turn, so many columns take minutes, or hours: the time grows with their square."""
+
+
+def audit(
+    train: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    synthetic: Any,  # noqa: ANN401 - likewise
+    control: Any = None,  # noqa: ANN401 - likewise
+    *,
+    title: str = "",
+    metrics: str | Metric | Iterable[str | Metric | type[Metric]] | None = None,
+    quick: bool = False,
+    contrastive: bool | Contrastive = False,
+    secrets: Iterable[str] | None = None,
+    known: Iterable[str] | None = None,
+    auxiliary: Iterable[tuple[Iterable[str], Iterable[str]]] | None = None,
+    quasi_identifiers: Iterable[str] | None = None,
+    sensitive: Iterable[str] | None = None,
+    attackers: Any = None,  # noqa: ANN401 - a path or plain data
+    policy: Any = None,  # noqa: ANN401 - a path or plain data
+    shadow: str | Path | ShadowResult | None = None,
+    utility: bool = False,
+    target: str | Sequence[str] | None = None,
+    power: bool | None = False,
+    portrait: bool = False,
+    advice: bool = True,
+    show_values: bool = False,
+    seed: int = 0,
+    schema: Any = None,  # noqa: ANN401 - a path or plain data
+    missing: Iterable[str] = (),
+    drop_identifiers: bool = False,
+    person: str | None = None,
+    independent_rows: bool = False,
+    threads: int | None = None,
+    progress: Listener | None = None,
+) -> Report:
+    """How much does a synthetic table betray about the people it was learned from?
+
+    Parameters
+    ----------
+    train
+        The real rows the generator learned from: a path (CSV, Parquet, Feather, Excel) or a pandas, polars or
+        Arrow table. The same holds for the other two.
+    synthetic
+        The rows to be released.
+    control
+        Real rows the generator never saw. Without them little can be concluded, and the report says so.
+    title
+        What the report is called: the release, its data, the organization that answers for it. The name of
+        the released file if left out.
+    metrics
+        Names or metric objects; None runs all that need no extra and wait for no request.
+    quick
+        Leave out what takes longer than seconds.
+    contrastive
+        Also attack in a contrastive embedding of the release, which stands small changes of values better.
+        Training it takes a minute or two for ten thousand rows, and needs the extra ``deep``. How it is
+        trained can be said by a :class:`tabveil.engines.representation.Contrastive`.
+    secrets, known
+        The columns attackers want to learn, and those they know of a person. Where they are not given, the
+        attacks choose and say what they tried.
+    auxiliary
+        Pairs of disjoint sets of columns that an attacker wants to link.
+    quasi_identifiers, sensitive
+        Also measure properties (k, l, t) of train and release: how many rows are equal in the columns that
+        others may know of a person, and how much such rows tell about the sensitive ones (None: the secrets
+        that are no quasi-identifiers). A property is no attack and gives no verdict.
+    attackers
+        A file or mapping of attacker profiles (who knows and wants what); each is tried as well.
+    policy
+        A file or mapping that says which risks are accepted, at which confidence, and who receives the
+        release; the report's verdict follows it. Defaults are in :class:`tabveil.auditing.verdict.Policy`.
+    shadow
+        What :func:`tabveil.attack` found about the generator, or the file that ``tabveil attack --json``
+        wrote: the report shows it. No verdict rests on it.
+    utility, target
+        Also measure how useful the release is, with models that predict the target columns (None: those that
+        can be predicted best). Needs seconds.
+    power
+        Also find out which leaks this audit would have seen, by planting some. Needs a minute or several;
+        None leaves out what takes long: metrics that fit models, and all of it where columns are many.
+    portrait
+        Also compute what the HTML page draws: distances and a map.
+    advice
+        Where the verdict is above or inconclusive, also find out what would change it: changes of the release
+        are tried, and the attacks that are above repeated. Takes up to about twice the time of the attacks.
+    show_values
+        Add the values of the training rows most at risk, and name rare labels. Sensitive.
+    seed
+        The same seed gives the same numbers, whatever else runs and on however many threads.
+    schema
+        A file or mapping that overrides the types found (``tabveil schema FILE`` writes one to edit).
+    missing
+        Texts that stand for a missing value, such as ``"?"``.
+    drop_identifiers
+        Leave out columns that look like identifiers, also where a release rightly lacks them. The report
+        names them; where they are not left out, in its notes.
+    person
+        The column that says whose row it is, where people have several rows. Then people are attacked, by all
+        of their rows, and counted: rows of one person stand or fall together, and intervals that take them
+        for different people do not hold. The column itself is not compared; a release may lack it.
+    independent_rows
+        Say that every row is another person. Else a column that looks like a number of people, whose rows
+        stand on both sides or in groups on one, makes the verdict inconclusive until ``person`` names it.
+    threads
+        How many threads to use; None takes all cores.
+    progress
+        Told what is being done and which share of the whole audit is complete.
+
+    Examples
+    --------
+    >>> from tabveil.datasets import hospital
+    >>> train, fresh = hospital(200, seed=1), hospital(200, seed=2)
+    >>> audit(train, train, fresh, metrics="identical_match_share")["identical_match_share"].risk.low > 0.9
+    True
+    """
+    request = AuditRequest.read(
+        train=train,
+        synthetic=synthetic,
+        control=control,
+        title=title,
+        schema=schema,
+        missing=missing,
+        drop_identifiers=drop_identifiers,
+        person=person,
+        independent_rows=independent_rows,
+        metrics=metrics,
+        quick=quick,
+        contrastive=contrastive or None,
+        secrets=secrets,
+        known=known,
+        auxiliary=auxiliary,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        attackers=attackers,
+        policy=policy,
+        shadow=shadow,
+        utility=utility or None,  # a page may still bring what is not asked for
+        target=target,
+        power="affordable" if power is None else power or None,
+        portrait=portrait or None,
+        advice=advice,
+        show_values=show_values,
+        seed=seed,
+        threads=threads,
+    )
+    return conduct(request, progress=progress)
+
+
+def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Report:
+    """Do what was asked for: the one way that Python, the command line and a web page all take."""
+    start = time.perf_counter()
+    plan = Plan.of(request)
+    with working(threads=request.threads, listener=progress), sharing(request.seed):
+        tell("reading the tables", 0.0)
+        given = load_split(
+            request.train,
+            request.synthetic,
+            request.control,
+            schema=request.column_types,
+            missing=request.missing,
+            drop_identifiers=request.drop_identifiers,
+            person=request.person,
+            independent_rows=request.independent_rows,
+        )
+        attacked = on_one_scale(given.split)
+        notes = (*given.notes, *attacked.notes)
+        loaded = replace(given, split=attacked.split, turned=attacked.turned, notes=notes)
+        check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
+        _warn_of_columns(plan, len(loaded.split.schema))
+        steps = plan.steps(loaded)
+        weight = sum(step.weight for step in steps)
+        whole = weight + plan.positive_weight + plan.advice_weight
+        measured, tried = weight / whole, (weight + plan.positive_weight) / whole
+        with part(0.0, measured):
+            found = run(steps)
+        report = plan.report(loaded, found, 0.0)
+        with part(measured, tried, title="positive control: "):
+            report = plan.tried(report, loaded)
+        with part(tried, 1.0, title="what next: "):
+            report = plan.advised(report, loaded)
+        tell("done", 1.0)
+    return replace(report, seconds=time.perf_counter() - start)
+
+
+def _warn_of_columns(plan: Plan, n_columns: int) -> None:
+    """Say so before an attack on every column from all others takes its time."""
+    in_turn = [metric.name for metric in plan.metrics if getattr(metric, "secrets", ()) is None]
+    if n_columns < MANY_COLUMNS or not in_turn:
+        return
+    warn(
+        f"{n_columns:,} columns: each is a secret that attackers may infer from all others "
+        f"({', '.join(in_turn)}), which may take {'hours' if n_columns >= VERY_MANY_COLUMNS else 'minutes'}. "
+        "Name the columns that matter with --secrets, drop others in a schema ('tabveil schema' writes the "
+        "file), or choose metrics with --metrics."
+    )

@@ -1,0 +1,246 @@
+"""What an audit will do, settled before any table is read, and what becomes of what it finds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self, TypeVar
+
+from tabveil.auditing import config
+from tabveil.auditing.audit.advising import AuditedMetric, advise
+from tabveil.auditing.audit.choice import by_attackers, choose
+from tabveil.auditing.audit.exposure import exposed
+from tabveil.auditing.audit.extras import extra_steps
+from tabveil.auditing.audit.positive import deciding, positive_controls
+from tabveil.auditing.audit.power import fits_a_model
+from tabveil.auditing.audit.spread import spreads
+from tabveil.auditing.audit.steps import Step, answer
+from tabveil.auditing.detection import Power
+from tabveil.auditing.report import Report
+from tabveil.auditing.request import AuditRequest
+from tabveil.auditing.verdict import Risk, risk_of
+from tabveil.core.result import Omission, Result
+from tabveil.core.rng import stream
+from tabveil.errors import NothingToAsk
+from tabveil.metrics.agreement import nearly_copied
+from tabveil.metrics.black_box import ShadowResult
+from tabveil.metrics.control import ControlCheck, check_control
+from tabveil.metrics.control.copies import Copies, copies
+from tabveil.metrics.explain import Explanation, explain
+from tabveil.metrics.order import order
+from tabveil.metrics.portrait import Portrait
+from tabveil.metrics.properties import SplitProperties
+from tabveil.metrics.properties.replay import case_numbers, numbered_apart, replayed
+from tabveil.metrics.registry import METRICS, reads_words
+from tabveil.metrics.traces import Trace, Traces
+from tabveil.metrics.utility import Utility
+from tabveil.protocols import Metric
+from tabveil.tables.reading import LoadedTables
+from tabveil.version import __version__
+
+NO_CONTROL = (
+    "No control table: without real rows the generator never saw there is nothing to compare with, and "
+    "little can be concluded. Run 'tabveil split' before training the next generator."
+)
+
+FITTING, TRAINING = 20.0, 300.0
+"""About how long metrics take that fit models, and such that train networks, beside all others."""
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    """What was asked for, and the metrics that it comes to."""
+
+    request: AuditRequest
+    metrics: Sequence[Metric]
+    attacked: ShadowResult | None = None  # found by an attack of the generator, and only passed on
+
+    @classmethod
+    def of(cls, request: AuditRequest) -> Self:
+        """Settle what a request comes to."""
+        return cls(request=request, metrics=choose(request), attacked=request.attacked)
+
+    @property
+    def runs(self) -> list[AuditedMetric]:
+        """The metrics, and each attacker's turn at them."""
+        return [
+            *(AuditedMetric(metric=metric) for metric in self.metrics),
+            *(
+                AuditedMetric(metric=metric, attacker=attacker)
+                for attacker, metric in by_attackers(self.request.attackers, self.metrics)
+            ),
+        ]
+
+    def steps(self, loaded: LoadedTables) -> list[Step]:
+        """Return what to do, in order: the metrics, each attacker's turn at them, and what else was asked."""
+        request = self.request
+        count = partial(
+            copies,
+            loaded.split,
+            confidence=request.judged_by.confidence,
+            rng=stream(request.seed, "copies"),
+        )
+        nearly = partial(
+            nearly_copied,
+            loaded.split,
+            confidence=request.judged_by.confidence,
+            rng=stream(request.seed, "nearly copied"),
+        )
+        check = partial(
+            check_control,
+            loaded.split,
+            parted_by=loaded.parted_by,
+            grouped_by=loaded.grouped_by,
+            rng=stream(request.seed, "control"),
+        )
+        return [
+            Step(title="control", work=check),
+            Step(title="copies", work=count),
+            Step(title="copies but for a column", work=nearly, weight=0),
+            Step(
+                title="order", work=partial(order, loaded.split, rng=stream(request.seed, "order")), weight=0
+            ),
+            Step(title="identifiers", work=partial(self._case_numbers, loaded), weight=0),
+            *(
+                Step(
+                    title=ran.metric.name,
+                    attacker=ran.attacker,
+                    work=partial(_answer, ran.metric, loaded, self.request.seed, ran.attacker),
+                    weight=_weight(ran.metric),
+                    silent=self.request.metrics is None,
+                )
+                for ran in self.runs
+            ),
+            *extra_steps(loaded, self.metrics, self.request),
+        ]
+
+    def _case_numbers(self, loaded: LoadedTables) -> Trace | None:
+        """Look for identifiers of people, also of those that no metric compares."""
+        if loaded.identifiers is None:
+            return None
+        return case_numbers(loaded.identifiers, confidence=self.request.judged_by.confidence)
+
+    @property
+    def positive_weight(self) -> float:
+        """About how long it takes to try the attacks with planted people, if all risks would be within."""
+        if self.request.control is None:
+            return 0.0
+        by_risk: dict[Risk | None, list[str]] = {}
+        for ran in self.runs:
+            by_risk.setdefault(risk_of(ran.metric.labels), []).append(ran.key)
+        attacks = self._attacks
+        required = self.request.judged_by.required
+        chosen = [deciding(keys, required, attacks) for risk, keys in by_risk.items() if risk is not None]
+        return sum(_weight(attacks[key].metric) for keys in chosen for key in keys)
+
+    def tried(self, report: Report, loaded: LoadedTables) -> Report:
+        """Add what attacks see of planted people, wherever a risk would be within, and how bounds move."""
+        report = replace(report, positive=positive_controls(report, loaded.split, self._attacks))
+        return replace(report, spread=spreads(report, loaded.split, self._attacks))
+
+    @property
+    def _attacks(self) -> dict[str, AuditedMetric]:
+        """The metrics that ran, by the keys of their results, where the key tells which it was."""
+        keys = [ran.key for ran in self.runs]
+        return {ran.key: ran for ran in self.runs if keys.count(ran.key) == 1}
+
+    @property
+    def advice_weight(self) -> float:
+        """About how long it takes to say what next, where there is something to say: as long as attacks."""
+        weights = [_weight(ran.metric) for ran in self.runs if ran.metric.labels.pillar == "attack"]
+        return sum(weights) if self.request.advice and self.request.control is not None else 0.0
+
+    def advised(self, report: Report, loaded: LoadedTables) -> Report:
+        """Add what would change the verdict, unless nobody wants to know."""
+        if not self.request.advice:
+            return report
+        return replace(report, advice=advise(report, loaded, self._attacks))
+
+    def report(self, loaded: LoadedTables, found: Sequence[Any], seconds: float) -> Report:
+        """Put together what the steps found."""
+        results = tuple(item for item in found if isinstance(item, Result))
+        checked = _first(found, ControlCheck)
+        return Report(
+            version=__version__,
+            title=self.request.heading,
+            seed=self.request.seed,
+            inputs=loaded.inputs,
+            results=results,
+            skipped=tuple(item for item in found if isinstance(item, Omission)),
+            notes=(
+                *(() if len(loaded.split.control) else (NO_CONTROL,)),
+                *loaded.notes,
+            ),
+            dropped=loaded.dropped,
+            explanations=self._explanations(),
+            settings=self._settings(),
+            request=config.written(self.request),
+            attackers=self.request.attackers,
+            policy=self.request.judged_by,
+            control=checked,
+            copies=_first(found, Copies),
+            traces=Traces(
+                found=(*(item for item in found if isinstance(item, Trace)), *_replayed(results, loaded))
+            ),
+            utility=_first(found, Utility),
+            power=_first(found, Power),
+            portrait=_first(found, Portrait),
+            properties=_first(found, SplitProperties),
+            shadow=self.attacked,
+            exposed=exposed(results, loaded) if self.request.show_values else None,
+            seconds=seconds,
+        )
+
+    def _explanations(self) -> dict[str, Explanation]:
+        """Explain every metric there is, also those that did not run, and those of the user's own."""
+        own = {metric.name: type(metric) for metric in self.metrics}
+        return {name: explain(metric) for name, metric in {**METRICS, **own}.items()}
+
+    def _settings(self) -> Mapping[str, Any]:
+        """Return what the report tells its readers about how the audit was set."""
+        request = self.request
+        return {
+            "metrics": None if request.metrics is None else [metric.name for metric in self.metrics],
+            "quick": request.quick,
+            "contrastive": request.contrastive is not None,
+            "secrets": request.secrets,
+            "known": request.known,
+            "auxiliary": request.auxiliary,
+            "schema": None if request.column_types is None else "given",
+            "missing": request.missing,
+            "drop_identifiers": request.drop_identifiers,
+            **({} if request.person is None else {"person": request.person}),
+            **({"independent_rows": True} if request.independent_rows else {}),
+            "target": request.target or None,
+            "show_values": request.show_values,
+        }
+
+
+def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | None) -> Result:
+    """Ask a metric about rows, or about the words that stand in them."""
+    split = loaded.written if reads_words(metric) else loaded.split
+    if split is None:
+        raise NothingToAsk(f"{metric.name}: no column holds labels or texts.")
+    found = answer(metric, split, seed, attacker)
+    if not getattr(metric, "by_equality", False) or not loaded.turned:
+        return found
+    # What was brought to the scale of the real rows may have lost what was equal: two readings, two tests.
+    given = answer(metric, loaded.given, seed, attacker)
+    surer = min((found, given), key=lambda result: 1.0 if result.p_value is None else result.p_value)
+    return replace(surer, p_value=None if surer.p_value is None else min(2 * surer.p_value, 1.0))
+
+
+def _replayed(results: Sequence[Result], loaded: LoadedTables) -> tuple[Trace, ...]:
+    named = loaded.identifiers
+    return replayed(results, apart=() if named is None else numbered_apart(named))
+
+
+def _weight(metric: Metric) -> float:
+    if getattr(metric, "cost", "quick") == "training":
+        return TRAINING
+    return FITTING if fits_a_model(metric) else 1.0
+
+
+def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:
+    return next((item for item in found if isinstance(item, kind)), None)

@@ -1,0 +1,231 @@
+"""A verdict in words: the state and its reason, then a clause for each risk that bears it.
+
+Every clause has the same form and the numbers of the table beside it: the largest value measured, the largest
+upper bound over all attacks on the risk, and what the policy accepts.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from tabveil.auditing.verdict.judgment import (
+    ABOVE,
+    BAD_CONTROL,
+    COULD_NOT_SEE,
+    HIDDEN,
+    INCONCLUSIVE,
+    NO_CONTROL,
+    NO_RISK,
+    NOT_TESTED,
+    SIZE_UNCLEAR,
+    TOO_FEW,
+    CopiesVerdict,
+    RiskVerdict,
+    TraceVerdict,
+    Verdict,
+)
+from tabveil.auditing.verdict.policy import Policy
+from tabveil.auditing.verdict.positive import PositiveControl
+from tabveil.core.wording import begin, joined, level, most_people, people, percent, plural, upper_percent
+
+LEAST_SHOWN, MANY = 0.05, 10
+CONTROLLER = "the decision belongs to the controller"
+BREAKS = f"As measured, this release breaks the policy; {CONTROLLER}."
+NEITHER = "This is neither a yes nor a no."
+NO_MEASURE = "No risk can be measured against such a control."
+WITHOUT_CONTROL = "there is no control table, so nothing can be compared with people the generator never saw."
+
+
+def sentence(
+    verdict: Verdict,
+    missing: Mapping[str, str],
+    policy: Policy,
+    positive: Sequence[PositiveControl] = (),
+    *,
+    n_train: int,
+    n_control: int,
+    counted: str = "rows",
+) -> str:
+    """Say the verdict; ``missing`` are required metrics that gave no answer, and why."""
+    if verdict.state == ABOVE:
+        told = _above(verdict, policy, has_control=n_control > 0)
+    elif n_control == 0:
+        told = f"Inconclusive: {WITHOUT_CONTROL}"
+    elif verdict.control:
+        told = f"Inconclusive: {' '.join(verdict.control)} {NO_MEASURE}"
+    elif verdict.state == INCONCLUSIVE:
+        told = _inconclusive(verdict, missing, policy, n_train, counted)
+    else:
+        told = _within(verdict, policy, positive)
+    copied = "" if verdict.copies is None else _copied(verdict.copies, by_chance=not verdict.control)
+    return f"{told} {copied}".rstrip()
+
+
+def clause(risk: RiskVerdict) -> str:
+    """Say one risk in numbers: measured, at most, accepted."""
+    if risk.value is None or risk.high is None:
+        return f"{begin(risk.risk)}: nothing measured; you accept {people(risk.threshold)}."
+    return f"{begin(risk.risk)}: {_numbers(risk.value, risk.high, risk.threshold)}."
+
+
+def _numbers(value: float, high: float, threshold: float) -> str:
+    measured, most = people(value), most_people(high)
+    return f"{measured} of 100 people measured, at most {most}; you accept {people(threshold)}"
+
+
+def meaning(policy: Policy) -> str:
+    """Say what the people of the clauses are, and how sure "at most" is."""
+    return f"(People exposed because their data were trained on; upper bounds at {level(policy.confidence)}.)"
+
+
+def _above(verdict: Verdict, policy: Policy, *, has_control: bool) -> str:
+    """Name what is above: risks, copies, traces; and say where the control cannot be trusted."""
+    over = [item for item in verdict.risks if item.state == ABOVE]
+    copied = verdict.copies
+    parts = ["a leak is seen, and it is larger than accepted."]
+    parts += [clause(item) for item in over]
+    if over:
+        parts.append(meaning(policy))
+    if copied is not None and copied.state == ABOVE:
+        parts.append(_copies_clause(copied))
+    parts += [_trace(item) for item in verdict.traces if item.state == ABOVE]
+    if not has_control:
+        parts.append(f"Nothing else can be told: {WITHOUT_CONTROL}")
+    elif verdict.control:
+        parts += [*verdict.control, "No other risk can be measured against such a control."]
+    return f"Above threshold: {' '.join(parts)} {BREAKS}"
+
+
+def _copies_clause(copied: CopiesVerdict) -> str:
+    """Say how much of the release is copied, in one number; what is proven needs no control."""
+    accepted = f"you accept {percent(copied.threshold)}"
+    if copied.proven:
+        found = copied.found
+        rows = f"{plural(found.proven, 'row')} of the release {_equal(found.proven)} a row of"
+        whom = plural(found.proven_people, "training person", "training people")
+        return (
+            f"Copies: {rows} {whom} unlike all others, where chance explains at most "
+            f"{_about(found.proven_expected)}; {accepted}. That stands without the control."
+        )
+    if copied.value is None or copied.high is None:
+        return f"Copies: nothing measured; {accepted}."
+    measured = f"{percent(copied.value)} of the release measured, at most {upper_percent(copied.high)}"
+    return f"Copies: {measured}; {accepted}."
+
+
+def _trace(judged: TraceVerdict) -> str:
+    told = judged.found.sentence.rstrip()
+    return told if told.endswith((".", "!", "?")) else f"{told}."
+
+
+def _inconclusive(
+    verdict: Verdict, missing: Mapping[str, str], policy: Policy, n_train: int, counted: str
+) -> str:
+    """Give the reasons in the order of their weight, each with the clauses of the risks that have it."""
+    open_risks = [item for item in verdict.risks if item.state == INCONCLUSIVE]
+    by_reason = {
+        reason: [item for item in open_risks if item.reason == reason]
+        for reason in dict.fromkeys(item.reason for item in open_risks)
+    }
+    copied = verdict.copies if verdict.copies and verdict.copies.state == INCONCLUSIVE else None
+    parts = []
+    if unclear := by_reason.pop(SIZE_UNCLEAR, []):
+        parts += [f"{SIZE_UNCLEAR}.", *map(clause, unclear), _needed(unclear, n_train, counted)]
+    if copied is not None and copied.reason == SIZE_UNCLEAR:
+        parts += [*([] if parts else [f"{SIZE_UNCLEAR}."]), _copies_clause(copied)]
+    if few := by_reason.pop(TOO_FEW, []):
+        elsewhere = " elsewhere" if parts else ""
+        parts.append(f"no leak is seen{elsewhere}, but there are too few {counted} to tell.")
+        parts += [*map(clause, few), _needed(few, n_train, counted)]
+    measured = bool(parts)
+    for risk in by_reason.pop(COULD_NOT_SEE, []):
+        parts.append(f"{risk.risk} {COULD_NOT_SEE}: {_blind(risk)}.")
+    for reason, risks in by_reason.items():
+        if not (reason == NOT_TESTED and missing):
+            parts.append(f"{joined([item.risk for item in risks])} ({reason}).")
+    for why in dict.fromkeys(missing.values()):
+        parts.append(f"{joined([name for name, reason in missing.items() if reason == why])} ({why}).")
+    if copied is not None and copied.reason != SIZE_UNCLEAR:
+        parts.append(f"copies ({copied.reason or NO_RISK}).")
+    parts += [f"{item.found.title} ({item.reason})." for item in verdict.traces if item.reason in _UNFIT]
+    parts = parts or [f"{NO_RISK}."]
+    told = " ".join([parts[0], *map(begin, parts[1:])])
+    return " ".join([f"Inconclusive: {told}", *([meaning(policy)] if measured else []), NEITHER])
+
+
+_UNFIT = {NO_CONTROL, BAD_CONTROL}
+
+
+def _blind(risk: RiskVerdict) -> str:
+    return (
+        f"of {people(2 * risk.threshold)} of 100 training people planted into this release, "
+        f"{joined(risk.blind)} saw too little"
+    )
+
+
+def _needed(risks: Sequence[RiskVerdict], n_train: int, counted: str) -> str:
+    """Say how many rows would settle it, and what these rows could settle."""
+    rows = max((item.rows_needed or 0 for item in risks), default=0)
+    needed = f"{rounded_rows(rows):,} control {counted}"
+    if rows > n_train:
+        needed += f", and as many training {counted},"
+    settled = max((item.high or 0.0 for item in risks), default=0.0)
+    return f"About {needed} would settle it; these {counted} settle {most_people(settled)} of 100 and more."
+
+
+def rounded_rows(rows: int) -> int:
+    """Round to two digits: it is no more than an estimate.
+
+    >>> rounded_rows(1234), rounded_rows(96)
+    (1300, 96)
+    """
+    unit: int = 10 ** max(len(str(rows)) - 2, 0)
+    return -(-rows // unit) * unit
+
+
+def _within(verdict: Verdict, policy: Policy, positive: Sequence[PositiveControl]) -> str:
+    """Name the risk that comes nearest to its threshold, and what was seen all the same."""
+    measured = [item for item in verdict.risks if item.high is not None]
+    nearest = max(measured, key=lambda item: (item.high or 0.0) / item.threshold)
+    numbers = _numbers(nearest.value or 0.0, nearest.high or 0.0, nearest.threshold)
+    parts = [
+        "no attack exposes more people than accepted.",
+        f"Of the four risks {nearest.risk} comes nearest: {numbers}.",
+        meaning(policy),
+    ]
+    if positive:
+        parts.append("The attacks saw training people who were planted into this release to try them.")
+    if seen := [*_seen(verdict.risks), *(item.found.title for item in verdict.traces if item.leak_seen)]:
+        parts.append(f"A leak was seen all the same, smaller than accepted: {joined(seen)}.")
+    parts.append(f"This covers the attacks listed here and no others; {CONTROLLER}.")
+    return f"Within threshold: {' '.join(parts)}"
+
+
+def _seen(risks: Sequence[RiskVerdict]) -> list[str]:
+    return [judged.title or judged.metric for item in risks for judged in item.metrics if judged.leak_seen]
+
+
+def _copied(judged: CopiesVerdict, *, by_chance: bool) -> str:
+    """Say how many rows of the release equal a training row, or nearly do, and how many would by chance."""
+    found = judged.found
+    if not found.equal_train:
+        told = "No row of the release equals a training row"
+    else:
+        rows, share = plural(found.equal_train, "row"), percent(found.equal_train / found.n_synthetic)
+        told = f"{rows} of the release ({share}) {_equal(found.equal_train)} a training row"
+    if found.expected is None or not by_chance:
+        return f"{told}."
+    told = f"{told}; by chance one would expect {_about(found.expected)}."
+    if found.near is not None and found.near.near_train:
+        nearly = f"{plural(found.near.near_train, 'more row')} nearly {_equal(found.near.near_train)}"
+        told += f" {nearly} one (by chance {_about(found.near.expected)})."
+    if judged.reason == HIDDEN and found.share is not None:
+        told += f" Up to {upper_percent(found.share.high)} could be copies that nobody can tell from chance."
+    return told
+
+
+def _equal(n_rows: int) -> str:
+    return "equals" if n_rows == 1 else "equal"
+
+
+def _about(expected: float) -> str:
+    """Write an expected number, to a tenth where it is small."""
+    return f"about {expected:,.1f}" if LEAST_SHOWN <= expected < MANY else f"about {expected:,.0f}"

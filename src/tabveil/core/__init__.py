@@ -1,0 +1,1 @@
+"""What everything stands on: tables and results, estimates, settings, storage, randomness, workers."""

@@ -1,0 +1,467 @@
+"""What a metric answers: typed data, to JSON and back.
+
+Every page, sentence and figure is made from these fields; no text is ever read back.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.core.estimate import Estimate
+from tabveil.core.settings.naming import describe, is_named
+from tabveil.core.settings.plain import from_plain, to_plain
+from tabveil.core.wording import name
+
+Role = Literal["train", "control", "synthetic"]
+Cost = Literal["quick", "slow", "training"]
+"""What a metric costs: seconds; more than that; or the training of a network."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """Where a metric belongs: part of every result, so that no number stands without its meaning."""
+
+    pillar: Literal["property", "indicator", "attack"]
+    wp29: Literal["singling out", "linkability", "inference", "propensity"]
+    mechanism: Literal["uniqueness", "distance", "ML", "density"]
+    threat_model: Literal["no-box", "black-box"] = "no-box"
+    auxiliary: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scores:
+    """One number for each scored row of one table; higher is more at risk. Sensitive: about single rows."""
+
+    table: Role
+    rows: NDArray[np.int64]  # (n,) positions in the table as it was given
+    values: NDArray[np.float64]  # (n,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How one configuration of an attack was set. What does not concern an attack stays None.
+
+    ``label`` says it in a few words; ``level`` is the share of guesses a careful attacker acts on, the surest
+    ones (1: all).
+    """
+
+    label: str
+    level: float = 1.0
+    target: str | None = None  # the column that is inferred or claimed
+    n_columns: int | None = None  # of a description
+    columns: tuple[str, ...] | None = None  # of a description, where they were chosen
+    width: float | None = None  # of a window, in shares of the column's distinct values
+    radius: float | None = None  # how near numeric keys must be, in shares of their range
+    n_neighbors: int | None = None
+    split: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # the two parts that are linked
+    statistic: Literal["area"] | None = None  # what scores are summed up by, if not by a level
+
+    @property
+    def name(self) -> str:
+        """The configuration in words, by which reports list it.
+
+        >>> Setting(label="age", target="age", level=0.01).name
+        'age, 1.0% most confident'
+        """
+        return self.label if self.level == 1 else f"{self.label}, {self.level:.1%} most confident"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Configuration:
+    """One configuration of an attack: how it was set and what it found."""
+
+    setting: Setting
+    attack: Estimate | None = None
+    control: Estimate | None = None
+    baseline: Estimate | None = None
+    risk: Estimate | None = None
+    gain: Estimate | None = None
+    p_value: float | None = None
+    beats_baseline: bool = True
+    facts: Mapping[str, Any] = field(default_factory=dict)  # counts, sizes: what the rates rest on
+
+    @property
+    def name(self) -> str:
+        """The configuration in words."""
+        return self.setting.name
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        set_to = {key: value for key, value in to_plain(self.setting).items() if value is not None}
+        return {
+            **{name: _estimate_to_json(getattr(self, name)) for name in ESTIMATES},
+            "p_value": self.p_value,
+            "informative": self.beats_baseline,
+            **plain(self.facts),
+            "setting": set_to,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        typed = {*ESTIMATES, "p_value", "informative", "setting"}
+        return cls(
+            setting=from_plain(Setting, data["setting"]),
+            p_value=_number_from_json(data["p_value"]),
+            beats_baseline=from_plain(bool, data["informative"]),
+            facts={key: value for key, value in data.items() if key not in typed},
+            **{name: _estimate_from_json(data[name]) for name in ESTIMATES},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """How well scores tell members from others: the ROC curve, its area, and readings at low false alarms."""
+
+    points: tuple[tuple[float, float], ...]  # false and true positive rate, from (0, 0) to (1, 1)
+    area: Estimate
+    readings: tuple[tuple[float, Estimate | None], ...]  # false positive rate, share of members found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "auc": _estimate_to_json(self.area),
+            "tpr_at_fpr": {f"{rate:g}": _estimate_to_json(found) for rate, found in self.readings},
+            "roc": plain(self.points),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        return cls(
+            points=tuple((float(x), float(y)) for x, y in data["roc"]),
+            area=from_plain(Estimate, data["auc"]),
+            readings=tuple((float(r), _estimate_from_json(found)) for r, found in data["tpr_at_fpr"].items()),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlierRisk:
+    """The same attack on outlying people alone: the ``share`` of people farthest from other real people."""
+
+    share: float
+    n_train: int
+    n_control: int
+    configuration: str
+    risk: Estimate | None
+    attack: Estimate | None
+    control: Estimate | None
+    gain: Estimate | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnRisk:
+    """The strongest configuration about one column."""
+
+    column: str
+    configuration: str
+    risk: Estimate | None
+    attack: Estimate | None
+    gain: Estimate | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Combination:
+    """Columns that single people out together: in so many descriptions training people, in so many others."""
+
+    columns: tuple[str, ...]
+    train: float
+    control: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threat:
+    """What the attacker behind a result knows of a person, and what they want."""
+
+    knows: str
+    wants: str
+    outliers_only: bool = False  # whether only outlying people are attacked
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """A metric's answer. Higher ``risk`` is always worse; the metric's own quantities are in ``details``.
+
+    ``gain`` is what an attack is judged by: the share of people exposed because their data were trained on.
+    Its bounds hold for all configurations together, while ``risk``, ``attack``, ``control`` and ``baseline``
+    are those of the configuration that leads. ``p_value`` is the chance that a release which leaks nothing
+    would show as much in any configuration.
+
+    ``title``, ``sentence`` and ``threat`` are the metric's own words about it (:mod:`tabveil.metrics.explain`
+    writes them), so that a page needs no more than the result. ``leading`` names the configuration that the
+    headline was taken from.
+    """
+
+    metric: str
+    labels: Labels
+    attacker: str | None = None  # the profile that it was run for; None is anybody
+    title: str = ""
+    sentence: str = ""
+    threat: Threat | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    risk: Estimate | None = None
+    gain: Estimate | None = None
+    p_value: float | None = None
+    attack: Estimate | None = None
+    control: Estimate | None = None
+    baseline: Estimate | None = None
+    beats_baseline: bool | None = None  # None: the rates themselves tell
+    leading: Setting | None = None
+    configurations: tuple[Configuration, ...] = ()
+    curve: Curve | None = None
+    outliers: OutlierRisk | None = None
+    columns: tuple[ColumnRisk, ...] = ()
+    combinations: tuple[Combination, ...] = ()  # the surest first
+    details: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    scores: tuple[Scores, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def key(self) -> str:
+        """The name by which a report finds the result: the metric's, and the attacker's if there is one."""
+        return key_of(self.metric, self.attacker)
+
+    @property
+    def full_title(self) -> str:
+        """The metric in words, with its attacker if there is one: what sentences and tables call it."""
+        words = name(self.title or self.metric)
+        return words if self.attacker is None else f"{words} (attacker “{name(self.attacker)}”)"
+
+    @property
+    def lead(self) -> Configuration | None:
+        """The configuration that the headline was taken from."""
+        return next((item for item in self.configurations if item.setting == self.leading), None)
+
+    @property
+    def measure(self) -> Estimate | None:
+        """What is judged and drawn: the gain of an attack; the risk of anything that has no gain."""
+        return self.risk if self.gain is None else self.gain
+
+    @property
+    def shares(self) -> tuple[Estimate | None, Estimate | None]:
+        """The rates with train and with control, which give the gain when subtracted.
+
+        None of both where they do not, because the attack's own score is no share of people; metrics that
+        have no gain show their scores.
+        """
+        if self.gain is None or self.attack is None or self.control is None:
+            return self.attack, self.control
+        apart = abs(self.attack.value - self.control.value - self.gain.value)
+        return (self.attack, self.control) if apart <= SAME_DIFFERENCE else (None, None)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What was counted in the configuration that leads."""
+        return {} if self.lead is None else self.lead.facts
+
+    def configuration(self, name: str) -> Configuration:
+        """Return one configuration by its name."""
+        for item in self.configurations:
+            if item.name == name:
+                return item
+        raise KeyError(name)
+
+    @property
+    def informative(self) -> bool:
+        """Whether the attack does better than its naive baseline; if not, it says nothing about the risk.
+
+        An attack of many configurations says so itself. Where control rows are the naive guesser's rate
+        (membership), the risk itself is that comparison.
+        """
+        if self.beats_baseline is not None:
+            return self.beats_baseline
+        if self.baseline is None or self.attack is None or self.baseline == self.control:
+            return True
+        return self.attack.value > self.baseline.value
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data without the per-row scores, which are about single people."""
+        return {
+            "metric": self.key,
+            "name": self.metric,
+            "attacker": self.attacker,
+            "title": self.title,
+            "sentence": self.sentence,
+            "threat": None if self.threat is None else to_plain(self.threat),
+            "labels": to_plain(self.labels),
+            "params": plain(self.params),
+            **{name: _estimate_to_json(getattr(self, name)) for name in ESTIMATES},
+            "p_value": self.p_value,
+            "details": {**self._typed_details(), **plain(self.details)},
+            "notes": list(self.notes),
+            "seconds": self.seconds,
+        }
+
+    def _typed_details(self) -> dict[str, Any]:
+        """Return what stands among the details in JSON though it is a field of its own."""
+        found: dict[str, Any] = {}
+        if self.leading is not None:
+            found["configuration"] = self.leading.name
+        if self.beats_baseline is not None:
+            found["informative"] = self.beats_baseline
+        if self.configurations:
+            found["configurations"] = {item.name: item.to_json() for item in self.configurations}
+        if self.curve is not None:
+            found |= self.curve.to_json()
+            found["outliers"] = None if self.outliers is None else plain(to_plain(self.outliers))
+        if self.combinations:
+            found["combinations"] = [plain(to_plain(item)) for item in self.combinations]
+        if self.columns:
+            found["secrets"] = {
+                item.column: {key: value for key, value in plain(to_plain(item)).items() if key != "column"}
+                for item in self.columns
+            }
+        return found
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        details = dict(data["details"])
+        typed = {"configuration", "informative", "configurations", *_CURVE}
+        typed |= {"outliers", "secrets", "combinations"}
+        configurations = tuple(
+            Configuration.from_json(item) for item in details.get("configurations", {}).values()
+        )
+        leading = [item.setting for item in configurations if item.name == details.get("configuration")]
+        return cls(
+            metric=from_plain(str, data["name"]),
+            attacker=None if data["attacker"] is None else from_plain(str, data["attacker"]),
+            title=from_plain(str, data["title"]),
+            sentence=from_plain(str, data["sentence"]),
+            threat=None if data["threat"] is None else from_plain(Threat, data["threat"]),
+            labels=from_plain(Labels, data["labels"]),
+            params=from_plain(dict[str, Any], data["params"]),
+            beats_baseline=from_plain(bool, details["informative"]) if "informative" in details else None,
+            leading=leading[0] if leading else None,
+            configurations=configurations,
+            curve=Curve.from_json(details) if set(details) >= _CURVE else None,
+            outliers=from_plain(OutlierRisk, details["outliers"]) if details.get("outliers") else None,
+            combinations=tuple(from_plain(Combination, item) for item in details.get("combinations", ())),
+            columns=tuple(
+                from_plain(ColumnRisk, {"column": column, **item})
+                for column, item in details.get("secrets", {}).items()
+            ),
+            details={key: value for key, value in details.items() if key not in typed},
+            notes=from_plain(tuple[str, ...], data["notes"]),
+            seconds=from_plain(float, data["seconds"]),
+            risk=_estimate_from_json(data["risk"]),
+            gain=_estimate_from_json(data["gain"]),
+            p_value=_number_from_json(data["p_value"]),
+            attack=_estimate_from_json(data["attack"]),
+            control=_estimate_from_json(data["control"]),
+            baseline=_estimate_from_json(data["baseline"]),
+        )
+
+
+SAME_DIFFERENCE = 1e-9  # what floating point makes of the same difference
+ESTIMATES = ("risk", "gain", "attack", "control", "baseline")
+_CURVE = {"auc", "tpr_at_fpr", "roc"}
+
+
+def key_of(metric: str, attacker: str | None) -> str:
+    """Name one run of a metric: in reports, and for its random numbers.
+
+    >>> key_of("inference", "neighbor"), key_of("inference", None)
+    ('inference: neighbor', 'inference')
+    """
+    return metric if attacker is None else f"{metric}: {attacker}"
+
+
+def _estimate_to_json(estimate: Estimate | None) -> Any:  # noqa: ANN401 - JSON
+    return None if estimate is None else plain(to_plain(estimate))
+
+
+def _estimate_from_json(data: Mapping[str, Any] | None) -> Estimate | None:
+    return None if data is None else from_plain(Estimate, data)
+
+
+def _number_from_json(data: float | None) -> float | None:
+    return None if data is None else from_plain(float, data)
+
+
+def params_of(metric: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """Return a metric's parameters, as they stand in its result; a generator is its name and settings."""
+    values = {item.name: getattr(metric, item.name) for item in fields(metric)}
+    return {name: describe(value) if is_named(value) else value for name, value in values.items()}
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - JSON in, JSON out
+    """Turn what metrics store into JSON types; a number that is not finite becomes null, never NaN."""
+    match value:
+        case Estimate():
+            return _estimate_to_json(value)
+        case Mapping():
+            return {str(key): plain(item) for key, item in value.items()}
+        case np.ndarray():
+            return plain(value.tolist())
+        case list() | tuple():
+            return [plain(item) for item in value]
+        case bool() | np.bool_():
+            return bool(value)
+        case int() | np.integer():
+            return int(value)
+        case float() | np.floating():
+            return float(value) if math.isfinite(value) else None
+        case _ if is_named(value):
+            return plain(describe(value))
+        case _:
+            return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Omission:
+    """A metric, or another part of an audit, that had no answer, and why."""
+
+    metric: str
+    reason: str
+    attacker: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The name by which it would have stood in the report."""
+        return key_of(self.metric, self.attacker)
+
+    @property
+    def why(self) -> str:
+        """The reason without the metric's name, which opens every complaint."""
+        return self.reason.removeprefix(f"{self.metric}: ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """What identifies an input table: its size and a digest of its content.
+
+    Where columns were left out, ``audited_columns`` and ``audited_sha256`` are those of what was audited.
+    ``people`` counts those whose rows they are, where they may have several.
+    """
+
+    rows: int
+    columns: int
+    sha256: str
+    audited_columns: int | None = None
+    audited_sha256: str | None = None
+    people: int | None = None
+
+    @property
+    def counted(self) -> int:
+        """How many an attack on them counts: people where that is known, else rows."""
+        return self.rows if self.people is None else self.people
+
+
+@dataclass(frozen=True, kw_only=True)
+class DroppedColumn:
+    """A column that no metric compares: one that names people, or that the user's schema leaves out.
+
+    A ``person`` is one that says whose row it is: it is used to tell people apart.
+
+    ``lacking`` are the tables that did not have it in the first place.
+    """
+
+    name: str
+    reason: Literal["identifier", "schema", "person"]
+    lacking: tuple[Role, ...] = ()

@@ -1,0 +1,1 @@
+"""What people ask for by name: registries, named settings, the files that hold them."""

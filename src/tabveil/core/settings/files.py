@@ -1,0 +1,133 @@
+"""Files that people write (schema, attackers, policy, a whole audit): YAML or JSON, read and written.
+
+They are checked by a model, and a fault is told in a line.
+"""
+
+import json
+import unicodedata
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tabveil.core import check
+from tabveil.errors import ParameterError, SchemaError
+
+SUFFIXES = (".yaml", ".yml", ".json")
+_LONGEST = 200
+_YAML_WIDTH = 66  # a list ends its line after the item that reaches it
+_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+class Strict(BaseModel):
+    """A model that knows all its keys and never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Model = TypeVar("Model", bound=Strict)
+
+
+def read(source: str | Path | Mapping[str, Any] | Model | None, model: type[Model], what: str) -> Model:
+    """Read a file or a mapping into a model; None says nothing about anything."""
+    if source is None:
+        return model()
+    if isinstance(source, model):
+        return source
+    where = place(source, what)
+    data = load(Path(source), where) if isinstance(source, (str, Path)) else source
+    if not isinstance(data, Mapping):
+        keys = " or ".join(model.model_fields)
+        raise SchemaError(f"{where}: the top level must hold the keys {keys}.")
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        raise SchemaError(f"{where}: {complaint(error)}") from None
+
+
+def place(source: object, what: str) -> str:
+    """Say where settings stand, for a complaint: a file by its name."""
+    return f'{what} "{Path(source).name}"' if isinstance(source, (str, Path)) else what
+
+
+def complaint(error: ValidationError) -> str:
+    """Tell the first fault in a line that begins with its key."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    key = ".".join(_short(part) for part in first["loc"] if part != "[key]") or "the file"
+    unknown = first["type"] == "extra_forbidden"
+    problem = "unknown key" if unknown else first["msg"].removeprefix("Value error, ")
+    return f"{key}: {_short(problem)}."
+
+
+def _short(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
+    """Return what a YAML or JSON file says."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ParameterError(f"{where}: the name must end in {', '.join(SUFFIXES)}.")
+    try:
+        check.ordinary_file(where, path)
+        written = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ParameterError(f"{where}: there is no such file.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ParameterError(f"{where}: cannot be read: {reason}.") from None
+    return parse(written, where, as_json=path.suffix.lower() == ".json")
+
+
+def parse(written: str, where: str, *, as_json: bool = False) -> Any:  # noqa: ANN401 - YAML
+    """Return what a text of YAML, or of JSON, says; ``where`` is who complains."""
+    try:
+        return json.loads(written) if as_json else yaml.safe_load(written)
+    except json.JSONDecodeError as error:
+        raise SchemaError(f"{where}: line {error.lineno}: not valid JSON.") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}:" if mark is not None else ""
+        raise SchemaError(f"{where}:{line} not valid YAML.") from None
+    except (ValueError, RecursionError):
+        raise SchemaError(f"{where}: not valid YAML or JSON.") from None
+
+
+def to_yaml(data: Mapping[str, Any]) -> str:
+    """Write plain data as YAML that :func:`load` reads as the same.
+
+    Where the texts of a setting hold characters that have no picture or turn the text around them, all that
+    is not ASCII in it is spelled by number, so that nothing in the file can pretend to be something else.
+
+    >>> print(to_yaml({"secrets": ["naïve", "yes"], "seed": 3}), end="")
+    secrets: [naïve, 'yes']
+    seed: 3
+    """
+    return "".join(
+        yaml.safe_dump(
+            {key: value},
+            allow_unicode=all(map(_is_visible, _texts({key: value}))),
+            sort_keys=False,
+            default_flow_style=None if isinstance(value, (Mapping, list)) else False,  # short lists in a line
+            width=_YAML_WIDTH,
+        )
+        for key, value in data.items()
+    )
+
+
+def _texts(data: object) -> Iterator[str]:
+    match data:
+        case str():
+            yield data
+        case Mapping():
+            for key, value in data.items():
+                yield from (*_texts(key), *_texts(value))
+        case list() | tuple():
+            for value in data:
+                yield from _texts(value)
+
+
+def _is_visible(text: str) -> bool:
+    return not any(unicodedata.category(char) in _UNSEEN for char in text)

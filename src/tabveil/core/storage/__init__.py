@@ -1,0 +1,1 @@
+"""Files as they are read and written: bounded, checked, whole or not at all."""

@@ -1,7 +1,0 @@
-"""Rows as vectors, learned by contrast: what is left of a row must be told from all other rows (SPEC 4)."""
-
-from tabveil.embedding.embedding import Embedding, EmbeddingModel
-from tabveil.embedding.frames import FrameEmbedder
-from tabveil.embedding.settings import ContrastiveSettings
-
-__all__ = ["ContrastiveSettings", "Embedding", "EmbeddingModel", "FrameEmbedder"]

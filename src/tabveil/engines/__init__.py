@@ -1,0 +1,1 @@
+"""What is near, and what is learned: neighbors, representations, networks, trees."""

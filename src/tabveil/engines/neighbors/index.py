@@ -1,0 +1,219 @@
+"""The reference rows, arranged for search: distinct rows, in groups, in blocks, under trees."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.core.hash_order import hash_order
+from tabveil.core.table import Categorical, Table
+from tabveil.engines.neighbors import build_kernels
+from tabveil.engines.neighbors.search_kernels import STRIP
+from tabveil.engines.neighbors.space import Space
+from tabveil.tables.matrices.ordinal import label_codes
+from tabveil.tables.matrices.scale import in_last_places, places_a_unit
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Groups = tuple[Array, Array, Indices, Indices]
+"""Codes (c, n_groups), missing (n_groups, d), first row (n_groups + 1,), root or -1 (n_groups,)."""
+Tree = tuple[Indices, Indices, Indices, Indices, Floats]
+"""Left and right child, first and last row, box (nodes, 2, d) of lowest and highest values."""
+
+
+def encode_codes(space: Space, table: Table, flagged: tuple[str, ...]) -> Array:
+    """Return what is compared by equality, (c, n): matched columns, then the missing flags of some measured.
+
+    Missing is a code of its own, so missing equals missing and differs from every value.
+    """
+    matched = [column for name in space.matched if isinstance(column := table.schema[name], Categorical)]
+    most = max((len(column.labels) + 1 for column in matched), default=2)
+    codes = np.empty((len(matched) + len(flagged), len(table)), dtype=np.min_scalar_type(most))
+    for position, column in enumerate(matched):
+        codes[position] = label_codes(column, table.column(column.name))
+    for position, name in enumerate(flagged, start=len(matched)):
+        codes[position] = np.isnan(table.column(name))
+    return codes
+
+
+def encode_values(space: Space, table: Table) -> tuple[Floats, Floats]:
+    """Return what is compared by difference, (n, d), and the weights (d,) that go with it.
+
+    Decimal numbers become whole numbers of their last place: differences are then exact, and equal gaps (of
+    0.3 to 0.2 and of 0.2 to 0.1) are equal to the last bit. Columns without weight differ nowhere.
+    """
+    kept = [column for column in space.measured if column.weight > 0]
+    values = table.values[:, [table.schema.position(column.name) for column in kept]]
+    weights = np.array([column.weight / places_a_unit(column.decimals) for column in kept])
+    for position, column in enumerate(kept):
+        if column.decimals is not None:
+            values[:, position] = in_last_places(values[:, position], column.decimals)
+    return values + 0.0, weights  # + 0.0: -0.0 and 0.0 are one value
+
+
+def missing_in(space: Space, table: Table) -> tuple[str, ...]:
+    """Name the measured columns with missing cells."""
+    return tuple(column.name for column in space.measured if np.isnan(table.column(column.name)).any())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SortedRows:
+    """Rows brought together: equal codes form a group, equal rows within it one distinct row."""
+
+    order: Indices  # (n,) rows by group, then by distinct row, then as they stood
+    row_start: Indices  # (n_distinct + 1,) where each distinct row's copies begin in ``order``
+    group_start: Indices  # (n_groups + 1,) where each group begins among the distinct rows
+    group_hash: NDArray[np.uint64]  # (n_groups,) ascending
+    salt: int
+
+    @classmethod
+    def of(cls, codes: Array, values: Floats, salt: int = 0) -> Self:
+        """Sort by hashes; where two different rows share a hash, start again with another salt."""
+        n = codes.shape[1]
+        bits = _bits(values)
+        group_hash = hashes(codes, bits[:, :0], salt)
+        row_hash = hashes(codes, bits, salt)
+        order = hash_order(row_hash)
+        order = order[hash_order(group_hash[order])]  # by group, then by row, then as they stood
+        ordered_groups, ordered_rows = group_hash[order], row_hash[order]
+        new_group = np.ones(n, dtype=bool)
+        new_row = np.ones(n, dtype=bool)
+        new_group[1:] = ordered_groups[1:] != ordered_groups[:-1]
+        new_row[1:] = new_group[1:] | (ordered_rows[1:] != ordered_rows[:-1])
+        same_group, same_row = np.flatnonzero(~new_group), np.flatnonzero(~new_row)
+        collision = (codes[:, order[same_group]] != codes[:, order[same_group - 1]]).any() or (
+            bits[order[same_row]] != bits[order[same_row - 1]]
+        ).any()
+        if collision:
+            return cls.of(codes, values, salt + 1)
+        row_start = np.append(np.flatnonzero(new_row), n)
+        return cls(
+            order=order,
+            row_start=row_start,
+            group_start=np.append(np.flatnonzero(new_group[row_start[:-1]]), len(row_start) - 1),
+            group_hash=ordered_groups[new_group],
+            salt=salt,
+        )
+
+    @property
+    def representatives(self) -> Indices:
+        """One row of each kind, in order."""
+        return self.order[self.row_start[:-1]]
+
+
+def hashes(codes: Array, bits: Array, salt: int) -> NDArray[np.uint64]:
+    """Hash every row of codes (c, n) and bits (n, d)."""
+    out = np.empty(codes.shape[1], dtype=np.uint64)
+    build_kernels.hash_rows(codes, bits, salt, out)
+    return out
+
+
+def _bits(values: Floats) -> NDArray[np.uint64]:
+    canonical = np.where(np.isnan(values), np.nan, values)  # all NaNs are one value
+    return canonical.view(np.uint64)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Index:
+    """All that a search needs to know of the reference, as arrays for the build_kernels."""
+
+    flagged: tuple[str, ...]
+    weights: Floats
+    pivot: int  # the column of the values that tells rows apart best; -1 where there are none
+    group_hash: NDArray[np.uint64]
+    salt: int
+    groups: Groups
+    tree: Tree
+    reference: tuple[
+        Floats, Indices, Indices
+    ]  # blocks (n_distinct * d,), member_start (n_distinct + 1,), members
+
+    @classmethod
+    def of(cls, space: Space, table: Table) -> Self:
+        """Arrange a table."""
+        flagged = missing_in(space, table)
+        codes = encode_codes(space, table, flagged)
+        values, weights = encode_values(space, table)
+        rows = SortedRows.of(codes, values)
+        kinds = rows.representatives
+        kind_values = values[kinds]
+        forest = grow(kind_values, weights, rows.group_start)
+        blocks = np.empty(len(kinds) * len(weights))
+        build_kernels.lay_blocks(kind_values, forest.order, forest.bounds, blocks)
+        heads = rows.group_start[:-1]
+        return cls(
+            flagged=flagged,
+            weights=weights,
+            pivot=_most_telling(space, kind_values, weights),
+            group_hash=rows.group_hash,
+            salt=rows.salt,
+            groups=(
+                np.ascontiguousarray(codes[:, kinds[heads]]),
+                np.isnan(kind_values[heads]),
+                rows.group_start,
+                forest.root,
+            ),
+            tree=forest.tree,
+            reference=(blocks, *_members(rows, forest.order)),
+        )
+
+    def counters(self) -> tuple[Array, Array]:
+        """Return room for the mismatches of every group with a query, and for the lowest of each strip."""
+        n_codes, n_groups = self.groups[0].shape
+        kind = np.min_scalar_type(n_codes)
+        return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // STRIP), dtype=kind)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Forest:
+    """A tree over every group that is larger than a block."""
+
+    order: Indices  # (n,) rows so that each leaf, each group and each tree is a range
+    root: Indices  # (n_groups,) a node, or -1 for a group of one block
+    tree: Tree
+    bounds: Indices  # where blocks begin, and where the last one ends
+
+
+def grow(values: Floats, weights: Floats, group_start: Indices) -> Forest:
+    """Grow the trees of consecutive groups of rows (n, d)."""
+    order = np.arange(len(values))
+    sizes = np.diff(group_start)
+    large = np.flatnonzero(sizes > build_kernels.BLOCK)
+    n_nodes = int(np.sum(2 * (-(-sizes[large] // build_kernels.BLOCK)) - 1))
+    left, right, begin, end = (np.full(n_nodes, -1, dtype=np.int64) for _ in range(4))
+    box = np.empty((n_nodes, 2, values.shape[1]))
+    root = np.full(len(sizes), -1, dtype=np.int64)
+    free = 0
+    for group in large:
+        root[group] = free
+        start, stop = group_start[group], group_start[group + 1]
+        free = build_kernels.grow_tree(
+            values, weights, order, start, stop, left, right, begin, end, box, free
+        )
+    leaves = left[:free] < 0
+    bounds = np.unique(np.concatenate([group_start, *map(_cut, begin[:free][leaves], end[:free][leaves])]))
+    tree = (left[:free], right[:free], begin[:free], end[:free], box[:free])
+    return Forest(order=order, root=root, tree=tree, bounds=bounds)
+
+
+def _cut(start: int, stop: int) -> Indices:
+    """Cut a leaf into blocks; it is longer than one only if its rows are too near to be told apart."""
+    return np.arange(start, stop, build_kernels.BLOCK)
+
+
+def _most_telling(space: Space, values: Floats, weights: Floats) -> int:
+    """Return the column in which sorted rows that stand side by side, often in one group, cost most."""
+    if not len(weights):
+        return -1
+    costs = np.minimum((np.abs(np.diff(values, axis=0)) * weights) ** space.power, space.most)
+    return int(np.argmax(np.nan_to_num(costs).sum(axis=0)))
+
+
+def _members(rows: SortedRows, order: Indices) -> tuple[Indices, Indices]:
+    """List the original rows behind each distinct row, in the order the blocks have them."""
+    sizes = np.diff(rows.row_start)[order]
+    member_start = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = np.arange(len(rows.order)) - np.repeat(member_start[:-1], sizes)
+    return member_start, rows.order[np.repeat(rows.row_start[:-1][order], sizes) + offsets]

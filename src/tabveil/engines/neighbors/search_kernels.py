@@ -1,0 +1,290 @@
+"""The compiled search.
+
+It works on arrays prepared by ``index``. The layout of the reference:
+
+- Distinct rows stand in *blocks*: a block holds rows of one group (one combination of matched values and
+  missing cells), column after column, so that one instruction works on several rows. Of ``FEW`` rows or less
+  it holds row after row, so that one instruction works on several columns.
+- A group of up to ``BLOCK`` rows is one block. A larger group is a tree whose leaves are blocks and whose
+  nodes carry bounding boxes.
+
+A distance is ``level + sum of column costs``, none of them above ``most``, the level being the number of
+mismatches. Sums run in the same
+order everywhere and rounding is monotone, so a bound computed from a box never exceeds the distance of a row
+in the box, not even by one bit: pruning is exact, and ties are real ties. A sum in another order is faster
+and may differ in its last bits; it only ever tells which rows are worth the exact one.
+"""
+
+# mypy: allow-untyped-defs
+import numpy as np
+from numba import njit, uint8
+
+from tabveil.engines.neighbors.build_kernels import BLOCK, FEW
+
+SLACK = 1 + 1e-10  # more than the order of a sum of however many columns can move it
+STRIP = 1024  # groups whose mismatches are counted at once; they stay in the first-level cache
+GLANCE = 64  # groups that a few instructions tell to have a level among them or not
+
+
+@njit(cache=True, nogil=True, inline="always")
+def sum_row(rows, row, blank, query, weights, power, most):
+    """Sum the costs of one row of a small block, but for the columns that are ``blank`` (d,)."""
+    total = 0.0
+    for j in range(query.size):
+        gap = 0.0 if blank[j] else abs(rows[row, j] - query[j]) * weights[j]
+        total += min(gap if power == 1 else gap * gap, most)
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def guess_row(rows, row, missing, group, query, weights, power, most):
+    """Sum the same costs, in whatever order is fastest."""
+    total = 0.0
+    if power == 1:
+        for j in range(query.size):
+            total += 0.0 if missing[group, j] else min(abs(rows[row, j] - query[j]) * weights[j], most)
+    else:
+        for j in range(query.size):
+            gap = 0.0 if missing[group, j] else (rows[row, j] - query[j]) * weights[j]
+            total += min(gap * gap, most)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _sum_block(blocks, base, size, query, weights, power, most, sums):
+    """Sum the costs of a block's rows into ``sums``, column by column, in the order of `sum_row`."""
+    for r in range(size):
+        sums[r] = 0.0
+    if size <= FEW:
+        for r in range(size):
+            for j in range(query.size):
+                gap = abs(blocks[base + r * query.size + j] - query[j]) * weights[j]
+                sums[r] += min(gap if power == 1 else gap * gap, most)
+        return
+    for j in range(query.size):
+        column = blocks[base + j * size : base + (j + 1) * size]
+        x, w = query[j], weights[j]
+        if power == 1:
+            for r in range(size):
+                sums[r] += min(abs(column[r] - x) * w, most)
+        else:
+            for r in range(size):
+                gap = (column[r] - x) * w
+                sums[r] += min(gap * gap, most)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _gap_to_box(box, node, query, weights, power, most):
+    """Sum the least costs that any row in a node's box can have."""
+    total = 0.0
+    for j in range(query.size):
+        x = query[j]
+        gap = max(box[node, 0, j] - x, x - box[node, 1, j], 0.0) * weights[j]
+        total += min(gap if power == 1 else gap * gap, most)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _offer(best, index, q, distance, member_start, members, row):
+    """Insert the copies of a distinct row, all at one distance, into the sorted list of query ``q``."""
+    last = best.shape[1] - 1
+    for m in range(member_start[row], member_start[row + 1]):
+        i = members[m]
+        if distance > best[q, last] or (distance == best[q, last] and i > index[q, last]):
+            return
+        j = last
+        while j > 0 and (best[q, j - 1] > distance or (best[q, j - 1] == distance and index[q, j - 1] > i)):
+            best[q, j], index[q, j] = best[q, j - 1], index[q, j - 1]
+            j -= 1
+        best[q, j], index[q, j] = distance, i
+
+
+@njit(cache=True, nogil=True)
+def _visit_block(
+    blocks, member_start, members, start, size, level, query, weights, power, most, pivot, best, index, q,
+    sums,
+):  # fmt: skip
+    """Offer every row of a block that can still enter the query's list."""
+    last = best.shape[1] - 1
+    limit, n_near = best[q, last], 0
+    if size > FEW:  # often all rows are too far in the pivot alone, and the other columns need no look
+        base = start * query.size + pivot * size
+        column = blocks[base : base + size]
+        x, w = query[pivot], weights[pivot]
+        for r in range(size):
+            gap = abs(column[r] - x) * w
+            n_near += level + min(gap if power == 1 else gap * gap, most) <= limit
+        if n_near == 0:
+            return
+        n_near = 0
+    _sum_block(blocks, start * query.size, size, query, weights, power, most, sums)
+    for r in range(size):
+        n_near += level + sums[r] <= limit
+    if n_near == 0:
+        return
+    for r in range(size):
+        distance = level + sums[r]
+        if distance <= best[q, last]:
+            _offer(best, index, q, distance, member_start, members, start + r)
+
+
+@njit(cache=True, nogil=True)
+def _visit_tree(
+    blocks, member_start, members, left, right, begin, end, box, root, level, query, weights, power, most,
+    pivot, best, index, q, sums, stack, gaps,
+):  # fmt: skip
+    """Descend to the nearer child first and skip every box that lies beyond the query's worst neighbor."""
+    last = best.shape[1] - 1
+    stack[0], gaps[0] = root, _gap_to_box(box, root, query, weights, power, most)
+    depth = 1
+    while depth:
+        depth -= 1
+        node, gap = stack[depth], gaps[depth]
+        while level + gap <= best[q, last] and left[node] >= 0:
+            near, far = left[node], right[node]
+            gap = _gap_to_box(box, near, query, weights, power, most)
+            far_gap = _gap_to_box(box, far, query, weights, power, most)
+            if far_gap < gap:
+                near, far, gap, far_gap = far, near, far_gap, gap
+            stack[depth], gaps[depth] = far, far_gap
+            depth += 1
+            node = near
+        if level + gap <= best[q, last]:
+            start = begin[node]
+            while start < end[node]:  # rows too near to be told apart by a box may fill several blocks
+                size = min(BLOCK, end[node] - start)
+                _visit_block(
+                    blocks, member_start, members, start, size, level, query, weights, power, most, pivot,
+                    best, index, q, sums,
+                )  # fmt: skip
+                start += size
+
+
+@njit(cache=True, nogil=True)
+def count_mismatches(codes, query, counts, lowest):
+    """Count in how many matched columns each group (c, n_groups) differs from the query (c,).
+
+    Also notes the lowest count of every strip, so that a search for one level skips the strips without it.
+    """
+    n_groups = counts.size
+    for s in range(lowest.size):
+        start, stop = s * STRIP, min((s + 1) * STRIP, n_groups)
+        part = counts[start:stop]
+        for i in range(part.size):
+            part[i] = 0
+        j = 0
+        while j + 2 < codes.shape[0]:
+            a, b, c = codes[j, start:stop], codes[j + 1, start:stop], codes[j + 2, start:stop]
+            x, y, z = query[j], query[j + 1], query[j + 2]
+            for i in range(part.size):
+                part[i] += uint8(a[i] != x) + uint8(b[i] != y) + uint8(c[i] != z)
+            j += 3
+        while j < codes.shape[0]:
+            a, x = codes[j, start:stop], query[j]
+            for i in range(part.size):
+                part[i] += uint8(a[i] != x)
+            j += 1
+        low = part[0]
+        for i in range(part.size):
+            low = min(low, part[i])
+        lowest[s] = low
+
+
+@njit(cache=True, nogil=True)
+def search(groups, tree, reference, weights, power, most, pivot, queries, runs, counts, first, best, index):
+    """Find the nearest reference rows of consecutive distinct queries.
+
+    ``queries`` = (codes (c, q), values (q, d)); ``runs`` = (run (q,): queries with equal codes share one,
+    home (q,): the reference group with those codes or -1, base (q,): mismatches with every group). The
+    queries are ``first`` … ``first + len(best) - 1``; answers go to ``best`` and ``index`` (rows, k), which
+    hold infinity and a large index at the start. ``counts`` = (mismatches (n_groups,), lowest (strips,)).
+    ``pivot`` is the column of the values that rows are looked at in first, -1 where there are none: what it
+    costs alone is never more than the distance, so a row too far in it is too far.
+    """
+    codes, missing, group_start, root = groups
+    left, right, begin, end, box = tree
+    blocks, member_start, members = reference
+    rows = blocks.reshape((member_start.size - 1, weights.size))
+    query_codes, query_values = queries
+    run, home, base = runs
+    mismatches, lowest = counts
+    last = best.shape[1] - 1
+    sums, stack, gaps = np.empty(BLOCK), np.empty(128, dtype=np.int64), np.empty(128)
+    query, asked, effective = np.empty(weights.size), np.empty(weights.size), np.empty(weights.size)
+    listed = np.empty(mismatches.size, dtype=np.int64)
+    begins = np.zeros(codes.shape[0] + 2, dtype=np.int64)  # where the groups of each level are listed
+    counted, unlisted = -1, 1  # the run whose ``mismatches`` these are, and its first level not listed
+    for q in range(best.shape[0]):
+        at = first + q
+        floor, level = base[at], np.int64(0)
+        for j in range(weights.size):
+            blank = np.isnan(query_values[at, j])
+            query[j] = 0.0 if blank else query_values[at, j]
+            asked[j] = 0.0 if blank else weights[j]  # what is missing is counted in the level, not here
+        while level <= codes.shape[0] and floor + level <= best[q, last]:
+            to_visit = home[at : at + (home[at] >= 0)]
+            if level > 0:
+                if counted != run[at]:
+                    counted, unlisted = run[at], 1
+                    count_mismatches(codes, query_codes[:, at].copy(), mismatches, lowest)
+                unlisted = list_levels(mismatches, lowest, unlisted, level, listed, begins)
+                to_visit = listed[begins[level] : begins[level + 1]]
+            base_level = float(floor + level)
+            for g in to_visit:
+                start, stop = group_start[g], group_start[g + 1]
+                if stop - start <= FEW:
+                    for row in range(start, stop):
+                        if pivot >= 0 and not missing[g, pivot]:
+                            gap = abs(rows[row, pivot] - query[pivot]) * asked[pivot]
+                            if base_level + min(gap if power == 1 else gap * gap, most) > best[q, last]:
+                                continue
+                        near = base_level + guess_row(rows, row, missing, g, query, asked, power, most)
+                        if near <= best[q, last] * SLACK:
+                            distance = base_level + sum_row(rows, row, missing[g], query, asked, power, most)
+                            if distance <= best[q, last]:
+                                _offer(best, index, q, distance, member_start, members, row)
+                    continue
+                for j in range(weights.size):
+                    effective[j] = 0.0 if missing[g, j] else asked[j]
+                if root[g] < 0:
+                    _visit_block(
+                        blocks, member_start, members, start, stop - start, base_level, query, effective,
+                        power, most, pivot, best, index, q, sums,
+                    )  # fmt: skip
+                else:
+                    _visit_tree(
+                        blocks, member_start, members, left, right, begin, end, box, root[g], base_level,
+                        query, effective, power, most, pivot, best, index, q, sums, stack, gaps,
+                    )  # fmt: skip
+            level += 1
+
+
+@njit(cache=True, nogil=True)
+def list_levels(mismatches, lowest, unlisted, level, listed, begins):
+    """List the groups of every level from ``unlisted`` to ``level``, those of one level after the other.
+
+    Those of level l become ``listed[begins[l] : begins[l + 1]]``; queries of one run share the list. Returns
+    the first level that is not listed yet.
+    """
+    while unlisted <= level:
+        start = begins[unlisted]
+        begins[unlisted + 1] = start + _list_level(mismatches, lowest, unlisted, listed[start:])
+        unlisted += 1
+    return unlisted
+
+
+@njit(cache=True, nogil=True)
+def _list_level(mismatches, lowest, level, listed):
+    """List the groups with exactly ``level`` mismatches; returns how many there are."""
+    n, wanted = 0, mismatches.dtype.type(level)
+    for s in range(lowest.size):
+        if lowest[s] <= level:
+            for start in range(s * STRIP, min((s + 1) * STRIP, mismatches.size), GLANCE):
+                part, n_here = mismatches[start : start + GLANCE], uint8(0)
+                for i in range(part.size):
+                    n_here += uint8(part[i] == wanted)
+                if n_here > 0:
+                    for i in range(part.size):
+                        listed[n] = start + i
+                        n += part[i] == wanted
+    return n

@@ -1,0 +1,135 @@
+"""How far apart two rows are (SPEC 2).
+
+Both distances of tabveil have one form: columns compared by equality, where a mismatch costs 1, and columns
+compared by difference, where a pair costs ``(weight * |a - b|) ** power``. Gower's distance is power 1 with
+weights 1 / range; the Euclidean distance over standardized numbers and one-hot codes scaled by 1/√2 is power
+2 with weights 1 / standard deviation, since two different one-hot codes are then 1 apart. Missing against
+missing costs 0 and missing against a value 1, in every column. So one search engine serves both.
+
+A pair of numbers may be kept from costing more than some most: how far they are apart beyond that does not
+matter then.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.core import check
+from tabveil.core.table import Categorical, Column, Numeric, Schema, Table
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredColumn:
+    """A column compared by difference."""
+
+    name: str
+    weight: float
+    decimals: int | None  # decimal places that every value fits in
+
+
+@dataclass(frozen=True, kw_only=True)
+class Space:
+    """A distance between rows of one schema.
+
+    Columns stand by name: their order in a file must not move the last bit of a distance.
+    """
+
+    matched: tuple[str, ...]  # compared by equality
+    measured: tuple[MeasuredColumn, ...]  # compared by difference
+    power: Literal[1, 2]
+    divisor: float = 1.0  # what the sum is divided by when reported
+    most: float = math.inf  # that a pair of numbers may cost
+
+    @classmethod
+    def gower(cls, schema: Schema) -> Self:
+        """Return the mixed distance: range-scaled differences and mismatches, averaged over the columns."""
+        columns = _by_name(schema)
+        return cls(
+            matched=tuple(c.name for c in columns if isinstance(c, Categorical)),
+            measured=tuple(
+                MeasuredColumn(name=c.name, weight=1 / c.width if c.width > 0 else 0.0, decimals=c.decimals)
+                for c in columns
+                if isinstance(c, Numeric)
+            ),
+            power=1,
+            divisor=float(len(schema)),
+        )
+
+    @classmethod
+    def euclidean(cls, train: Table, encoding: Literal["onehot", "ordinal"] = "onehot") -> Self:
+        """Return the Euclidean distance over numbers standardized on ``train`` and encoded categories.
+
+        ``"onehot"`` sets two different categories 1 apart; ``"ordinal"`` uses the codes themselves, whose
+        order is arbitrary, as the papers do.
+        """
+        check.one_of("Space", "encoding", encoding, ("onehot", "ordinal"))
+        columns = _by_name(train.schema)
+        ordinal = encoding == "ordinal"
+        return cls(
+            matched=tuple(c.name for c in columns if isinstance(c, Categorical) and not ordinal),
+            measured=tuple(
+                MeasuredColumn(
+                    name=c.name, weight=_inverse_deviation(train.column(c.name)), decimals=c.decimals
+                )
+                if isinstance(c, Numeric)
+                else MeasuredColumn(name=c.name, weight=1.0, decimals=0)
+                for c in columns
+                if isinstance(c, Numeric) or ordinal
+            ),
+            power=2,
+        )
+
+    @classmethod
+    def tolerant(cls, release: Table, tolerance: float) -> Self:
+        """Return the share of columns that differ; numbers within the tolerance differ by a part.
+
+        That is the square of the share of the tolerance that lies between them, which is counted in standard
+        deviations of the column in ``release``; in shares of its range where all rows of the release agree.
+        """
+        columns = _by_name(release.schema)
+        return cls(
+            matched=tuple(c.name for c in columns if isinstance(c, Categorical)),
+            measured=tuple(
+                MeasuredColumn(
+                    name=c.name, weight=_inverse_spread(c, release) / tolerance, decimals=c.decimals
+                )
+                for c in columns
+                if isinstance(c, Numeric)
+            ),
+            power=2,
+            divisor=float(len(columns)),
+            most=1.0,
+        )
+
+    def reported(self, total: Floats) -> Floats:
+        """Return distances as they are reported, from sums over the columns.
+
+        Sums of squares have their root taken, unless a most makes them counts of columns.
+        """
+        rooted = self.power == 2 and self.most == math.inf  # noqa: PLR2004
+        distance = (np.sqrt(total) if rooted else total) / self.divisor
+        return np.round(distance, 12)  # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The columns that are compared."""
+        return frozenset((*self.matched, *(column.name for column in self.measured)))
+
+
+def _by_name(schema: Schema) -> list[Column]:
+    return sorted(schema.columns, key=lambda column: column.name)
+
+
+def _inverse_spread(column: Numeric, release: Table) -> float:
+    return _inverse_deviation(release.column(column.name)) or (1 / column.width if column.width > 0 else 0.0)
+
+
+def _inverse_deviation(cells: Floats) -> float:
+    present = cells[~np.isnan(cells)]
+    deviation = float(present.std()) if len(present) else 0.0
+    return 1 / deviation if deviation > 0 else 0.0

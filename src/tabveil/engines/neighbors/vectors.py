@@ -1,0 +1,187 @@
+"""Search among vectors: where many numbers make a row, no tree tells what is far, but products do.
+
+The squared distance between a and b is |a|² + |b|² − 2·a·b, and the products of one vector with a block of
+others are far faster than going through the pairs. Axes are turned so that the first ones tell most; what the
+rest can add to a product is bounded by its lengths, so most blocks are done with after a few axes. All of it
+runs in single precision, off by a known bound at most. Rows that may be nearest by it are measured exactly,
+as everywhere else, and so the answers are the same to the last bit.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.core.table import Floats, Indices, Table
+from tabveil.engines.neighbors.index import SortedRows, encode_values, grow
+from tabveil.engines.neighbors.space import Space
+from tabveil.engines.neighbors.vector_kernels import measure_all, search_blocks
+from tabveil.engines.neighbors.vector_step_kernels import BLOCK, STEP
+
+Singles = NDArray[np.float32]
+
+FEWEST_NUMBERS = 16  # in a row: with fewer, a tree passes over most rows
+MOST_TURNED = 512  # axes: to find those that tell most takes the third power of their number
+ROWS_TURNED_BY = 4096  # that say which axes tell most
+LONGEST = 1e15  # vectors whose squares single precision can hold
+SINGLE = 2.0**-24  # its rounding error
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Vectors:
+    """Rows that are numbers only, none of them missing."""
+
+    values: Floats  # (n, d) the different rows
+    weights: Floats  # (d,)
+    rows: SortedRows  # where the copies of each stand
+    kind_of: Indices  # (m,) which of the different rows each row is
+
+    @classmethod
+    def of(cls, space: Space, table: Table) -> Self | None:
+        """Return the rows of a table as vectors, or None where they are something else, too."""
+        n_numbers = sum(column.weight > 0 for column in space.measured)
+        if space.matched or space.power != 2 or n_numbers < FEWEST_NUMBERS:  # noqa: PLR2004
+            return None
+        values, weights = encode_values(space, table)
+        widest = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0))  # (d,)
+        if not np.linalg.norm(widest * weights) < LONGEST:  # may be too long, or some are missing
+            return None
+        rows = SortedRows.of(np.empty((0, len(values)), dtype=np.uint8), values)
+        kind_of = np.empty(len(values), dtype=np.int64)
+        kind_of[rows.order] = np.repeat(np.arange(len(rows.row_start) - 1), np.diff(rows.row_start))
+        return cls(values=values[rows.representatives], weights=weights, rows=rows, kind_of=kind_of)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Axes:
+    """Axes for the differences between vectors, those along which some of them differ most first."""
+
+    middle: Floats  # (d,)
+    weights: Floats  # (d,)
+    turned: Floats | None  # (d, d) orthonormal; None leaves the axes as they are
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> Self:
+        """Look at some of the vectors; which ones, and how well, has no part in the answers."""
+        middle = vectors.values.mean(axis=0)
+        if len(vectors.weights) > MOST_TURNED:
+            return cls(middle=middle, weights=vectors.weights, turned=None)
+        some = vectors.values[:: -(-len(vectors) // ROWS_TURNED_BY)]
+        gaps = (some - middle) * vectors.weights
+        spread = gaps.T @ gaps
+        largest = np.abs(spread).max(initial=0.0)
+        turned = np.linalg.eigh(spread / largest if largest > 0 else spread)[1][:, ::-1]
+        return cls(middle=middle, weights=vectors.weights, turned=turned)
+
+    def along(self, values: Floats) -> Floats:
+        """Return where vectors (n, d) lie along the axes, (n, d)."""
+        gaps = (values - self.middle) * self.weights
+        return gaps if self.turned is None else gaps @ self.turned
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Turned:
+    """Vectors along axes, near ones together, in single precision; axes of zeros fill the last step."""
+
+    order: Indices  # (n,) which of the different rows each one is
+    values: Floats  # (n, d) as they were
+    places: Floats  # (n, d)
+    singles: Singles  # (n, steps * STEP)
+    rests: Singles  # (n, steps) the length of what is left after each step
+    squares: Floats  # (n,) squared lengths
+
+    @classmethod
+    def of(cls, vectors: Vectors, axes: Axes) -> Self:
+        """Turn vectors."""
+        along = axes.along(vectors.values)
+        n, d = along.shape
+        telling = np.ascontiguousarray(along[:, :FEWEST_NUMBERS])
+        order = grow(telling, np.ones(FEWEST_NUMBERS), np.array([0, n])).order
+        places, n_steps = along[order], -(-d // STEP)
+        singles = np.zeros((n, n_steps * STEP), dtype=np.float32)
+        singles[:, :d] = places
+        a_step = np.square(singles, dtype=np.float64).reshape(n, n_steps, STEP).sum(axis=2)
+        left = np.cumsum(a_step[:, ::-1], axis=1)[:, ::-1]  # from each step on
+        rests = np.zeros((n, n_steps), dtype=np.float32)
+        rests[:, :-1] = np.sqrt(left[:, 1:])
+        squares = np.einsum("ij,ij->i", places, places)
+        return cls(
+            order=order,
+            values=vectors.values[order],
+            places=places,
+            singles=singles,
+            rests=rests,
+            squares=squares,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VectorIndex:
+    """Reference vectors in blocks of such as are near each other, axis after axis within a block."""
+
+    vectors: Vectors
+    axes: Axes
+    values: Floats  # (n, d) in the order of the blocks
+    first: Indices  # (n,) where the first copy of each stands among all rows
+    blocks: Singles  # (b, steps * STEP, BLOCK)
+    rests: Singles  # (b, steps, BLOCK)
+    halves: Singles  # (b, BLOCK) minus half the squared lengths
+    centers: Floats  # (b, d)
+    radii: Floats  # (b,)
+    lengths: Floats  # (b,) of the longest
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> Self:
+        """Arrange vectors, of which there must be one."""
+        axes = Axes.of(vectors)
+        rows = Turned.of(vectors, axes)
+        starts = np.arange(0, len(vectors), BLOCK)
+        sizes = np.diff(starts, append=len(vectors))
+        centers = np.add.reduceat(rows.places, starts) / sizes[:, None]
+        apart = np.linalg.norm(rows.places - np.repeat(centers, sizes, axis=0), axis=1)
+        return cls(
+            vectors=vectors,
+            axes=axes,
+            values=rows.values,
+            first=vectors.rows.representatives[rows.order],
+            blocks=_in_blocks(rows.singles),
+            rests=_in_blocks(rows.rests),
+            halves=_in_blocks((-rows.squares / 2).astype(np.float32)[:, None])[:, 0],
+            centers=centers,
+            radii=np.maximum.reduceat(apart, starts),
+            lengths=np.sqrt(np.maximum.reduceat(rows.squares, starts)),
+        )
+
+    def search(self, asked: Turned, some: slice, best: Floats, found: Indices) -> None:
+        """Find the nearest of some of the queries; answers go to ``best`` and ``found`` (m, k).
+
+        What is found are the first copies of different rows.
+        """
+        lengths = np.sqrt(asked.squares[some])
+        to_centers = np.empty((len(self.centers), len(lengths)))
+        measure_all(self.centers, np.ascontiguousarray(asked.places[some].T), to_centers)
+        # A product of d numbers, themselves rounded, is off by d + 2 roundings; squares and sums of them by
+        # a few more. Four times that for good measure.
+        slack = 4 * (self.blocks.shape[1] + 8) * SINGLE * (self.lengths[:, None] + lengths) ** 2
+        search_blocks(
+            (self.blocks, self.rests, self.halves),
+            (self.values, self.first, self.vectors.weights),
+            np.argsort(to_centers.sum(axis=1)),
+            np.maximum(to_centers - self.radii[:, None], 0.0),
+            slack,
+            (asked.values[some], asked.singles[some], asked.rests[some], asked.squares[some]),
+            best,
+            found,
+        )
+
+
+def _in_blocks(numbers: Singles) -> Singles:
+    """Return numbers (n, j) of rows as (blocks, j, BLOCK); zeros fill the last block."""
+    n, width = numbers.shape
+    padded = np.zeros((-(-n // BLOCK) * BLOCK, width), dtype=np.float32)
+    padded[:n] = numbers
+    return np.ascontiguousarray(padded.reshape(-1, BLOCK, width).transpose(0, 2, 1))

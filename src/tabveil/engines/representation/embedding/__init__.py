@@ -1,0 +1,7 @@
+"""Rows as vectors, learned by contrast: what is left of a row must be told from all other rows (SPEC 4)."""
+
+from tabveil.engines.representation.embedding.embedding import Embedding, EmbeddingModel
+from tabveil.engines.representation.embedding.frames import FrameEmbedder
+from tabveil.engines.representation.embedding.settings import ContrastiveSettings
+
+__all__ = ["ContrastiveSettings", "Embedding", "EmbeddingModel", "FrameEmbedder"]

@@ -1,0 +1,1 @@
+"""Boosted trees, and a fast way through them."""

@@ -1,5 +1,0 @@
-"""AIM: noisy marginals, chosen one by one, and a graphical model of them."""
-
-from tabveil.generators.aim.synthesizer import Aim
-
-__all__ = ["Aim"]

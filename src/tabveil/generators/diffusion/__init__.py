@@ -1,5 +1,0 @@
-"""Diffusion over mixed columns."""
-
-from tabveil.generators.diffusion.synthesizer import Diffusion
-
-__all__ = ["Diffusion"]

@@ -1,5 +1,0 @@
-"""CTGAN with a differentially private critic."""
-
-from tabveil.generators.dpctgan.synthesizer import DpCtgan
-
-__all__ = ["DpCtgan"]

@@ -1,5 +1,0 @@
-"""Sequential trees: each column drawn given those before it."""
-
-from tabveil.generators.trees.synthesizer import Trees
-
-__all__ = ["Trees"]

@@ -1,0 +1,1 @@
+"""What is measured about a release: attacks, indicators, properties, usefulness, and the control beside."""

@@ -1,0 +1,169 @@
+"""The scan over sets of columns: which columns, taken together, does the release keep of training people?
+
+A release may hold some columns of everybody and make up the others; then no whole row is a copy, and none is
+near. For a set of columns, people count who are alone among all real people with their values in it, and
+whose values stand together in some released row. Tried are all single columns, pairs, some sets of three to
+six, all columns and all but one, by equality; and pairs and some sets of three with numbers in coarse parts.
+
+All sets tried are paid for. Each count of people has its own hypergeometric law, which sets a smallest
+p-value that it can reach: sets that could not have shown anything cost nothing (Tarone 1990). Where something
+is seen, the set that shows it is grown and shrunk, to say how many people it concerns and which columns.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core.estimate.relabeling import log_ways
+from tabveil.core.sampling import in_order
+from tabveil.core.table import Floats, Indices, Numeric, Split
+from tabveil.metrics.agreement.cells import Cells
+from tabveil.metrics.agreement.families import Family
+from tabveil.metrics.agreement.lone import Hits, hits
+
+PAIRS = (780, 5000)
+"""At least and at most so many pairs of columns are tried; all of up to 40 columns."""
+SETS_OF_SIZE = 150
+SIZES = (3, 4, 5, 6)
+ROWS_AT_MOST = 40_000_000
+"""About so many rows are looked at for pairs: a second of one core."""
+LARGE = 100_000
+"""Of more people, or released rows, a sample says which sets are worth a look at all of them."""
+LOOKED_AT = 40
+LIKELY = 0.005
+"""A scan that chance explains so often is not looked into."""
+STEPS = 12
+BETTER = 1.0
+"""A set is grown and shrunk where that makes chance less likely by this in its logarithm."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What the scan showed most surely, and how often chance shows as much in any of ``n_sets`` sets."""
+
+    p_value: float
+    n_sets: int
+    columns: tuple[str, ...]
+    coarse: bool  # numbers in parts, not equal ones
+    hits: Hits
+
+
+def scan(split: Split, *, rng: Generator) -> Found | None:
+    """Try the sets; None where there are no control people, or no set hits anybody."""
+    if not len(split.control) or not len(split.synthetic):
+        return None
+    families = [family for family in _families(split, rng=rng) if len(family.sets)]
+    if not families:
+        return None
+    best = min(families, key=lambda family: family.smallest)
+    if best.smallest >= 1:
+        return None
+    p_value = min(sum(family.reached(best.smallest) for family in families), 1.0)
+    columns = best.sets[best.surest]
+    if p_value <= LIKELY:
+        columns = _grown(best.cells, columns)
+    return Found(
+        p_value=p_value,
+        n_sets=sum(len(family.sets) for family in families),
+        columns=tuple(dict.fromkeys(best.cells.columns[place] for place in columns)),
+        coarse=best.coarse,
+        hits=Hits.of(hits(best.cells, [columns])[0]),
+    )
+
+
+def _families(split: Split, *, rng: Generator) -> Iterator[Family]:
+    if max(len(split.train) + len(split.control), len(split.synthetic)) > LARGE:
+        split = Split(
+            train=in_order(split.train).table,
+            control=in_order(split.control).table,
+            synthetic=in_order(split.synthetic).table,
+        )
+    d, n_people = len(split.schema), split.train.n_people + split.control.n_people
+    n_pairs = int(np.clip(ROWS_AT_MOST / (n_people + len(split.synthetic)), *PAIRS))
+    exact = Cells.exact(split, rng=rng)
+    c = len(exact.columns)
+    sets = [
+        *((place,) for place in range(c)),
+        *_drawn(c, 2, n_pairs, rng=rng),
+        *(columns for size in SIZES for columns in _drawn(d, size, SETS_OF_SIZE, rng=rng)),
+        *(tuple(np.delete(np.arange(d), place).tolist()) for place in range(d if d > 2 else 0)),  # noqa: PLR2004
+        tuple(range(d)),
+    ]
+    yield _counted(exact, list(dict.fromkeys(sets)), coarse=False, rng=rng)
+    names = sorted(split.schema.names)
+    numbers = {place for place, name in enumerate(names) if isinstance(split.schema[name], Numeric)}
+    for size, most in ((2, n_pairs), (3, SETS_OF_SIZE)):
+        sets = [columns for columns in _drawn(d, size, most, rng=rng) if numbers.intersection(columns)]
+        if sets:  # as many parts as give each person a cell of their own, if columns had nothing in common
+            cells = Cells.coarse(split, max(round(n_people ** (1 / size)), 2), rng=rng)
+            yield _counted(cells, sets, coarse=True, rng=rng)
+
+
+def _drawn(n: int, size: int, most: int, *, rng: Generator) -> list[tuple[int, ...]]:
+    """Return all sets of so many of ``n`` places, or some at random where they are too many."""
+    if size > n:
+        return []
+    if comb(n, size) <= most:
+        return list(combinations(range(n), size))
+    drawn = (tuple(sorted(rng.choice(n, size, replace=False).tolist())) for _ in range(most))
+    return list(dict.fromkeys(drawn))
+
+
+def _counted(cells: Cells, sets: list[tuple[int, ...]], *, coarse: bool, rng: Generator) -> Family:
+    """Count whom the sets hit; of very many rows, by a sample first, and then by all rows where it matters.
+
+    Who is alone in a sample need not be alone among all: both are exact tests, and each is paid for.
+    """
+    n_real, n_released = cells.real.shape[1], cells.released.shape[1]
+    if max(n_real, n_released) <= LARGE:
+        return Family(cells=cells, sets=sets, counts=hits(cells, sets), coarse=coarse)
+    people = np.zeros(cells.n_people, dtype=bool)
+    people[rng.permutation(cells.n_people)[: max(LARGE * cells.n_people // n_real, 1)]] = True
+    rows = rng.permutation(n_released)[:LARGE]
+    sample = cells.take(people, rows)
+    sampled = Family(cells=sample, sets=sets, counts=hits(sample, sets), coarse=coarse)
+    promising = np.argsort(sampled.chances, kind="stable")[:LOOKED_AT]
+    alone = [place for place, columns in enumerate(sets) if len(columns) == 1]
+    looked_at = [sets[place] for place in dict.fromkeys([*alone, *promising.tolist()])]
+    return Family(
+        cells=cells,
+        sets=[*looked_at, *sets],
+        counts=np.concatenate([hits(cells, looked_at), np.zeros((len(sets), 4), dtype=np.int64)]),
+        coarse=coarse,
+    )
+
+
+def _grown(cells: Cells, columns: tuple[int, ...]) -> tuple[int, ...]:
+    """Add and leave out columns as long as that makes it less likely that chance hits so many of train.
+
+    By chance, not by how many people it shows: a set that was chosen for many would show too many.
+    """
+
+    def surprise(sets: list[tuple[int, ...]]) -> Floats:
+        return -_log_chance(hits(cells, sets), cells)
+
+    best = float(surprise([columns])[0])
+    for _ in range(STEPS):
+        others = [place for place in range(len(cells.columns)) if place not in columns]
+        sets = [(*columns, place) for place in others]
+        sets += [tuple(place for place in columns if place != gone) for gone in columns if len(columns) > 1]
+        found = surprise(sets) if sets else np.zeros(0)
+        if not len(found) or found.max() <= best + BETTER:
+            break
+        columns, best = sets[int(np.argmax(found))], float(found.max())
+    return tuple(sorted(columns))
+
+
+def _log_chance(counts: Indices, cells: Cells) -> Floats:
+    """Return the logarithm of the chance of just so many of train among those hit; 0 where they are few."""
+    train, control = counts[:, 0].astype(np.float64), counts[:, 1].astype(np.float64)
+    found = (
+        log_ways(cells.n_train, train)
+        + log_ways(cells.n_control, control)
+        - log_ways(cells.n_people, train + control)
+    )
+    return np.where(train * cells.n_control > control * cells.n_train, found, 0.0)

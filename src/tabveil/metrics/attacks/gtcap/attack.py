@@ -1,0 +1,207 @@
+"""TCAP and GTCAP: how often is a claim that the release makes about people with some keys true?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core import check, workers
+from tabveil.core.result import Cost, Labels, Result, Setting, Threat
+from tabveil.core.table import Indices, Split
+from tabveil.core.wording import UNSEEN, name, plural, share_of
+from tabveil.errors import NotApplicable
+from tabveil.metrics.attacks.attack import Attack
+from tabveil.metrics.attacks.column_choice import choose_secrets, given_secrets, known_columns
+from tabveil.metrics.attacks.configurations import choose
+from tabveil.metrics.attacks.gtcap import kernels
+from tabveil.metrics.attacks.gtcap.key_classes import arrange
+from tabveil.metrics.attacks.gtcap.synthetic_claims import Answer, CheckedClaims, Claims, find_pure
+from tabveil.metrics.attacks.phrases import secret_threat, targets
+
+ALL_KEYS = "Keys: all columns but the target."
+SEVERAL_ROWS = (
+    "Everybody counts once: for a claim by the share of their rows with near keys that have the target "
+    "value, and as exposed by the share of the claims about any of their rows that are true."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribution(Attack):
+    """Does the release tell a fact about people whose other data are known?
+
+    A synthetic row *claims* its target value of everybody with its keys, if all synthetic rows with near keys
+    agree (the WEAP filter). Such a claim is checked against the real people with near keys: which share of
+    them has the target value? If nobody has such keys, the share is 0. The score (GTCAP) is the mean over
+    *all* claims kept.
+
+    Labels must be equal, numbers within a radius (radius 0 is the original TCAP), and missing matches
+    missing; a numeric target likewise. The smaller radii are the careful attacker's.
+
+    Parameters
+    ----------
+    secrets
+        The target columns; None chooses ``n_secrets``.
+    known
+        The key columns; None means all but the target.
+    n_secrets
+        How many targets to choose where none are named (labels first, then those hardest to guess).
+    radii
+        How near numbers must be, in shares of the column's range; each radius is a configuration.
+    weighting
+        ``"hard"`` counts all real rows within the radius alike, ``"soft"`` by how near they are (the mean of
+        a triangular kernel over the numeric keys).
+    n_attacks
+        How many synthetic rows, drawn at random, make claims; None takes all.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the score against training people, ``control`` against people never seen, ``baseline`` that
+    of claiming the most frequent label, or the median, of everybody. ``risk = (attack - control) / (worst -
+    control)``: 0 where the claims are no truer of training people than of others, 1 for a copy of the
+    training rows.
+
+    A larger table has more people with any given keys by its size alone. Both scores are therefore those
+    expected for samples as large as the smaller table (in closed form, nothing is drawn), and ``worst`` is
+    what claims about real people would score there: 1 at equal sizes. Claims about the same person stand or
+    fall together; the errors are those of a jackknife over real rows, also in closed form. The headline is
+    the configuration with the largest lower bound of its gain, among intervals that hold for all of them
+    together (Šidák); each is in ``details``.
+
+    References
+    ----------
+    - Taub, J. and Elliot, M. (2019). The Synthetic Data Challenge. Joint UNECE/Eurostat Work Session on
+      Statistical Data Confidentiality.
+    - Chapelle, R. and Falissard, B. (2023). Statistical Properties and Privacy Guarantees of an Original
+      Distance-Based Fully Synthetic Data Generation Method. arXiv:2310.06571.
+    - Plasencia Palacios, M. N. et al. (2025). Empirical Evaluation of Structured Synthetic Data Privacy
+      Metrics: Novel Experimental Framework. arXiv:2512.16284.
+    """
+
+    secrets: tuple[str, ...] | None = None
+    known: tuple[str, ...] | None = None
+    n_secrets: int = 3
+    radii: tuple[float, ...] = (0.1, 0.02, 0.0)
+    weighting: Literal["hard", "soft"] = "hard"
+    n_attacks: int | None = None
+
+    name: ClassVar[str] = "gtcap"
+    title: ClassVar[str] = "Claims about a target (GTCAP)"
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(
+        pillar="attack", wp29="inference", mechanism="uniqueness", auxiliary=True
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.at_least("Attribution", "n_secrets", self.n_secrets, 1)
+        check.at_least("Attribution", "the number of radii", len(self.radii), 1)
+        for radius in self.radii:
+            check.below_one("Attribution", "every radius in radii", radius)
+        check.one_of("Attribution", "weighting", self.weighting, ("hard", "soft"))
+        if self.secrets is not None:
+            check.at_least("Attribution", "the number of targets", len(self.secrets), 1)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Check every claim against train and control."""
+        chosen = (
+            choose_secrets(self.name, split, limit=self.n_secrets, known=self.known, word="target")
+            if self.secrets is None
+            else given_secrets(self.name, split, self.secrets, word="target")
+        )
+        claimed = split.synthetic.sample(self.n_attacks or len(split.synthetic), rng=rng)
+        checked: dict[Setting, CheckedClaims] = {}
+        for target in chosen.secrets:
+            _require_varied(self.name, split, target)
+            keys = known_columns(self.name, split, target, self.known, word="keys")
+            checked |= self._check(split, keys, target, claimed)
+        if not checked:
+            raise NotApplicable(
+                f"{self.name}: no claim is left: synthetic rows with near keys always differ in the target."
+            )
+        choice = choose({setting: item.compare for setting, item in checked.items()}, self.confidence)
+        best = checked[choice.setting]
+        return choice.answer(
+            self,
+            notes=(
+                *_size_note(split),
+                *((SEVERAL_ROWS,) if split.train.people is not None else ()),
+                chosen.note,
+                ALL_KEYS if self.known is None else f"Keys: {', '.join(sorted(set(self.known)))}.",
+            ),
+            scores=tuple(best.scores()),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many claims were made, and how often they are true."""
+        target = name(result.leading.target or "") if result.leading else ""
+        claims = result.facts.get("claims_kept")
+        count = plural(claims, "claim") if isinstance(claims, int) else "claims"
+        told = f"The release makes {count} of the kind “people with these data have this {target}”. Among the"
+        told += f" training people whom a claim fits it is true of {share_of(result.attack)} on average"
+        if result.control is not None:
+            told += f", among {UNSEEN} of {share_of(result.control)}"
+        if result.baseline is not None:
+            told += f"; always claiming the most usual value is true of {share_of(result.baseline)}"
+        return f"{told}. A claim that fits nobody counts as 0%."
+
+    def threat(self, result: Result) -> Threat:
+        """Describe the attacker."""
+        return secret_threat(self.known, self.secrets, targets(result) or "chosen columns")
+
+    def _check(
+        self, split: Split, keys: Sequence[str], target: str, claimed: Indices
+    ) -> dict[Setting, CheckedClaims]:
+        """Check the claims about one target, at every radius."""
+        by_row = kernels.attribute, kernels.weigh_rows
+        by_person = kernels.attribute_people, kernels.weigh_people
+        for kernel in (kernels.find_pure, *(by_row if split.train.people is None else by_person)):
+            workers.announce_compilation(kernel)
+        arranged = arrange(split, keys, target)
+        n_asked = len(claimed)
+        claimed = claimed[~np.isnan(split.synthetic.column(target)[claimed])]  # missing is no fact to claim
+        n_claims = np.bincount(arranged.synthetic.of_row[claimed], minlength=len(arranged.synthetic))
+        asked = np.flatnonzero(n_claims)
+        found = {}
+        for radius in sorted(set(self.radii), reverse=True):
+            kept = asked[find_pure(arranged, asked, radius)]
+            if len(kept) == 0:
+                continue
+            claims = Claims(
+                arranged=arranged,
+                radius=radius,
+                soft=self.weighting == "soft",
+                keys=arranged.synthetic.keys[kept],
+                targets=arranged.synthetic.targets[kept],
+                groups=arranged.synthetic.groups[kept],
+                counts=n_claims[kept].astype(np.float64),
+            )
+            setting = Setting(label=f"{target}, radius {radius:g}", target=target, radius=radius)
+            found[setting] = CheckedClaims(
+                n_claims=len(claimed),
+                train=Answer(claims, arranged.train, split.train.n_people),
+                control=Answer(claims, arranged.control, split.control.n_people),
+                tried=n_asked / len(split.synthetic),
+            )
+        return found
+
+
+def _require_varied(owner: str, split: Split, target: str) -> None:
+    cells = np.concatenate([table.column(target) for table in (split.train, split.control, split.synthetic)])
+    if len(np.unique(cells)) < 2:  # noqa: PLR2004 - something must be told apart
+        raise NotApplicable(f"{owner}: target {target!r} holds one value only, so there is nothing to claim.")
+
+
+def _size_note(split: Split) -> tuple[str, ...]:
+    if split.control.n_people in {0, split.train.n_people}:
+        return ()
+    size = min(split.train.n_people, split.control.n_people)
+    whom = "rows" if split.train.people is None else "people"
+    note = (
+        f"Train and control differ in size: attack and control are scores expected for {size} {whom} of "
+        "each; the score in all of train is in the details."
+    )
+    return (note,)

@@ -1,0 +1,268 @@
+"""What all guessing attacks share: guesses, who is attacked, and the careful attacker (SPEC 1).
+
+A real intruder does not guess about everyone; they act where the evidence is strongest. So every guess has a
+confidence, and success at level a means *confident and right*: at least as confident as the best share a of
+the guesses about control rows, and correct. Rates are shares of all attacked rows. Level 1 is the standard
+attack; at low levels the control rate, and with it the noise, shrinks while a leaked person stays inside.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tabveil.core.result import Role, Scores, Setting
+from tabveil.core.sampling import Sample, draw_people, rows_of_people, surest_rows
+from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.engines.neighbors import Neighbors, Space
+from tabveil.protocols import View
+
+Bools = NDArray[np.bool_]
+
+LEVELS = (1.0, 0.1, 0.01, 0.001)
+LEAST_CONFIDENT = 5  # control guesses a level must leave to be worth a configuration
+TIE_THAT_MATTERS = 1.5  # a tie at the bar that lets in this many times the guesses meant is worth breaking
+
+NOT_INFORMATIVE = (
+    "Not informative: the attack does no better than its naive baseline, so it says nothing about the risk."
+)
+NO_CONTROL = (
+    "No control: how often the attack would succeed on people never seen is unknown, so no risk is derived."
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Guesses:
+    """The guesses about some rows: were they right, would a naive guess have been, how sure was each?"""
+
+    correct: Bools  # (n,)
+    naive: Bools | Floats  # (n,) the same for a naive guesser: was it right, or the chance that it is
+    confidence: Floats  # (n,) higher is surer
+    rarity: Floats | None = None  # (n,) breaks ties of confidence: how far from held-back real rows
+    missing: Bools | None = None  # (n,) whether the guess is that there is no value
+    people: Indices | None = None  # (n,) whom each is about, where somebody may have several rows
+
+    def take(self, rows: Bools | Indices) -> Self:
+        """Return the guesses about some of the rows."""
+        chosen = {item.name: getattr(self, item.name) for item in fields(self)}
+        return replace(self, **{name: value[rows] for name, value in chosen.items() if value is not None})
+
+    @property
+    def n_people(self) -> int:
+        """How many people the guesses are about."""
+        return len(self.correct) if self.people is None else len(np.unique(self.people))
+
+    def of_people(self) -> Self:
+        """Return one guess about each person: the one that the attacker, who sees all rows, is surest of."""
+        if self.people is None:
+            return self
+        return self.take(surest_rows(self.people, self.confidence, self.rarity))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """How often an attack in one configuration succeeded, on train, on control, and naively on train.
+
+    Without control rows ``n_control`` is 0. Where some people cannot be attacked, having no value to infer,
+    ``without_train`` and ``without_control`` count them: they are people all the same, and not exposed.
+    """
+
+    train: float
+    n_train: int
+    control: float
+    n_control: int
+    naive: float = 0.0
+    n_naive: int = 0
+    without_train: int = 0
+    without_control: int = 0
+
+    @property
+    def people(self) -> tuple[float, int, float, int]:
+        """The people exposed: of train, of how many, of control, of how many."""
+        return (
+            self.train,
+            self.n_train + self.without_train,
+            self.control,
+            self.n_control + self.without_control,
+        )
+
+
+def usable_levels(n_control: int, levels: Sequence[float] = LEVELS) -> tuple[float, ...]:
+    """Keep the levels at which enough control guesses remain to tell a rate; the standard attack always."""
+    return tuple(level for level in levels if level == 1 or level * n_control >= LEAST_CONFIDENT)
+
+
+def tallies(
+    setting: Setting, train: Guesses, control: Guesses, levels: Sequence[float] = LEVELS
+) -> dict[Setting, Tally]:
+    """Count successes at each confidence level.
+
+    All guesses tied at a level's bar are counted. Without control rows only the standard attack is. Where
+    people have several rows, each counts once, by the surest guess about them.
+    """
+    train, control = train.of_people(), control.of_people()
+    rank_train, rank_control = _ranks(train, control)
+    found = {}
+    for level in usable_levels(len(control.correct), levels):
+        bar = _bar(rank_control, level) if level < 1 else 0
+        sure_train, sure_control = rank_train >= bar, rank_control >= bar
+        found[replace(setting, level=level)] = Tally(
+            train=int(np.sum(train.correct & sure_train)),
+            n_train=len(train.correct),
+            control=int(np.sum(control.correct & sure_control)),
+            n_control=len(control.correct),
+            naive=float(np.sum(train.naive[sure_train])),
+            n_naive=len(train.naive),
+        )
+    return found
+
+
+def _bar(confidence: NDArray[Any], level: float) -> Any:  # noqa: ANN401 - one of the values given
+    """Return how sure the least sure of the best share of guesses is."""
+    n_confident = int(np.ceil(level * len(confidence)))
+    return np.partition(confidence, -n_confident)[-n_confident]
+
+
+def ties_matter(
+    confidence: Floats, levels: Sequence[float] = LEVELS, *, people: Indices | None = None
+) -> bool:
+    """Tell whether the bar of some level falls into a large tie of control guesses, worth breaking by rarity.
+
+    Where ``people`` have several rows, the surest guess about each counts.
+
+    >>> ties_matter(np.arange(1000.0))
+    False
+    >>> ties_matter(np.repeat([0.0, 1.0], 500))
+    True
+    """
+    if people is not None:
+        confidence = confidence[surest_rows(people, confidence)]
+    for level in usable_levels(len(confidence), levels):
+        if level < 1:
+            n_sure = int(np.sum(confidence >= _bar(confidence, level)))
+            if n_sure > TIE_THAT_MATTERS * level * len(confidence) + 1:
+                return True
+    return False
+
+
+def _ranks(train: Guesses, control: Guesses) -> tuple[Indices, Indices]:
+    """Rank all guesses by confidence, then by rarity; equals share a rank."""
+    rarities = (
+        (train.rarity, control.rarity) if train.rarity is not None and control.rarity is not None else None
+    )
+    return rank_together((train.confidence, control.confidence), rarities)
+
+
+def rank_together(
+    scores: tuple[Floats, Floats], tie_break: tuple[Floats, Floats] | None = None
+) -> tuple[Indices, Indices]:
+    """Rank the rows of two tables together by score, then by ``tie_break``; equals share a rank.
+
+    >>> [ranks.tolist() for ranks in rank_together((np.array([0.5, 0.1]), np.array([0.5, 0.9])))]
+    [[1, 0], [1, 2]]
+    """
+    first = np.concatenate(scores)
+    if tie_break is None:
+        order = np.argsort(first)
+        new = np.diff(first[order]) != 0
+    else:
+        second = np.concatenate(tie_break)
+        order = np.lexsort((second, first))
+        new = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.concatenate([[0], np.cumsum(new)])
+    return ranks[: len(scores[0])], ranks[len(scores[0]) :]
+
+
+def draw_attacked(split: Split, n_attacks: int | None, *, rng: Generator) -> tuple[Sample, Sample]:
+    """Draw the train and control rows to attack, in the order of their content.
+
+    All of them by default; with ``n_attacks`` that many people of each, with all of their rows, fewer where a
+    table is smaller. No control rows are drawn where there are none.
+    """
+    sizes = [table.n_people for table in (split.train, split.control)]
+    if n_attacks is not None:
+        least = min(n_attacks, *(size for size in sizes if size > 0))
+        sizes = [min(size, least) for size in sizes]
+    return draw_people(split.train, sizes[0], rng=rng), draw_people(split.control, sizes[1], rng=rng)
+
+
+def nearness(guesses: Guesses) -> Floats:
+    """Score rows whose confidence is a negative distance: 0 if wrong, else from 1 down with the distance."""
+    return guesses.correct / (1 - guesses.confidence)
+
+
+def scores(attacked: tuple[Sample, Sample], values: tuple[Floats, Floats]) -> tuple[Scores, ...]:
+    """Hand over the scores of train and control rows, where there are any."""
+    roles: tuple[Role, Role] = ("train", "control")
+    return tuple(
+        Scores(table=role, rows=drawn.rows, values=numbers)
+        for role, drawn, numbers in zip(roles, attacked, values, strict=True)
+        if len(drawn) > 0
+    )
+
+
+def seen_by(view: View, split: Split, known: Sequence[str]) -> Split:
+    """Return all tables as somebody sees them who knows only these columns."""
+    return Split(
+        train=view.see(split.train, known),
+        control=view.see(split.control, known),
+        synthetic=view.see(split.synthetic, known),
+    )
+
+
+def tie_break(
+    confidence: Floats, space: Space, split: Split, *, rng: Generator
+) -> tuple[Floats, Floats] | tuple[None, None]:
+    """Return the rarity of the attacked rows of ``split``, in the space the attacker sees, if it is needed.
+
+    ``confidence`` is that of the guesses about control.
+    """
+    needed = ties_matter(confidence, people=split.control.people)
+    return rarity(space, split, rng=rng) if needed else (None, None)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Halves:
+    """Control cut in halves, and the half that each train row is compared with."""
+
+    held: Bools  # (n_control,) the half a control row is in; it is compared with the other
+    of_train: Bools  # (n_train,)
+
+
+def draw_halves(split: Split, *, rng: Generator) -> Halves:
+    """Cut control in halves by lot, nobody's rows in both, and let the lot say which a train row meets."""
+    return Halves(held=_half(split.control, rng=rng), of_train=_half(split.train, rng=rng))
+
+
+def _half(table: Table, *, rng: Generator) -> Bools:
+    """Draw half of the people, and mark their rows (n,)."""
+    half = np.zeros(len(table), dtype=bool)
+    half[rows_of_people(table, table.n_people // 2, rng=rng)] = True
+    return half
+
+
+def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Floats]:
+    """How far is each train and control row from real rows held back for the comparison?
+
+    Control is cut in halves; a control row is compared with the half it is not in, a train row with either by
+    lot. So nobody meets their own rows, all meet equally many, and only a leaked train row is unlike a
+    control row. A single control row cannot be cut: then all rows are equally rare.
+
+    Hand over tables in an order of their content (:func:`draw_attacked`), or the halves depend on the file's.
+    """
+    if split.control.n_people < 2:  # noqa: PLR2004 - two halves
+        return np.zeros(len(split.train)), np.zeros(len(split.control))
+    halves = draw_halves(split, rng=rng)
+    of_train, of_control = np.empty(len(split.train)), np.empty(len(split.control))
+    for half in (False, True):
+        held = Neighbors(space, split.control.take(np.flatnonzero(halves.held == half)))
+        for rows, table, out in (
+            (np.flatnonzero(halves.held != half), split.control, of_control),
+            (np.flatnonzero(halves.of_train == half), split.train, of_train),
+        ):
+            out[rows] = held.nearest(table.take(rows)).distance[:, 0]
+    return of_train, of_control

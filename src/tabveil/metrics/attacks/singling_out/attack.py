@@ -1,0 +1,158 @@
+"""Singling out: descriptions read off the release that fit exactly one real person."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from numpy.random import Generator
+
+from tabveil.core import check
+from tabveil.core.result import Setting
+from tabveil.core.table import Split
+from tabveil.metrics.attacks.singling_out.column_sets import ColumnSets
+from tabveil.metrics.attacks.singling_out.descriptions import DescriptionAttack, Guessed, rows_a_person
+from tabveil.metrics.attacks.singling_out.predicates import (
+    Form,
+    Predicates,
+    draw_isolating,
+    draw_naive,
+    every_row,
+    half_lines,
+    univariate,
+    windows,
+)
+from tabveil.tables.matrices.ranked_tables import RankedTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinglingOut(DescriptionAttack):
+    """Can someone write down a description, from the release alone, that fits exactly one real person?
+
+    A person is singled out by a description that fits them and nobody else of all real people. Two kinds of
+    descriptions are judged. *Window*: around every synthetic row, categories equal and numbers within some
+    ranks of the row's value. *Sets of columns*: values that stand together in a released row, in each column
+    by itself and in hundreds of sets of them; where these see something, the set that shows it is named.
+
+    Beside them stand the literature's descriptions, which must fit exactly one synthetic row. *Univariate*: a
+    value that occurs once in its column, the smallest, the largest, or the only missing one. *n columns*:
+    taken from a random row and random columns; categories must be equal, numbers at least as large (above the
+    column's median) or at most as large. They are counted as descriptions, and nothing is judged by them
+    unless there are no others.
+
+    Parameters
+    ----------
+    n_attacks
+        The number of guesses of each of the literature's configurations.
+    n_columns
+        On how many columns to guess, as far as there are so many.
+    n_windows
+        The most synthetic rows to place windows around; where there are more, a sample, and people are
+        estimated over all rows.
+    column_sets
+        Whether to look at sets of columns.
+    window_columns
+        On how many columns, besides all of them, to place windows.
+    widths
+        How far a window reaches both ways, in shares of the column's distinct synthetic values.
+    deduplicate
+        Drop equal rows of train and control first, as Anonymeter does.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of training people who are singled out, ``control`` that of control people, and
+    the gain is the difference. Nobody counts twice, and who is singled out does not depend on who was trained
+    on: so where nothing leaks, the gain is zero on average at any sizes of the tables, and its test exact.
+    ``baseline`` is the share of training people whom descriptions of the same form single out that are put
+    together from single values instead of rows.
+
+    ``risk`` is the literature's, of descriptions: with the rates at which they fit exactly one person of
+    train, and of control, ``(train - control) / (1 - control)``. Tables of different sizes are compared at
+    the smaller size, as shares of what a copy of the training rows would reach; guesses that point at the
+    same person do not count as many.
+
+    For windows, equal synthetic rows are one: whoever is released twice is described all the same. Real rows
+    are not de-duplicated: two people who are equal are not singled out. The headline is the configuration
+    with the largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each
+    is in ``details``. The scan over sets of columns is one test, paid for by all sets tried (Tarone 1990),
+    beside that of all other configurations.
+
+    References
+    ----------
+    - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2023). A Unified Framework for Quantifying
+      Privacy Risk in Synthetic Data. Proceedings on Privacy Enhancing Technologies.
+    - Cohen, A. and Nissim, K. (2020). Towards Formalizing the GDPR's Notion of Singling Out. Proceedings of
+      the National Academy of Sciences.
+    - Tarone, R. E. (1990). A Modified Bonferroni Method for Discrete Data. Biometrics.
+    """
+
+    n_attacks: int = 2000
+    n_windows: int = 50_000
+    column_sets: bool = True
+    window_columns: tuple[int, ...] = (8, 12)
+    widths: tuple[float, ...] = (0.005, 0.02, 0.1)
+
+    name: ClassVar[str] = "singling_out"
+    title: ClassVar[str] = "Singling out"
+    by_equality: ClassVar[bool] = True  # sees values that are equal, and should see them as they are given
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.at_least("SinglingOut", "n_windows", self.n_windows, 1)
+        for n_columns in self.window_columns:
+            check.at_least("SinglingOut", "number of columns", n_columns, 1)
+        for width in self.widths:
+            check.at_least("SinglingOut", "width", width, 0)
+
+    def judged_part(self) -> Self:
+        """Return the attack without the literature's descriptions: what is judged, at half the cost."""
+        return replace(self, n_columns=()) if self.widths or self.column_sets else self
+
+    def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:
+        return ColumnSets.of(tables, rng=rng) if self.column_sets else ColumnSets()
+
+    def _guesses(
+        self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
+    ) -> Iterator[Guessed]:
+        """Name each configuration, with its guesses and as many naive ones."""
+        lines, d = half_lines(synthetic), synthetic.n_columns
+        most = rows_a_person(tables)
+
+        def beside_naive(
+            setting: Setting, guesses: Predicates, form: Form, tried: float | None = None
+        ) -> Guessed:
+            naive = draw_naive(synthetic, form, guesses.columns.shape[1], len(guesses), rng=rng)
+            return Guessed(
+                setting=setting, guesses=guesses, naive=naive, judged=tried is not None, tried=tried or 1.0
+            )
+
+        alone = univariate(synthetic, self.n_attacks, rng=rng, most=most)
+        yield beside_naive(Setting(label="univariate"), alone, lines)
+        for n in _possible(self.n_columns, d):
+            guesses = draw_isolating(synthetic, lines, n, self.n_attacks, rng=rng, most=most)
+            yield beside_naive(Setting(label=f"{n} columns", n_columns=n), guesses, lines)
+        seen: list[Form] = []
+        tried = min(self.n_windows / len(different), 1.0)
+        for width in self.widths:
+            form = windows(different, width)
+            if any(form.equals(earlier) for earlier in seen):  # too few values to tell the widths apart
+                continue
+            seen.append(form)
+            for n in sorted({*(n for n in self.window_columns if n < d), d}):
+                where = "all columns" if n == d else f"{n} columns"
+                guesses = every_row(different, form, n, self.n_windows, rng=rng, most=most)
+                setting = Setting(label=f"window {width:.3g}, {where}", n_columns=n, width=width)
+                yield beside_naive(setting, guesses, form, tried)
+
+    def _notes(self, tables: Split) -> tuple[str, ...]:
+        notes = super()._notes(tables)
+        if len(tables.synthetic) > self.n_windows and self.widths:
+            placed = f"{self.n_windows:,} of up to {len(tables.synthetic):,} different synthetic rows"
+            notes += (f"Windows were placed around {placed}; people are estimated over all of them.",)
+        return notes
+
+
+def _possible(n_columns: tuple[int, ...], d: int) -> tuple[int, ...]:
+    """Keep the numbers of columns there are; where even the smallest is too many, take all columns."""
+    return tuple(n for n in n_columns if n <= d) or ((d,) if n_columns and d > 1 else ())

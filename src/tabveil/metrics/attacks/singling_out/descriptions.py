@@ -1,0 +1,292 @@
+"""What attacks have in common that describe people: whom do descriptions fit, and what does that prove?"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core import check
+from tabveil.core.estimate import chance_of_difference, difference, excess, over_all, rate, sidak, strongest
+from tabveil.core.people import by_first_row
+from tabveil.core.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
+from tabveil.core.sampling import Sample, group_equal_rows, in_order
+from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.core.wording import listed, plural
+from tabveil.errors import NotApplicable
+from tabveil.metrics.attacks.attack import Attack
+from tabveil.metrics.attacks.configurations import Comparator, Comparison, Headline, choose, compare_counts
+from tabveil.metrics.attacks.guessing import Tally, scores
+from tabveil.metrics.attacks.phrases import both_sides, naively
+from tabveil.metrics.attacks.singling_out.column_sets import ColumnSets
+from tabveil.metrics.attacks.singling_out.combinations import combinations
+from tabveil.metrics.attacks.singling_out.isolation import Isolation, singled_out
+from tabveil.metrics.attacks.singling_out.predicates import LISTED, Predicates, match
+from tabveil.tables.matrices.ranked_tables import RankedTable, ValueRanks
+
+MOST_PEOPLE = 0.95  # the share of people who have no more rows than a guess may fit
+SEVERAL_ROWS = "A description singles somebody out that fits one or more of their rows, and nobody else's."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Guessed:
+    """The guesses of one configuration.
+
+    ``judged`` ones tried every released row, or the share ``tried`` of them at random: people are then
+    estimated over all rows. The others are the literature's, of a number that somebody chose; they say how
+    often a description succeeds, and nothing about how many people are exposed.
+    """
+
+    setting: Setting
+    guesses: Predicates
+    naive: Predicates
+    judged: bool
+    tried: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Matched:
+    """The same, matched with the people of both tables."""
+
+    isolation: Isolation
+    judged: bool
+    tried: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescriptionAttack(Attack):
+    """Guesses that are descriptions read off the release, matched with train and with control."""
+
+    n_columns: tuple[int, ...] = tuple(range(3, 13))
+    deduplicate: bool = False
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(pillar="attack", wp29="singling out", mechanism="uniqueness")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for n_columns in self.n_columns:
+            check.at_least(type(self).__name__, "number of columns", n_columns, 1)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Guess, and look who is found."""
+        train, control = self._rows(split.train), self._rows(split.control)
+        synthetic = in_order(split.synthetic).table
+        tables = Split(train=train.table, control=control.table, synthetic=synthetic)
+        found = self._attack(tables, rng=rng)
+        scanned = self._scanned(tables, rng=rng)
+        made = {setting: item for setting, item in found.items() if item.isolation.n_guesses}
+        tallies = {setting: item.isolation.tally(rng=rng) for setting, item in made.items()}
+        judged = {setting: item for setting, item in made.items() if item.judged}
+        if not judged and not scanned.comparators:
+            judged = made
+        comparators: dict[Setting, Comparator] = {
+            setting: partial(_compare, item) for setting, item in judged.items()
+        }
+        comparators.update(scanned.comparators)
+        if not comparators:
+            raise NotApplicable(
+                f"{self.name}: no predicate holds for exactly one synthetic row, so nothing can be guessed."
+            )
+        best = choose(comparators, self.confidence)
+        level = sidak(self.confidence, len(tallies))
+        described = {
+            setting: None if tally is None else compare_counts(tally, level)
+            for setting, tally in tallies.items()
+        }
+        isolated = [item.isolation for item in made.values()]
+        result = best.answer(
+            self,
+            configurations=tuple(_configurations(best, found, tallies, described)),
+            combinations=combinations(sorted(split.schema.names), isolated),
+            details={**_largest(described), **_sizes(tables), **scanned.details},
+            notes=self._notes(tables),
+            scores=scores(
+                (train, control),
+                (_surprise("train", tables.train, isolated), _surprise("control", tables.control, isolated)),
+            ),
+        )
+        risks = {setting: item.risk for setting, item in described.items() if item and item.risk}
+        people = None if result.control is None else excess(best.leading.attack, result.control)
+        return replace(
+            result,
+            risk=risks[strongest(risks)] if risks else people,
+            p_value=scanned.with_p_value(result.p_value),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many people descriptions single out."""
+        facts, leading = result.facts, result.leading
+        if leading is not None and leading.columns:
+            how = f"By their values of {listed(leading.columns)}, which stand together in a released row,"
+        else:
+            guesses = facts.get("guesses")
+            made = plural(guesses, "description") if isinstance(guesses, int) else "descriptions"
+            how = f"By {made} read off the release,"
+        told = f"{how} {both_sides(result)} are singled out: nobody else of all real people fits"
+        return f"{told}.{naively(result)}"
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
+        """Describe the attacker."""
+        return Threat(knows="nothing about anybody", wants="a description that fits exactly one real person")
+
+    def _rows(self, table: Table) -> Sample:
+        return _different(in_order(table)) if self.deduplicate else in_order(table)
+
+    def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:  # noqa: ARG002 - for those who scan
+        """Look at sets of columns, too, if the attack does."""
+        return ColumnSets()
+
+    def _guesses(
+        self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
+    ) -> Iterator[Guessed]:
+        """Name each configuration, with its guesses and as many naive ones.
+
+        ``synthetic`` are the synthetic rows in codes, ``different`` one of each set of equal ones.
+        """
+        raise NotImplementedError
+
+    def _notes(self, tables: Split) -> tuple[str, ...]:
+        """Say what whoever reads the answer should know."""
+        if tables.train.people is None:
+            return ()
+        return (f"{SEVERAL_ROWS} A guess may fit up to {plural(rows_a_person(tables), 'synthetic row')}.",)
+
+    def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, Matched]:
+        """Match the guesses of every configuration with train and control."""
+        ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
+        in_train, in_control = ranks.encode(tables.train), ranks.encode(tables.control)
+        of_train, of_control = _whose(tables.train), _whose(tables.control)
+        synthetic = different = ranks.encode(tables.synthetic)
+        once = _different(in_order(tables.synthetic))
+        if len(once) < len(synthetic):
+            different = ranks.encode(once.table)
+        return {
+            made.setting: Matched(
+                isolation=Isolation(
+                    columns=made.guesses.columns,
+                    train=match(made.guesses, in_train, of_train),
+                    control=match(made.guesses, in_control, of_control),
+                    naive=match(made.naive, in_train, of_train),
+                    n_train=tables.train.n_people,
+                    n_control=tables.control.n_people,
+                ),
+                judged=made.judged,
+                tried=made.tried,
+            )
+            for made in self._guesses(tables, synthetic, different, rng=rng)
+        }
+
+
+def _different(rows: Sample) -> Sample:
+    """Keep one of equal rows: whoever is released twice is described by both, and is one person still."""
+    _, first = np.unique(group_equal_rows(rows.table)[0], return_index=True)
+    first = np.sort(first)
+    return Sample(table=rows.table.take(first), rows=rows.rows[first])
+
+
+def rows_a_person(tables: Split) -> int:
+    """Return how many synthetic rows a guess may fit: as many as nearly all people have, or fewer.
+
+    Whoever is leaked with several rows that are nearly equal would not be described by one of them alone.
+    """
+    counts = [
+        np.unique(table.people, return_counts=True)[1]
+        for table in (tables.train, tables.control)
+        if table.people is not None
+    ]
+    if not counts:
+        return 1
+    usual = np.quantile(np.concatenate(counts), MOST_PEOPLE, method="inverted_cdf")
+    return min(int(usual), LISTED)
+
+
+def _whose(table: Table) -> Indices | None:
+    """Return the number (n,) of each row's person, by the order of first rows, if people have several."""
+    return None if table.people is None else by_first_row(table.people)
+
+
+def _compare(item: Matched, confidence: float) -> Comparison:
+    """Judge by the people who are singled out, over all rows."""
+    found, n_train, others, n_control = item.isolation.people()
+    attack, naive = rate(found, n_train, confidence), item.isolation.naive_people()
+    gain = difference(found, n_train, others, n_control, confidence) if n_control else None
+    return Comparison(
+        attack=over_all(attack, item.tried),
+        control=over_all(rate(others, n_control, confidence), item.tried) if n_control else None,
+        baseline=over_all(rate(naive, n_train, confidence), item.tried),
+        risk=None,
+        gain=None if gain is None else over_all(gain, item.tried),
+        p_value=chance_of_difference(found, n_train, others, n_control) if n_control else None,
+        beats_baseline=attack.low > naive / n_train,
+    )
+
+
+def _largest(described: Mapping[Setting, Comparison | None]) -> dict[str, Any]:
+    """Return the largest risk of descriptions, which the papers report."""
+    risks = {setting.name: item.risk.value for setting, item in described.items() if item and item.risk}
+    name = max(risks, key=lambda name: risks[name], default=None)
+    return {"largest_point_estimate": None if name is None else {"configuration": name, "risk": risks[name]}}
+
+
+def _sizes(tables: Split) -> dict[str, Any]:
+    """Say how many people the rates of descriptions are for, where the tables differ in size."""
+    sizes = tables.train.n_people, tables.control.n_people
+    return {} if sizes[1] in {0, sizes[0]} else {"rows_compared": min(sizes)}
+
+
+def _configurations(
+    best: Headline,
+    found: Mapping[Setting, Matched],
+    tallies: Mapping[Setting, Tally | None],
+    described: Mapping[Setting, Comparison | None],
+) -> Iterator[Configuration]:
+    """Give every configuration, in the order they were tried in; sets of columns come last.
+
+    Those that nothing is judged by have the rates of descriptions. All have the risk of descriptions, and
+    what was counted; those without a usable guess have no rates.
+    """
+    judged = {item.setting: item for item in best.configurations}
+    for setting, item in found.items():
+        compared = described.get(setting)
+        entry = judged.pop(setting, None)
+        if entry is None:
+            rates = None if compared is None else replace(compared, gain=None, p_value=None).of(setting)
+            entry = rates or Configuration(setting=setting)
+        risk = None if compared is None else compared.risk
+        yield replace(entry, risk=risk, facts=_facts(item.isolation, tallies.get(setting)))
+    yield from judged.values()
+
+
+def _facts(item: Isolation, tally: Tally | None) -> dict[str, Any]:
+    found, n_train, others, n_control = item.people()
+    return {
+        "naive": item.naive_people() / n_train if item.n_guesses else None,
+        "guesses": item.n_guesses,
+        "independent_guesses": 0 if tally is None else tally.n_train,
+        "successes_train": len(singled_out(item.train)),
+        "successes_control": len(singled_out(item.control)) if n_control else None,
+        "people_train": found,
+        "people_control": others if n_control else None,
+        "n_train": n_train,
+        "n_control": n_control,
+    }
+
+
+def _surprise(role: Role, table: Table, made: Iterable[Isolation]) -> Floats:
+    """Score the rows of a table by how surprising it is that their person is singled out so.
+
+    Every configuration that singles somebody out adds minus the logarithm of its rate on control (on train
+    where there is no control).
+    """
+    whose = _whose(table)
+    values = np.zeros(table.n_people)
+    for item in made:
+        chance = singled_out(item.control if item.n_control else item.train)
+        surprise = -np.log((len(chance) + 0.5) / (item.n_guesses + 1))
+        values[np.unique(singled_out(getattr(item, role)))] += surprise
+    return values if whose is None else values[whose]

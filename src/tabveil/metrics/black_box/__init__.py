@@ -1,0 +1,19 @@
+"""Somebody who owns the generator: fit it again and again, with a person and without (SPEC 3, black box)."""
+
+from tabveil.metrics.black_box.games import Game, InferenceGame, MembershipGame
+from tabveil.metrics.black_box.judging import judge_inference, judge_membership
+from tabveil.metrics.black_box.pool import Pool
+from tabveil.metrics.black_box.result import Attacked, ShadowResult
+from tabveil.metrics.black_box.targets import Targets
+
+__all__ = [
+    "Attacked",
+    "Game",
+    "InferenceGame",
+    "MembershipGame",
+    "Pool",
+    "ShadowResult",
+    "Targets",
+    "judge_inference",
+    "judge_membership",
+]

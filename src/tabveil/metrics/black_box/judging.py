@@ -1,0 +1,230 @@
+"""How well does the attacker tell? Scores of the fits that were not learned from, with their uncertainty.
+
+Scores of different targets are on different scales. So each is compared with the same target's fits that it
+was not in, and only what comes of that is put together.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.core.estimate import (
+    CONFIDENCE,
+    AreaUnderCurve,
+    Estimate,
+    mean_share,
+    outranked,
+    rate,
+    rate_beyond,
+    sidak,
+)
+from tabveil.core.estimate.rates import tossed
+from tabveil.core.table import Floats, Indices
+from tabveil.errors import ParameterError
+from tabveil.metrics.black_box.games import Features, InferenceGame, MembershipGame, learned_half, readable
+from tabveil.metrics.black_box.result import Attacked, GroupRisk, Reading, TargetRisk
+from tabveil.metrics.black_box.ridge import Ridge
+from tabveil.metrics.black_box.targets import Group, Targets
+
+FALSE_POSITIVES = (0.001, 0.01, 0.1)
+ENOUGH = 0.95
+"""A rate is read where about so many fits without the target, or more, are beyond it."""
+COIN = 0.5
+
+Bools = NDArray[np.bool_]
+
+
+def judge_membership(
+    game: MembershipGame, features: Features, targets: Targets, confidence: float = CONFIDENCE
+) -> Attacked:
+    """Learn from half the fits who was in, and tell it for the others; ``features`` are (m, t, p)."""
+    inside = game.labels(len(features))  # (m, t)
+    scores, judged = membership_scores(features, inside)
+    return judged_areas(game.name, scores, judged, targets, confidence)
+
+
+def membership_scores(features: Features, inside: Bools) -> tuple[Floats, Bools]:
+    """Return the scores of the fits that are judged, and who was in them, (m / 2, t) each."""
+    learned = learned_half(len(features))
+    scores = []
+    for target in range(features.shape[1]):
+        seen = readable(features[:, target])
+        model = Ridge.fit(seen[learned], inside[learned, target].astype(np.float64))
+        scores.append(model.score(seen[~learned]))
+    return np.column_stack(scores), inside[~learned]
+
+
+def judged_areas(
+    name: str, scores: Floats, inside: Bools, targets: Targets, confidence: float = CONFIDENCE
+) -> Attacked:
+    """Put together what the scores of fits tell about who was in them, (m, t) each."""
+    n_inside = inside.sum(axis=0)
+    if min(n_inside.min(), (len(inside) - n_inside).min()) < 2:  # noqa: PLR2004 - one varies not
+        raise ParameterError("attack: too few fits: some target is in or out of nearly all; take more.")
+    found, seen = [], []
+    each = sidak(confidence, len(targets))
+    for target in range(len(targets)):
+        wins = _wins(scores[:, target], inside[:, target])
+        area = AreaUnderCurve.of(*wins)
+        found.append(area.within(confidence))
+        seen.append(area.within(each).low > COIN)
+    return Attacked(
+        name=name,
+        chance=COIN,
+        targets=_risks(targets, found, seen),
+        groups=tuple(
+            GroupRisk(
+                group=group,
+                n_targets=len(who),
+                found=mean_area(scores[:, who], inside[:, who], confidence),
+                readings=_readings(scores[:, who], inside[:, who], confidence),
+            )
+            for group, who in _by_group(targets)
+        ),
+    )
+
+
+def mean_area(scores: Floats, inside: Bools, confidence: float = CONFIDENCE) -> Estimate:
+    """Estimate the mean of the targets' areas, (m, t) scores.
+
+    DeLong's variance is a sum over fits of how much each moves the area. One fit moves those of all targets,
+    so what it moves is added up over them first. What one more fit at the worst place would add, for the fits
+    there are may all be equal, is shared by as many targets as move each by itself.
+    """
+    n_fits, n_targets = scores.shape
+    areas, moved = np.empty(n_targets), np.zeros((n_fits, n_targets))
+    least = 0.0
+    for target in range(n_targets):
+        member = inside[:, target]
+        wins, losses = _wins(scores[:, target], member)
+        areas[target] = wins.mean()
+        moved[member, target] = (wins - wins.mean()) / len(wins)
+        moved[~member, target] = (losses.mean() - losses) / len(losses)
+        least += 0.25 / len(wins) ** 2 + 0.25 / len(losses) ** 2
+    together = float((moved.mean(axis=1) ** 2).sum())
+    single = float((moved**2).sum()) / n_targets
+    bound = min(max(together / single, 1 / n_targets), 1.0) if single > 0 else 1 / n_targets
+    variance = together * n_fits / (n_fits - 1) + bound * least / n_targets
+    area = float(areas.mean())
+    near = (area * n_fits + 2) / (n_fits + 4)  # never 0 or 1, where a toss would have no variance
+    return tossed(area, max(near * (1 - near) / variance, 1.0), n_fits * n_targets, confidence)
+
+
+def _wins(scores: Floats, inside: Bools) -> tuple[Floats, Floats]:
+    """Return the share of the other side that each fit with the target outranks, and each without."""
+    member, other = scores[inside], scores[~inside]
+    return outranked(member, other), outranked(other, member)
+
+
+def _readings(scores: Floats, inside: Bools, confidence: float) -> tuple[Reading, ...]:
+    return tuple(
+        Reading(false_positives=level, true_positives=true_positives(scores, inside, level, confidence))
+        for level in FALSE_POSITIVES
+    )
+
+
+def true_positives(
+    scores: Floats, inside: Bools, level: float, confidence: float = CONFIDENCE
+) -> Estimate | None:
+    """Estimate the share of members found where a share ``level`` of others is; None if fits are too few."""
+    n_others = int((~inside).sum())
+    if level * (n_others / scores.shape[1] + 1) < ENOUGH:
+        return None
+
+    def read(rate: float) -> float:
+        return float(
+            np.concatenate([_found(*side, rate) for side in zip(scores.T, inside.T, strict=True)]).mean()
+        )
+
+    high = min(2 * level, 1.0)
+    slope = (read(high) - read(level / 2)) / (high - level / 2)
+    return rate_beyond(
+        read(level), int(inside.sum()), level=level, n_others=n_others, slope=slope, confidence=confidence
+    )
+
+
+def _found(scores: Floats, inside: Bools, level: float) -> Floats:
+    """Return how likely the p-value of each fit with the target is at most ``level``, (n,).
+
+    It is the place of the score among those of the fits without the target, equals in random order, which is
+    spread evenly where the target makes no difference. The chance of the order is taken as it is, not drawn.
+    """
+    others = np.sort(scores[~inside])
+    upto, below = (np.searchsorted(others, scores[inside], side=side) for side in ("right", "left"))
+    beyond, equal = len(others) - upto, upto - below
+    return np.clip((level * (len(others) + 1) - beyond) / (1 + equal), 0.0, 1.0)
+
+
+def judge_inference(
+    game: InferenceGame, features: Features, targets: Targets, confidence: float = CONFIDENCE
+) -> Attacked:
+    """Learn from half the fits which value each target had, one against the rest, and guess for the others.
+
+    ``features`` are (m, t * v, p).
+    """
+    truth, n_values = game.labels(len(features)), len(game.examples)
+    right = guessed_right(features, truth, n_values)
+    return judged_guesses(
+        game.name, right, targets, secret=game.secret, n_values=n_values, confidence=confidence
+    )
+
+
+def guessed_right(features: Features, truth: Indices, n_values: int) -> Bools:
+    """Tell which of the fits that are judged were guessed right, (m / 2, t)."""
+    learned = learned_half(len(features))
+    right = []
+    for target in range(truth.shape[1]):
+        scores = np.empty(((~learned).sum(), n_values))
+        for value in range(n_values):
+            seen = readable(features[:, target * n_values + value])
+            model = Ridge.fit(seen[learned], (truth[learned, target] == value).astype(np.float64))
+            scores[:, value] = model.score(seen[~learned])
+        right.append(scores.argmax(axis=1) == truth[~learned, target])
+    return np.column_stack(right)
+
+
+def judged_guesses(
+    name: str, right: Bools, targets: Targets, *, secret: str, n_values: int, confidence: float = CONFIDENCE
+) -> Attacked:
+    """Put together which guesses were right, (m, t)."""
+    n_fits, chance = len(right), 1 / n_values
+    counts = right.sum(axis=0)
+    each = sidak(confidence, len(targets))
+    return Attacked(
+        name=name,
+        chance=chance,
+        secret=secret,
+        n_values=n_values,
+        targets=_risks(
+            targets,
+            [rate(float(count), n_fits, confidence) for count in counts],
+            [rate(float(count), n_fits, each).low > chance for count in counts],
+        ),
+        groups=tuple(
+            GroupRisk(group=group, n_targets=len(who), found=_mean_right(right[:, who], confidence))
+            for group, who in _by_group(targets)
+        ),
+    )
+
+
+def _mean_right(right: Bools, confidence: float) -> Estimate:
+    """Estimate the share of right guesses; those about one release may go together."""
+    by_fit = right.mean(axis=1)
+    variance = float(by_fit.var(ddof=1)) / len(by_fit)
+    return mean_share(float(by_fit.mean()), variance, right.size, confidence, independent=float(right.size))
+
+
+def _risks(targets: Targets, found: Sequence[Estimate], seen: Sequence[bool]) -> tuple[TargetRisk, ...]:
+    return tuple(
+        TargetRisk(number=place + 1, group=group, rank=int(rank), found=estimate, seen=bool(above))
+        for place, (group, rank, estimate, above) in enumerate(
+            zip(targets.groups, targets.ranks, found, seen, strict=True)
+        )
+    )
+
+
+def _by_group(targets: Targets) -> list[tuple[Group, Indices]]:
+    groups: tuple[Group, ...] = ("vulnerable", "random")
+    found = [(group, np.flatnonzero([item == group for item in targets.groups])) for group in groups]
+    return [(group, who) for group, who in found if len(who)]

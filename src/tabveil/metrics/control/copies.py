@@ -1,0 +1,263 @@
+"""Copies: which rows of a release are rows of training people, beyond what chance explains?
+
+Some rows are equal by chance, and control rows tell how many (``matching``). How many copies a release holds
+is a fact about it. All that is unknown is how many of the matches are chance: that many are predicted from
+the matches in control, and what remains are copies. So no match in train is no copy, for certain, and no
+match in control still leaves an upper bound of what chance may explain.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tabveil.core import check
+from tabveil.core.estimate import CONFIDENCE, Estimate
+from tabveil.core.estimate.matching import Matching
+from tabveil.core.people import Holders, any_of_person, count_sharers_once, numbered, rows_worth
+from tabveil.core.sampling import group_equal_rows, in_order
+from tabveil.core.settings.plain import Number, from_plain, to_plain
+from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.engines.neighbors import NearPeople, Neighbors, Space
+from tabveil.metrics.control.copies_alone import lone_copies
+from tabveil.metrics.control.shared_rows import equal_rows_kept_together
+
+RARE = 1e-4
+"""A row is a near copy where fewer fresh rows than these come as near to a training row."""
+
+_FRESH_ROWS = 20_000  # two of them come nearer than RARE: more would say the same
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearCopies:
+    """Rows of a release that equal no real row, but lie nearer to a training row than fresh rows do.
+
+    ``distance`` is Gower's and rows nearer than that count. ``rate`` is how often a fresh row comes that
+    near: one in ten thousand, or one in as many as there are real rows to tell by. The other fields are as in
+    :class:`Copies`; what may be compared is less where a table has few rows, never wrong.
+    """
+
+    distance: Number
+    rate: Number
+    near_train: int
+    near_control: int
+    expected: Number
+    share: Estimate
+    p_value: Number
+
+    def seen(self, level: float) -> bool:
+        """Tell whether more rows lie that near than chance explains, at this level."""
+        return self.p_value <= level
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """Rows of a release that equal real rows, and how many of them are copies.
+
+    ``equal_train`` and ``equal_control`` count the synthetic rows that equal some row of train, of control.
+    ``expected`` is how many would equal a row of train by chance, ``share`` the excess as a share of all
+    synthetic rows, ``p_value`` how often chance alone gives that many (against copies, one-sided): below
+    ``(1 - confidence) / 2`` exactly where ``share.low`` is above zero. Without control rows all three are
+    None. ``people`` counts the training people with a row that some synthetic row equals, and
+    ``people_expected`` how many of as many fresh people would have one. Every row is another person, unless
+    the tables say whose it is: then chance deals people, with all their rows, and equal rows of one person do
+    not explain each other. ``repeated`` counts the control rows that somebody else in train or control has,
+    too: so far rows repeat by themselves, whatever the release holds.
+
+    ``kept_together`` says that equal rows were never parted between train and control, as records stored
+    twice are not: then each different row counts once, or its twins would seem to explain it.
+
+    ``proven`` counts the synthetic rows that equal a row of a training person who is unlike all others, and
+    ``proven_people`` these people; ``proven_expected`` is how many rows chance explains at most, and
+    ``proven_p`` how often it gives as many. They stand without a control (``copies_alone``).
+    """
+
+    n_synthetic: int
+    n_train: int
+    n_control: int
+    equal_train: int
+    equal_control: int
+    expected: Number | None = None
+    share: Estimate | None = None
+    p_value: Number | None = None
+    people: int
+    people_expected: Number | None = None
+    repeated: int = 0
+    kept_together: bool = False
+    near: NearCopies | None = None
+    proven: int = 0
+    proven_people: int = 0
+    proven_expected: Number = 0.0
+    proven_p: Number = 1.0
+
+    @property
+    def proven_share(self) -> float:
+        """The share of the release that is proven to be copies, beyond chance."""
+        return max(self.proven - self.proven_expected, 0.0) / max(self.n_synthetic, 1)
+
+    def seen(self, level: float) -> bool:
+        """Tell whether more rows are equal than chance explains, at this level."""
+        return self.p_value is not None and self.p_value <= level
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        found: dict[str, Any] = to_plain(self)
+        return found
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Rebuild what :meth:`to_json` wrote."""
+        return from_plain(cls, data)
+
+
+def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> Copies:
+    """Count the rows of the release that equal, or nearly equal, a training row, and how many are chance.
+
+    Exact copies take time linear in the rows, near ones a search for the nearest rows. ``rng`` draws the real
+    rows that tell how near fresh rows come, where there are very many.
+
+    >>> from tabveil.core.table import Numeric, Schema
+    >>> schema = Schema((Numeric(name="income", low=0, high=1000),))
+    >>> train, control, fresh = (
+    ...     Table(schema=schema, values=np.arange(0.0, 900, 3)[:, None] + shift) for shift in range(3)
+    ... )
+    >>> release = Table(schema=schema, values=np.concatenate([train.values[:30], fresh.values[30:]]))
+    >>> tables = Split(train=train, control=control, synthetic=release)
+    >>> found = copies(tables, rng=np.random.default_rng(0))
+    >>> found.equal_train, found.equal_control, found.expected, found.share.value
+    (30, 0, 0.0, 0.1)
+    >>> found.seen(0.001)
+    True
+    """
+    check.between("copies", "confidence", confidence, 0.5, 1)
+    groups = group_equal_rows(split.synthetic, split.train, split.control)
+    n_groups = 1 + max(int(group.max(initial=0)) for group in groups)
+    synthetic, train, control = (np.bincount(group, minlength=n_groups) for group in groups)
+    alone = lone_copies(split, groups[0], groups[1])
+    counted = Copies(
+        n_synthetic=len(split.synthetic),
+        n_train=len(split.train),
+        n_control=len(split.control),
+        equal_train=int(synthetic @ (train > 0)),
+        equal_control=int(synthetic @ (control > 0)),
+        people=_people_met(split.train, synthetic[groups[1]] > 0),
+        proven=alone.rows,
+        proven_people=alone.people,
+        proven_expected=alone.expected,
+        proven_p=alone.p_value,
+    )
+    if len(split.control) == 0:
+        return counted
+    met = _people_met(split.control, synthetic[groups[2]] > 0)
+    people_expected = float(met) * split.train.n_people / split.control.n_people
+    unequal = (train + control)[groups[0]] == 0
+    real = groups[1:]
+    holders = Holders.of(split, real, n_groups)
+    repeated = int(np.sum((holders.train + holders.control > 1)[real[1]]))
+    together = equal_rows_kept_together(*holders.commonest)
+    if together:
+        split, real = count_sharers_once(split, real)
+        holders = Holders.of(split, real, n_groups)
+    matching = Matching(n_train=holders.n_train, n_control=holders.n_control)
+    changes = matching.changes(holders.train, holders.control)
+    gained, lost = (holders.by_owner(synthetic * change) for change in changes)
+    found = matching.excess(gained, lost, len(split.synthetic), confidence)
+    return replace(
+        counted,
+        expected=max(counted.equal_train - found.rows, 0.0),
+        share=found.share,
+        p_value=found.p_value,
+        people_expected=people_expected,
+        repeated=repeated,
+        kept_together=together,
+        near=_near(split, matching, unequal, confidence, rng=rng),
+    )
+
+
+def _people_met(table: Table, met: NDArray[np.bool_]) -> int:
+    return int(any_of_person(met, table.people).sum())
+
+
+def _near(
+    split: Split, matching: Matching, unequal: NDArray[np.bool_], confidence: float, *, rng: Generator
+) -> NearCopies | None:
+    """Count the rows that equal no real row and lie nearer to train than fresh rows come.
+
+    None where all fresh rows equal training rows, so that there is no such distance.
+    """
+    space = Space.gower(split.schema)
+    train, control = in_order(split.train).table, in_order(split.control).table
+    to_train, to_control = (
+        Neighbors(space, table) if table.people is None else NearPeople(space, table)
+        for table in (train, control)
+    )
+    fresh, worth = _fresh_distances(to_train, train, control, rng=rng)
+    apart = np.sort(fresh[fresh > 0])
+    rank = max(int(RARE * (len(fresh) + 1)), 1)
+    if len(apart) < rank:
+        return None
+    distance = float(apart[rank - 1])
+    asked = split.synthetic.take(np.flatnonzero(unequal))
+    by_train = _nearer(to_train, train, asked, distance)
+    by_control = _nearer(to_control, control, asked, distance)
+    gained, lost = matching.changes(by_train.count, by_control.count)
+    owner = np.where(by_train.count > 0, by_train.owner, len(train) + by_control.owner)
+    by_owner = [np.asarray(np.bincount(owner, weights=rows), np.float64) for rows in (gained, lost)]
+    found = matching.excess(by_owner[0], by_owner[1], len(split.synthetic), confidence)
+    near_train = int(np.sum(by_train.count > 0))
+    return NearCopies(
+        distance=distance,
+        rate=rank / (worth + 1),
+        near_train=near_train,
+        near_control=int(np.sum(by_control.count > 0)),
+        expected=max(near_train - found.rows, 0.0),
+        share=found.share,
+        p_value=found.p_value,
+    )
+
+
+def _fresh_distances(
+    to_train: Neighbors | NearPeople, train: Table, control: Table, *, rng: Generator
+) -> tuple[Floats, float]:
+    """Return how far real rows are from their nearest other training row: control rows, then train's own.
+
+    And how many rows they are worth, since rows of one person come near together.
+    """
+    asked = control.take(control.sample(_FRESH_ROWS, rng=rng))
+    distances = to_train.nearest(asked).distance[:, 0]
+    missing = _FRESH_ROWS - len(asked)
+    if missing == 0 or train.n_people == 1:
+        return distances, rows_worth(asked)
+    rows = train.sample(missing, rng=rng)
+    more = train.take(rows)
+    return (
+        np.concatenate([distances, _to_others(to_train, train, more)]),
+        rows_worth(asked) + rows_worth(more),
+    )
+
+
+def _to_others(to_train: Neighbors | NearPeople, train: Table, rows: Table) -> Floats:
+    found = to_train.nearest(rows, 2)
+    if train.people is None:
+        return found.distance[:, 1]  # the nearest is the row itself, or its twin
+    own = train.people[found.index[:, 0]] == np.asarray(rows.people)
+    return np.where(own, found.distance[:, 1], found.distance[:, 0])  # else somebody else has an equal row
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Nearer:
+    """The real people of one table who have a row nearer to each row than some distance."""
+
+    count: Indices  # (m,) 0, 1, or 2 for two and more
+    owner: Indices  # (m,) the nearest
+
+
+def _nearer(to: Neighbors | NearPeople, table: Table, rows: Table, distance: float) -> _Nearer:
+    if len(rows) == 0:
+        return _Nearer(count=np.empty(0, dtype=np.int64), owner=np.empty(0, dtype=np.int64))
+    found = to.nearest(rows, min(2, table.n_people))
+    owner = numbered(table)[found.index[:, 0]]
+    return _Nearer(count=(found.distance < distance).sum(axis=1), owner=owner)

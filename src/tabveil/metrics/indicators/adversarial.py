@@ -1,0 +1,274 @@
+"""Nearest neighbor adversarial accuracy: can real and synthetic rows be told apart by their neighbors?"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from tabveil.core.estimate import Estimate
+from tabveil.core.people import numbered, require_people
+from tabveil.core.result import Cost, Labels, Result, Scores, params_of
+from tabveil.core.sampling import draw, draw_people
+from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.core.wording import value_of
+from tabveil.engines.neighbors import Space
+from tabveil.errors import NotApplicable
+from tabveil.metrics.indicators.comparison import (
+    ByDistance,
+    at_most_all,
+    nearest,
+    nearest_other,
+    without_people,
+)
+from tabveil.metrics.indicators.exchange import Exchange, Gap
+
+FEWEST_PEOPLE = 3
+"""One who is left out, another, and somebody next to them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdversarialAccuracy(ByDistance):
+    """Is the release more entangled with the training rows than with rows never seen?
+
+    Mixes real and synthetic rows and asks of each whether its nearest other row is of its own kind. If real
+    and synthetic rows are like draws of one population, the answer is yes in one half of the cases. If
+    synthetic rows are copies, the nearest row is nearly always of the other kind. Done once with training
+    rows and once with control rows.
+
+    Parameters
+    ----------
+    distance
+        Gower's distance, made for numbers and categories side by side (0: equal, 1: as different as can be in
+        every column), or the Euclidean one.
+    encoding
+        How the Euclidean distance reads categories: one column for each (``"onehot"``), or numbered in order
+        (``"ordinal"``).
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    On equal numbers of real (R) and synthetic (S) rows ``AA = (mean[d_RS > d_RR] + mean[d_SR > d_SS]) / 2``
+    with nearest distances between and within the tables, a row never its own neighbor, ties half. ``attack``
+    is AA with training rows, ``control`` with rows never seen; 0.5: not to be told apart; 0: every row's
+    nearest is its copy (here *lower* is worse). There is no ``baseline``.
+
+    ``risk = (control - attack) / (control - worst)``: 1 for a copy of train (``worst`` is its AA, 0 unless
+    rows have twins, with which a copy ties), 0 where training rows are like control rows, and below that a
+    part of ``attack - worst``. The paper's privacy loss, ``control - attack``, is in ``details``.
+
+    Where control is smaller than train, as many training rows as there are control rows are exchanged for
+    these, and ``control`` is AA scaled to an exchange of all: the more unlike the sizes, the wider the
+    interval, but a copy reads 1 and fresh rows about 0. Where the release is smaller than train, train is
+    sampled down to it, meets only part of what was copied, and the gap is scaled up by that. Rows that are
+    each other's nearest neighbor, and synthetic rows near one real row, are right or wrong together; errors
+    are computed by sets of real rows linked through their nearest neighbors.
+
+    References
+    ----------
+    - Yale, A., Dash, S., Dutta, R., Guyon, I., Pavao, A. and Bennett, K. P. (2020). Generation and Evaluation
+      of Privacy Preserving Synthetic Health Data. Neurocomputing.
+    """
+
+    name: ClassVar[str] = "adversarial_accuracy"
+    title: ClassVar[str] = "Adversarial accuracy (NNAA)"
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Compare train with control."""
+        split.require_control(self.name, 2)
+        require_people(self.name, split, self.confidence)
+        n = min(len(split.train), len(split.synthetic))
+        if n < 2:  # noqa: PLR2004 - a row is never its own neighbor
+            raise NotApplicable(f"{self.name}: needs two rows in every table.")
+        n_people = split.train.n_people * n // len(split.train)
+        if split.train.people is not None and n_people < FEWEST_PEOPLE:
+            raise NotApplicable(f"{self.name}: needs rows of {FEWEST_PEOPLE} people in every table.")
+        synthetic, space = draw(without_people(split.synthetic), n, rng=rng), self.space(split)
+        exchange = Exchange.of(draw_people(split.train, n_people, rng=rng).table, split.control, rng=rng)
+        within = nearest_other(space, synthetic.table).distance[:, 0]
+        before, after = (
+            _entanglement(space, real, synthetic.table, within) for real in (exchange.before, exchange.after)
+        )
+        gap = _gap(before, after, exchange, worst=_worst(space, before, exchange.before))
+        if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
+            raise NotApplicable(
+                f"{self.name}: all real rows are each other's neighbors, no error can be given."
+            )
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=_scaled(gap.risk(self.name, n, self.confidence), len(split.train) / len(exchange.before)),
+            attack=gap.attack(n, self.confidence),
+            control=gap.control(n, self.confidence),
+            details={
+                "privacy_loss": gap.fresh - gap.train,
+                "train": before.sides(),
+                "control": {
+                    side: exchange.fresh(before.sides()[side], after.sides()[side]) for side in before.sides()
+                },
+                "n_rows": n,
+            },
+            notes=(*exchange.note(), *_sampled(n, train=split.train, synthetic=split.synthetic)),
+            scores=(Scores(table="synthetic", rows=synthetic.rows, values=within - before.distance),),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell the two accuracies."""
+        return (
+            f"Neighbors tell synthetic rows from training rows with accuracy {value_of(result.attack)}, from "
+            f"rows never seen with {value_of(result.control)}. 0.5: not to be told apart; 0: every row has "
+            "its copy."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Entanglement:
+    """Real rows of one kind against the synthetic rows."""
+
+    real_right: Floats  # (n,) 1 where a real row is nearer to its own kind
+    synthetic_right: Floats  # (n,) likewise for the synthetic rows
+    has_twin: NDArray[np.bool_]  # (n,) real rows that equal another
+    distance: Floats  # (n,) from each synthetic row to its nearest real row
+    real_group: Indices  # (n,) real rows linked through nearest neighbors
+    synthetic_group: Indices  # (n,) the group of the nearest real row
+    without_each: Floats | None  # (n_people,) the accuracy without each person, where they have several rows
+
+    @property
+    def real_side(self) -> float:
+        return float(self.real_right.mean())  # sums of halves are exact: order does not matter
+
+    @property
+    def synthetic_side(self) -> float:
+        return float(self.synthetic_right.mean())
+
+    @property
+    def accuracy(self) -> float:
+        return (self.real_side + self.synthetic_side) / 2
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.real_group.max()) + 1
+
+    def influences(self) -> tuple[Floats, Floats]:
+        """Return what each real and each synthetic row moves the accuracy by."""
+        n = len(self.real_right)
+        return (
+            (self.real_right - self.real_side) / (2 * n),
+            (self.synthetic_right - self.synthetic_side) / (2 * n),
+        )
+
+    def sides(self) -> dict[str, float]:
+        """Return the two parts of the accuracy."""
+        return {"real_side": self.real_side, "synthetic_side": self.synthetic_side}
+
+
+def _entanglement(space: Space, real: Table, synthetic: Table, within_synthetic: Floats) -> _Entanglement:
+    to_synthetic = nearest(space, synthetic, real).distance
+    n = 1 if real.people is None else 2
+    to_real, within_real = nearest(space, real, synthetic, n), nearest_other(space, real, n)
+    real_right = _farther(
+        to_synthetic, within_real.distance
+    )  # (n, 1), or (n, 2): beside the next person, too
+    synthetic_right = _farther(to_real.distance, within_synthetic[:, None])
+    group = _linked(within_real.index[:, 0])
+    without_each = None
+    if real.people is not None:
+        whose, nobody = numbered(real), np.full(len(synthetic), real.n_people)
+        without_each = (
+            _right_without_each(real_right, whose, whose[within_real.index[:, 0]], real.n_people)
+            + _right_without_each(synthetic_right, nobody, whose[to_real.index[:, 0]], real.n_people)
+        ) / 2
+    return _Entanglement(
+        real_right=real_right[:, 0],
+        synthetic_right=synthetic_right[:, 0],
+        has_twin=within_real.distance[:, 0] == 0,
+        distance=to_real.distance[:, 0],
+        real_group=group,
+        synthetic_group=group[to_real.index[:, 0]],
+        without_each=without_each,
+    )
+
+
+def _right_without_each(right: Floats, whose: Indices, next_to: Indices, n_people: int) -> Floats:
+    """Return which part of rows would be right without each person, (n_people,).
+
+    The person's own rows would not be asked, and whoever is ``next_to`` the person would be next to another:
+    ``right`` says who is right then, (n, 2). All are sums of halves, which are exact.
+    """
+    moved = np.bincount(next_to, weights=right[:, 1] - right[:, 0], minlength=n_people)
+    own = np.bincount(whose, weights=right[:, 0], minlength=n_people)[:n_people]
+    asked = len(right) - np.bincount(whose, minlength=n_people)[:n_people]
+    return np.asarray((right[:, 0].sum() - own + moved) / asked)
+
+
+def _worst(space: Space, train: _Entanglement, table: Table) -> float:
+    """Return the accuracy of a copy of train: it ties where a row has a twin.
+
+    Among the copies, an equal row of the same person is a twin, too.
+    """
+    if table.people is None:
+        return float(np.mean(train.has_twin)) / 2
+    has_twin = nearest_other(space, replace(table, people=None)).distance[:, 0] == 0
+    return (float(np.mean(train.has_twin)) + float(np.mean(has_twin))) / 4
+
+
+def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst: float) -> Gap:
+    """Compare the accuracies before and after training rows were exchanged.
+
+    A real row that was kept counts in both; one that left or came counts, and belongs to a set, in one.
+    """
+    if before.without_each is not None and after.without_each is not None:
+        without = before.without_each, after.without_each
+        return exchange.gap_of_people((before.accuracy, after.accuracy), without, worst)
+    kept, n = exchange.kept, len(before.real_right)
+    n_kept = len(kept)
+    came = np.zeros(n - n_kept)
+    by_before = np.concatenate([before.influences()[0], came, before.influences()[1]])
+    real_after = np.zeros(n)
+    real_after[kept] = after.influences()[0][:n_kept]
+    by_after = np.concatenate([real_after, after.influences()[0][n_kept:], after.influences()[1]])
+    alone = np.arange(n) + n  # numbers no set has
+    group_after = alone.copy()
+    group_after[kept] = after.real_group[:n_kept]
+    return Gap(
+        train=before.accuracy,
+        fresh=exchange.fresh(before.accuracy, after.accuracy),
+        worst=worst,
+        by_train=by_before,
+        by_fresh=by_before + (by_after - by_before) / exchange.part,
+        groupings=(
+            np.concatenate([before.real_group, alone[n_kept:], before.synthetic_group]),
+            np.concatenate([group_after, after.real_group[n_kept:], after.synthetic_group]),
+        ),
+        n_groups=min(before.n_groups, after.n_groups),
+    )
+
+
+def _scaled(risk: Estimate, factor: float) -> Estimate:
+    return at_most_all(
+        Estimate(value=risk.value * factor, low=risk.low * factor, high=risk.high * factor, n=risk.n)
+    )
+
+
+def _sampled(n_rows: int, **tables: Table) -> tuple[str, ...]:
+    """Say which tables were sampled down."""
+    larger = [f"{role} ({len(table):,})" for role, table in tables.items() if len(table) > n_rows]
+    return (f"Compared on {n_rows:,} rows of each; sampled down: {', '.join(larger)}.",) if larger else ()
+
+
+def _farther(distance: Floats, other: Floats) -> Floats:
+    return np.asarray((distance > other) + (distance == other) / 2)
+
+
+def _linked(neighbor: Indices) -> Indices:
+    """Give one number to all rows connected by 'is the nearest neighbor of'."""
+    n = len(neighbor)
+    links = coo_array((np.ones(n), (np.arange(n), neighbor)), shape=(n, n))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)

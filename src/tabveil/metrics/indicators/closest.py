@@ -1,0 +1,391 @@
+"""Distance to the closest record and the closest share: do synthetic rows hug the training rows?"""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core import check
+from tabveil.core.estimate import Estimate, excess, known, share
+from tabveil.core.people import numbered_together, require_people, rows_worth
+from tabveil.core.result import Cost, Labels, Result, Scores, params_of
+from tabveil.core.sampling import group_equal_rows, in_order
+from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.core.wording import share_of
+from tabveil.engines.neighbors import NearestRows, Neighbors, Space
+from tabveil.engines.representation import Contrastive
+from tabveil.errors import NotApplicable
+from tabveil.metrics.indicators.closeness import closeness, lying_close, sides
+from tabveil.metrics.indicators.comparison import (
+    ByDistance,
+    Indicator,
+    at_most_all,
+    nearest,
+    nearest_other,
+    summary,
+    without_people,
+)
+from tabveil.protocols import Representation, View
+
+MOST_TIES = 16
+"""Equally near rows that are looked at: more would hardly change the part that is train."""
+FEWEST_PEOPLE = 3.5
+"""People of as many rows in each table, where they have several: who of fewer owns how much is too skewed."""
+NO_ROOM = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosestRecords(Indicator):
+    """What a distance to the closest record takes, whatever is called close."""
+
+    alpha: float = 0.02
+    direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real"
+
+    name: ClassVar[str]
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        owner = type(self).__name__
+        check.between(owner, "alpha", self.alpha, 0, 1)
+        directions = ("synthetic_to_real", "real_to_synthetic")
+        check.one_of(owner, "direction", self.direction, directions)
+
+    def view(self, split: Split, *, rng: Generator) -> View:
+        """Get ready to look at rows of these tables."""
+        raise NotImplementedError
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Compare the distances."""
+        compared = sides(self.name, split, self.direction, rng=rng)
+        view, known = self.view(split, rng=rng), split.schema.names
+        space = view.space(known)
+        neighbors = Neighbors(space, view.see(compared.reference, known))
+        attacked, fresh = (
+            neighbors.nearest(view.see(rows, known)).distance[:, 0]
+            for rows in (compared.attacked.table, compared.fresh)
+        )
+        found = closeness(
+            self.name,
+            attacked,
+            fresh,
+            alpha=self.alpha,
+            worth=compared.worth,
+            reference_share=compared.reference_share,
+            confidence=self.confidence,
+            rng=rng,
+        )
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=found.risk,
+            attack=found.attack,
+            control=found.control,
+            details={
+                "threshold": found.threshold,
+                "attacked": summary(attacked),
+                "fresh": summary(fresh),
+                "within_train": _within(space, view.see(split.train, known)),
+                "within_control": _within(space, view.see(split.control, known)),
+                "within_synthetic": _within(space, view.see(without_people(split.synthetic), known)),
+            },
+            notes=compared.notes,
+            scores=(Scores(table=compared.role, rows=compared.attacked.rows, values=-attacked),),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many rows lie very close."""
+        return lying_close(result, self.alpha, turned=self.direction == "real_to_synthetic")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceToClosest(ByDistance, ClosestRecords):
+    """How many synthetic rows are as close to a training row as fresh real rows hardly ever are?
+
+    For every synthetic row the distance to its nearest training row is measured. The yardstick is how near
+    control rows, fresh real people, come to training rows: ``alpha`` of them, 2 % say, come as near as the
+    threshold. Synthetic rows within the threshold are suspiciously close.
+
+    Parameters
+    ----------
+    alpha
+        The share of control rows that sets the threshold (a percentile of their distances).
+    direction
+        ``"synthetic_to_real"``, or ``"real_to_synthetic"`` as in the papers: from real rows to their nearest
+        synthetic row. Then ``attack`` is a share of training rows, and depends on how many synthetic rows
+        there are.
+    distance
+        Gower's distance, made for numbers and categories side by side (0: equal, 1: as different as can be in
+        every column), or the Euclidean one.
+    encoding
+        How the Euclidean distance reads categories: one column for each (``"onehot"``), or numbered in order
+        (``"ordinal"``).
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of synthetic rows within the threshold, ``control`` that of control rows. ``risk =
+    (attack - control) / (1 - control)``: 0 where synthetic rows are like fresh ones, 1 where every one is
+    that close. There is no ``baseline``. On tied data, where the threshold is often 0 and many control rows
+    sit on it, both ends of the scale still hold.
+
+    Without control rows, one half of train is the reference, the other stands in for fresh rows, and the risk
+    is scaled up to all of train. The interval comes from resampling the distances. ``details`` has the median
+    and the 5th percentile of the distances between and within the tables; distances near 0 within the
+    synthetic rows say that a generator repeats itself.
+
+    References
+    ----------
+    - Plasencia Palacios, M. N. et al. (2025). Empirical Evaluation of Structured Synthetic Data Privacy
+      Metrics: Novel Experimental Framework. arXiv:2512.16284.
+    - Platzer, M. and Reutterer, T. (2021). Holdout-Based Empirical Assessment of Mixed-Type Synthetic Data.
+      Frontiers in Big Data.
+    - Gower, J. C. (1971). A General Coefficient of Similarity and Some of Its Properties. Biometrics.
+    """
+
+    name: ClassVar[str] = "distance_to_closest"
+    title: ClassVar[str] = "Distance to the closest record (DCR)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceToClosestContrastive(ClosestRecords):
+    """How many synthetic rows are as close to a training row, in a learned space, as fresh rows hardly are?
+
+    As ``distance_to_closest``, in a contrastive embedding of the release: the distance is that between the
+    vectors of rows. ``alpha`` of control rows, fresh real people, come as near to a training row as the
+    threshold. Synthetic rows within the threshold are suspiciously close.
+
+    Parameters
+    ----------
+    alpha
+        The share of control rows that sets the threshold (a percentile of their distances).
+    direction
+        ``"synthetic_to_real"``, or ``"real_to_synthetic"`` as in the papers: from real rows to their nearest
+        synthetic row. Then ``attack`` is a share of training rows, and depends on how many synthetic rows
+        there are.
+    representation
+        What is called close: the distance in an embedding that is trained on the release.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of synthetic rows within the threshold, ``control`` that of control rows. ``risk =
+    (attack - control) / (1 - control)``: 0 where synthetic rows are like fresh ones, 1 where every one is
+    that close. There is no ``baseline``.
+
+    Without control rows, one half of train is the reference, the other stands in for fresh rows, and the risk
+    is scaled up to all of train. The interval comes from resampling the distances. ``details`` has the median
+    and the 5th percentile of the distances between and within the tables.
+
+    References
+    ----------
+    - Plasencia Palacios, M. N. et al. (2025). Contrastive Learning-Based Privacy Metrics in Tabular Synthetic
+      Datasets. arXiv:2502.13833.
+    - Platzer, M. and Reutterer, T. (2021). Holdout-Based Empirical Assessment of Mixed-Type Synthetic Data.
+      Frontiers in Big Data.
+    """
+
+    representation: Representation = field(default_factory=Contrastive)
+
+    name: ClassVar[str] = "distance_to_closest_contrastive"
+    title: ClassVar[str] = "Distance to the closest record, contrastive"
+    cost: ClassVar[Cost] = "slow"
+    extra: ClassVar[str] = "deep"
+    on_request: ClassVar[bool] = True
+    beside: ClassVar[tuple[str, ...]] = ("distance_to_closest",)
+
+    def view(self, split: Split, *, rng: Generator) -> View:
+        """Train an embedding, or take one that was trained on the same rows."""
+        return self.representation.view(split, rng=rng)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Compare the distances, and say what should be known of the embedding."""
+        found = super().__call__(split, rng=rng)
+        return replace(found, notes=(*found.notes, *getattr(self.representation, "notes", ())))
+
+
+def _within(space: Space, table: Table) -> dict[str, float] | None:
+    """Return how far people of one table are apart (near 0 where a generator repeats itself)."""
+    return summary(nearest_other(space, table).distance[:, 0]) if table.n_people > 1 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosestShare(ByDistance):
+    """Are synthetic rows closer to training people than to people never seen?
+
+    For every synthetic row it is asked which real row is the nearest: one of train or one of control. If the
+    generator learned about people in general and not about its training people, training rows are the nearest
+    as often as they are many: in one half of the cases, where control is as large as train.
+
+    Parameters
+    ----------
+    distance
+        Gower's distance, made for numbers and categories side by side (0: equal, 1: as different as can be in
+        every column), or the Euclidean one.
+    encoding
+        How the Euclidean distance reads categories: one column for each (``"onehot"``), or numbered in order
+        (``"ordinal"``).
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of synthetic rows whose nearest real row is a training row; ``control`` is what
+    chance gives, the share of training rows among all real rows. ``risk = (attack - control) / (worst -
+    control)``: 0 where synthetic rows are as near to people never seen, 1 where they are as near to training
+    people as these to themselves (``worst``, 1 where no row is in both tables), at any sizes. There is no
+    ``baseline``.
+
+    Of several rows that are equally near each counts its part. Synthetic rows whose nearest real row is the
+    same win or lose together, so the interval counts how many independent rows they are worth.
+
+    References
+    ----------
+    - Platzer, M. and Reutterer, T. (2021). Holdout-Based Empirical Assessment of Mixed-Type Synthetic Data.
+      Frontiers in Big Data.
+    - Gower, J. C. (1971). A General Coefficient of Similarity and Some of Its Properties. Biometrics.
+    """
+
+    name: ClassVar[str] = "closest_share"
+    title: ClassVar[str] = "Share closer to train"
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Ask each synthetic row for its nearest real row."""
+        split.require_control(self.name)
+        require_people(self.name, split, self.confidence)
+        worth = min(rows_worth(split.train), rows_worth(split.control))
+        if split.train.people is not None and worth < FEWEST_PEOPLE:
+            raise NotApplicable(f"{self.name}: most rows of train or of control are of a few people.")
+        synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
+        real = _RealRows.of(split.train, split.control, rng=rng)
+        found = nearest(space, real.records, synthetic.table, min(MOST_TIES, len(real.records)))
+        part = real.part_of_train(found)
+        attack, chance = real.share(found, part, self.confidence), known(real.chance, len(part))
+        worst = real.worst
+        risk = excess(attack, chance, worst) if worst - real.chance > NO_ROOM else None
+        if risk is None:
+            raise NotApplicable(f"{self.name}: train and control hold the same rows.")
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=at_most_all(risk),
+            attack=attack,
+            control=chance,
+            details={
+                "nearer_to_train": int(np.sum(part == 1)),
+                "nearer_to_control": int(np.sum(part == 0)),
+                "ties": int(np.sum((part > 0) & (part < 1))),
+                "worst": worst,
+                "n_train": len(split.train),
+                "n_control": len(split.control),
+            },
+            scores=(Scores(table="synthetic", rows=synthetic.rows, values=part),),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many rows are nearer to train."""
+        return (
+            f"{share_of(result.attack)} of synthetic rows are nearer to a training row than to a row the "
+            f"generator never saw; chance alone gives {share_of(result.control)}."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _RealRows:
+    """The different rows of train and control together, in a random order, and how often each has them.
+
+    Given the rows, which of them are train is chance, as is the order of equally near ones: of more than can
+    be looked at, the first are a fair sample.
+    """
+
+    records: Table
+    train: Indices  # (r,) how many training rows a record is
+    rows: Indices  # (r,) how many rows of either
+    people: "_Owners | None"  # where people may have several rows
+
+    @classmethod
+    def of(cls, train: Table, control: Table, *, rng: Generator) -> Self:
+        groups = group_equal_rows(train, control)
+        values = np.concatenate([train.values, control.values])
+        _, first = np.unique(np.concatenate(groups), return_index=True)
+        n_train, n_control = (np.bincount(group, minlength=len(first)) for group in groups)
+        order = rng.permutation(len(first))
+        return cls(
+            records=Table(schema=train.schema, values=values[first[order]]),
+            train=n_train[order],
+            rows=(n_train + n_control)[order],
+            people=_Owners.of(train, control, np.argsort(order)[np.concatenate(groups)]),
+        )
+
+    @property
+    def chance(self) -> float:
+        return int(self.train.sum()) / int(self.rows.sum())
+
+    @property
+    def worst(self) -> float:
+        """What training rows would score: each has itself as the nearest, and what equals it."""
+        return float(np.sort(self.train**2 / self.rows).sum()) / int(self.train.sum())
+
+    def part_of_train(self, found: NearestRows) -> Floats:
+        """Return which part of each synthetic row's nearest rows is train, (m,)."""
+        tied = found.distance == found.distance[:, :1]
+        of_train, of_all = ((counts[found.index] * tied).sum(axis=1) for counts in (self.train, self.rows))
+        return np.asarray(of_train / of_all)
+
+    def share(self, found: NearestRows, part: Floats, confidence: float) -> Estimate:
+        """Return the mean part of train, between Wilson's bounds for as many coins as it is worth.
+
+        The real rows are the observations, each with the synthetic rows it owns, and the noise is the sum of
+        squares of what they own. As the number of training rows is given, were all to own equally many there
+        would be no noise at all: what they own on average is taken off.
+        """
+        m, n = len(part), int(self.rows.sum())
+        tied = found.distance == found.distance[:, :1]
+        of_one = tied / (self.rows[found.index] * tied).sum(axis=1, keepdims=True)  # what a row of each owns
+        owned = np.bincount(found.index.ravel(), weights=of_one.ravel(), minlength=len(self.rows))
+        if self.people is not None:
+            worth = m * m / self.people.noise(np.asarray(owned, np.float64), self.chance)
+        else:
+            noise = (float(np.sort(self.rows * owned**2).sum()) - m * m / n) * n / (n - 1)
+            worth = m * m / max(noise, 1.0)
+        return share(float(np.sort(part).mean()), m, effective=worth, confidence=confidence)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Owners:
+    """Whose the real rows are: people are dealt to train and control, each with all rows."""
+
+    record: Indices  # (n,) which record each row is
+    whose: Indices  # (n,) people numbered from 0
+    weight: float  # how much of what people own is noise of train's sum: p (1 - p) if all have as many rows
+
+    @classmethod
+    def of(cls, train: Table, control: Table, record: Indices) -> Self | None:
+        if train.people is None:
+            return None
+        whose = numbered_together(train, control)
+        rows, part = np.bincount(whose), train.n_people / (train.n_people + control.n_people)
+        of_train, squares = len(train) / len(whose), rows.astype(np.float64) ** 2
+        by_rows = (1 - of_train) ** 2 * squares[: train.n_people].sum()
+        by_rows += of_train**2 * squares[train.n_people :].sum()
+        return cls(record=record, whose=whose, weight=max(part * (1 - part), by_rows / squares.sum()))
+
+    def noise(self, owned: Floats, chance: float) -> float:
+        """Return the variance of how many rows train owns, in coins that fall to it by ``chance``.
+
+        What a person owns beyond their part of all rows is what dealing them to train changes. Whoever has
+        most rows was dealt only once: their noise counts where they are, if that is more.
+        """
+        rows = np.bincount(self.whose)
+        owned_by = np.bincount(self.whose, weights=owned[self.record])
+        beyond = owned_by - rows * (float(np.sort(owned_by).sum()) / len(self.whose))
+        squares = float(np.sort(beyond**2).sum()) * len(rows) / (len(rows) - 1)
+        return max(squares * self.weight / (chance * (1 - chance)), 1.0)

@@ -1,0 +1,282 @@
+"""Order: does row i of a release hold what row i of train holds?
+
+A table that was filled in, or of which some columns only were made anew, keeps the places of its people, and
+whoever owns any list of them in that order can read the release line by line. Nothing but the order betrays
+it: each cell may be the most usual one.
+
+So the two tables are laid beside each other, at the same start and at the same end, and cells in equal places
+are compared: by equality, and numbers by their ranks, too, so that noise does not hide it. What that is worth
+is told by laying them side by side with one of them moved: by a few rows, by many, and by those distances at
+which train resembles itself (every seventh row a Sunday). Tables that are sorted alike, that drift or stand
+in groups agree nearly as well when moved by a row. Where order leaks, agreement is gone at once.
+
+Columns that stand in ascending or descending order tell nothing: the tenth of sorted values is the tenth
+whether or not it is the tenth person's.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import stdtr
+
+from tabveil.core.estimate import Estimate, chance_of_at_least, mean_ranks, probit
+from tabveil.core.table import Categorical, Column, Floats, Indices, Split, Table, mix_bits
+from tabveil.core.wording import listed, name, percent, plural
+from tabveil.metrics.traces import Trace
+
+FEWEST_ROWS = 20
+"""Fewer rows cannot be moved far enough to tell."""
+SLIPPED = 3
+"""Rows that a table may have lost at its start or end; more is no longer in order."""
+NEAR = 20
+"""Moved by so many rows and fewer, tables that are sorted or grouped alike still agree."""
+N_FAR = 100
+"""How many other moves tell what chance gives."""
+N_ECHOES = 10
+"""So many distances at which train resembles itself are tried, too."""
+IN_ORDER = 0.9
+"""A column stands in order if so many of its steps go up, or down."""
+AT_ONCE = 0.1
+"""Of what cells agree beyond chance, at least this share must be gone when the table is moved by a row."""
+FREEDOM = 5
+"""Degrees of freedom by which a distance from chance becomes a p-value: tails far wider than the normal's."""
+SEEN = 0.01
+_NEVER_SEEN = 3.0  # events that may have been missed where none was counted (95 %)
+
+
+def order(split: Split, *, rng: Generator) -> Trace | None:
+    """Test every column for cells that stand in the places of the training people they are from.
+
+    Parameters
+    ----------
+    rng
+        Draws how far the tables are moved.
+
+    Notes
+    -----
+    The p-value of a column takes as chance the *best* of all moves by a few rows, or at an echo, and the
+    spread of all moves. Counts of equal cells are judged twice, and the larger p-value counts: by the
+    distance in standard deviations, as Student's law with five degrees of freedom has it (moves of a table
+    that drifts spread wider than a normal law says, and a hundred moves alone could not give less than 0.01),
+    and by the binomial law, which also holds where hardly any cells are equal. Rank correlations are judged
+    by the distance. Both p-values are multiplied by all columns, ways of comparing and places tried.
+
+    Returns None where nothing can be compared: few rows, or all columns in order or constant.
+
+    >>> from tabveil.core.table import Numeric, Schema
+    >>> schema = Schema((Numeric(name="cost", low=0, high=1),))
+    >>> rng = np.random.default_rng(0)
+    >>> train, fresh = (Table(schema=schema, values=rng.random((200, 1))) for _ in range(2))
+    >>> kept = order(Split(train=train, control=fresh, synthetic=train), rng=rng)
+    >>> kept.p_value < 1e-6, kept.gain.value, kept.columns
+    (True, 1.0, ('cost',))
+    >>> order(Split(train=train, control=fresh, synthetic=fresh), rng=rng).p_value
+    1.0
+    """
+    sides = _Sides.of(split.train, split.synthetic)
+    if sides.n < FEWEST_ROWS:
+        return None
+    moves = _Moves.of(sides, rng=rng)
+    found = [
+        item
+        for column in sorted(split.schema.columns, key=lambda column: column.name)
+        for item in _column(sides, column, moves)
+    ]
+    if not found:
+        return None
+    n_tried = len(found) * len(moves.places)
+    seen = [item for item in found if item.p_value * n_tried <= SEEN]
+    lead = max(seen, key=lambda item: item.gain) if seen else min(found, key=lambda item: item.p_value)
+    return _told(split, lead, seen, min(1.0, n_tried * min(item.p_value for item in found)), sides.n)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Sides:
+    """The two tables, of which the shorter is laid along the longer."""
+
+    short: Table
+    long: Table
+
+    @classmethod
+    def of(cls, train: Table, synthetic: Table) -> "_Sides":
+        if len(synthetic) <= len(train):
+            return cls(short=synthetic, long=train)
+        return cls(short=train, long=synthetic)
+
+    @property
+    def n(self) -> int:
+        return len(self.short)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Moves:
+    """Where the shorter table is laid along the longer, which is taken for a circle."""
+
+    places: Indices  # where it may belong
+    near: Indices  # beside these
+    far: Indices  # anywhere else
+
+    @classmethod
+    def of(cls, sides: _Sides, *, rng: Generator) -> "_Moves":
+        n = len(sides.long)
+        slips = np.arange(-SLIPPED, SLIPPED + 1)
+        places = np.unique(np.concatenate([slips, n - sides.n + slips]) % n)
+        near = np.arange(1, min(NEAR, n // 4) + 1)
+        taken = np.unique((places[:, None] + np.concatenate([[0], near, -near])[None, :]) % n)
+        others = np.setdiff1d(rng.choice(n, min(n, N_FAR + len(taken)), replace=False), taken)
+        return cls(places=places, near=near, far=others[:N_FAR])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """How well one column agrees in its place, and when moved."""
+
+    column: str
+    by_rank: bool
+    p_value: float
+    here: float  # share of equal cells, or rank correlation
+    moved: float  # likewise, elsewhere
+    spread: float
+    n: int
+
+    @property
+    def gain(self) -> float:
+        """The share of rows that stand in their places beyond chance."""
+        return min((self.here - self.moved) / (1 - self.moved), 1.0) if self.moved < 1 else 0.0
+
+
+def _column(sides: _Sides, column: Column, moves: _Moves) -> Iterator[_Found]:
+    short, long = sides.short.column(column.name), sides.long.column(column.name)
+    if _tells_nothing(short) or _tells_nothing(long):
+        return
+    codes = _same(short, long)
+    yield _compared(column.name, codes, moves, by_rank=False)
+    if not isinstance(column, Categorical):
+        yield _compared(column.name, (_ranked(short), _ranked(long)), moves, by_rank=True)
+
+
+def _tells_nothing(cells: Floats) -> bool:
+    """Whether a column is constant, or stands in order: up, or down, but for a few steps."""
+    held = cells[~np.isnan(cells)]
+    steps = np.diff(held)
+    up, down = int((steps > 0).sum()), int((steps < 0).sum())
+    if up + down == 0:
+        return len(held) in (0, len(cells))  # else what is missing may tell
+    return max(up, down) >= IN_ORDER * (up + down)
+
+
+def _same(short: Floats, long: Floats) -> tuple[Floats, Floats]:
+    """Let missing be a value like others, so that missing cells are equal."""
+    return np.nan_to_num(short, nan=np.inf), np.nan_to_num(long, nan=np.inf)
+
+
+def _ranked(cells: Floats) -> Floats:
+    """Return ranks with mean 0 and sum of squares 1; what is missing is in the middle."""
+    held = ~np.isnan(cells)
+    scores = np.zeros(len(cells))
+    scores[held] = mean_ranks(cells[held])
+    scores[held] -= scores[held].mean() if held.any() else 0.0
+    size = float(np.sqrt((scores**2).sum()))
+    return scores / size if size > 0 else scores
+
+
+def _compared(column: str, cells: tuple[Floats, Floats], moves: _Moves, *, by_rank: bool) -> _Found:
+    short, long = cells
+    n, around = len(short), np.concatenate([long, long])
+    scale = np.sqrt(len(long) / n) if by_rank else 1 / n  # of a part of all, as if it were all
+
+    def laid(places: Indices) -> Floats:
+        if by_rank:
+            # without BLAS, whose sums depend on the number of threads
+            sums = [float(np.einsum("i,i", short, around[start : start + n])) for start in places.tolist()]
+        else:
+            sums = [float(np.count_nonzero(short == around[start : start + n])) for start in places.tolist()]
+        return np.array(sums, dtype=np.float64) * scale
+
+    at = laid(moves.places)
+    best = int(np.argmax(at))
+    here, place = float(at[best]), int(moves.places[best])
+    steps = np.concatenate([moves.near, _echoes(long, by_rank=by_rank)])
+    near = laid(np.unique(np.concatenate([place + steps, place - steps]) % len(long)))
+    far = laid(moves.far)
+    elsewhere = np.concatenate([near, far])
+    moved, spread = float(np.mean(far if len(far) else near)), float(np.std(elsewhere, ddof=1))
+    moved, chance = max(moved, float(near.mean())), float(near.max())
+    p_value = 1.0
+    if here > chance and here - chance >= AT_ONCE * (here - moved):
+        least = 1 / n if not by_rank else 1 / np.sqrt(n)
+        p_value = float(stdtr(FREEDOM, -(here - chance) / max(spread, least)))
+        if not by_rank:
+            p_value = max(p_value, _binomial(here, chance, elsewhere, n))
+    return _Found(column=column, by_rank=by_rank, p_value=p_value, here=here, moved=moved, spread=spread, n=n)
+
+
+def _binomial(here: float, chance: float, elsewhere: Floats, n: int) -> float:
+    """Return the chance of so many equal cells among n, if each is as likely to be equal as when moved."""
+    counted = n * len(elsewhere)
+    rate = max(chance, min(1.0, float(elsewhere.mean()) + _NEVER_SEEN / counted))
+    return chance_of_at_least(round(here * n), n, rate)
+
+
+def _echoes(cells: Floats, *, by_rank: bool) -> Indices:
+    """Return the distances at which a column resembles itself most."""
+    scores = cells if by_rank else mix_bits((cells + 0.0).view(np.uint64)).astype(np.float64)
+    held = scores - scores.mean()
+    size = 1 << (2 * len(held) - 1).bit_length()
+    spectrum = np.fft.rfft(held, size)
+    alike = np.fft.irfft(spectrum * np.conj(spectrum), size)[: len(held) // 2 + 1]
+    if len(alike) <= N_ECHOES + 1:
+        return np.arange(1, len(alike))
+    return 1 + np.argpartition(-alike[1:], N_ECHOES)[:N_ECHOES]
+
+
+def _told(split: Split, lead: _Found, seen: list[_Found], p_value: float, n: int) -> Trace:
+    n_people, n_rows = split.train.n_people, len(split.synthetic)
+    of_all = n / len(split.train)  # a short release can hold the places of so many
+    gain = _estimate(lead)
+    columns = tuple(
+        dict.fromkeys(item.column for item in sorted(seen, key=lambda item: (-item.gain, item.column)))
+    )
+    return Trace(
+        name="order",
+        title="Order of rows",
+        sentence=_sentence(lead, columns, n),
+        p_value=p_value,
+        people=round(max(gain.value, 0.0) * of_all * n_people) if seen else 0,
+        n_people=n_people,
+        gain=Estimate(value=gain.value * of_all, low=gain.low * of_all, high=gain.high * of_all, n=n_people),
+        rows=None if lead.by_rank else round(lead.here * n),
+        rows_expected=None if lead.by_rank else lead.moved * n,
+        n_rows=n_rows,
+        columns=columns,
+        proven=True,
+    )
+
+
+def _estimate(lead: _Found) -> Estimate:
+    """Estimate the share of rows in their places, as far as the spread of moved tables allows."""
+    room = max(1 - lead.moved, 1 / lead.n)
+    reach = probit(0.95) * lead.spread / room
+    return Estimate(
+        value=lead.gain, low=max(lead.gain - reach, -1.0), high=min(lead.gain + reach, 1.0), n=lead.n
+    )
+
+
+def _sentence(lead: _Found, columns: tuple[str, ...], n: int) -> str:
+    if not columns:
+        return (
+            f"Laid beside train, no column of the release agrees better in its place than moved by some rows "
+            f"({plural(n, 'row')} compared)."
+        )
+    where = f"In {plural(len(columns), 'column')} ({listed(columns)}) the release keeps the order of train"
+    if lead.by_rank:
+        return (
+            f"{where}: numbers of {name(lead.column)} go with those of the training rows in the same places "
+            f"(rank correlation {lead.here:.2f}, moved by some rows {lead.moved:.2f})."
+        )
+    return (
+        f"{where}: of {name(lead.column)}, {percent(lead.here)} of rows hold the value of the training row "
+        f"in the same place, where {percent(lead.moved)} do when moved by some rows."
+    )

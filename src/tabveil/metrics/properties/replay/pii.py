@@ -1,0 +1,216 @@
+"""PII replay: values that identify real people and stand in the release."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core.estimate import sidak
+from tabveil.core.result import Cost, Labels, Result, Scores, Setting, params_of
+from tabveil.core.table import Split
+from tabveil.core.wording import listed, name, plural, share_of
+from tabveil.errors import NothingToAsk
+from tabveil.metrics.properties.replay.comparison import (
+    Flags,
+    Reappearance,
+    Replay,
+    compare,
+    strongest_of,
+    why_no_risk,
+)
+from tabveil.metrics.properties.replay.kinds import PART_OF_A_NAME, PLURALS, Kind
+from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
+from tabveil.metrics.properties.replay.sources import Source, sources
+
+PART: Kind = "part of a name"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PiiReplay(Replay):
+    """Which values that identify real people reappear in the release?
+
+    Names, e-mail and postal addresses, phone and account numbers, national identifiers, and whatever the
+    schema calls an identifier, in columns of their own or inside other labels and texts. A training person is
+    named by the release where a value of theirs stands in it, in any column or text. The same is asked of
+    control people, whom the generator never saw: a name that everybody has is no leak.
+
+    Parameters
+    ----------
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of training people of whom a value reappears, ``control`` the share of control
+    people; a first name or a surname alone counts a tenth of a person, everything else a whole one. ``risk =
+    (attack - control) / (1 - control)``: 0 on average where values are not learned by heart, 1 where everyone
+    is named. There is no ``baseline``. Without control people no risk is derived. Given the release, each
+    person is named or not by themselves; so the rates are those of independent people, whatever the sizes.
+    All kinds and columns are asked about together and one by one, in intervals that hold at once; the risk is
+    that with the largest lower bound, if it is above zero, and else that of all. Values are counted, and none
+    is kept.
+
+    Recognized anywhere: e-mail addresses; account numbers (IBAN) and card numbers by their check digits;
+    phone numbers with a country code (by the plan of the country with the extra ``pii``); national
+    identifiers of Belgium, Brazil, Britain, China, France, India, Italy, Spain, Sweden and the United States
+    by form and, where there are any, check digits; a house number with a street's name in English, German,
+    French, Spanish or Italian. Recognized by their column's name: the same without check digits, and names.
+    Full names from such columns (surname and first name also in two), or after a title, are then looked for
+    in all texts of the release.
+
+    Not recognized: names in texts that no column holds and no title precedes, nicknames, misspelled names,
+    descriptions of a person, numbers of cases and rows (unless the schema says ``type: identifier``), images.
+
+    References
+    ----------
+    - Steier, A., Ramaswamy, L., Manoel, A. and Haushalter, A. (2025). Synthetic Data Privacy Metrics.
+      arXiv:2501.03941. Section 3.2.
+    - ISO 13616-1:2020. International bank account number (IBAN).
+    - ISO/IEC 7812-1:2017. Identification of issuers. Annex B: the Luhn formula.
+    """
+
+    name: ClassVar[str] = "pii_replay"
+    title: ClassVar[str] = "Identifying values repeated"
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(pillar="property", wp29="singling out", mechanism="uniqueness")
+    reads_words: ClassVar[bool] = True
+    without: ClassVar[str] = "no column or text of train holds identifying values that it recognizes"
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:  # noqa: ARG002 - nothing is drawn
+        """Look for the values."""
+        everywhere = sources(split)
+        if not everywhere:
+            raise NothingToAsk(f"{self.name}: {self.without}.")
+        lacking = [source for source in everywhere if _lacks_control(source, split)]
+        by_row = [source for source in everywhere if source not in lacking]
+        found = [source.of_people(split) for source in by_row]
+        if not found:
+            raise NothingToAsk(
+                f"{self.name}: control lacks the columns with identifying values "
+                f"({listed(_columns(everywhere))}), so there is nothing to compare with."
+            )
+        together = _together(found, split)
+        asked = [_asked_of(source) for source in found]
+        if len(found) > 1:
+            facts = {**_people(together), **_holding(found, split)}
+            asked.insert(0, (Setting(label="all kinds, weighted"), together, facts))
+        level = sidak(self.confidence, len(asked))
+        configurations = tuple(compare(levels, setting, level, facts) for setting, levels, facts in asked)
+        lead = strongest_of(configurations)
+        named = np.logical_or.reduce([source.train for source in by_row])
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=lead.risk,
+            attack=lead.attack,
+            control=lead.control,
+            leading=lead.setting,
+            configurations=configurations,
+            details={
+                "confidence_of_each": level,
+                "kinds": sorted({source.kind for source in found}),
+                **_people(together),
+            },
+            scores=(Scores(table="train", rows=np.arange(len(named)), values=named.astype(np.float64)),),
+            notes=(*why_no_risk(lead), *_notes(found, lacking)),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many people are named, by what, and what stands out most."""
+        people = int(result.details.get("train_people", 0))
+        verb = "is" if people == 1 else "are"
+        told = f"{plural(people, 'training person', 'training people')} {verb} named by the release"
+        by = [
+            f"{PLURALS[item.facts['kind']]} of {int(item.facts['train_people']):,}"
+            for item in result.configurations
+            if item.facts.get("kind", PART) != PART and item.facts["train_people"]
+        ]
+        told += f" ({', '.join(by)})" if by else ""
+        part = int(result.details.get("train_people_in_part", 0))
+        told += f", and {part:,} by a part of their name alone" if part else ""
+        if result.leading is not None:
+            most = name(result.leading.name)
+            told += f". Most telling ({most}): {share_of(result.attack)} of training people"
+            if result.control is not None:
+                told += f", {share_of(result.control)} of people the generator never saw"
+        return f"{told}."
+
+
+def _together(found: Sequence[Source], split: Split) -> list[Reappearance]:
+    """Flag people by the most that is given away of each: whole, or in part."""
+    n_train, n_control = split.train.n_people, split.control.n_people
+    whole = [source for source in found if source.kind != PART]
+    parts = [source for source in found if source.kind == PART]
+    train, control = _any((s.train for s in whole), n_train), _any((s.control for s in whole), n_control)
+    in_part = Reappearance(
+        train=_any((s.train for s in parts), n_train) & ~train,
+        control=_any((s.control for s in parts), n_control) & ~control,
+        weight=PART_OF_A_NAME,
+    )
+    return [Reappearance(train=train, control=control), *([in_part] if parts else [])]
+
+
+def _any(flags: Iterable[Flags], n_rows: int) -> Flags:
+    found = np.zeros(n_rows, dtype=np.bool_)
+    for each in flags:
+        found |= each
+    return found
+
+
+def _people(together: Sequence[Reappearance]) -> dict[str, int]:
+    whole, *parts = together
+    return {
+        "train_people": int(whole.train.sum()),
+        "control_people": int(whole.control.sum()),
+        "train_people_in_part": sum(int(each.train.sum()) for each in parts),
+        "control_people_in_part": sum(int(each.control.sum()) for each in parts),
+    }
+
+
+def _holding(found: Sequence[Source], split: Split) -> dict[str, int]:
+    """Count the people of whom something could reappear that names them whole."""
+    whole = [source for source in found if source.kind != PART]
+    return {
+        "train_holding": int(_any((s.train_holds for s in whole), split.train.n_people).sum()),
+        "control_holding": int(_any((s.control_holds for s in whole), split.control.n_people).sum()),
+    }
+
+
+def _asked_of(source: Source) -> tuple[Setting, list[Reappearance], dict[str, Any]]:
+    """Return the configuration that asks about one source alone."""
+    weight = PART_OF_A_NAME if source.kind == PART else 1.0
+    setting = Setting(
+        label=f"{PLURALS[source.kind]} in {', '.join(source.columns)}", target=", ".join(source.columns)
+    )
+    facts = {
+        "kind": source.kind,
+        "train_holding": int(source.train_holds.sum()),
+        "control_holding": int(source.control_holds.sum()),
+        "train_people": int(source.train.sum()),
+        "control_people": int(source.control.sum()),
+        "different_values": source.different,
+    }
+    return setting, [Reappearance(train=source.train, control=source.control, weight=weight)], facts
+
+
+def _lacks_control(source: Source, split: Split) -> bool:
+    """Tell a source whose column control lacks: nobody of control could be found by it."""
+    return len(split.control) > 0 and any(
+        np.isnan(split.control.column(column)).all() for column in source.columns
+    )
+
+
+def _columns(found: Sequence[Source]) -> list[str]:
+    return sorted({column for source in found for column in source.columns})
+
+
+def _notes(found: Sequence[Source], lacking: Sequence[Source]) -> list[str]:
+    notes = []
+    if lacking:
+        notes.append(f"Control lacks {listed(_columns(lacking))}: what stands there is not counted.")
+    if any(source.kind == "phone number" for source in found) and numbering_plans() is None:
+        notes.append(WITHOUT_PLANS)
+    return notes

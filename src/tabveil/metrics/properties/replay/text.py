@@ -1,0 +1,343 @@
+"""Text replay: passages of training texts that stand in the release."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core import check
+from tabveil.core.estimate import sidak
+from tabveil.core.people import any_of_person, numbered
+from tabveil.core.result import Configuration, Cost, Labels, Result, Scores, Setting, params_of
+from tabveil.core.table import Categorical, Indices, Split, Table
+from tabveil.core.wording import name, plural, share_of
+from tabveil.errors import NothingToAsk
+from tabveil.metrics.properties.replay.comparison import (
+    Flags,
+    Reappearance,
+    Replay,
+    compare,
+    strongest_of,
+    why_no_risk,
+)
+from tabveil.tables.words import Passages, Words
+
+SHORTEST = 3
+"""Words that a passage must have to be one."""
+LONGER = (1, 2, 4)
+"""Passages are looked for of so many times the words asked for."""
+MOST_HOLDERS = 2
+"""A passage that more real people's texts hold is nobody's own."""
+FORMULA = 0.05
+"""A phrase that the texts of more than this share of real people hold is a formula."""
+SHORTEST_PHRASE = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextReplay(Replay):
+    """Does the release repeat passages of what people wrote, or what was written about them?
+
+    A training text is repeated where it shares a passage of ``n_words`` words, in their order, with a text of
+    the release; a text with fewer words, where the release has one of the same words. Passages that more than
+    two real people's texts hold are set aside, and so are those of which more than half consists of formulas:
+    phrases of half as many words that one in twenty people's texts hold. The same is asked of control texts,
+    which the generator never saw. Case, punctuation and spaces do not matter.
+
+    Parameters
+    ----------
+    n_words
+        How many words a passage has, at least. Passages of two and four times as many are looked for, too, in
+        texts that have so many.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    ``attack`` is the share of training people with a repeated text, ``control`` the share of control people.
+    ``risk = (attack - control) / (1 - control)``: 0 on average where nothing is repeated that texts do not
+    share anyway, and 1 where every text is. There is no ``baseline``. Without control texts no risk is
+    derived. Given the release, each person's texts are repeated or not by themselves; so the two rates are
+    those of independent people, whatever the sizes, and the bounds of their difference follow from exact ones
+    of each. The intervals of all lengths and columns hold together; the risk is that with the largest lower
+    bound, if it is above zero, and else that of the first.
+
+    Words are numbers of 64 bits, passages rolled from them, and kept in hash tables: the time is linear in
+    the words of all texts, times the logarithm of the longest shared passage for those texts that share any.
+    A paraphrase is not seen, nor a translation, nor a passage with a word changed in every ``n_words``.
+
+    Columns are looked at that the loader took for text: mostly different strings of several words, or columns
+    of type ``text`` in the schema.
+
+    References
+    ----------
+    - Carlini, N. et al. (2023). Quantifying Memorization Across Neural Language Models. ICLR 2023.
+      arXiv:2202.07646.
+    - Lee, K. et al. (2022). Deduplicating Training Data Makes Language Models Better. ACL 2022.
+      arXiv:2107.06499.
+    """
+
+    name: ClassVar[str] = "text_replay"
+    title: ClassVar[str] = "Passages repeated"
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(pillar="property", wp29="propensity", mechanism="uniqueness")
+    reads_words: ClassVar[bool] = True
+    without: ClassVar[str] = "no column of these tables holds free text"
+
+    n_words: int = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check.at_least(type(self).__name__, "n_words", self.n_words, SHORTEST)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:  # noqa: ARG002 - nothing is drawn
+        """Look for the passages."""
+        texts = _Texts.of(split)
+        if not texts.columns:
+            raise NothingToAsk(f"{self.name}: {self.without}; declare one as type: text in a schema.")
+        if not (texts.released.any() and texts.train.any()):
+            raise NothingToAsk(f"{self.name}: train or the release has no text in {_listed(texts)}.")
+        lengths = [self.n_words * times for times in LONGER]
+        shared = texts.sharing(self.n_words)
+        repeated = {n: shared.uncommon(n) for n in lengths}  # each (n_texts,)
+        asked: list[tuple[int, str | None]] = [(n, None) for n in lengths]
+        if len(texts.columns) > 1:
+            asked += [(self.n_words, column) for column in texts.columns]
+        level = sidak(self.confidence, len(asked))
+        configurations = [
+            _compared(split, texts, repeated[n], n=n, column=column, confidence=level) for n, column in asked
+        ]
+        lead = strongest_of(configurations)
+        by_row = texts.rows_with(split.train, repeated[self.n_words])
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=lead.risk,
+            attack=lead.attack,
+            control=lead.control,
+            leading=lead.setting,
+            configurations=tuple(configurations),
+            details={
+                "confidence_of_each": level,
+                "columns": list(texts.columns),
+                "longest_passage_train": shared.longest(texts.train),
+                "longest_passage_control": shared.longest(texts.control),
+                "words_in_release": int(texts.words.counts[texts.released > 0].sum()),
+            },
+            scores=(Scores(table="train", rows=np.arange(len(by_row)), values=by_row.astype(np.float64)),),
+            notes=why_no_risk(lead),
+        )
+
+    def sentence(self, result: Result) -> str:
+        """Tell how many people's texts are repeated, and the longest passage."""
+        people = int(result.facts.get("train_people", 0))
+        words = result.facts.get("words", self.n_words)
+        told = (
+            f"{plural(people, 'training person', 'training people')} ({share_of(result.attack)}) "
+            f"{'has' if people == 1 else 'have'} a text of which the release repeats {words} words"
+        )
+        if result.control is not None:
+            told += f"; of people the generator never saw {share_of(result.control)} have"
+        longest = result.details.get("longest_passage_train")
+        if longest is not None:
+            told += f". The longest passage has {plural(int(longest), 'word')}"
+            against = result.details.get("longest_passage_control")
+            told += "" if against is None else f", that of control texts {int(against):,}"
+        return f"{told}."
+
+
+def _compared(
+    split: Split, texts: "_Texts", flags: Flags, *, n: int, column: str | None, confidence: float
+) -> Configuration:
+    found = Reappearance(
+        train=any_of_person(texts.rows_with(split.train, flags, column), split.train.people),
+        control=any_of_person(texts.rows_with(split.control, flags, column), split.control.people),
+    )
+    where = "" if column is None else f" in {column}"
+    everything = np.ones(len(texts.train), dtype=np.bool_)
+    holding = [
+        any_of_person(texts.rows_with(table, everything, column), table.people)
+        for table in (split.train, split.control)
+    ]
+    facts = {
+        "words": n,
+        "train_holding": int(holding[0].sum()),
+        "control_holding": int(holding[1].sum()),
+        "train_people": int(found.train.sum()),
+        "control_people": int(found.control.sum()),
+    }
+    setting = Setting(label=f"{n} words{where}", target=column)
+    return compare([found], setting, confidence, facts)
+
+
+def _listed(texts: "_Texts") -> str:
+    return ", ".join(map(name, texts.columns))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Texts:
+    """The different texts of all columns of text, and how many people (or rows, of the release) hold each."""
+
+    columns: tuple[str, ...]
+    starts: Mapping[str, int]  # where the texts of each column begin
+    words: Words
+    train: Indices  # (n_texts,)
+    control: Indices  # (n_texts,)
+    released: Indices  # (n_texts,)
+    had: "_Had | None"  # where people may have several rows
+
+    @classmethod
+    def of(cls, split: Split) -> Self:
+        held = sorted(
+            (
+                column
+                for column in split.schema.columns
+                if isinstance(column, Categorical) and column.holds == "text"
+            ),
+            key=lambda column: column.name,
+        )
+        sizes = [len(column.labels) for column in held]
+        counts = [
+            np.concatenate([np.zeros(0, np.int64), *(_counts(table, column) for column in held)])
+            for table in (split.train, split.control, split.synthetic)
+        ]
+        had = None
+        if split.train.people is not None:
+            sides = [_Had.of(table, held) for table in (split.train, split.control)]
+            counts[:2] = [np.bincount(side.text, minlength=sum(sizes)) for side in sides]
+            had = _Had(
+                text=np.concatenate([side.text for side in sides]),
+                person=np.concatenate([sides[0].person, split.train.n_people + sides[1].person]),
+            )
+        return cls(
+            columns=tuple(column.name for column in held),
+            starts={
+                column.name: start
+                for column, start in zip(held, np.cumsum([0, *sizes])[:-1].tolist(), strict=True)
+            },
+            words=Words.of([label for column in held for label in column.labels]),
+            train=counts[0],
+            control=counts[1],
+            released=counts[2],
+            had=had,
+        )
+
+    def sharing(self, n: int) -> "_Sharing":
+        """Find the texts, real and released, that share any passage of ``n`` words."""
+        real, released = (self.train + self.control) > 0, self.released > 0
+        ours = _scattered(real, Passages.of(self.words.take(released), n).held_by(self.words.take(real)))
+        theirs = _scattered(
+            released, Passages.of(self.words.take(ours), n).held_by(self.words.take(released))
+        )
+        return _Sharing(
+            words=self.words,
+            real=ours,
+            released=theirs,
+            people=self.train + self.control,
+            had=self.had,
+            n=n,
+        )
+
+    def rows_with(self, table: Table, flags: Flags, column: str | None = None) -> Flags:
+        """Flag the rows that hold a flagged text, in any column or in this one, (n_rows,)."""
+        found = np.zeros(len(table), dtype=np.bool_)
+        for each in self.columns if column is None else (column,):
+            cells = table.column(each)
+            held = ~np.isnan(cells)
+            found[held] |= flags[self.starts[each] + cells[held].astype(np.int64)]
+        return found
+
+
+def _counts(table: Table, column: Categorical) -> Indices:
+    cells = table.column(column.name)
+    return np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(column.labels))
+
+
+def _scattered(among: Flags, flags: Flags) -> Flags:
+    """Put flags of some texts back to where these stand among all."""
+    found = np.zeros(len(among), dtype=np.bool_)
+    found[among] = flags
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Had:
+    """Which people have which texts, each pair once, by person."""
+
+    text: Indices  # (n_pairs,)
+    person: Indices  # (n_pairs,) ascending from 0
+
+    @classmethod
+    def of(cls, table: Table, columns: Sequence[Categorical]) -> Self:
+        whose, n_texts = numbered(table), sum(len(column.labels) for column in columns)
+        pairs, start = [np.zeros(0, dtype=np.int64)], 0
+        for column in columns:
+            cells = table.column(column.name)
+            held = ~np.isnan(cells)
+            pairs.append(whose[held] * n_texts + start + cells[held].astype(np.int64))
+            start += len(column.labels)
+        different = np.unique(np.concatenate(pairs))
+        return cls(text=different % max(n_texts, 1), person=different // max(n_texts, 1))
+
+    def among(self, texts: Flags) -> Self:
+        """Keep the flagged texts, and number them anew."""
+        kept = texts[self.text]
+        return replace(self, text=(np.cumsum(texts) - 1)[self.text[kept]], person=self.person[kept])
+
+    @property
+    def n_people(self) -> int:
+        return len(np.unique(self.person))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Sharing:
+    """The texts that share passages: all others need not be looked at for longer ones."""
+
+    words: Words
+    real: Flags  # (n_texts,)
+    released: Flags  # (n_texts,)
+    people: Indices  # (n_texts,) real people who have each text
+    had: _Had | None  # who they are, where somebody may have several
+    n: int  # words that they share, at least
+
+    def uncommon(self, n: int) -> Flags:
+        """Flag the real texts that share a passage which is hardly any other's, nor a formula, (n_texts,)."""
+        ours, theirs = (flags & self._has(n) for flags in (self.real, self.released))
+        released, real = self.words.take(theirs), self.words.take(ours)
+        table, phrases = Passages.of(released, n), Passages.of(released, max(n // 2, SHORTEST_PHRASE))
+        n_people = int(self.people.sum()) if self.had is None else self.had.n_people
+        many = max(FORMULA * n_people, MOST_HOLDERS)
+        formulas = table.made_of(phrases, self._holders(phrases, real, ours) > many, released)
+        own = (self._holders(table, real, ours) <= MOST_HOLDERS) & ~formulas
+        return _scattered(ours, table.held_by(real, own))
+
+    def _holders(self, passages: Passages, real: Words, ours: Flags) -> Indices:
+        """Count the people who have each passage in one of our texts."""
+        if self.had is None:
+            return passages.holders(real, self.people[ours])
+        had = self.had.among(ours)
+        return passages.people(real, had.text, had.person)
+
+    def _has(self, n: int) -> Flags:
+        """Flag the texts of so many words; shorter ones count, as a whole, for the shortest length only."""
+        return (self.words.counts >= n) | (n <= self.n)
+
+    def longest(self, people: Indices) -> int | None:
+        """Return the most words that a text of these people shares with a released one; None if none does."""
+        ours, theirs = self.real & (people > 0), self.released
+        if not ours.any():
+            return None
+        low, high = 0, 1
+        while self._share(ours, theirs, high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._share(ours, theirs, middle) else (low, middle)
+        return low
+
+    def _share(self, ours: Flags, theirs: Flags, n: int) -> bool:
+        long_enough = self.words.counts >= n
+        table = Passages.of(self.words.take(theirs & long_enough), n)
+        return bool(table.held_by(self.words.take(ours & long_enough)).any())

@@ -1,0 +1,159 @@
+"""The tables of an audit as attackers compare them: every column of numbers on one scale."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tabveil.core.table import Column, Floats, Numeric, Schema, Split, Table
+from tabveil.engines.neighbors import Neighbors, Space
+from tabveil.metrics.scales.alignment import turned_back
+from tabveil.metrics.scales.fences import fenced
+from tabveil.metrics.scales.maps import Map, holds_decimals
+
+WORDS = {
+    "shifted": "moved by a constant",
+    "in another unit": "in another unit",
+    "stretched": "on another scale",
+    "bent": "distributed otherwise",
+}
+"""How a report says what was found about a released column."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AttackedTables:
+    """Tables on one scale, and what a reader should know of what was changed."""
+
+    split: Split
+    notes: tuple[str, ...]
+    turned: tuple[str, ...] = ()  # released columns that were read on another scale
+
+
+def on_one_scale(split: Split) -> AttackedTables:
+    """Bring released columns to the scale of the real rows, and absurd values near to all others.
+
+    Tables in which there is nothing to change are returned as they are. Which real rows are train and which
+    control makes no difference, nor does the order of rows and columns.
+
+    >>> ages = np.arange(20.0, 80.0)[:, None]
+    >>> schema = Schema((Numeric(name="age", low=20, high=7900, decimals=0),))
+    >>> train, release = (Table(schema=schema, values=values) for values in (ages, 100 * ages))
+    >>> attacked = on_one_scale(Split(train=train, control=train, synthetic=release))
+    >>> bool((attacked.split.synthetic.values == ages).all()), attacked.split.schema["age"].high
+    (True, 79.0)
+    """
+    real = Table(schema=split.schema, values=np.concatenate([split.train.values, split.control.values]))
+    maps = turned_back(real, split.synthetic)
+    if maps:
+        maps = _where_nearer(real, split.synthetic, maps)
+    changed = {
+        position: cells
+        for position, column in enumerate(split.schema.columns)
+        if isinstance(column, Numeric)
+        and (cells := _changed(column, real.column(column.name), split.synthetic, maps.get(column.name)))
+    }
+    if not changed:
+        return AttackedTables(split=split, notes=())
+    schema = Schema(
+        tuple(
+            changed[position].column if position in changed else column
+            for position, column in enumerate(split.schema.columns)
+        )
+    )
+    values = np.asfortranarray(np.concatenate([real.values, split.synthetic.values]))
+    for position, cells in changed.items():
+        values[:, position] = cells.all
+    parts = np.split(values, np.cumsum([len(split.train), len(split.control)]))
+    train, control, synthetic = (
+        Table(schema=schema, values=part, people=table.people)
+        for part, table in zip(parts, (split.train, split.control, split.synthetic), strict=True)
+    )
+    return AttackedTables(
+        split=Split(train=train, control=control, synthetic=synthetic),
+        turned=tuple(maps),
+        notes=(
+            *_turned_notes(maps),
+            *_far_notes([cells.column.name for cells in changed.values() if cells.fenced]),
+        ),
+    )
+
+
+def _where_nearer(real: Table, release: Table, maps: Mapping[str, Map]) -> dict[str, Map]:
+    """Turn only the rows that come nearer to real rows so; the others are right as they are.
+
+    A release may hold copies among rows that are unlike all real ones: no map may blur them.
+    """
+    read = [
+        _readings(column, real.column(column.name), release.column(column.name), maps.get(column.name))
+        for column in release.schema.columns
+    ]
+    schema = Schema(tuple(column for column, _ in read))
+    people, given, turned = (
+        Table(schema=schema, values=part)
+        for part in np.split(
+            np.column_stack([cells for _, cells in read]), [len(real), len(real) + len(release)]
+        )
+    )
+    near = Neighbors(Space.gower(schema), people)
+    nearer = near.nearest(turned).distance[:, 0] < near.nearest(given).distance[:, 0]
+    if not nearer.any():
+        return {}
+    return {
+        name: replace(found, cells=np.where(nearer, found.cells, release.column(name)))
+        for name, found in maps.items()
+    }
+
+
+def _readings(column: Column, real: Floats, given: Floats, found: Map | None) -> tuple[Column, Floats]:
+    """Return a column with a scale for both readings, and its cells: real, as given, turned back."""
+    released = np.concatenate([given, given if found is None else found.cells])
+    cells = np.concatenate([real, released])
+    if not isinstance(column, Numeric) or np.isnan(cells).all():
+        return column, cells
+    low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
+    spanning = replace(column, low=low, high=high, decimals=column.decimals if found is None else None)
+    return fenced(spanning, real, released) or (spanning, cells)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Changed:
+    """A column of numbers on one scale."""
+
+    column: Numeric
+    all: Floats  # (n,) its cells, real ones first
+    fenced: bool
+
+
+def _changed(column: Numeric, real: Floats, release: Table, turned: Map | None) -> _Changed | None:
+    """Return a column on one scale, None where it is already."""
+    released = release.column(column.name) if turned is None else turned.cells
+    cells = np.concatenate([real, released])
+    if turned is not None:
+        low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
+        decimals = turned.decimals if holds_decimals(released, turned.decimals) else column.decimals
+        column = replace(column, low=low, high=high, decimals=decimals)
+    within = fenced(column, real, released)
+    if within is not None:
+        return _Changed(column=within[0], all=within[1], fenced=True)
+    return None if turned is None else _Changed(column=column, all=cells, fenced=False)
+
+
+def _turned_notes(maps: Mapping[str, Map]) -> list[str]:
+    """Say which released columns were read on another scale, those of one kind together."""
+    kinds: dict[str, list[str]] = {}
+    for name, found in maps.items():
+        kinds.setdefault("mirrored and " * found.mirrored + WORDS[found.way], []).append(name)
+    return [
+        f"In the release {', '.join(names)} {'is' if len(names) == 1 else 'are'} not on the scale of the "
+        f"real rows ({kind}, by the look of all values). Such a change protects nobody, so attacks compare "
+        "the values turned back; utility is measured on the release as it is."
+        for kind, names in kinds.items()
+    ]
+
+
+def _far_notes(names: Sequence[str]) -> list[str]:
+    far = (
+        f"Some values of {', '.join(names)} lie far outside of nearly all real ones. Attacks take them for "
+        "values just beyond the others: they would make all other differences look small."
+    )
+    return [far] if names else []

@@ -1,0 +1,186 @@
+"""Do columns go together as they do among real people? Marginals can be perfect where this is broken."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core import workers
+from tabveil.core.estimate import CONFIDENCE, Estimate, bounded_distance
+from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
+from tabveil.errors import NotApplicable
+from tabveil.metrics.utility import association_kernels
+from tabveil.metrics.utility.association import Association, Codes, Numbers, associate
+from tabveil.metrics.utility.compared_tables import ComparedTables
+from tabveil.metrics.utility.distances import FOLDED
+from tabveil.metrics.utility.findings import Associations, Figure
+from tabveil.tables.matrices.ordinal import ComparedLevels
+
+MOST_LEVELS = 30  # of a column of labels; the others are taken together
+LEAST_A_TABLE = 5  # rows at a level, on average over the tables
+MOST_CELLS = 60_000_000  # pairs of columns times rows; beyond, rows are sampled
+LEAST_ROWS = 1000
+LEAST_PAIRS_AT_ONCE = 16
+MOST_CHUNKS = 64  # each holds sums over rows
+MOST_SHOWN = 64  # columns of a matrix that a reader can take in
+
+Prepared = Numbers | Codes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Relations:
+    """The associations of real, fresh and synthetic rows."""
+
+    figure: Figure
+    associations: Associations
+    fresh: Floats  # (d, d) of the rows that stand for fresh ones, of the real where there are none
+    notes: tuple[str, ...] = ()
+
+
+def relate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Generator) -> Relations:
+    """Compare the association of every pair of columns.
+
+    The figure is the mean absolute difference over all pairs, with the interval of the delta method: every
+    row's influences on all pairs are added up, with the signs of the differences.
+    """
+    names = sides.real.schema.names
+    d = len(names)
+    if d < 2:  # noqa: PLR2004 - a pair
+        raise NotApplicable("correlation: needs at least two columns.")
+    pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
+    sides = sides.at_most(max(LEAST_ROWS, MOST_CELLS // len(pairs)), rng=rng)
+    tables = sides.real, sides.fresh, sides.synthetic
+    workers.announce_compilation(association_kernels.pearson)
+    columns = [_prepare(column, tables) for column in sides.real.schema.columns]
+    matrices = np.tile(np.eye(d), (3, 1, 1))
+    at_once = max(LEAST_PAIRS_AT_ONCE, -(-len(pairs) // MOST_CHUNKS))
+    parts: list[_Parts | None] = [None] * len(range(0, len(pairs), at_once))
+
+    def work(start: int, stop: int) -> None:
+        part = _Parts.empty([len(table) for table in tables])
+        for i, j in pairs[start:stop]:
+            found = [associate(columns[i][t], columns[j][t]) for t in range(3)]
+            matrices[:, i, j] = matrices[:, j, i] = [item.value for item in found]
+            part.add(found)
+        parts[start // at_once] = part
+
+    workers.each_chunk(len(pairs), at_once, work, doing="comparing pairs of columns")
+    total = _Parts.empty([len(table) for table in tables])
+    for part in parts:  # always in this order: sums of floating-point numbers
+        assert part is not None
+        total.join(part)
+    has_fresh = len(sides.fresh) > 0
+    return Relations(
+        figure=Figure(
+            value=total.synthetic.estimate(len(pairs), confidence),
+            reference=total.fresh.estimate(len(pairs), confidence) if has_fresh else None,
+        ),
+        associations=_most_changed(names, matrices[0], matrices[2]),
+        fresh=matrices[1] if has_fresh else matrices[0],
+        notes=_shown(d),
+    )
+
+
+def _shown(n_columns: int) -> tuple[str, ...]:
+    if n_columns <= MOST_SHOWN:
+        return ()
+    note = f"The associations are listed for {MOST_SHOWN} of {n_columns} columns, those in which the release "
+    return (f"{note}differs most. The correlation difference is over all columns.",)
+
+
+def _most_changed(names: tuple[str, ...], real: Floats, synthetic: Floats) -> Associations:
+    """Keep the columns whose associations differ most; all, where there are not too many to be read."""
+    changes = np.round(np.abs(real - synthetic).sum(axis=1), 9)  # the first of equals is the first by name
+    kept = np.sort(np.argsort(-changes, kind="stable")[:MOST_SHOWN])
+    square = np.ix_(kept, kept)
+    return Associations(
+        names=tuple(names[position] for position in kept),
+        real=_rows(real[square]),
+        synthetic=_rows(synthetic[square]),
+    )
+
+
+def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in matrix.tolist())
+
+
+def _prepare(column: Column, tables: Sequence[Table]) -> list[Prepared]:
+    """Return a column of each table as numbers, or as codes of its most frequent labels."""
+    match column:
+        case Numeric(name=name):
+            return [Numbers(cells=np.array(table.column(name))) for table in tables]
+        case Categorical():
+            levels = ComparedLevels.of(column, tables)
+            codes = _frequent(np.bincount(np.concatenate(levels.rows), minlength=len(levels)), len(tables))
+            n_levels = int(codes.max()) + 1
+            return [Codes(cells=codes[rows], n_levels=n_levels) for rows in levels.rows]
+
+
+def _frequent(counts: Indices, n_tables: int) -> Indices:
+    """Give the most frequent levels, missing among them, codes of their own and all others one code.
+
+    A level seen in one table only would change Cramér's V of that table beyond all proportion. Where even all
+    rare levels together are hardly seen, they go with the rarest of the others.
+    """
+    least = LEAST_A_TABLE * n_tables
+    rank = np.empty(len(counts), dtype=np.int64)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
+    n_kept = min(int((counts >= least).sum()), MOST_LEVELS)
+    rare = rank >= n_kept
+    rest = n_kept if counts[rare].sum() >= least else max(n_kept - 1, 0)
+    return np.where(rare, rest, rank)
+
+
+@dataclass(kw_only=True, eq=False)
+class _Difference:
+    """The sum of absolute differences over pairs, what noise alone adds to it, and each row's part in it."""
+
+    value: float
+    floor: float
+    real: Floats  # (n,)
+    other: Floats  # (m,)
+
+    def add(self, real: Association, other: Association) -> None:
+        gap = real.value - other.value
+        self.value += abs(gap)
+        self.floor += FOLDED * float(np.sqrt(real.variance + other.variance))
+        self.real += np.sign(gap) * real.influence
+        self.other -= np.sign(gap) * other.influence
+
+    def join(self, more: "_Difference") -> None:
+        self.value += more.value
+        self.floor += more.floor
+        self.real += more.real
+        self.other += more.other
+
+    def estimate(self, n_pairs: int, confidence: float) -> Estimate:
+        rows = self.real / n_pairs, self.other / n_pairs
+        variance = sum(float(side.var()) / len(side) for side in rows)
+        sizes = len(self.real), len(self.other)
+        return bounded_distance(self.value / n_pairs, self.floor / n_pairs, variance, sizes, confidence)
+
+
+@dataclass(kw_only=True, eq=False)
+class _Parts:
+    """Both differences from the real rows."""
+
+    fresh: _Difference
+    synthetic: _Difference
+
+    @classmethod
+    def empty(cls, sizes: Sequence[int]) -> "_Parts":
+        n_real, n_fresh, n_synthetic = sizes
+        return cls(
+            fresh=_Difference(value=0.0, floor=0.0, real=np.zeros(n_real), other=np.zeros(n_fresh)),
+            synthetic=_Difference(value=0.0, floor=0.0, real=np.zeros(n_real), other=np.zeros(n_synthetic)),
+        )
+
+    def add(self, found: Sequence[Association]) -> None:
+        real, fresh, synthetic = found
+        self.fresh.add(real, fresh)
+        self.synthetic.add(real, synthetic)
+
+    def join(self, more: "_Parts") -> None:
+        self.fresh.join(more.fresh)
+        self.synthetic.join(more.synthetic)

@@ -1,0 +1,275 @@
+"""Train on synthetic, test on real (TSTR): is a model learned from the release as good as one from people?"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core import check, workers
+from tabveil.core.estimate import CONFIDENCE, Estimate, known, mean_of, ratio_of_means, root_score, share
+from tabveil.core.people import sum_by_person
+from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
+from tabveil.errors import NotApplicable
+from tabveil.metrics.utility.compared_tables import ComparedTables
+from tabveil.metrics.utility.correlation import Relations
+from tabveil.metrics.utility.findings import Figure, TargetUtility
+from tabveil.metrics.utility.learners import guess_labels, guess_numbers
+from tabveil.tables.matrices.scale import shares_of_range
+
+N_TARGETS = 3
+MOST_LABELS = 20  # a tree a label and round: columns with more are not chosen, but may be asked for
+LEAST_LABELS = 2  # chosen in the widest tables; one tree tells two labels apart
+LEAST_ROWS = 20  # that have the target, of each table
+MOST_ROWS = 30_000
+MOST_COLUMNS = 64  # that a target is predicted from, and labels times columns where there are many labels
+LEAST_COLUMNS = 16
+MOSTLY = 0.5  # more than this share of cells missing: nothing to learn
+TWIN = 0.98  # a column this strongly associated with another is told by it: nothing to learn
+SYNTHETIC, FRESH = range(2)
+
+
+def named_targets(target: str | Sequence[str] | None, sides: ComparedTables) -> tuple[str, ...]:
+    """Check the columns a user names as targets."""
+    names = () if target is None else (target,) if isinstance(target, str) else tuple(target)
+    check.known_names("utility", "column", names, sides.real.schema.names)
+    return tuple(sorted(set(names)))
+
+
+def choose_targets(sides: ComparedTables, related: Relations) -> tuple[str, ...]:
+    """Choose the best-predictable columns: those most strongly associated with any one other column.
+
+    Judged on the train rows, never on the release. Left out are columns that hardly vary, are mostly missing,
+    have too many labels (in wide tables fewer are too many), or have a twin that gives them away (a level of
+    education beside its number).
+    """
+    wide = max(len(sides.real.schema), MOST_COLUMNS)
+    most_labels = max(MOST_LABELS * MOST_COLUMNS // wide, LEAST_LABELS)
+    strengths = np.abs(related.fresh) - 2 * np.eye(len(related.fresh))  # never with itself
+    ranked = []
+    for position, name in enumerate(sides.real.schema.names):
+        strongest = float(strengths[position].max(initial=-1.0))
+        if 0 < strongest < TWIN and _suitable(sides, name, most_labels):
+            ranked.append((-round(strongest, 9), name))
+    return tuple(name for _, name in sorted(ranked)[:N_TARGETS])
+
+
+def _suitable(sides: ComparedTables, name: str, most_labels: int) -> bool:
+    column = sides.real.schema[name]
+    for table in (sides.real, sides.fresh):
+        cells = table.column(name)
+        cells = cells[~np.isnan(cells)]
+        if len(cells) < max(LEAST_ROWS, MOSTLY * len(table)) or cells.min() == cells.max():
+            return False
+        if isinstance(column, Categorical) and len(np.unique(cells)) > most_labels:
+            return False
+    return True
+
+
+def _predictors(sides: ComparedTables, target: str, related: Relations | None) -> list[str]:
+    """Name the columns a target is predicted from: all others, or those most associated with it in train."""
+    names = sides.real.schema.names
+    if related is None or len(names) <= MOST_COLUMNS + 1:
+        return [name for name in names if name != target]
+    column = sides.real.schema[target]
+    n_labels = len(column.labels) if isinstance(column, Categorical) else 0
+    many = n_labels > LEAST_LABELS  # a tree for each of them
+    most = max(MOST_COLUMNS // n_labels, LEAST_COLUMNS) if many else MOST_COLUMNS
+    strengths = np.round(np.abs(related.fresh[sides.real.schema.position(target)]), 9)
+    ranked = sorted((-strength, name) for strength, name in zip(strengths.tolist(), names, strict=True))
+    return sorted([name for _, name in ranked if name != target][:most])
+
+
+def predict_targets(
+    sides: ComparedTables,
+    targets: Sequence[str],
+    *,
+    related: Relations | None = None,
+    confidence: float = CONFIDENCE,
+    rng: Generator,
+) -> tuple[tuple[TargetUtility, ...], tuple[str, ...]]:
+    """How well does a model learned from the release predict a column of real people?
+
+    For every target, XGBoost (default parameters) learns it from all other columns (in wide tables, from
+    those most strongly associated with it, if ``related`` says which), once from synthetic and once from as
+    many train rows; both predict the control rows. Intervals count the chance in which rows are tested, not
+    that another training set would give another model. Returns what the models score, and the targets that
+    could not be learned or tested.
+    """
+    if len(sides.real.schema) < 2:  # noqa: PLR2004 - a target and something to predict it from
+        raise NotApplicable("downstream: needs at least two columns, a target and one to predict it from.")
+    sides = sides.at_most(MOST_ROWS, rng=rng)
+    tasks = [
+        task
+        for name in targets
+        if (task := _Task.of(sides, name, _predictors(sides, name, related))) is not None
+    ]
+    if not tasks:
+        raise NotApplicable(
+            "downstream: no column can be a target: it must vary among the real rows and have at least "
+            f"{LEAST_ROWS} values in the real and in the synthetic rows."
+        )
+
+    def work(start: int, stop: int) -> None:
+        for job in range(start, stop):
+            tasks[job // 2].learn(job % 2)
+
+    workers.each_chunk(2 * len(tasks), 1, work, doing="training on synthetic, testing on real rows")
+    done = {task.column.name for task in tasks}
+    return tuple(task.utility(confidence) for task in tasks), tuple(
+        name for name in targets if name not in done
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Task:
+    """One target: what to learn from, what to predict, and the guesses of both models once they are made."""
+
+    column: Column
+    test: Table
+    truth: Floats  # (n,) codes of labels, or numbers as shares of their range
+    learn_from: tuple[Table, Table]  # synthetic, fresh; the latter may have too few rows
+    goals: tuple[Floats, Floats]
+    guesses: list[Floats | None]  # of the synthetic and of the fresh rows' model
+
+    @classmethod
+    def of(cls, sides: ComparedTables, name: str, others: Sequence[str]) -> "_Task | None":
+        column = sides.real.schema[name]
+        test, synthetic, fresh = (
+            _having(table, name) for table in (sides.real, sides.synthetic, sides.fresh)
+        )
+        truth, *goals = (_goal(table, column) for table in (test, synthetic, fresh))
+        if min(len(test), len(synthetic)) < LEAST_ROWS or truth.min() == truth.max():
+            return None
+        return cls(
+            column=column,
+            test=test.select(others),
+            truth=truth,
+            learn_from=(synthetic.select(others), fresh.select(others)),
+            goals=(goals[SYNTHETIC], goals[FRESH]),
+            guesses=[None, None],
+        )
+
+    def learn(self, side: int) -> None:
+        """Train one of the two models and let it guess."""
+        rows, goal = self.learn_from[side], self.goals[side]
+        if len(rows) < LEAST_ROWS:
+            return
+        match self.column:
+            case Categorical():
+                self.guesses[side] = guess_labels(rows, goal, self.test)
+            case Numeric():
+                self.guesses[side] = guess_numbers(rows, goal, self.test)
+
+    def utility(self, confidence: float) -> TargetUtility:
+        """Compare the two."""
+        guessed, reference = self.guesses[SYNTHETIC], self.guesses[FRESH]
+        assert guessed is not None, "there are synthetic rows"
+        match self.column:
+            case Categorical(name=name):
+                right = guessed == self.truth, None if reference is None else reference == self.truth
+                baseline, people = _majority(self.truth), self.test.people
+                return compare_labels(name, *right, baseline, confidence, people=people)
+            case Numeric(name=name):
+                fresh = None if reference is None else reference - self.truth
+                return compare_numbers(
+                    name, guessed - self.truth, fresh, self.truth, confidence, people=self.test.people
+                )
+
+
+def _goal(table: Table, column: Column) -> Floats:
+    return shares_of_range(column, table.column(column.name))
+
+
+def _having(table: Table, name: str) -> Table:
+    return table.take(np.flatnonzero(~np.isnan(table.column(name))))
+
+
+def _majority(truth: Floats) -> float:
+    return float(np.unique(truth, return_counts=True)[1].max()) / len(truth)
+
+
+def compare_labels(
+    name: str,
+    synthetic: np.ndarray,
+    fresh: np.ndarray | None,
+    majority: float,
+    confidence: float = CONFIDENCE,
+    *,
+    people: Indices | None = None,
+) -> TargetUtility:
+    """Compare which rows the two models guess right; they guess the same rows, so errors are paired.
+
+    Where ``people`` have several rows, as many guesses are independent as there are people.
+    """
+    n = len(synthetic)
+    worth = n if people is None else len(np.unique(people))
+
+    def right(value: float) -> Estimate:
+        return share(value, n, effective=worth, confidence=confidence)
+
+    return TargetUtility(
+        name=name,
+        score="accuracy",
+        figure=Figure(
+            value=right(float(synthetic.mean())),
+            reference=None if fresh is None else right(float(fresh.mean())),
+        ),
+        gap=None if fresh is None else _gap(fresh.astype(float) - synthetic, people, confidence),
+        baseline=right(majority),
+    )
+
+
+def _gap(values: Floats, people: Indices | None, confidence: float) -> Estimate:
+    if people is None:
+        return mean_of(values, confidence)
+    return ratio_of_means(
+        sum_by_person(values, people), sum_by_person(np.ones(len(values)), people), confidence=confidence
+    )
+
+
+def compare_numbers(
+    name: str,
+    synthetic: Floats,
+    fresh: Floats | None,
+    truth: Floats,
+    confidence: float = CONFIDENCE,
+    *,
+    people: Indices | None = None,
+) -> TargetUtility:
+    """Compare the errors of the two models, in units of the column's range, as is ``truth``.
+
+    ``R² = 1 - mean squared error / variance of the truth``; its interval, and that of the gap, by the delta
+    method for a ratio of means. The range score is ``1 - RMSE / range``. Where ``people`` have several rows,
+    the observations are people.
+    """
+    spread = sum_by_person((truth - truth.mean()) ** 2, people)
+    squares = sum_by_person(synthetic**2, people)
+    of_fresh = None if fresh is None else sum_by_person(fresh**2, people)
+    rows = sum_by_person(np.ones(len(truth)), people)
+    return TargetUtility(
+        name=name,
+        score="r2",
+        figure=Figure(
+            value=_determination(squares, spread, confidence),
+            reference=None if of_fresh is None else _determination(of_fresh, spread, confidence),
+        ),
+        gap=None if of_fresh is None else ratio_of_means(squares - of_fresh, spread, confidence=confidence),
+        baseline=known(0.0, len(truth)),
+        range_score=Figure(
+            value=_range_score(squares, rows, confidence),
+            reference=None if of_fresh is None else _range_score(of_fresh, rows, confidence),
+        ),
+    )
+
+
+def _determination(squares: Floats, spread: Floats, confidence: float) -> Estimate:
+    return ratio_of_means(squares, spread, offset=1.0, sign=-1.0, confidence=confidence)
+
+
+def _range_score(squares: Floats, rows: Floats, confidence: float) -> Estimate:
+    """Return the score from squared errors, added up by person, and how many rows each has."""
+    n, each = len(squares), float(rows.mean())
+    mean = float(squares.mean()) / each
+    return root_score(mean, float((squares - mean * rows).std()) / each / math.sqrt(n), n, confidence)

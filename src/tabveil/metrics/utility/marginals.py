@@ -1,0 +1,212 @@
+"""Column by column: is each one distributed as among real people?
+
+A missing value is a level of its own. Wasserstein and Kolmogorov–Smirnov, which need an order, count it as
+lying as far from every number as the smallest number lies from the largest. Total variation, Jensen–Shannon
+and chi-squared of numbers are taken over about equally full bins.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.special import chdtrc
+
+from tabveil.core.estimate import CONFIDENCE, Estimate, bounded_distance
+from tabveil.core.table import Column, Floats, Indices, Numeric, Split
+from tabveil.metrics.utility.bars import bars
+from tabveil.metrics.utility.compared_tables import ComparedTables
+from tabveil.metrics.utility.distances import (
+    FOLDED,
+    Counts,
+    Distance,
+    cramers_v,
+    jensen_shannon,
+    kolmogorov_smirnov,
+    total_variation,
+    wasserstein,
+)
+from tabveil.metrics.utility.findings import ChiSquared, ColumnUtility, Figure
+from tabveil.tables.matrices.ordinal import ComparedLevels
+from tabveil.tables.matrices.scale import shares_of_range
+
+N_BINS = 20
+LEAST_EXPECTED = 5  # rows at a level, in either table
+REAL, FRESH, SYNTHETIC = range(3)
+
+
+def measure_columns(
+    split: Split,
+    sides: ComparedTables,
+    *,
+    halved: bool = True,
+    rare: bool = False,
+    confidence: float = CONFIDENCE,
+) -> tuple[tuple[ColumnUtility, ...], dict[str, Figure]]:
+    """Measure every column, and the mean over the columns of each distance."""
+    columns, means = [], _Means()
+    for column in sides.real.schema.columns:
+        found = _distances(column, sides, halved=halved)
+        for name, measured in found.items():
+            means.add(name, measured)
+        columns.append(
+            ColumnUtility(
+                name=column.name,
+                numeric=isinstance(column, Numeric),
+                figures={name: measured.figure(confidence) for name, measured in found.items()},
+                chi_squared=_chi_squared(found["cramers_v"]),
+                bars=bars(split, column.name, rare=rare),
+            )
+        )
+    return tuple(columns), means.figures(confidence)
+
+
+def mean_total_variation(sides: ComparedTables, *, confidence: float = CONFIDENCE) -> Figure:
+    """Return the mean total variation over all columns alone: the quickest figure of usefulness."""
+    means = _Means()
+    for column in sides.real.schema.columns:
+        means.add("total_variation", _distances(column, sides, halved=True)["total_variation"])
+    return means.figures(confidence)["total_variation"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Measured:
+    """One distance of one column: of the synthetic and of the fresh rows, from the real ones."""
+
+    levels: ComparedLevels
+    distance: Callable[[Counts], Distance]
+
+    def between(self, other: int) -> tuple[Counts, Distance]:
+        counts = Counts.of(self.levels.rows[REAL], self.levels.rows[other], len(self.levels))
+        return counts, self.distance(counts)
+
+    def estimate(self, other: int, confidence: float) -> Estimate | None:
+        if len(self.levels.rows[other]) == 0:
+            return None
+        counts, distance = self.between(other)
+        return distance.estimate(counts, confidence)
+
+    def figure(self, confidence: float) -> Figure:
+        value = self.estimate(SYNTHETIC, confidence)
+        assert value is not None, "a release has rows"
+        return Figure(value=value, reference=self.estimate(FRESH, confidence))
+
+
+def _distances(column: Column, sides: ComparedTables, *, halved: bool) -> dict[str, _Measured]:
+    levels = ComparedLevels.of(column, (sides.real, sides.fresh, sides.synthetic))
+    binned = levels.in_bins(N_BINS) if isinstance(column, Numeric) else levels
+    found = {
+        "total_variation": _Measured(levels=binned, distance=lambda c: total_variation(c, halved=halved)),
+        "jensen_shannon": _Measured(levels=binned, distance=jensen_shannon),
+        "cramers_v": _Measured(levels=binned, distance=cramers_v),
+    }
+    if isinstance(column, Numeric):
+        scaled = shares_of_range(column, levels.values)
+        found["wasserstein"] = _Measured(
+            levels=levels, distance=lambda c: beside_missing(c, lambda d: wasserstein(d, scaled))
+        )
+        found["kolmogorov_smirnov"] = _Measured(
+            levels=levels, distance=lambda c: beside_missing(c, kolmogorov_smirnov)
+        )
+    return found
+
+
+def _often_enough(levels: ComparedLevels) -> ComparedLevels:
+    """Merge levels too rare for chi-squared to have its distribution."""
+    compared = levels.rows[REAL], levels.rows[SYNTHETIC]
+    counts = np.bincount(np.concatenate(compared), minlength=len(levels))[:-1]
+    sizes = [len(rows) for rows in compared]
+    rare = counts * min(sizes) < LEAST_EXPECTED * sum(sizes)
+    if rare.sum() < 2:  # noqa: PLR2004 - one level alone is merged with nothing
+        return levels
+    groups = np.where(rare, 0, np.cumsum(~rare))
+    return levels.merged(groups)
+
+
+def beside_missing(counts: Counts, distance: Callable[[Counts], Distance]) -> Distance:
+    """Extend a distance between numbers to tables in which some are missing (the last level).
+
+    ``common · distance of the numbers + |difference of the missing shares|``: of the rows, as many as have a
+    number in both tables are compared by it; the others would have to gain or lose one, at a cost of 1.
+    """
+    a, b = (float(1 - share[-1]) for share in counts.shares)
+    missing = float(counts.real[-1] + counts.other[-1]) / (counts.n_real + counts.n_other)
+    floor = FOLDED * float(np.sqrt(missing * (1 - missing) * counts.scatter))
+    ahead, common = float(np.sign(a - b)), min(a, b)
+    by_real, by_other = np.full(len(counts.real), ahead), np.full(len(counts.real), -ahead)
+    value = abs(a - b)
+    if common > 0:
+        inner = distance(Counts(real=counts.real[:-1], other=counts.other[:-1]))
+        value += common * inner.value
+        floor += common * inner.floor
+        real, other = counts.shares
+        by_real[:-1] += _conditional(inner.by_real, real[:-1], a, common) + inner.value * (a < b)
+        by_other[:-1] += _conditional(inner.by_other, other[:-1], b, common) + inner.value * (b < a)
+    by_real[-1] = by_other[-1] = 0.0
+    return Distance(value=value, floor=floor, by_real=by_real, by_other=by_other)
+
+
+def _conditional(slope: Floats, shares: Floats, present: float, common: float) -> Floats:
+    """Return the slope by shares of all rows, given the slope by shares of those that have a number."""
+    return np.asarray(common / present * (slope - float((slope * shares).sum()) / present))
+
+
+def _chi_squared(measured: _Measured) -> ChiSquared | None:
+    """Test whether real and synthetic rows have one distribution, rare levels taken together."""
+    counts, distance = replace(measured, levels=_often_enough(measured.levels)).between(SYNTHETIC)
+    dof = int(np.count_nonzero(counts.real + counts.other)) - 1
+    if dof == 0:
+        return None
+    statistic = distance.value**2 * (counts.n_real + counts.n_other)
+    return ChiSquared(statistic=statistic, dof=dof, p_value=float(chdtrc(dof, statistic)))
+
+
+@dataclass(kw_only=True, eq=False)
+class _Mean:
+    """The mean of a distance over columns. Its variance counts that columns of one row go together."""
+
+    value: float = 0.0
+    floor: float = 0.0
+    real: Floats | float = 0.0  # (n,) what each row adds to the sum
+    other: Floats | float = 0.0  # (m,)
+
+    def add(self, distance: Distance, real: Indices, other: Indices) -> None:
+        self.value += distance.value
+        self.floor += distance.floor
+        self.real = self.real + distance.by_real[real]
+        self.other = self.other + distance.by_other[other]
+
+    def estimate(self, n_columns: int, confidence: float) -> Estimate:
+        rows = [np.asarray(side) / n_columns for side in (self.real, self.other)]
+        return bounded_distance(
+            self.value / n_columns,
+            self.floor / n_columns,
+            sum(float(side.var()) / len(side) for side in rows),
+            (len(rows[0]), len(rows[1])),
+            confidence,
+        )
+
+
+@dataclass(kw_only=True, eq=False)
+class _Means:
+    """The mean of every distance, for the synthetic and for the fresh rows."""
+
+    sums: dict[tuple[str, int], _Mean] = field(default_factory=dict)
+    n_columns: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: str, measured: _Measured) -> None:
+        self.n_columns[name] = self.n_columns.get(name, 0) + 1
+        for other in (SYNTHETIC, FRESH):
+            if len(measured.levels.rows[other]):
+                _, distance = measured.between(other)
+                mean = self.sums.setdefault((name, other), _Mean())
+                mean.add(distance, measured.levels.rows[REAL], measured.levels.rows[other])
+
+    def figures(self, confidence: float) -> dict[str, Figure]:
+        found = {}
+        for name, n_columns in self.n_columns.items():
+            value, fresh = self.sums[name, SYNTHETIC], self.sums.get((name, FRESH))
+            found[name] = Figure(
+                value=value.estimate(n_columns, confidence),
+                reference=None if fresh is None else fresh.estimate(n_columns, confidence),
+            )
+        return found

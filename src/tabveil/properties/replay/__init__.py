@@ -1,8 +1,0 @@
-"""What of real people reappears in a release: passages of their texts, and values that identify them."""
-
-from tabveil.properties.replay.case_numbers import case_numbers, numbered_apart
-from tabveil.properties.replay.pii import PiiReplay
-from tabveil.properties.replay.replayed import replayed
-from tabveil.properties.replay.text import TextReplay
-
-__all__ = ["PiiReplay", "TextReplay", "case_numbers", "numbered_apart", "replayed"]

@@ -1,0 +1,185 @@
+"""The lattice of generalizations: a node says how far each column is generalized, and has classes of rows.
+
+The groups of a node are found from those of a finer node, of which there are fewer than combinations: keys
+are whole numbers in mixed radix, one digit a column, and a coarser level only changes its own digit. Where
+digits do not fit into one number, a key has several parts. Sensitive values are a part of their own.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabveil.core.table import Floats, Indices
+from tabveil.synthesis.anonymize.combinations import LARGEST_KEY, Combinations
+from tabveil.synthesis.anonymize.grouping_kernels import gather, number_rows, roll_up
+
+Node = tuple[int, ...]
+"""The level of each quasi-identifier."""
+Keep = NDArray[np.bool_]
+"""Which classes of a node are released, (c,)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Groups:
+    """Rows that a node does not tell apart, sensitive values among what it looks at."""
+
+    node: Node
+    keys: Indices  # (g, n_parts)
+    rows: NDArray[np.int32]  # (g,) a combination that stands for each group
+    counts: Indices  # (g,)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory they take."""
+        return self.keys.nbytes + self.rows.nbytes + self.counts.nbytes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Classes:
+    """The equivalence classes of a node, and the groups that each is made of."""
+
+    node: Node
+    rows: NDArray[np.int32]  # (c,) a combination that stands for each class
+    counts: Indices  # (c,)
+    groups: Groups
+    order: Indices  # (g,) groups by class
+    starts: Indices  # (c + 1,)
+    numbers: NDArray[np.int32]  # (g,) class of each group
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+class Lattice:
+    """All nodes over the combinations of a table."""
+
+    def __init__(self, combinations: Combinations) -> None:
+        self.combinations = combinations
+        hierarchies = combinations.hierarchies
+        self.heights: Node = tuple(hierarchy.n_levels - 1 for hierarchy in hierarchies)
+        self.bottom_node: Node = (0,) * len(hierarchies)
+        # What leaf x of a column at a level stands for is found at offsets[column][level] + x.
+        self.offsets = _offsets([hierarchy.codes.shape for hierarchy in hierarchies])
+        self.shares: Floats = _joined([hierarchy.shares for hierarchy in hierarchies])
+        self.codes: Indices = _joined([hierarchy.codes for hierarchy in hierarchies])
+        parts, factors = _digits([len(hierarchy.leaves) for hierarchy in hierarchies])
+        self._parts = np.array(parts, dtype=np.int64)
+        self._n_parts = max(parts, default=0) + 1
+        self._places: Indices = _joined(
+            [hierarchy.codes * factor for hierarchy, factor in zip(hierarchies, factors, strict=True)]
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are."""
+        return int(np.prod([height + 1 for height in self.heights], dtype=object))
+
+    def bottom(self) -> Groups:
+        """Return the groups of the node that generalizes nothing: the combinations themselves."""
+        combinations = self.combinations
+        d = len(self.heights)
+        sensitive_parts, factors = _digits([column.n_values for column in combinations.sensitive])
+        n_more = max(sensitive_parts, default=-1) + 1
+        keys = np.zeros((len(combinations), self._n_parts + n_more), dtype=np.int64)
+        for column in range(d):
+            keys[:, self._parts[column]] += self._places[
+                self.offsets[column][0] + combinations.leaves[column]
+            ]
+        for place, (part, factor) in enumerate(zip(sensitive_parts, factors, strict=True)):
+            keys[:, self._n_parts + part] += combinations.leaves[d + place].astype(np.int64) * factor
+        rows = np.arange(len(combinations), dtype=np.int32)
+        return Groups(node=self.bottom_node, keys=keys, rows=rows, counts=combinations.counts)
+
+    def roll_up(self, groups: Groups, node: Node) -> Groups:
+        """Return the groups of a node that is coarser than that of the groups."""
+        changed = [place for place, level in enumerate(node) if level != groups.node[place]]
+        keys, rows, counts = roll_up(
+            groups.keys,
+            groups.rows,
+            groups.counts,
+            self.combinations.leaves,
+            np.array(changed, dtype=np.int64),
+            self._parts,
+            self.places(groups.node),
+            self.places(node),
+            self._places,
+        )
+        return Groups(node=node, keys=keys, rows=rows, counts=counts)
+
+    def places(self, node: Sequence[int]) -> Indices:
+        """Return where the tables of a node's levels begin, (d,)."""
+        offsets = self.offsets
+        return np.array([offsets[column][level] for column, level in enumerate(node)], dtype=np.int64)
+
+    def classes(self, groups: Groups) -> Classes:
+        """Bring the groups together that differ in sensitive values alone."""
+        n_groups = len(groups)
+        if groups.keys.shape[1] == self._n_parts:
+            everyone = np.arange(n_groups + 1)
+            return Classes(
+                node=groups.node,
+                rows=groups.rows,
+                counts=groups.counts,
+                groups=groups,
+                order=everyone[:-1],
+                starts=everyone,
+                numbers=everyone[:-1].astype(np.int32),
+            )
+        numbers, firsts = np.empty(n_groups, np.int32), np.empty(n_groups, np.int32)
+        n = number_rows(groups.keys[:, : self._n_parts], numbers, firsts)
+        order, starts, totals = gather(numbers, n, groups.counts)
+        return Classes(
+            node=groups.node,
+            rows=groups.rows[firsts[:n]],
+            counts=totals,
+            groups=groups,
+            order=order,
+            starts=starts,
+            numbers=numbers,
+        )
+
+
+def above(node: Node, heights: Node) -> Iterator[tuple[int, Node]]:
+    """Yield the neighbors that are one level coarser in one column, with that column."""
+    for column, height in enumerate(heights):
+        if node[column] < height:
+            yield column, (*node[:column], node[column] + 1, *node[column + 1 :])
+
+
+def below(node: Node) -> Iterator[Node]:
+    """Yield the neighbors that are one level finer in one column."""
+    for column, level in enumerate(node):
+        if level > 0:
+            yield (*node[:column], level - 1, *node[column + 1 :])
+
+
+def _offsets(shapes: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    """Return for each column where each of its levels begins, all tables laid end to end."""
+    found, end = [], 0
+    for n_levels, n_leaves in shapes:
+        found.append([end + level * n_leaves for level in range(n_levels)])
+        end += n_levels * n_leaves
+    return found
+
+
+def _joined(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Lay the tables of all columns end to end."""
+    return np.concatenate([table.ravel() for table in tables])
+
+
+def _digits(sizes: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Spread digits over as few whole numbers as hold them: return the part and the factor of each."""
+    parts, factors, part, factor = [], [], 0, 1
+    for size in sizes:
+        if factor * size >= LARGEST_KEY:
+            part, factor = part + 1, 1
+        parts.append(part)
+        factors.append(factor)
+        factor *= max(size, 1)
+    return parts, factors

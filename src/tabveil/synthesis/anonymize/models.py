@@ -1,0 +1,244 @@
+"""What an equivalence class must promise: how many rows it has, and what it tells about sensitive columns.
+
+Every model says which classes keep its promise, and how many rows of a class are lost at least however finely
+its rows are told apart: that bounds what a finer node suppresses. A row that is kept under k-anonymity or
+distinct l-diversity stays kept however much further all is generalized, so there a class that breaks the
+promise is lost as a whole; for the other models, only what can be shown is.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+
+from tabveil.core import check
+from tabveil.core.table import Indices
+from tabveil.synthesis.anonymize import model_kernels as kernels
+from tabveil.synthesis.anonymize.combinations import SensitiveColumn
+from tabveil.synthesis.anonymize.lattice import Classes, Keep
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+ROUNDING = 1e-9
+DISTANCES: tuple[Distance, ...] = ("equal", "ordered", "hierarchical")
+
+
+class PrivacyModel(Protocol):
+    """A promise about every equivalence class."""
+
+    @property
+    def column(self) -> str | None:
+        """The sensitive column that it speaks of, if any."""
+        ...
+
+    def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
+        """Strike from ``keep`` (c,) the classes that break the promise.
+
+        ``values`` (g,) are the sensitive values of the classes' groups.
+        """
+        ...
+
+    def lost(self, classes: Classes, values: Indices, column: SensitiveColumn | None, least: int) -> Indices:
+        """Return how many rows of each class no finer classes can keep, (c,); a kept class has ``least``."""
+        ...
+
+    def in_words(self) -> str:
+        """Say what is promised."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAnonymity:
+    """Does every class have at least k rows?"""
+
+    k: int
+    column: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        check.at_least("k-anonymity", "k", self.k, 1)
+
+    def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:  # noqa: ARG002 - rows alone count
+        """Strike small classes."""
+        keep &= classes.counts >= self.k
+
+    def lost(
+        self,
+        classes: Classes,
+        values: Indices,
+        column: SensitiveColumn | None,
+        least: int,  # noqa: ARG002 - other models count it
+    ) -> Indices:
+        """Count the rows of small classes."""
+        return _broken(self, classes, values, column)
+
+    def in_words(self) -> str:
+        """Say what is promised."""
+        return f"k-anonymity, k = {self.k:,}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctDiversity:
+    """Does every class have at least l different sensitive values?"""
+
+    column: str
+    l: int  # noqa: E741 - its name everywhere
+
+    def __post_init__(self) -> None:
+        check.at_least("distinct l-diversity", "l", self.l, 1)
+
+    def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
+        """Strike classes with fewer values."""
+        kernels.keep_distinct(*_sorted(classes), values, _known(column).n_values, self.l, keep)
+
+    def lost(
+        self,
+        classes: Classes,
+        values: Indices,
+        column: SensitiveColumn | None,
+        least: int,  # noqa: ARG002 - other models count it
+    ) -> Indices:
+        """Count the rows of classes with fewer values."""
+        return _broken(self, classes, values, column)
+
+    def in_words(self) -> str:
+        """Say what is promised."""
+        return f"distinct l-diversity of {self.column}, l = {self.l}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntropyDiversity:
+    """Is the entropy of the sensitive values of every class at least that of l equally frequent ones?"""
+
+    column: str
+    l: float  # noqa: E741 - its name everywhere
+
+    def __post_init__(self) -> None:
+        check.at_least("entropy l-diversity", "l", self.l, 1)
+
+    def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
+        """Strike classes that tell too much."""
+        kernels.keep_entropy(*_sorted(classes), values, _known(column).n_values, float(self.l), keep)
+
+    def lost(
+        self,
+        classes: Classes,
+        values: Indices,
+        column: SensitiveColumn | None,
+        least: int,  # noqa: ARG002 - other models count it
+    ) -> Indices:
+        """Count the rows of classes that have fewer values than even the most varied class needs."""
+        needed = DistinctDiversity(column=self.column, l=math.ceil(self.l - ROUNDING))
+        return _broken(needed, classes, values, column)
+
+    def in_words(self) -> str:
+        """Say what is promised."""
+        return f"entropy l-diversity of {self.column}, l = {self.l:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecursiveDiversity:
+    """Is the most frequent value of a class rarer than c times all but the l - 1 most frequent ones?"""
+
+    column: str
+    l: int  # noqa: E741 - its name everywhere
+    c: float
+
+    def __post_init__(self) -> None:
+        check.at_least("recursive l-diversity", "l", self.l, 2)
+        if not 0 < self.c < math.inf:
+            check.between("recursive l-diversity", "c", self.c, 0, math.inf)
+
+    def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
+        """Strike classes in which one value is too frequent."""
+        known = _known(column)
+        kernels.keep_recursive(*_sorted(classes), values, known.n_values, self.l, float(self.c), keep)
+
+    def lost(
+        self,
+        classes: Classes,
+        values: Indices,
+        column: SensitiveColumn | None,
+        least: int,  # noqa: ARG002 - other models count it
+    ) -> Indices:
+        """Count the rows of classes with fewer than l values."""
+        return _broken(DistinctDiversity(column=self.column, l=self.l), classes, values, column)
+
+    def in_words(self) -> str:
+        """Say what is promised."""
+        return f"recursive (c, l)-diversity of {self.column}, c = {self.c:g}, l = {self.l}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closeness:
+    """Is the distribution of the sensitive values in every class near to that in the original table?
+
+    The reference is the table that came in, suppressed rows among it. Distances of values: all alike
+    (``equal``), by their ranks (``ordered``), or by the level of their hierarchy at which they meet
+    (``hierarchical``; Li, Li and Venkatasubramanian 2007).
+    """
+
+    column: str
+    t: float
+    distance: Distance = "equal"
+
+    def __post_init__(self) -> None:
+        check.share("t-closeness", "t", self.t)
+        check.one_of("t-closeness", "distance", self.distance, DISTANCES)
+
+    def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
+        """Strike classes that lie too far from the whole table."""
+        known = _known(column)
+        arguments = (*_sorted(classes), values, known.n_values, float(self.t), known.reference)
+        match self.distance:
+            case "equal":
+                kernels.keep_equal(*arguments, keep)
+            case "ordered":
+                kernels.keep_ordered(*arguments, keep)
+            case "hierarchical":
+                kernels.keep_hierarchical(*arguments, *known.levels, keep)
+
+    def lost(self, classes: Classes, values: Indices, column: SensitiveColumn | None, least: int) -> Indices:
+        """Count the rows that must go for the others to be near enough.
+
+        Values that meet at the top are as far apart as can be, and those that meet lower in proportion: so
+        the groups of each level must be near, as if all were equally far apart, by a limit of their own.
+        """
+        known = _known(column)
+        lost = np.zeros(len(classes), dtype=np.int64)
+        if self.distance == "ordered":
+            return lost
+        levels = [(np.arange(known.n_values), float(self.t))]
+        if self.distance == "hierarchical":
+            codes, height = known.codes, len(known.codes) - 1
+            levels = [(codes[level], self.t * height / (level + 1)) for level in range(height)]
+        for groups, most in levels:
+            n_groups = int(groups.max()) + 1
+            reference = np.bincount(groups, weights=known.reference, minlength=n_groups)
+            found = np.empty(len(classes), dtype=np.int64)
+            kernels.lost_to_closeness(
+                *_sorted(classes), groups[values], n_groups, min(most, 1.0), reference, least, found
+            )
+            lost = np.maximum(lost, found)
+        return lost
+
+    def in_words(self) -> str:
+        """Say what is promised."""
+        return f"t-closeness of {self.column}, t = {self.t:g} ({self.distance} distance)"
+
+
+def _broken(
+    model: PrivacyModel, classes: Classes, values: Indices, column: SensitiveColumn | None
+) -> Indices:
+    """Return the rows of each class that breaks a promise, (c,)."""
+    keep = np.ones(len(classes), dtype=np.bool_)
+    model.judge(classes, values, column, keep)
+    return np.where(keep, 0, classes.counts)
+
+
+def _sorted(classes: Classes) -> tuple[Indices, Indices, Indices]:
+    return classes.order, classes.starts, classes.groups.counts
+
+
+def _known(column: SensitiveColumn | None) -> SensitiveColumn:
+    assert column is not None, "models with a column are judged with it"
+    return column

@@ -1,0 +1,20 @@
+"""Synthesizers: ways to learn a table and to draw new rows from what was learned (SPEC 6)."""
+
+from tabveil.synthesis.generators.aim.synthesizer import Aim
+from tabveil.synthesis.generators.bootstrap import Bootstrap
+from tabveil.synthesis.generators.ctgan.synthesizer import Ctgan
+from tabveil.synthesis.generators.diffusion.synthesizer import Diffusion
+from tabveil.synthesis.generators.dpctgan.synthesizer import DpCtgan
+from tabveil.synthesis.generators.fitted import FittedModel, Maker
+from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
+from tabveil.synthesis.generators.marginals import Marginals
+from tabveil.synthesis.generators.models import GENERATORS, Account, load_model, save_model
+from tabveil.synthesis.generators.pategan.synthesizer import PateGan
+from tabveil.synthesis.generators.privacy import Privacy
+from tabveil.synthesis.generators.transformer.synthesizer import Transformer
+from tabveil.synthesis.generators.trees.synthesizer import Trees
+
+__all__ = ["GENERATORS", "Account", "FittedModel", "Maker", "Privacy", "load_model", "save_model"]
+
+for _kind in (Trees, Transformer, Diffusion, Ctgan, Aim, DpCtgan, PateGan, Marginals, Bootstrap, Hybrid):
+    GENERATORS.add(_kind)

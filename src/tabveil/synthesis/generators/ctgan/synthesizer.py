@@ -1,0 +1,311 @@
+"""CTGAN: a generator of rows and a critic of rows learn from each other."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core import check
+from tabveil.core.settings.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
+from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
+from tabveil.core.workers import tell
+from tabveil.engines.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of
+from tabveil.errors import ParameterError
+from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.rare_numbers import Redrawn, redraw_rare_numbers
+from tabveil.tables.matrices.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
+
+if TYPE_CHECKING:
+    from tabveil.synthesis.generators.ctgan import network as gan_network
+
+MOST_NUMBERS = 8_000_000
+"""Rows are drawn in chunks whose vectors are at most so many numbers."""
+WEIGHTS = "weights."
+"""What the names of the generator's arrays begin with."""
+ROUNDING = 1e-6
+"""How far the sum of shares may be from 1."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GanModel(FittedModel):
+    """The slots of each column, how often each is to be asked for, and the generator.
+
+    ``conditional`` are the columns that a condition may fix.
+    """
+
+    slots: tuple[Slots, ...]
+    frequencies: tuple[Floats, ...]
+    conditional: tuple[int, ...]
+    generator: "gan_network.Generator | None"  # None if all rows are the same
+
+    def draw(self, n_rows: int, *, rng: Generator) -> Table:
+        """Draw conditions as often as they occur, and a row for each."""
+        chosen = np.zeros((n_rows, len(self.slots)), dtype=np.int64)
+        scalars = np.zeros((n_rows, len(self.slots)))
+        if self.generator is not None:
+            chosen, scalars = self._generate(self.generator, n_rows, rng=rng)
+        cells = [slots.decode(chosen[:, place], scalars[:, place]) for place, slots in enumerate(self.slots)]
+        return Table(schema=self.schema, values=np.column_stack(cells))
+
+    def _generate(
+        self, generator: "gan_network.Generator", n_rows: int, *, rng: Generator
+    ) -> tuple[Indices, Floats]:
+        """Return the slots and the scalars of so many rows, (n, columns) each."""
+        from tabveil.synthesis.generators.ctgan.network import Conditions  # noqa: PLC0415 - needs torch
+
+        layout = generator.layout
+        chunk = max(1, MOST_NUMBERS // layout.width)
+        chosen, scalars = [], np.zeros((n_rows, len(self.slots)))
+        with seeded(rng, owner=self.name) as torch, torch.no_grad():
+            conditions = Conditions(layout, self.frequencies, generator.out.weight.device)
+            for start in range(0, n_rows, chunk):
+                entries = conditions.draw(min(chunk, n_rows - start))
+                rows, _ = generator(conditions.vectors(entries))
+                require_finite(self.name, rows)
+                chosen.append(layout.chosen(rows[:, len(layout.scalar) :]))
+                inside = rows[:, : len(layout.scalar)].double().cpu().numpy()
+                scalars[start : start + len(inside), list(layout.scalar)] = inside
+                tell("drawing rows", (start + len(inside)) / n_rows)
+        return np.concatenate(chosen), scalars
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """Return slots, frequencies and weights."""
+        state = {"slots": [item.to_json() for item in self.slots], "conditional": list(self.conditional)}
+        frequencies = {f"frequencies{i}": item for i, item in enumerate(self.frequencies)}
+        weights = {} if self.generator is None else weights_of(self.generator)
+        return state, {**frequencies, **{f"{WEIGHTS}{name}": item for name, item in weights.items()}}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
+        """Rebuild the model, on the CPU if there is no GPU here."""
+        schema: Schema = shared["schema"]
+        known = require_plain(_State, state, "state")
+        require(len(known.slots) == len(schema), "slots must be those of every column")
+        pairs = zip(schema.columns, known.slots, strict=True)
+        slots = tuple(slots_from_json(column, item) for column, item in pairs)
+        telling = [place for place, item in enumerate(slots) if len(item) > 1]
+        require(
+            list(known.conditional) == sorted(set(known.conditional) & set(telling)),
+            "conditional must name columns with more than one slot, in ascending order",
+        )
+        weights = {
+            name.removeprefix(WEIGHTS): item for name, item in arrays.items() if name.startswith(WEIGHTS)
+        }
+        frequencies = {name: item for name, item in arrays.items() if not name.startswith(WEIGHTS)}
+        require_arrays(
+            frequencies,
+            {
+                f"frequencies{i}": Expected(dtype=np.float64, shape=(len(item),), low=0, high=1)
+                for i, item in enumerate(slots)
+            },
+        )
+        for name, shares in frequencies.items():
+            require(abs(shares.sum() - 1) < ROUNDING, f"array {name!r} must have the sum 1")
+        return cls(
+            slots=slots,
+            frequencies=tuple(frequencies[f"frequencies{i}"] for i in range(len(slots))),
+            conditional=known.conditional,
+            generator=_rebuilt(slots, known.conditional, weights, shared["made_by"]),
+            **shared,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _State:
+    """What is stored of a model beside its arrays."""
+
+    __pydantic_config__ = FORBID_OTHERS
+
+    slots: list[dict[str, Any]]
+    conditional: tuple[int, ...]
+
+
+def _rebuilt(
+    slots: tuple[Slots, ...],
+    conditional: tuple[int, ...],
+    weights: Arrays,
+    made_by: Any,  # noqa: ANN401 - any synthesizer with such a generator
+) -> "gan_network.Generator | None":
+    """Return the generator with its weights, or None where there is nothing to choose."""
+    if not any(len(item) > 1 or item.has_scalar for item in slots):
+        require_arrays(weights, {})
+        return None
+    return rebuild(
+        lambda: build(slots, conditional, embedding=made_by.embedding, layers=made_by.layers),
+        weights,
+        owner=made_by.name,
+        device=made_by.device,
+        not_negative=("running_var", "num_batches_tracked"),
+    )
+
+
+def build(
+    slots: tuple[Slots, ...], conditional: tuple[int, ...], *, embedding: int, layers: tuple[int, ...]
+) -> "gan_network.Generator | None":
+    """Return an untrained generator for these columns, or None where there is nothing to choose."""
+    from tabveil.synthesis.generators.ctgan import network as gan_network  # noqa: PLC0415 - needs torch
+
+    scalar = tuple(place for place, item in enumerate(slots) if item.has_scalar)
+    layout = gan_network.Layout(
+        sizes=tuple(map(len, slots)),
+        scalar=scalar,
+        single=tuple(slots[place].single for place in scalar),
+        conditional=conditional,
+    )
+    if layout.width == 0:
+        return None
+    return gan_network.Generator(layout, embedding=embedding, layers=layers)
+
+
+def encode(table: Table, slots: tuple[Slots, ...], *, rng: Generator) -> tuple[Indices, Floats]:
+    """Return the slot of each cell and its place within, (n, columns) each."""
+    pairs = [item.encode(table.column(item.column.name), rng=rng) for item in slots]
+    return np.column_stack([chosen for chosen, _ in pairs]), np.column_stack([place for _, place in pairs])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ctgan(Maker):
+    """Let a generator invent rows until a critic cannot tell them from real ones.
+
+    The generator turns noise into rows, the critic scores real rows high and invented ones low, and each
+    learns from the other. Numbers are described by the mode they belong to and their place within it, so that
+    columns with several peaks keep them. Each row is made for a condition, a label that one of its columns
+    must have; rare labels are practiced more often than they occur, so that they are learned, too.
+
+    Parameters
+    ----------
+    epochs
+        How often as many rows are looked at as the table has.
+    batch_size
+        The rows in one step; a multiple of ``pac``.
+    learning_rate, critic_learning_rate
+        The size of a step of the generator and of the critic. The thesis (chapter 5) uses 1e-4.
+    critic_steps
+        How many steps the critic takes for each of the generator's.
+    embedding
+        How many random numbers a row is made from.
+    layers
+        The widths of the layers, in the generator and in the critic.
+    pac
+        How many rows the critic judges together: it sees a lack of variety that no single row shows.
+    modes
+        The most modes a number may have.
+    averaging
+        The weights that are kept are a running average: this share of it stays at each step. 0 keeps the
+        last weights, as in the paper.
+    smoothing
+        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
+        without, rows may repeat somebody's number, the largest above all.
+    device
+        ``"cuda"`` trains and draws on a GPU.
+
+    Notes
+    -----
+    The loss in the history is the critic's estimate of the distance between real and invented rows; it means
+    something only within one training. No held-out loss is defined for such a pair of networks, so training
+    runs all its epochs and the last weights are kept.
+
+    Beyond the paper: a number that 5 % of the rows share is a mode by itself, and so is every number of a
+    column with no more numbers than modes; missing is a slot of its own; conditions with more than 512
+    labels are condensed by a layer of their own; the generator starts with the right share of each slot in
+    every column; and its weights are averaged. Steps grow with the number of labels: columns of thousands,
+    such as identifiers, are better left out. The same seed gives the same rows on the same machine;
+    another device adds up in another order.
+
+    References
+    ----------
+    - Xu, L., Skoularidou, M., Cuesta-Infante, A. and Veeramachaneni, K. (2019). Modeling Tabular Data using
+      Conditional GAN. NeurIPS.
+    - Gulrajani, I. et al. (2017). Improved Training of Wasserstein GANs. NeurIPS. (The critic's loss.)
+    - Lin, Z. et al. (2018). PacGAN: The Power of Two Samples in Generative Adversarial Networks. NeurIPS.
+    """
+
+    epochs: int = 300
+    batch_size: int = 500
+    learning_rate: float = 2e-4
+    critic_learning_rate: float = 2e-4
+    critic_steps: int = 1
+    embedding: int = 128
+    layers: tuple[int, ...] = (256, 256)
+    pac: int = 10
+    modes: int = MOST_MODES
+    averaging: float = 0.99
+    smoothing: bool = True
+    device: Literal["cpu", "cuda"] = "cpu"
+
+    name: ClassVar[str] = "ctgan"
+    model: ClassVar[type[FittedModel]] = GanModel
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "critic_steps", "embedding", "pac", "modes"):
+            check.at_least(self.name, name, getattr(self, name), 1)
+        check.at_least(self.name, "batch_size", self.batch_size, 2 * self.pac)
+        if self.batch_size % self.pac:
+            raise ParameterError(
+                f"{self.name}: batch_size must be a multiple of pac, got {self.batch_size} and {self.pac}."
+            )
+        for width in self.layers:
+            check.at_least(self.name, "every width in layers", width, 1)
+        check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
+        check.at_least(self.name, "critic_learning_rate", self.critic_learning_rate, 1e-9)
+        check.below_one(self.name, "averaging", self.averaging)
+        check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
+
+    def fit(self, table: Table, *, rng: Generator) -> GanModel:
+        """Learn a table."""
+        require_rows(self.name, table)
+        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else Redrawn(table=table)
+        table = redrawn.table
+        slots = tuple(self._slots(table, rng=rng))
+        chosen, scalars = encode(table, slots, rng=rng)
+        frequencies = tuple(
+            np.bincount(column, minlength=len(item)) / len(table)
+            for column, item in zip(chosen.T, slots, strict=True)
+        )
+        conditional = tuple(
+            place
+            for place, item in enumerate(slots)
+            if isinstance(item.column, Categorical) and len(item) > 1
+        )
+        with seeded(rng, owner=self.name, device=self.device):
+            generator = build(slots, conditional, embedding=self.embedding, layers=self.layers)
+            trained = TrainingRecord(history=(), best=0)
+            if generator is not None:
+                generator.start_at(frequencies)
+                learner = self._learner(generator.to(self.device), chosen, scalars)
+                trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs)
+                generator = learner.finish()
+        return GanModel(
+            made_by=self,
+            schema=table.schema,
+            slots=slots,
+            frequencies=frequencies,
+            conditional=conditional,
+            generator=generator,
+            history=trained.history,
+            notes=(*redrawn.notes, *trained.notes),
+        )
+
+    def _learner(
+        self, generator: "gan_network.Generator", chosen: Indices, scalars: Floats
+    ) -> "gan_network.Learner":
+        """Bring generator and rows together; labels are practiced by the logarithm of their count."""
+        from tabveil.synthesis.generators.ctgan.network import Conditions, Learner, Rows  # noqa: PLC0415 - needs torch
+
+        layout = generator.layout
+        pairs = zip(chosen.T, layout.sizes, strict=True)
+        practiced = [np.log1p(np.bincount(column, minlength=size)) for column, size in pairs]
+        rows = Rows(layout, chosen, scalars, self.device)
+        return Learner(self, generator, rows, Conditions(layout, practiced, self.device))
+
+    def _slots(self, table: Table, *, rng: Generator) -> Iterator[Slots]:
+        for column in table.schema.columns:
+            cells = table.column(column.name)
+            match column:
+                case Categorical():
+                    yield seen_labels(column, cells)
+                case Numeric():
+                    yield fitted_modes(column, cells, most=self.modes, rng=rng)

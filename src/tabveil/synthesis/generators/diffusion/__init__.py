@@ -1,0 +1,5 @@
+"""Diffusion over mixed columns."""
+
+from tabveil.synthesis.generators.diffusion.synthesizer import Diffusion
+
+__all__ = ["Diffusion"]

@@ -1,0 +1,114 @@
+"""Labels that few rows share, replaced before a generator learns: what one person holds may be their name.
+
+A generator gives labels back word for word, a free text with a telephone number among them. So those that too
+few rows share never reach it: each such cell is learned as another label of its column, drawn as often as
+rows share it, and as missing where the column has none. The release holds no label that the data do not have,
+and neither it nor a stored model names one that was replaced. Numbers are the generators' own business.
+
+Where one column follows from another, such as a description from its code, both are replaced by those of
+another row: a label drawn for each alone would make a pair that does not exist.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from tabveil.core.disclosure import LEAST_SHARED, LEAST_SHARED_IN_WORDS
+from tabveil.core.table import Categorical, Floats, Indices, Table
+from tabveil.synthesis.generators.dependencies import Dependency, families
+from tabveil.tables.matrices.ordinal import label_codes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pooled:
+    """A table without rare labels, how many there were, in how many cells, and in which columns."""
+
+    table: Table
+    n_labels: int
+    n_cells: int
+    columns: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """What was replaced, in a sentence."""
+        labels = _counted(self.n_labels, "label")
+        cells, columns = _counted(self.n_cells, "cell"), _counted(len(self.columns), "column")
+        return (
+            f"Rare labels: {labels} that fewer than {LEAST_SHARED_IN_WORDS} rows share, in {cells} of "
+            f"{columns}, learned as other labels of the column, or as missing where it has none."
+        )
+
+
+def _counted(n: int, thing: str) -> str:
+    return f"{n:,} {thing}{'s'[: n != 1]}"
+
+
+def pool_rare_labels(
+    table: Table, *, keep: Collection[str], dependencies: Sequence[Dependency] = (), rng: Generator
+) -> Pooled:
+    """Replace labels that fewer than :data:`~tabveil.core.disclosure.LEAST_SHARED` rows share.
+
+    Columns in ``keep`` stay as they are, and so do ordered ones: somebody listed their labels, so that a
+    label says nothing but where it stands.
+    """
+    values, n_labels, columns = np.array(table.values), 0, []
+    rare = np.zeros(values.shape, dtype=np.bool_)
+    for position, column in enumerate(table.schema.columns):
+        if not isinstance(column, Categorical) or column.ordered or column.name in keep:
+            continue
+        codes = label_codes(column, values[:, position])
+        counts = np.bincount(codes, minlength=len(column.labels) + 1)[:-1]
+        few = np.flatnonzero((counts > 0) & (counts < LEAST_SHARED))
+        rare[:, position] = np.isin(codes, few)
+        n_labels += len(few)
+        if len(few):
+            columns.append(column.name)
+    left = rare.copy()
+    for family in map(np.array, families(dependencies)):
+        taken = _take_from_others(values, family, rare, rng=rng)
+        left[taken[:, None], family] = False
+    for position in np.flatnonzero(left.any(axis=0)).tolist():
+        _draw_others(values[:, position], rare[:, position], left[:, position], rng=rng)
+    return Pooled(
+        table=Table(schema=table.schema, values=values),
+        n_labels=n_labels,
+        n_cells=int(rare.sum()),
+        columns=tuple(columns),
+    )
+
+
+def _draw_others(cells: Floats, rare: NDArray[np.bool_], left: NDArray[np.bool_], *, rng: Generator) -> None:
+    """Draw another label for the cells that are left, as often as rows share it; missing if there is none."""
+    shared, counts = np.unique(cells[~rare & ~np.isnan(cells)], return_counts=True)
+    cells[left] = rng.choice(shared, left.sum(), p=counts / counts.sum()) if len(shared) else np.nan
+
+
+def _take_from_others(values: Floats, family: Indices, rare: NDArray[np.bool_], *, rng: Generator) -> Indices:
+    """Give rows with a rare label in a family of columns all of the family from another row; return the rows.
+
+    The other row agrees in one of the columns, if any does: of those that are not rare, the one with the most
+    values. Only rows count as others whose first column, from which all follow, has a value that enough rows
+    share.
+    """
+    own = values[:, family]
+    needy = np.flatnonzero(rare[:, family].any(axis=1))
+    _, code, counts = np.unique(own[:, 0], return_inverse=True, return_counts=True, equal_nan=True)
+    others = np.flatnonzero(~rare[:, family].any(axis=1) & (counts[code] >= LEAST_SHARED))
+    if len(needy) == 0 or len(others) == 0:
+        return needy[:0]
+    donors = rng.choice(others, len(needy))
+    known = sorted(range(1, len(family)), key=lambda column: len(np.unique(own[:, column])))
+    for column in known:  # the last to find one decides
+        alike = others[np.argsort(own[others, column], kind="stable")]
+        wanted = own[needy, column]
+        begin = np.searchsorted(own[alike, column], wanted)
+        end = np.searchsorted(own[alike, column], wanted, side="right")
+        found = (end > begin) & ~rare[needy, family[column]]
+        donors[found] = alike[
+            begin[found] + (rng.random(found.sum()) * (end - begin)[found]).astype(np.int64)
+        ]
+    values[needy[:, None], family] = own[donors]
+    return needy

@@ -1,0 +1,16 @@
+"""The steps of a hybrid pipeline (SPEC 7): generalize, sample, and the transition back to concrete values.
+
+Each can be used alone. The generator ``hybrid`` brings them together with any other generator.
+"""
+
+from tabveil.synthesis.hybrid.domains import Domain
+from tabveil.synthesis.hybrid.sampling import Sampling
+from tabveil.synthesis.hybrid.transitions import (
+    TRANSITIONS,
+    GeneralizedRows,
+    Transition,
+    WayBack,
+    read_transition,
+)
+
+__all__ = ["TRANSITIONS", "Domain", "GeneralizedRows", "Sampling", "Transition", "WayBack", "read_transition"]

@@ -1,0 +1,32 @@
+"""Transitions: how a generalized value becomes a concrete one again, one kind in a file."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tabveil.core.settings import values
+from tabveil.core.settings.naming import make
+from tabveil.core.settings.registry import Registry
+from tabveil.synthesis.hybrid.entries import read_named
+from tabveil.synthesis.hybrid.transitions.conditional import Conditional
+from tabveil.synthesis.hybrid.transitions.noisy_conditional import NoisyConditional
+from tabveil.synthesis.hybrid.transitions.single import Single
+from tabveil.synthesis.hybrid.transitions.smoothed_conditional import SmoothedConditional
+from tabveil.synthesis.hybrid.transitions.uniform import Uniform
+from tabveil.synthesis.hybrid.transitions.way_back import GeneralizedRows, Stored, Transition, WayBack
+
+TRANSITIONS: Registry[Transition] = Registry(
+    "transition", (Single, Uniform, Conditional, SmoothedConditional, NoisyConditional)
+)
+"""Every transition by its name; your own joins by ``TRANSITIONS.add``."""
+
+__all__ = ["TRANSITIONS", "GeneralizedRows", "Stored", "Transition", "WayBack", "read_transition"]
+
+
+def read_transition(given: str | Mapping[str, Any]) -> Transition:
+    """Read a name, or a name with settings.
+
+    >>> read_transition({"name": "conditional", "joint": True})
+    Conditional(smoothed=False, joint=True)
+    """
+    name, settings = read_named("transition", given)
+    return make(TRANSITIONS.find("transition", name), settings, values.read)

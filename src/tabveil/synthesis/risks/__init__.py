@@ -1,0 +1,31 @@
+"""Releases with a known risk, so that what a metric says can be checked; and circumstances to try them in."""
+
+from tabveil.core.settings.registry import Registry
+from tabveil.protocols import Modifier, RiskModel
+from tabveil.synthesis.risks.canaries import Canaries
+from tabveil.synthesis.risks.generated import Generated
+from tabveil.synthesis.risks.leaky import Leaky
+from tabveil.synthesis.risks.noisy import Noisy
+from tabveil.synthesis.risks.outlier_removal import OutlierRemoval
+from tabveil.synthesis.risks.overfit import Overfit
+from tabveil.synthesis.risks.oversample import Oversample
+from tabveil.synthesis.risks.private import Private
+
+RISKS: Registry[RiskModel] = Registry("risk model", (Leaky, Noisy, Overfit, Private, Generated))
+"""Every risk model by its name; your own joins by ``RISKS.add``."""
+
+MODIFIERS: Registry[Modifier] = Registry("modifier", (OutlierRemoval, Oversample, Canaries))
+"""Every modifier by its name; your own joins by ``MODIFIERS.add``."""
+
+__all__ = [
+    "MODIFIERS",
+    "RISKS",
+    "Canaries",
+    "Generated",
+    "Leaky",
+    "Noisy",
+    "OutlierRemoval",
+    "Overfit",
+    "Oversample",
+    "Private",
+]

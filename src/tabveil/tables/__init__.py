@@ -1,0 +1,1 @@
+"""Files, tables and matrices: how rows come in, are encoded, and leave as they came."""

@@ -1,0 +1,99 @@
+"""Mixed rows as points: numbers on one scale, categories by equality.
+
+A density ratio does not change when a coordinate is stretched. So a number becomes its *place*, the mean of
+its rank among the synthetic values and its position in the column's range: the first spreads what crowds
+together (ages, columns that are mostly zero), the second keeps outliers far out, and one bandwidth suits all
+columns. Ranks come from the release alone, to which train and control rows are equally strange.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from tabveil.core.table import Categorical, Floats, Numeric, Table
+from tabveil.tables.matrices.ordinal import Codes
+from tabveil.tables.matrices.scale import shares_of_range
+
+NO_LABEL = -1
+"""The code of a missing label. It comes before all labels, and so does its direction among the axes."""
+PLACE_DEVIATION = 12**-0.5  # the standard deviation of ranks; places vary a little less
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Points:
+    """Rows as places in [0, 1], NaN where missing, and as codes, which also say where a number is missing."""
+
+    places: Floats  # (n, d)
+    codes: Codes  # (n, c)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Coordinates:
+    """How to read rows of one schema. Columns stand by name: their order in a file must not matter."""
+
+    complete: tuple[str, ...]  # numeric columns without missing values
+    gappy: tuple[str, ...]  # and with
+    matched: tuple[str, ...]  # categorical columns
+    knots: dict[str, tuple[Floats, Floats]]  # of a numeric column: values, and their places
+
+    @classmethod
+    def of(cls, release: Table, *others: Table) -> Self:
+        """Take ranks from the release; the other tables only tell where values are missing."""
+        numeric = sorted(c.name for c in release.schema.columns if isinstance(c, Numeric))
+        gappy = [name for name in numeric if any(np.isnan(t.column(name)).any() for t in (release, *others))]
+        return cls(
+            complete=tuple(name for name in numeric if name not in gappy),
+            gappy=tuple(gappy),
+            matched=tuple(sorted(c.name for c in release.schema.columns if isinstance(c, Categorical))),
+            knots={name: _knots(release, name) for name in numeric},
+        )
+
+    def by_deviation(self, release: Table) -> Self:
+        """Return the same columns, numbers counted in standard deviations that they have in the release.
+
+        One is as long as that of ranks. In ranks a value just off one that many rows have is far from it; by
+        deviation a copy behind noise errs by as little wherever it lies.
+        """
+        return replace(self, knots={name: _straight(release, name) for name in self.knots})
+
+    def points(self, table: Table) -> Points:
+        """Return the rows of a table as points."""
+        places = [np.interp(table.column(name), *self.knots[name]) for name in self.complete + self.gappy]
+        codes = [np.nan_to_num(table.column(name), nan=NO_LABEL) for name in self.matched]
+        codes += [np.isnan(table.column(name)) for name in self.gappy]
+        return Points(
+            places=np.column_stack([np.empty((len(table), 0)), *places]),
+            codes=np.column_stack([np.empty((len(table), 0)), *codes]).astype(np.int32),
+        )
+
+
+def _knots(release: Table, name: str) -> tuple[Floats, Floats]:
+    """Return the distinct synthetic values and the ends of the column's range, and their places."""
+    column = release.schema[name]
+    assert isinstance(column, Numeric)
+    cells = release.column(name)
+    values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1)
+    if len(values) == 0 or column.low < values[0]:
+        values, ranks = np.append(column.low, values), np.append(0.0, ranks)
+    if column.high > values[-1]:
+        values, ranks = np.append(values, column.high), np.append(ranks, 1.0)
+    return values, (ranks + shares_of_range(column, values)) / 2
+
+
+def _straight(release: Table, name: str) -> tuple[Floats, Floats]:
+    """Return the ends of the column's range, and how far apart they are in deviations of the release.
+
+    Where all rows of the release agree, the range is one deviation.
+    """
+    column = release.schema[name]
+    assert isinstance(column, Numeric)
+    cells = release.column(name)
+    present = cells[~np.isnan(cells)]
+    deviation = float(present.std()) if len(present) else 0.0
+    width = column.width / (deviation or column.width or 1.0)
+    return np.array([column.low, column.high]), np.array([0.0, width * PLACE_DEVIATION])

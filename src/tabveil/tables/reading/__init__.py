@@ -1,0 +1,47 @@
+"""The one door for data: pandas, polars, Arrow, CSV, Parquet, Feather, Excel to tables of cells, and back."""
+
+from pathlib import Path
+
+from tabveil.core.table import Table
+from tabveil.tables.reading import files
+from tabveil.tables.reading.arrow_types import take_rows
+from tabveil.tables.reading.describe import describe
+from tabveil.tables.reading.files import read_raw, write_raw
+from tabveil.tables.reading.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
+from tabveil.tables.reading.load import LoadedTable, LoadedTables, load_split, load_table, person_columns
+from tabveil.tables.reading.parting import as_read, native_parts, parts_as_read, raw_rows
+from tabveil.tables.reading.sources import Source
+
+__all__ = [
+    "Layout",
+    "LoadedTable",
+    "LoadedTables",
+    "Source",
+    "as_read",
+    "cells_as_text",
+    "describe",
+    "edges_in_words",
+    "load_split",
+    "load_table",
+    "native_parts",
+    "parts_as_read",
+    "person_columns",
+    "raw_rows",
+    "read_raw",
+    "take_rows",
+    "to_native",
+    "write",
+    "write_raw",
+]
+
+
+def write(table: Table, layout: Layout, path: str | Path) -> None:
+    """Write a table to a file of the kind its suffix says, whole or not at all.
+
+    A text file keeps the delimiter, the encoding and the way values were written in the file that came in.
+    """
+    path = Path(path)
+    if files.is_text_file(path):
+        files.write(to_text(table, layout), path, layout.csv)
+    else:
+        files.write(to_arrow(table, layout), path)

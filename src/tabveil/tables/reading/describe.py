@@ -1,0 +1,145 @@
+"""The schema file that ``tabveil schema`` writes: what each column was taken for, ready to be edited."""
+
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow.types as pt
+import yaml
+
+from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.table import Categorical, Column
+from tabveil.tables.reading.csvfile import CsvForm
+from tabveil.tables.reading.infer import TypeName
+from tabveil.tables.reading.layout import ColumnLayout, Layout
+from tabveil.tables.reading.load import load_table
+from tabveil.tables.reading.moment_form import ISO, MomentForm, template_of
+from tabveil.tables.reading.moments import STEPS
+from tabveil.tables.reading.number_form import NumberForm, example_of
+from tabveil.tables.reading.raw_column import Kind
+
+_HEAD = """\
+# What tabveil takes each column for. Change what is wrong, delete what is right if you like,
+# and give the file to an audit with --schema. Columns that are not listed are recognized as usual.
+#
+# Types: integer, real, boolean, category, ordered category, date, datetime, time, duration, identifier, text.
+# Numbers that are codes (such as a ward's number) are better declared as category.
+# An order is given by listing the labels:
+#   severity: {type: ordered category, labels: [mild, moderate, severe]}
+# An identifier names people. Generators do not learn it; rows carry fresh ones, of this form if one is given:
+#   case: {type: identifier, form: "AB-0000"}
+# Text is what people wrote: an audit compares rows by the number of its words, and looks for its passages in
+# the release. Generators do not learn it.
+# Where people have several rows, name the column that says whose row it is, not under columns:
+# person: patient
+# Private generators want to know which values are possible without looking at the rows:
+#   age: {type: integer, low: 0, high: 120}
+#   weight: {type: real, low: 0, high: 300, decimals: 1}
+#   born: {type: date, low: 1900-01-01, high: 2029-12-31}
+#   admitted: {type: datetime, low: 2020-01-01, high: 2029-12-31, unit: seconds}
+#   ward: {type: category, labels: [north, south]}
+# Nor do they look how values are written. If nothing is said, that is True and 2024-03-01T12:30:00:
+#   smoker: {type: boolean, form: "TRUE"}
+#   seen: {type: datetime, low: 2020-01-01, high: 2029-12-31, unit: seconds, form: "YYYY-MM-DD HH:MM:SS"}
+# A form also says how values are read that may be meant in several ways: an example of a number, or the order
+# of a date's parts (DD.MM.YYYY, MM/DD/YYYY, DD-Mon-YYYY, YYYYMMDD):
+#   cost: {type: real, low: 0, high: 1000000, decimals: 2, form: "1.234,50 EUR"}
+#   discharged: {type: date, low: 2020-01-01, high: 2029-12-31, form: DD/MM/YYYY}
+# What stands here is taken as known to everybody: look it through.
+
+# Texts that mean missing, in every text column.
+"""
+_DROP = "\n# Columns to leave out, such as identifiers.\n"
+_CSV = "\n# How private generators write text files, and missing cells in them.\n"
+_SHOWN_DIGITS = 2
+_COLUMNS = "\n# Labels are written here only where each of them occurs at least 10 times.\n"
+
+
+def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN401 - a path or a table
+    """Return a schema file for a table, with comments that teach. No rare value stands in it."""
+    missing = (missing,) if isinstance(missing, str) else tuple(missing)
+    loaded = load_table(source, missing=missing)
+    csv = _csv(loaded.layout)
+    lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": []})]
+    lines += [_CSV, _dump({"csv": csv}), _COLUMNS, *_noticed(loaded.notes), "columns:\n"]
+    for column, place in loaded.layout.of(loaded.table):
+        cells = loaded.table.column(column.name)
+        entry = _entry(column, place, cells[~np.isnan(cells)], mark=csv["decimal"])
+        entry = "text" if column.name in loaded.texts else entry
+        lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
+    return "".join(lines)
+
+
+def _noticed(notes: Iterable[str]) -> list[str]:
+    """Return what to look at before the file is used, as comments."""
+    wrapped = (textwrap.fill(note, 100, initial_indent="# - ", subsequent_indent="#  ") for note in notes)
+    lines = [f"{lines}\n" for lines in wrapped]
+    return ["#\n# Look at these first:\n", *lines] if lines else []
+
+
+def _csv(layout: Layout) -> dict[str, str]:
+    form = layout.csv or CsvForm()
+    comma = form.delimiter != "," and any(place.form.number.mark == "," for place in layout.columns.values())
+    return {
+        "delimiter": form.delimiter,
+        "encoding": form.encoding,
+        "decimal": "," if comma else ".",
+        "missing": "",
+    }
+
+
+def _dump(data: dict[str, Any]) -> str:
+    """Write YAML with lists on one line and everything else on lines of its own."""
+    flow = None if any(isinstance(value, (list, dict)) for value in data.values()) else False
+    return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, default_flow_style=flow, width=10_000)
+
+
+def _entry(
+    column: Column, place: ColumnLayout, held: np.ndarray[tuple[int], np.dtype[np.float64]], *, mark: str
+) -> Any:  # noqa: ANN401 - YAML
+    name = type_name(column, place)
+    if (form := _form(place, mark)) is not None:
+        return {"type": name, "form": form}
+    if name != "ordered category" or not isinstance(column, Categorical):
+        return name
+    counts = np.bincount(held.astype(np.int64), minlength=len(column.labels))
+    if len(counts) == 0 or counts.min() < LEAST_SHARED:
+        return name
+    return {"type": name, "labels": list(column.labels)}
+
+
+def _form(place: ColumnLayout, mark: str) -> str | None:
+    """Return how values are written, if it is not the way that is usual; ``mark`` stands before decimals."""
+    number, moment = place.form.number, place.form.moment
+    match place.kind:
+        case Kind.BOOLEAN:
+            true = place.form.words[1]
+            return None if true == "True" else true
+        case Kind.NUMBER if number not in (NumberForm(), NumberForm(mark=mark)):
+            digits = place.form.digits if place.form.digits is not None else _SHOWN_DIGITS
+            return example_of(number, 0 if pt.is_integer(place.plain) else digits)
+        case Kind.TIME | Kind.MOMENT if moment is not None and (moment.has_time or moment.date != ISO):
+            return template_of(moment)
+        case Kind.MOMENT if pt.is_timestamp(place.plain) and place.plain.tz is not None:
+            digits = {STEPS["milliseconds"]: 3, STEPS["microseconds"]: 6}.get(place.step, 0)
+            return template_of(MomentForm(separator="T", seconds=True, digits=digits, zone="Z"))
+        case _:
+            return None
+
+
+def type_name(column: Column, place: ColumnLayout) -> TypeName:
+    """Return what a schema file calls this column's type."""
+    match place.kind:
+        case Kind.NUMBER:
+            return "integer" if pt.is_integer(place.plain) else "real"
+        case Kind.BOOLEAN:
+            return "boolean"
+        case Kind.MOMENT:
+            return "date" if pt.is_date(place.plain) else "datetime"
+        case Kind.TIME:
+            return "time"
+        case Kind.DURATION:
+            return "duration"
+        case _:
+            return "ordered category" if isinstance(column, Categorical) and column.ordered else "category"

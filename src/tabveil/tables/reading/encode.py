@@ -1,0 +1,380 @@
+"""One column of all tables, from what came to cells, with its schema and its way back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from tabveil.core.table import LARGEST, Categorical, Column, Numeric
+from tabveil.errors import SchemaError
+from tabveil.tables.reading import bounds, parsing, text
+from tabveil.tables.reading.infer import Declaration, decide
+from tabveil.tables.reading.layout import ColumnLayout
+from tabveil.tables.reading.moments import MINUTE, STEPS
+from tabveil.tables.reading.raw_column import EXACT, Kind, RawColumn, Texts, has_values
+from tabveil.tables.reading.text import Bools, Floats
+from tabveil.tables.reading.text_format import form_of, moment_type, plain_type
+from tabveil.tables.reading.wording import quoted, rows
+
+_MOST_DECIMALS = 6
+_PIECE = 1 << 14
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EncodedColumn:
+    """One column, ready to stand in the tables."""
+
+    column: Column
+    cells: Mapping[str, Floats]  # by role
+    unbound: Mapping[str, Floats | Texts]  # by role: as one table says it, whatever the others hold
+    place: ColumnLayout
+    notes: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()  # labels that may mean missing
+
+    def content(self, role: str) -> bytes:
+        """Return what the digest of a dataframe is taken of: the same for every library."""
+        match self.unbound[role]:
+            case Texts() as texts:
+                return _label_bytes(texts)
+            case cells:
+                return _number_bytes(cells)
+
+    def distinct_share(self, role: str) -> float:
+        """Return the share of different values among the cells that hold one."""
+        match self.unbound[role]:
+            case Texts(counts=counts):
+                return float((counts > 0).sum() / max(counts.sum(), 1))
+            case cells:
+                held = pa.array(cells[~np.isnan(cells)])
+                return float(pc.count_distinct(held).as_py() / max(len(held), 1))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Read:
+    """Cells before they are bound to a place."""
+
+    column: Column
+    cells: list[Floats]
+    unbound: Sequence[Floats | Texts]
+    step: int = 1
+    notes: tuple[str, ...] = ()
+
+
+def encode(
+    name: str,
+    pieces: Mapping[str, RawColumn],
+    declared: Declaration | None = None,
+    *,
+    form_by_schema: bool = False,
+) -> EncodedColumn:
+    """Turn a column of all tables into cells under one schema; the first table is the one that leads.
+
+    ``form_by_schema`` is for columns whose whole domain is declared: how their values are typed and written
+    is then the declaration's to say as well, and no row is asked.
+    """
+    decision = decide(name, pieces, declared, form_by_schema=form_by_schema)
+    kind, pieces = decision.kind, decision.pieces
+    held = list(pieces.values())
+    match kind:
+        case Kind.NUMBER:
+            read = _numbers(name, held, declared)
+        case Kind.BOOLEAN:
+            read = _booleans(name, held)
+        case Kind.MOMENT | Kind.TIME | Kind.DURATION:
+            read = _moments(name, held, kind, declared)
+            if form_by_schema and declared is not None and declared.type == "datetime":
+                _require_said_zone(name, held, declared)
+        case _:
+            read = _labels(name, held, declared)
+    return EncodedColumn(
+        column=read.column,
+        cells=dict(zip(pieces, read.cells, strict=True)),
+        unbound=dict(zip(pieces, read.unbound, strict=True)),
+        place=(
+            _declared_place(name, kind, read.step, declared)
+            if form_by_schema and declared is not None
+            else _place(name, held, kind, read.step)
+        ),
+        notes=(*decision.notes, *read.notes),
+        markers=decision.markers,
+    )
+
+
+def _place(name: str, pieces: list[RawColumn], kind: Kind, step: int) -> ColumnLayout:
+    """Remember how the column stood in the first table that holds values of it."""
+    leader = next((piece for piece in pieces if has_values(piece)), pieces[0])
+    match leader:
+        case Texts(levels=True):
+            plain = leader.type if kind is Kind.LABELS else pa.string()
+            return ColumnLayout(label=name, kind=kind, type=leader.type, plain=plain, step=step)
+        case Texts():
+            form = form_of(leader, kind)
+            plain = plain_type(leader, kind, form)
+            kept = plain if leader.verbatim else leader.type
+            plain = leader.type if kind is Kind.LABELS and not leader.verbatim else plain
+            return ColumnLayout(label=name, kind=kind, type=kept, plain=plain, step=step, form=form)
+        case _:
+            return ColumnLayout(label=name, kind=kind, type=leader.type, plain=leader.type, step=step)
+
+
+def _declared_place(name: str, kind: Kind, step: int, declared: Declaration) -> ColumnLayout:
+    """Say from the declaration alone how the column stands."""
+    match declared.type:
+        case "integer":
+            plain = pa.int64()
+        case "real":
+            plain = pa.float64()
+        case "boolean":
+            plain = pa.bool_()
+        case "date":
+            plain = pa.date32()
+        case "datetime":
+            assert declared.form.moment is not None, "every declared datetime has a form"
+            plain = moment_type(declared.form.moment)
+        case _:
+            plain = pa.string()
+    return ColumnLayout(label=name, kind=kind, type=plain, plain=plain, step=step, form=declared.form)
+
+
+def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
+    cells = []
+    for piece in pieces:
+        each, bad = parsing.numbers(piece)
+        if bad.any():
+            raise parsing.offending(name, piece, bad, parsing.expected(piece, Kind.NUMBER))
+        huge = np.abs(each) > LARGEST
+        if huge.any():
+            endless = np.isinf(each)
+            what, which = ("infinity", endless) if endless.any() else (f"more than {LARGEST:g}", huge)
+            raise SchemaError(
+                f"Column {quoted(name)} of {piece.role}: {what} in {rows(which)}. "
+                "Replace it by a number or leave the cell empty."
+            )
+        cells.append(each + 0.0)  # -0.0 and 0.0 are one value
+    integer = declared is not None and declared.type == "integer"
+    if integer:
+        _require_whole(name, pieces, cells)
+    declared_bounds = np.array(() if declared is None else declared.bounds)
+    decimals = 0 if integer else _decimals([*cells, declared_bounds])
+    if declared is not None and declared.decimals is not None:
+        _require_decimals(name, pieces, cells, declared.decimals)
+        decimals = declared.decimals
+    rounded = cells if decimals is None else [_rounded(each, decimals) for each in cells]
+    low, high = bounds.declared_or_found(name, pieces, rounded, declared)
+    return _Read(
+        column=Numeric(name=name, low=low, high=high, decimals=decimals),
+        cells=rounded,
+        unbound=cells,
+    )
+
+
+def _require_whole(name: str, pieces: list[RawColumn], cells: list[Floats]) -> None:
+    for piece, each in zip(pieces, cells, strict=True):
+        bad = ~(np.isnan(each) | (each == np.round(each)))
+        if bad.any():
+            raise parsing.offending(name, piece, bad, "whole numbers")
+        if parsing.too_large(piece):
+            raise SchemaError(
+                f"Column {quoted(name)} of {piece.role}: its whole numbers have more digits than a 64-bit "
+                "float holds. Declare it category."
+            )
+
+
+def _require_decimals(name: str, pieces: list[RawColumn], cells: list[Floats], decimals: int) -> None:
+    for piece, each in zip(pieces, cells, strict=True):
+        bad = ~(np.isnan(each) | _close(each, decimals))
+        if bad.any():
+            raise parsing.offending(
+                name, piece, bad, f"numbers with at most {decimals} decimals", bounds.DOMAIN_HINT
+            )
+
+
+def _decimals(parts: list[Floats]) -> int | None:
+    """Return the fewest decimal places that hold every number, None if more than six are needed.
+
+    A number may miss the grid by a billionth of itself, which is noise of arithmetic or of writing, but never
+    by more than a millionth of the grid's step: large numbers keep their decimals.
+    """
+    for decimals in range(_MOST_DECIMALS + 1):
+        if all(_fits(cells, decimals) for cells in parts):
+            return decimals
+    return None
+
+
+def _fits(cells: Floats, decimals: int) -> bool:
+    """Whether all numbers have so few decimals; looked at by pieces, as most columns show it in the first."""
+    pieces = (cells[start : start + _PIECE] for start in range(0, len(cells), _PIECE))
+    return all((_close(piece, decimals) | np.isnan(piece)).all() for piece in pieces)
+
+
+def _rounded(cells: Floats, decimals: int) -> Floats:
+    """Round; numbers that are round already are not held twice."""
+    rounded = np.round(cells, decimals)
+    rounded += 0.0
+    return cells if ((rounded == cells) | np.isnan(cells)).all() else rounded
+
+
+def _close(cells: Floats, decimals: int) -> Bools:
+    with np.errstate(over="ignore", invalid="ignore"):
+        miss = np.abs(np.round(cells, decimals) - cells)
+    return np.asarray(miss <= np.minimum(np.abs(cells) * 1e-9, 1e-6 * 10.0**-decimals), dtype=np.bool_)
+
+
+def _number_bytes(cells: Floats) -> bytes:
+    plain = cells + 0.0
+    plain[np.isnan(plain)] = np.nan  # one NaN for all
+    return b"number" + plain.tobytes()
+
+
+def _booleans(name: str, pieces: list[RawColumn]) -> _Read:
+    cells = []
+    for piece in pieces:
+        each, bad = parsing.booleans(piece)
+        if bad.any():
+            raise parsing.offending(name, piece, bad, "true or false")
+        cells.append(each)
+    return _Read(
+        column=Categorical(name=name, labels=("False", "True")),
+        cells=cells,
+        unbound=cells,
+    )
+
+
+def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declaration | None) -> _Read:
+    read = []
+    for piece in pieces:
+        each = parsing.ticks(piece, kind)
+        if each.bad.any():
+            raise parsing.offending(name, piece, each.bad, parsing.expected(piece, kind))
+        read.append(each)
+    _require_one_clock(name, pieces, [each.zoned for each in read])
+    step = _step(name, pieces, read, kind, declared)
+    cells = [np.where(each.missing, np.nan, each.ticks // step) for each in read]
+    low, high = bounds.declared_or_found(name, pieces, cells, declared, step=step)
+    coarse = any(each.rounded for each in read) or max(abs(low), abs(high)) > EXACT
+    note = f"Column {quoted(name)}: times are finer than can be held exactly; they are rounded."
+    return _Read(
+        column=Numeric(name=name, low=low, high=high, decimals=0, arbitrary_zero=kind is Kind.MOMENT),
+        cells=cells,
+        unbound=[np.where(each.missing, np.nan, each.ticks) for each in read],
+        step=step,
+        notes=(note,) if coarse else (),
+    )
+
+
+def _step(
+    name: str,
+    pieces: list[RawColumn],
+    read: list[parsing.Ticks],
+    kind: Kind,
+    declared: Declaration | None,
+) -> int:
+    """Return the coarsest unit that all moments fit in, or the declared one, which they must fit in."""
+    if declared is not None and (declared.type == "date" or declared.step is not None):
+        step = declared.step or STEPS["days"]
+        expected = "a date without a time" if declared.type == "date" else "moments in the schema's unit"
+        for piece, each in zip(pieces, read, strict=True):
+            if (each.ticks % step).any():
+                raise parsing.offending(name, piece, each.ticks % step != 0, expected)
+        return step
+    limits = np.array(() if declared is None else declared.bounds, np.int64)
+    ticks = [*(each.ticks for each in read), limits]
+    steps = (MINUTE, *STEPS.values()) if kind is Kind.TIME else tuple(STEPS.values())
+    return next(step for step in steps if not any((each % step).any() for each in ticks))
+
+
+def _require_one_clock(name: str, pieces: list[RawColumn], zoned: list[bool]) -> None:
+    """Refuse to compare moments in a time zone with moments of nobody knows where."""
+    held = [(piece.role, zone) for piece, zone in zip(pieces, zoned, strict=True) if has_values(piece)]
+    with_zone = [role for role, zone in held if zone]
+    if with_zone and len(with_zone) < len(held):
+        without = next(role for role, zone in held if not zone)
+        raise SchemaError(
+            f"Column {quoted(name)} has a time zone in {with_zone[0]} but none in {without}. "
+            "Give both a time zone, or neither."
+        )
+
+
+def _require_said_zone(name: str, pieces: list[RawColumn], declared: Declaration) -> None:
+    """Refuse datetimes with a time zone where the schema's form has none, and the other way round."""
+    said = declared.form.moment is not None and declared.form.moment.zone is not None
+    for piece in pieces:
+        each = parsing.ticks(piece, Kind.MOMENT)
+        if not each.missing.all() and each.zoned != said:
+            has, form = ("a", "YYYY-MM-DDTHH:MM:SSZ") if each.zoned else ("no", "YYYY-MM-DDTHH:MM:SS")
+            raise SchemaError(
+                f"Column {quoted(name)} of {piece.role} has {has} time zone, unlike its form in the schema. "
+                f"Give it a form such as {form}."
+            )
+
+
+def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
+    listed = () if declared is None or declared.labels is None else declared.labels
+    read = [parsing.labels(piece, listed) for piece in pieces]
+    numeric = all(parsing.is_plain_number(piece) or piece.kind is Kind.NOTHING for piece in pieces)
+    ordered = any(pt.is_dictionary(each.type) and each.type.ordered for each in read)
+    notes: tuple[str, ...] = ()
+    if declared is not None and declared.labels is not None:
+        labels = pa.array(declared.labels, pa.large_string())
+    else:
+        labels = _union(read, numeric=numeric)
+    if declared is not None:
+        ordered = declared.type == "ordered category"
+        by_itself = numeric or declared.labels is not None or any(each.levels for each in read)
+        if ordered and not by_itself:
+            notes = (
+                f"Column {quoted(name)}: no labels are given in the schema; their order is alphabetical.",
+            )
+    cells = []
+    for each in read:
+        into = pc.index_in(each.texts, labels).to_numpy(zero_copy_only=False).astype(np.float64)
+        unlisted = each.flag(np.isnan(into))
+        if unlisted.any():
+            raise parsing.offending(name, each, unlisted, "a label that the schema lists")
+        cells.append(each.spread(into))
+    return _Read(
+        column=Categorical(name=name, labels=tuple(labels.to_pylist()), ordered=ordered),
+        cells=cells,
+        unbound=read,
+        notes=(*notes, *_strangers(name, read)),
+    )
+
+
+def _union(read: list[Texts], *, numeric: bool) -> pa.Array:
+    """Return the leading table's labels, sorted unless its author listed them, then those only others use."""
+    known = _sorted(read[0].texts, numeric=numeric) if not read[0].levels else read[0].texts
+    used = [each.texts.filter(pa.array(each.counts > 0)) for each in read[1:]]
+    others = pc.unique(pa.concat_arrays([known.slice(0, 0), *used]))
+    fresh = others.filter(pc.invert(pc.is_in(others, known)))
+    return pa.concat_arrays([known, _sorted(fresh, numeric=numeric)])
+
+
+def _sorted(texts: pa.Array, *, numeric: bool) -> pa.Array:
+    if not numeric:
+        return texts.take(pc.sort_indices(texts))
+    return texts.take(pa.array(np.argsort(text.numbers(pc.utf8_trim_whitespace(texts))[0], kind="stable")))
+
+
+def _strangers(name: str, read: list[Texts]) -> tuple[str, ...]:
+    """Note tables that share no label with the first: mostly a matter of spelling."""
+    first = read[0].texts.filter(pa.array(read[0].counts > 0))
+    for each in read[1:]:
+        used = each.texts.filter(pa.array(each.counts > 0))
+        if len(first) and len(used) and not text.as_bools(pc.is_in(used, first)).any():
+            where = f"no label of {each.role} occurs in {read[0].role}"
+            return (f"Column {quoted(name)}: {where}; check spelling and spaces.",)
+    return ()
+
+
+def _label_bytes(piece: Texts) -> bytes:
+    """Return codes over the sorted labels in use, and those labels: the same for every library."""
+    used = np.flatnonzero(piece.counts > 0)
+    texts = piece.texts.take(pa.array(used))
+    order = pc.sort_indices(texts).to_numpy()
+    rank = np.full(len(piece.texts) + 1, -1, np.int64)
+    rank[used[order]] = np.arange(len(used))
+    written = "\x1f".join(f"{len(label)}:{label}" for label in texts.take(pa.array(order)).to_pylist())
+    return b"labels" + rank[piece.codes].tobytes() + written.encode()

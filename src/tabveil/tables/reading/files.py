@@ -1,0 +1,204 @@
+"""Files of rows, as they stand: text, Parquet and Arrow files, read into Arrow and written back.
+
+Spreadsheets are read as well, but not written: what came as one leaves as text.
+"""
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tabveil.core import check
+from tabveil.core.storage.writing import replacing
+from tabveil.errors import ParameterError, SchemaError
+from tabveil.tables.reading import csvfile, sheet
+from tabveil.tables.reading.csvfile import CsvForm
+from tabveil.tables.reading.text_format import TextFormat, render
+from tabveil.tables.reading.wording import quoted, shown
+
+TEXT = (".csv", ".tsv", ".txt")
+PARQUET = (".parquet", ".pq")
+ARROW = (".feather", ".arrow", ".ipc")
+SHEETS = (".xlsx",)
+
+MOST_CELLS = 1_000
+"""How many cells a Parquet file may hold for each of its bytes; tables of people have less than ten."""
+
+_ALWAYS_READ = 1 << 25
+_LONGEST_PATH = 160
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RawFile:
+    """A file's rows and what identifies it."""
+
+    names: tuple[str, ...]  # as the file has them: perhaps twice, perhaps empty
+    data: pa.Table
+    csv: CsvForm | None
+    sha256: str
+    verbatim: bool = False  # any kind of value may hide in its strings
+    notes: tuple[str, ...] = ()
+
+
+def read(path: Path, role: str) -> RawFile:
+    """Read a file of any known kind, or say in one line why not."""
+    kind = _kind(path, role)
+    what = f"The {role} file {quoted(path.name)}"
+    data = _bytes(path, role)
+    sha256 = hashlib.sha256(data).hexdigest()
+    if not data:
+        raise SchemaError(f"{what} is empty.")
+    if kind in TEXT:
+        names, table, form = csvfile.parse(data, what=what, tabs=kind == ".tsv")
+        return RawFile(names=tuple(names), data=table, csv=form, sha256=sha256, verbatim=True)
+    if kind in SHEETS:
+        found = sheet.parse(data, role=role, what=what)
+        return RawFile(
+            names=found.names, data=found.data, csv=None, sha256=sha256, verbatim=True, notes=found.notes
+        )
+    table = _columnar(data, kind, what)
+    return RawFile(names=tuple(table.column_names), data=table, csv=None, sha256=sha256)
+
+
+def is_text_file(path: Path) -> bool:
+    """Whether a path names a file of delimited text; refuses what cannot be written."""
+    return _written_kind(path) in TEXT
+
+
+def ending_of_parts(path: Path) -> str:
+    """Return the ending of files that are to hold some rows of this one."""
+    if path.suffix.lower() in SHEETS:
+        return ".csv"
+    return "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+
+
+def _written_kind(path: Path) -> str:
+    kind = _kind(path, "out")
+    if kind in SHEETS:
+        raise ParameterError(f"out: {kind} files are read but not written; choose .csv or .parquet.")
+    return kind
+
+
+def _kind(path: Path, role: str) -> str:
+    name = path.name.lower()
+    packed = name.endswith(".gz")
+    kind = Path(name.removesuffix(".gz")).suffix
+    if kind in TEXT or (kind in (*PARQUET, *ARROW, *SHEETS) and not packed):
+        return kind
+    if path.is_dir():
+        raise ParameterError(f"{role}: {shown(path, _LONGEST_PATH)} is a folder, not a file.")
+    known = ", ".join((*TEXT, *PARQUET, *ARROW, *SHEETS))
+    raise ParameterError(
+        f"{role}: cannot tell what kind of file {quoted(path.name)} is; its name must end in one of {known} "
+        "(text files also with .gz)."
+    )
+
+
+def _bytes(path: Path, role: str) -> bytes:
+    try:
+        check.ordinary_file(role, path)
+        return path.read_bytes()
+    except ParameterError:
+        raise
+    except FileNotFoundError:
+        raise ParameterError(f"{role}: there is no file {shown(path, _LONGEST_PATH)}.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a usable path"
+        raise ParameterError(f"{role}: cannot read {shown(path, _LONGEST_PATH)}: {reason}.") from None
+
+
+def _columnar(data: bytes, kind: str, what: str) -> pa.Table:
+    try:
+        table = _parquet(data, what) if kind in PARQUET else _arrow(data)
+        names = table.column_names
+    except UnicodeDecodeError:
+        raise SchemaError(f"{what}: the name of a column is not UTF-8 text.") from None
+    except (pa.ArrowException, OSError, NotImplementedError):
+        name = "a Parquet" if kind in PARQUET else "an Arrow"
+        raise SchemaError(f"{what} is damaged or not {name} file.") from None
+    for name, column in zip(names, table.columns, strict=True):
+        _require_sound(column, name, what)
+    return table
+
+
+def _parquet(data: bytes, what: str) -> pa.Table:
+    """Read a Parquet file; unlike ``read_table``, also one that has a name twice."""
+    file = pq.ParquetFile(pa.BufferReader(data))
+    cells = file.metadata.num_rows * file.metadata.num_columns
+    if cells > max(_ALWAYS_READ, MOST_CELLS * len(data)):
+        raise SchemaError(
+            f"{what} says that it holds {cells:,} cells, more than {MOST_CELLS:,} for each of its bytes."
+        )
+    return file.read()
+
+
+def _arrow(data: bytes) -> pa.Table:
+    try:
+        return pa.ipc.open_file(pa.BufferReader(data)).read_all()
+    except pa.ArrowInvalid:  # the other of Arrow's two file formats
+        return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
+
+
+def _require_sound(column: pa.ChunkedArray, name: str, what: str) -> None:
+    """Refuse what Arrow's other functions would trip over: they trust the file."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowException as error:
+        how = "holds text that is not UTF-8" if "UTF8" in str(error) else "is damaged"
+        raise SchemaError(f"{what}: column {quoted(name)} {how}.") from None
+
+
+def read_raw(path: str | Path) -> pa.Table:
+    """Read a file's rows verbatim: cells of text files as strings, typed files with their types."""
+    raw = read(Path(path), "data")
+    renamed = raw.data.rename_columns(list(raw.names))
+    return renamed.replace_schema_metadata(raw.data.schema.metadata)  # pandas keeps its types there
+
+
+def write_raw(table: pa.Table, path: str | Path, like: str | Path | None = None) -> None:
+    """Write rows verbatim, as the path's suffix says; a text file is written like the file ``like``."""
+    raw = read(Path(like), "data") if like is not None and _kind(Path(like), "data") in TEXT else None
+    if is_text_file(Path(path)):
+        columns = [_as_text(column) for column in table.columns]
+        table = pa.Table.from_arrays(columns, names=table.column_names)
+    write(table, Path(path), raw.csv if raw is not None else None)
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    chunks = [render(chunk, TextFormat()) for chunk in column.chunks]
+    return pa.chunked_array(chunks, pa.large_string())
+
+
+def write(table: pa.Table, path: Path, form: CsvForm | None = None) -> None:
+    """Write an Arrow table, whole or not at all."""
+    kind = _written_kind(path)
+    if kind in TEXT:
+        form = form or CsvForm()
+        if kind == ".tsv" or path.name.lower().endswith(".tsv.gz"):
+            form = CsvForm(delimiter="\t", encoding=form.encoding)
+        data = csvfile.compose(table, form)
+        data = gzip.compress(data, mtime=0) if path.name.lower().endswith(".gz") else data
+    else:
+        data = _packed(table, kind, path)
+    try:
+        with replacing(path) as temporary:
+            temporary.write_bytes(data)
+    except OSError as error:
+        raise ParameterError(f"out: cannot write {shown(path, _LONGEST_PATH)}: {error.strerror}.") from None
+
+
+def _packed(table: pa.Table, kind: str, path: Path) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    try:
+        if kind in PARQUET:
+            pq.write_table(table, sink, compression="zstd")
+        else:
+            with pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table)
+    except pa.ArrowException:  # its own message may quote a value
+        where = shown(path, _LONGEST_PATH)
+        raise ParameterError(f"out: {where} cannot hold a column of this type; try another format.") from None
+    return sink.getvalue()

@@ -1,0 +1,130 @@
+"""Which columns name people instead of telling something about them: case numbers, names, accounts.
+
+Labels that nearly all differ are names. Of whole numbers that nearly all differ many are measures, such as a
+salary, which must not be taken for a number of somebody: two people earn the same about as often as they earn
+one more or less. Numbers of people never meet, however near they come.
+"""
+
+import re
+
+import numpy as np
+
+from tabveil.core.table import Categorical, Numeric
+from tabveil.tables.reading.encode import EncodedColumn
+from tabveil.tables.reading.infer import Declaration
+from tabveil.tables.reading.raw_column import EXACT, Kind
+from tabveil.tables.reading.text import Floats
+
+FEWEST_ROWS = 20
+"""With fewer rows nothing can be told."""
+NEARLY_ALL = 0.95
+"""The share of different values from which on a column may be one of identifiers, whatever its name is."""
+MANY = 0.5
+"""The same where the name says it: a person may have several rows."""
+LONG = 7
+"""Whole numbers that all have the same number of digits, at least so many, are no measures."""
+FOUR_DIGITS = 1000
+"""Smaller numbers are counted, whatever the name says: the third visit is nobody's number."""
+EXPECTED = 8.0
+"""So many equal pairs must be expected of a measure before their absence says anything."""
+FEW = 0.1
+"""Equal pairs, as a share of those expected, that identifiers may still have."""
+NEAR = (1, 2, 5, 10, 100)
+"""How far apart numbers are that tell how often equal ones are to be expected."""
+
+_NUMBERS = frozenset(
+    {"id", "ids", "identifier", "nr", "nbr", "no", "num", "number", "nummer", "key", "uid", "uuid", "guid"}
+    | {"mrn", "ssn", "iban", "account", "acct"}
+)
+_NAMES = frozenset(
+    {"name", "names", "surname", "forename", "firstname", "lastname", "fullname", "vorname", "nachname"}
+    | {"email", "mail", "phone", "telephone", "tel", "mobile", "fax", "address"}
+)
+_PEOPLE = frozenset(
+    {"case", "patient", "person", "participant", "subject", "respondent", "customer", "client", "member"}
+    | {"user", "employee", "student", "household", "encounter", "record"}
+)
+
+_REACHED = frozenset({"email", "mail", "phone", "telephone", "tel", "mobile"})
+_OF_PEOPLE = frozenset({"mrn", "ssn", "iban", "account", "acct"})
+
+
+def identifies(encoded: EncodedColumn, declared: Declaration | None = None) -> bool:
+    """Tell a column that names people, as its declaration, its name and its values in the first table say.
+
+    Texts, which tell of people as names do, are to be told from identifiers before (``free_text``).
+    """
+    if declared is not None and (declared.type in ("identifier", "text") or declared.whole_domain):
+        return declared.type in ("identifier", "text")
+    if isinstance(encoded.column, Categorical) and encoded.column.ordered:
+        return False
+    if encoded.place.kind not in (Kind.NUMBER, Kind.LABELS):
+        return False
+    role, cells = next(iter(encoded.cells.items()))
+    held = cells[~np.isnan(cells)]
+    share = encoded.distinct_share(role) if len(held) >= FEWEST_ROWS else 0.0
+    match encoded.column:
+        case Categorical(name=name):
+            return share >= (MANY if names_people(name) else NEARLY_ALL)
+        case Numeric(name=name, integer=True) if len(held) and float(np.abs(held).max()) < EXACT:
+            if is_named_so(name, _NUMBERS):
+                return share >= NEARLY_ALL or (share >= MANY and float(np.median(held)) >= FOUR_DIGITS)
+            return share >= NEARLY_ALL and (_kept_apart(held) or _as_long_as_each_other(held))
+    return False
+
+
+def names_people(name: str) -> bool:
+    """Whether a column's name says that it holds names, addresses or numbers of people."""
+    return is_named_so(name, _NUMBERS | _NAMES)
+
+
+def numbers_people(name: str) -> bool:
+    """Whether a column's name says whom it numbers, or where they are reached: patient_nbr, account, email.
+
+    >>> [numbers_people(name) for name in ("patient_nbr", "CustomerID", "account", "store_id", "client")]
+    [True, True, True, False, True]
+    """
+    tokens = _tokens(name)
+    if not is_named_so(name, _NUMBERS | _REACHED):
+        return False
+    about = _PEOPLE | _REACHED | _OF_PEOPLE
+    return any(token in about or any(token.startswith(person) for person in _PEOPLE) for token in tokens)
+
+
+def numbers_something(name: str) -> bool:
+    """Whether a column's name says that it holds numbers of something, as id does."""
+    return is_named_so(name, _NUMBERS)
+
+
+def is_named_so(name: str, words: frozenset[str]) -> bool:
+    """Whether a column's name ends in one of some words, or says nothing but whom it is about.
+
+    >>> [is_named_so(name, _NUMBERS) for name in ("patient_nbr", "PatientID", "caseid", "Case", "id_count")]
+    [True, True, True, True, False]
+    """
+    tokens = _tokens(name)
+    if not tokens:
+        return False
+    last = tokens[-1]
+    joined = any(last == person + word for person in _PEOPLE if last.startswith(person) for word in words)
+    return last in words or joined or (len(tokens) == 1 and last in _PEOPLE)
+
+
+def _tokens(name: str) -> list[str]:
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return [token.lower() for token in re.split(r"[\W_\d]+", parted) if token]
+
+
+def _kept_apart(held: Floats) -> bool:
+    """Whether numbers come near each other, but are not equal as often as numbers of a measure would be."""
+    gaps = np.diff(np.sort(held))
+    equal = np.count_nonzero(gaps == 0)
+    expected = max(float(np.count_nonzero((gaps > 0) & (gaps <= near))) / near for near in NEAR)
+    return bool(expected >= EXPECTED and equal <= FEW * expected)
+
+
+def _as_long_as_each_other(held: Floats) -> bool:
+    """Whether all numbers are different and have the same number of digits, as those of accounts have."""
+    low, high = float(held.min()), float(held.max())
+    same = low > 0 and len(f"{low:.0f}") == len(f"{high:.0f}") >= LONG
+    return same and len(np.unique(held)) == len(held)

@@ -1,0 +1,289 @@
+"""The way back: from cells to the kind of table that came in, with its names, types and text forms."""
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from tabveil.core import check
+from tabveil.core.table import Categorical, Column, Numeric, Schema, Table
+from tabveil.core.wording import dates
+from tabveil.errors import SchemaError
+from tabveil.tables.reading.csvfile import CsvForm
+from tabveil.tables.reading.raw_column import EXACT, Kind, is_text
+from tabveil.tables.reading.text import Floats
+from tabveil.tables.reading.text_format import TextFormat, render
+from tabveil.tables.reading.wording import quoted
+
+_MOST_IN_NS = 2**63 // 1000
+"""Microseconds."""
+
+
+class Library(Enum):
+    """Where a table came from."""
+
+    FILE = auto()
+    ARROW = auto()
+    PANDAS = auto()
+    POLARS = auto()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ColumnLayout:
+    """How one column stood in its table."""
+
+    label: Any  # its name there, which pandas allows to be a number
+    kind: Kind
+    type: pa.DataType  # the Arrow type that came, and leaves again
+    plain: pa.DataType  # the Arrow type of its values: differs where text stood for numbers or dates
+    step: int = 1  # microseconds in a unit, for moments
+    form: TextFormat = field(default_factory=TextFormat)
+    dtype: Any = None  # of the pandas or polars column
+    blank: Any = None  # the missing value of a pandas object column
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layout:
+    """How a table stood where it came from."""
+
+    library: Library
+    columns: Mapping[str, ColumnLayout]
+    csv: CsvForm | None = None
+
+    @property
+    def clocks(self) -> dict[str, int]:
+        """How many microseconds a unit has, of every column of dates, times and durations."""
+        timed = (Kind.MOMENT, Kind.TIME, Kind.DURATION)
+        return {name: place.step for name, place in self.columns.items() if place.kind in timed}
+
+    def of(self, table: Table) -> list[tuple[Column, ColumnLayout]]:
+        """Pair a table's columns with the way they stood."""
+        check.known_names("layout", "column", table.schema.names, self.columns)
+        return [(column, self.columns[column.name]) for column in table.schema.columns]
+
+
+def to_arrow(table: Table, layout: Layout) -> pa.Table:
+    """Return an Arrow table with the types that came in."""
+    pairs = layout.of(table)
+    arrays = [_arrow_column(table, column, place) for column, place in pairs]
+    return pa.Table.from_arrays(arrays, names=[str(place.label) for _, place in pairs])
+
+
+def to_text(table: Table, layout: Layout) -> pa.Table:
+    """Return a table of strings, written as a text file wants them; no cell is null."""
+    pairs = layout.of(table)
+    arrays = [
+        pc.fill_null(render(plain_values(table, column, place), place.form), place.form.missing)
+        for column, place in pairs
+    ]
+    return pa.Table.from_arrays(arrays, names=[str(place.label) for _, place in pairs])
+
+
+def as_written(values: Floats, column: Column, layout: Layout) -> list[str]:
+    """Write single values of a column as text, the way the column does: 18567.0 as 2020-11-01."""
+    table = Table(schema=Schema((column,)), values=values[:, None])
+    place = layout.columns[column.name]
+    written: list[str] = render(plain_values(table, column, place), place.form).to_pylist()
+    return written
+
+
+def edges_in_words(values: Floats, column: Column, layout: Layout) -> list[str] | None:
+    """Write the edges of ranges for an axis, ascending: dates no finer than the ranges; None for numbers."""
+    place = layout.columns[column.name]
+    match place.kind:
+        case Kind.MOMENT:
+            table = Table(schema=Schema((column,)), values=values[:, None])
+            return dates([_at_midnight(item) for item in plain_values(table, column, place).to_pylist()])
+        case Kind.TIME | Kind.DURATION:
+            return as_written(values, column, layout)
+        case _:
+            return None
+
+
+def _at_midnight(moment: dt.date) -> dt.datetime:
+    return moment if isinstance(moment, dt.datetime) else dt.datetime.combine(moment, dt.time())
+
+
+def to_native(table: Table, layout: Layout) -> Any:  # noqa: ANN401 - whichever library the user works with
+    """Return the rows as the kind of table that came in: pandas, polars, or Arrow (also for a file)."""
+    pairs = layout.of(table)
+    match layout.library:
+        case Library.PANDAS:
+            parts = [_pandas_column(_arrow_column(table, column, place), place) for column, place in pairs]
+            frame = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(len(table)))
+            frame.columns = pd.Index([place.label for _, place in pairs])
+            return frame
+        case Library.POLARS:
+            import polars as pl  # noqa: PLC0415 - only for those who brought polars tables
+
+            return pl.DataFrame(
+                [
+                    _polars_column(pl, _arrow_column(table, column, place), place).alias(place.label)
+                    for column, place in pairs
+                ]
+            )
+        case _:
+            return to_arrow(table, layout)
+
+
+def cells_as_text(table: Table, layout: Layout) -> tuple[list[str], list[list[str]]]:
+    """Return the columns' names and every row's cells, as the kind of table that came in writes them."""
+    frame = nw.from_native(to_native(table, layout), eager_only=True)
+    return list(frame.columns), [
+        ["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()
+    ]
+
+
+def _arrow_column(table: Table, column: Column, place: ColumnLayout) -> pa.Array:
+    values = plain_values(table, column, place)
+    if is_text(place.type) and not is_text(values.type) and not pt.is_dictionary(values.type):
+        return render(values, place.form).cast(place.type)
+    return values
+
+
+def plain_values(table: Table, column: Column, place: ColumnLayout) -> pa.Array:
+    """Turn cells back into values: numbers, truth values, moments, labels."""
+    cells = table.column(column.name)
+    match place.kind:
+        case Kind.NUMBER:
+            return _numbers(cells, place.plain)
+        case Kind.BOOLEAN:
+            return _nullable(cells, np.int8).cast(pa.bool_()).cast(place.plain)
+        case Kind.MOMENT | Kind.TIME | Kind.DURATION:
+            return _moments(np.round(cells) * place.step, place)
+        case _:
+            if not isinstance(column, Categorical):
+                raise SchemaError(
+                    f"Column {quoted(column.name)} came as categories and is none in this table."
+                )
+            return _labels(cells, column, place.plain)
+
+
+def roomier(place: ColumnLayout, column: Column) -> ColumnLayout:
+    """Return a place whose type holds the whole numbers of a column, where its own is too narrow."""
+    if place.kind is not Kind.NUMBER or not isinstance(column, Numeric) or column.high < _end(place.plain):
+        return place
+    wide = pa.float64() if pt.is_floating(place.plain) else pa.int64()
+    return replace(place, plain=wide, type=place.type if is_text(place.type) else wide, dtype=None)
+
+
+def _end(kind: pa.DataType) -> float:
+    """Return the first whole number that a type does not hold exactly."""
+    if pt.is_decimal(kind):
+        return float(10 ** max(kind.precision - kind.scale, 0))
+    if pt.is_floating(kind):
+        return {16: 2.0**11, 32: 2.0**24}.get(kind.bit_width, float(EXACT))
+    if pt.is_integer(kind):
+        return float(2 ** (kind.bit_width - (0 if pt.is_unsigned_integer(kind) else 1)))
+    return math.inf
+
+
+def _nullable(cells: Floats, dtype: type[np.generic]) -> pa.Array:
+    missing = np.isnan(cells)
+    return pa.array(np.where(missing, 0, cells).astype(dtype), mask=missing)
+
+
+def _numbers(cells: Floats, target: pa.DataType) -> pa.Array:
+    floats = pa.array(cells, mask=np.isnan(cells))
+    if pt.is_floating(target):
+        return floats.cast(pa.float32()).cast(target) if pt.is_float16(target) else floats.cast(target)
+    try:
+        if pt.is_decimal(target):
+            return floats.cast(target)
+        whole = floats.cast(pa.int64())  # refuses fractions, which another table may have had
+        return whole.cast(target)
+    except pa.ArrowInvalid:
+        return floats
+
+
+def _moments(ticks: Floats, place: ColumnLayout) -> pa.Array:
+    micros = _nullable(ticks, np.int64)
+    target = place.plain
+    # Nanoseconds end in 2262; a column of them may have met later years in a schema or another table.
+    fits = getattr(target, "unit", "us") != "ns" or bool((np.abs(np.nan_to_num(ticks)) < _MOST_IN_NS).all())
+    match place.kind:
+        case Kind.TIME:
+            return micros.cast(pa.time64("us")).cast(target)
+        case Kind.DURATION:
+            return micros.cast(pa.duration("us")).cast(target if fits else pa.duration("us"), safe=False)
+        case _:
+            zone = target.tz if pt.is_timestamp(target) else None
+            stamps = micros.cast(pa.timestamp("us", zone))
+            # A day column that met datetimes in another table keeps the time of day.
+            whole_days = not pt.is_date(target) or not (np.nan_to_num(ticks) % 86_400_000_000).any()
+            return stamps.cast(target, safe=False) if whole_days and fits else stamps
+
+
+def _labels(cells: Floats, column: Categorical, target: pa.DataType) -> pa.Array:
+    labels = pa.array(column.labels, pa.large_string())
+    codes = _nullable(cells, np.int64)
+    if pt.is_null(target) and codes.null_count == len(codes):
+        return pa.nulls(len(codes))
+    if pt.is_dictionary(target):
+        return pa.DictionaryArray.from_arrays(
+            codes.cast(target.index_type)
+            if len(labels) <= _room(target.index_type)
+            else codes.cast(pa.int32()),
+            _cast_labels(labels, target.value_type),
+            ordered=target.ordered,
+        )
+    return _cast_labels(labels, target).take(codes)
+
+
+def _room(index_type: pa.DataType) -> int:
+    return int(2 ** (index_type.bit_width - (0 if pt.is_unsigned_integer(index_type) else 1)))
+
+
+def _cast_labels(labels: pa.Array, target: pa.DataType) -> pa.Array:
+    """Turn labels back into what they were written from; labels another table brought may not fit."""
+    try:
+        return labels.cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return labels
+
+
+def _pandas_column(array: pa.Array, place: ColumnLayout) -> "pd.Series[Any]":
+    dtype = place.dtype
+    if dtype is None or (array.type != place.type and not pt.is_dictionary(array.type)):
+        return array.to_pandas()  # type: ignore[no-any-return] # Arrow has no annotations
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _pandas_category(array, dtype)
+    if pd.api.types.is_object_dtype(dtype):
+        objects = array.to_pandas().astype(object)
+        return objects.where(objects.notna(), place.blank)  # type: ignore[no-any-return]
+    if isinstance(dtype, np.dtype) and array.null_count and dtype.kind in "iub":
+        dtype = "boolean" if dtype.kind == "b" else dtype.name.replace("int", "Int").replace("u", "U")
+    elif isinstance(dtype, (np.dtype, pd.DatetimeTZDtype)):
+        return array.to_pandas().astype(dtype)  # type: ignore[no-any-return]
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))).astype(dtype)
+
+
+def _pandas_category(array: pa.Array, dtype: pd.CategoricalDtype) -> "pd.Series[Any]":
+    """Return a categorical column with its own categories first, then those it did not know."""
+    series = array.to_pandas()
+    used = series.cat.remove_unused_categories().cat.categories
+    fresh = [item for item in used if item not in dtype.categories]
+    if not fresh:
+        return series.astype(dtype)  # type: ignore[no-any-return]
+    categories = [*dtype.categories, *fresh]
+    return series.astype(pd.CategoricalDtype(categories, ordered=dtype.ordered))  # type: ignore[no-any-return]
+
+
+def _polars_column(pl: Any, array: pa.Array, place: ColumnLayout) -> Any:  # noqa: ANN401 - optional library
+    series = pl.Series(array.dictionary_decode() if pt.is_dictionary(array.type) else array)
+    if place.dtype is None or (array.type != place.type and not pt.is_dictionary(array.type)):
+        return series
+    if isinstance(place.dtype, pl.Enum):
+        known = place.dtype.categories.to_list()
+        fresh = [item for item in series.drop_nulls().unique(maintain_order=True) if item not in set(known)]
+        return series.cast(pl.Enum([*known, *fresh]) if fresh else place.dtype)
+    return series.cast(place.dtype)

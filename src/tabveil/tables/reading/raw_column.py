@@ -1,0 +1,311 @@
+"""One column of one table as it came: distinct strings with codes, or typed values; and what it holds.
+
+Text files are read as text, so any kind of value may hide in their strings ("verbatim"); a string column of
+a typed source was meant as text, unless it holds dates, times or numbers that no library reads by itself.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+from numpy.typing import NDArray
+
+from tabveil.errors import SchemaError
+from tabveil.tables.reading import moments, number_form, text
+from tabveil.tables.reading.moment_form import MomentForm
+from tabveil.tables.reading.moments import Moments
+from tabveil.tables.reading.number_form import NumberForm
+from tabveil.tables.reading.text import Bools, Floats, Ints
+from tabveil.tables.reading.wording import quoted
+
+Codes = NDArray[np.int32]
+Form = NumberForm | MomentForm
+
+LONGEST_TEXT = 1 << 20
+"""Bytes of a cell; longer ones are no labels, and every copy of them counts."""
+
+_DIGIT = r"\d|(?i:inf)"
+
+EXACT = 2**53
+"""Whole numbers up to here are exact in a 64-bit float."""
+
+
+class Kind(Enum):
+    """What a column holds; the value is how a message calls it."""
+
+    NOTHING = "missing values only"
+    NUMBER = "numbers"
+    BOOLEAN = "true and false"
+    TEXT = "text"
+    LABELS = "categories"
+    MOMENT = "dates"
+    TIME = "times of day"
+    DURATION = "durations"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Texts:
+    """Strings: every row's code among the distinct strings, -1 for missing."""
+
+    role: str
+    codes: Codes  # (n,)
+    texts: pa.Array  # distinct strings; for categories, all of them in their own order
+    type: pa.DataType  # of the column that came
+    verbatim: bool = False
+    comma: bool = False  # the file may write 3,14
+    levels: bool = False  # a categorical column: its author listed the labels
+    blanks: tuple[str, ...] = ()  # the strings that meant missing
+    form: Form | None = None  # how they are written, where more is known than they themselves say
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def words(self) -> pa.Array:
+        """The distinct strings without the spaces around them."""
+        return pc.utf8_trim_whitespace(self.texts)
+
+    @cached_property
+    def counts(self) -> Ints:
+        """How many rows hold each distinct string."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.texts))
+
+    @cached_property
+    def missing_words(self) -> Bools:
+        """The strings that mean missing if the column turns out to hold numbers, dates or truth values."""
+        return text.is_missing_word(self.words) if self.verbatim else np.zeros(len(self.texts), np.bool_)
+
+    @cached_property
+    def held(self) -> pa.Array:
+        """The distinct strings that do not mean missing, without the spaces around them."""
+        return self.words.filter(pa.array(~self.missing_words)) if self.missing_words.any() else self.words
+
+    @cached_property
+    def _moments(self) -> tuple[Moments, ...]:
+        """The ways in which all strings are moments."""
+        return moments.ways(self.held)
+
+    @cached_property
+    def ways(self) -> tuple[Form, ...]:
+        """The ways of writing numbers or moments that fit all strings, the likeliest first."""
+        words = self.held
+        if self.levels or len(words) == 0 or not text.matches(words.slice(0, 3), _DIGIT).all():
+            return ()  # most columns of text are told from numbers and dates at once
+        if self.verbatim and not (self._plain_numbers[1] & ~self.missing_words).any():
+            if text.has_leading_zero(words):
+                return ()
+            dates = tuple(found.form for found in moments.ways_of_digits(words))
+            return (*dates, *number_form.ways_of_plain(words))
+        found = tuple(found.form for found in self._moments)
+        return found or number_form.ways(words, comma=self.comma)
+
+    @cached_property
+    def way(self) -> Form | None:
+        """The way of writing that the strings are read by, if they are numbers or moments."""
+        return self.form or next(iter(self.ways), None)
+
+    @cached_property
+    def _plain_numbers(self) -> tuple[Floats, Bools]:
+        return text.numbers(self.words)
+
+    @cached_property
+    def numerals(self) -> pa.Array:
+        """The distinct strings as programs write numbers; null for those that are none."""
+        return number_form.to_plain(self.words, self.way) if isinstance(self.way, NumberForm) else self.words
+
+    @cached_property
+    def numbers(self) -> tuple[Floats, Bools]:
+        """The numbers that the strings say, and which of them say none."""
+        return self._plain_numbers if self.numerals is self.words else text.numbers(self.numerals)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The moments that the strings say, but for those that mean missing."""
+        form = self.way if isinstance(self.way, MomentForm) else MomentForm()
+        known = (found for found in self._moments if found.form == form)
+        return next(known, None) or moments.read(self.held, form.date)
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What all strings together can be read as."""
+        if self.levels:
+            return Kind.LABELS
+        if len(self.texts) == 0:
+            return Kind.NOTHING
+        match self.way if self.way in self.ways else next(iter(self.ways), None):
+            case NumberForm():
+                return Kind.NUMBER
+            case MomentForm(date=""):
+                return Kind.TIME
+            case MomentForm():
+                return Kind.MOMENT
+        if self.verbatim and len(self.held) and not text.booleans(self.held)[1].any():
+            return Kind.BOOLEAN
+        return Kind.TEXT
+
+    def spread(self, values: Floats) -> Floats:
+        """Give every row its string's value; NaN for missing."""
+        return np.append(values, np.nan)[self.codes]  # code -1 is the last
+
+    def flag(self, flags: Bools) -> Bools:
+        """Flag the rows whose string is flagged."""
+        return np.append(flags, False)[self.codes]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Values:
+    """Typed values: numbers, truth values, moments."""
+
+    role: str
+    array: pa.Array
+    kind: Kind
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def type(self) -> pa.DataType:
+        """The Arrow type that came."""
+        return self.array.type
+
+
+RawColumn = Texts | Values
+
+
+def has_values(piece: RawColumn) -> bool:
+    """Whether any row holds something."""
+    match piece:
+        case Texts():
+            return bool((piece.codes >= 0).any())
+        case Values():
+            return bool(piece.array.null_count < len(piece.array))
+
+
+def piece_of(
+    role: str, name: str, array: pa.Array, *, verbatim: bool = False, comma: bool = False, missing: pa.Array
+) -> RawColumn:
+    """Look at a column once: strings and categories become codes, everything else stays typed."""
+    if pt.is_dictionary(array.type):
+        return _categories(role, name, array, missing)
+    if is_text(array.type):
+        return _strings(role, name, array, verbatim=verbatim, comma=comma, missing=missing)
+    return Values(role=role, array=_without_nan(array), kind=_typed_kind(role, name, array.type))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type holds strings."""
+    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether an Arrow type holds numbers."""
+    return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind))
+
+
+def _typed_kind(role: str, name: str, kind: pa.DataType) -> Kind:
+    if pt.is_null(kind):
+        return Kind.NOTHING
+    if pt.is_boolean(kind):
+        return Kind.BOOLEAN
+    if is_number(kind):
+        return Kind.NUMBER
+    if pt.is_date(kind) or (pt.is_timestamp(kind) and _is_known_zone(kind)):
+        return Kind.MOMENT
+    if pt.is_time(kind):
+        return Kind.TIME
+    if pt.is_duration(kind):
+        return Kind.DURATION
+    raise unreadable(role, name, kind)
+
+
+def _is_known_zone(kind: pa.TimestampType) -> bool:
+    """Whether Arrow and Python know the zone of a timestamp: a file may name any."""
+    moment = pa.array([0], kind)
+    try:
+        moment.cast(pa.large_string())
+        moment[0].as_py()
+    except (pa.ArrowInvalid, ValueError, KeyError):
+        return False
+    return True
+
+
+def unreadable(role: str, name: str, kind: pa.DataType) -> SchemaError:
+    """Return the complaint about a type that holds no kind of value."""
+    return SchemaError(
+        f"Column {quoted(name)} of {role} has type {quoted(kind)}, which cannot be audited: tabveil reads "
+        "numbers, text, true/false, dates and categories. Convert the column or drop it."
+    )
+
+
+def _without_nan(array: pa.Array) -> pa.Array:
+    if not pt.is_floating(array.type):
+        return array
+    return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+
+
+def _strings(
+    role: str, name: str, array: pa.Array, *, verbatim: bool, comma: bool, missing: pa.Array
+) -> Texts:
+    coded = array.cast(pa.large_string()).dictionary_encode()
+    _require_short(role, name, coded.dictionary)
+    blank = text.as_bools(pc.is_in(pc.utf8_trim_whitespace(coded.dictionary), missing))
+    if verbatim:
+        blank |= text.as_bools(pc.equal(pc.utf8_trim_whitespace(coded.dictionary), ""))
+    kept = np.append(np.cumsum(~blank) - 1, -1).astype(np.int32)  # where each string stands among those kept
+    kept[np.append(blank, True)] = -1
+    return Texts(
+        role=role,
+        codes=kept[codes_of(coded)],
+        texts=coded.dictionary.filter(pa.array(~blank)),
+        type=array.type,
+        verbatim=verbatim,
+        comma=comma,
+        blanks=tuple(coded.dictionary.filter(pa.array(blank)).to_pylist()),
+    )
+
+
+def _categories(role: str, name: str, array: pa.Array, missing: pa.Array) -> Texts:
+    values = array.dictionary
+    if not is_text(values.type):
+        _typed_kind(role, name, values.type)  # refuses nested and binary categories
+    labels = label_texts(values)
+    _require_short(role, name, labels)
+    distinct = pc.drop_null(pc.unique(labels))
+    distinct = distinct.filter(pc.invert(pc.is_in(pc.utf8_trim_whitespace(distinct), missing)))
+    into = pc.fill_null(pc.index_in(labels, distinct), -1).to_numpy(zero_copy_only=False)
+    into = np.append(into, -1).astype(np.int32)
+    return Texts(role=role, codes=into[codes_of(array)], texts=distinct, type=array.type, levels=True)
+
+
+def _require_short(role: str, name: str, texts: pa.Array) -> None:
+    longest = pc.max(pc.binary_length(texts)).as_py() or 0
+    if longest > LONGEST_TEXT:
+        raise SchemaError(
+            f"Column {quoted(name)} of {role} holds a text of {longest:,} bytes, more than "
+            f"{LONGEST_TEXT:,}. Shorten it, or list the column under 'drop' in a schema."
+        )
+
+
+def codes_of(coded: pa.DictionaryArray) -> Codes:
+    """Return the code of every row, -1 for missing."""
+    codes = coded.indices.cast(pa.int32())
+    filled = pc.fill_null(codes, -1) if codes.null_count else codes
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+
+def label_texts(values: pa.Array) -> pa.Array:
+    """Write values as labels: True and False as Python does, whole numbers without a point."""
+    if pt.is_boolean(values.type):
+        words = pa.array(["False", "True"], pa.large_string())
+        return words.take(values.cast(pa.int8()))
+    if pt.is_float16(values.type):  # Arrow cannot round it
+        return label_texts(values.cast(pa.float32()))
+    if pt.is_floating(values.type):
+        whole = pc.and_(pc.equal(pc.round(values), values), pc.less(pc.abs(values), float(EXACT)))
+        plain = pc.if_else(whole, values, pa.scalar(0.0, values.type)).cast(pa.int64())
+        return pc.if_else(whole, plain.cast(pa.large_string()), values.cast(pa.large_string()))
+    return values.cast(pa.large_string())

@@ -1,0 +1,110 @@
+"""Cells of a column as texts, whatever kind of table holds them, and other texts in their place."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from tabveil.core import check
+from tabveil.core.table import Indices
+from tabveil.errors import SchemaError
+from tabveil.tables.reading.arrow_types import computable
+from tabveil.tables.reading.hashing import RawTable, missing_cells
+from tabveil.tables.reading.layout import to_native
+from tabveil.tables.reading.load import load_table
+from tabveil.tables.reading.sources import Source
+from tabveil.tables.reading.wording import quoted
+
+_PANDAS = b"pandas"
+_NO_TEXTS = (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary, pt.is_nested)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ColumnTexts:
+    """The different texts of a column, and which of them each cell holds; -1 where it is missing.
+
+    ``whole`` says that the column is one of whole numbers, not of texts that look like them.
+    """
+
+    texts: tuple[str, ...]
+    codes: Indices  # (n,)
+    whole: bool
+
+
+def column_texts(owner: str, data: RawTable, name: str, *, as_written: bool = False) -> ColumnTexts:
+    """Read a column as texts, without the spaces around them; ``as_written``, they and empty texts stay."""
+    check.known_names(owner, "column", [name], data.column_names)
+    if data.column_names.count(name) > 1:
+        raise SchemaError(f"{owner}: several columns are called {name!r}. Rename them.")
+    column = computable(data.column(name))
+    kind = column.type.value_type if pt.is_dictionary(column.type) else column.type
+    if any(test(kind) for test in _NO_TEXTS):
+        raise SchemaError(f"{owner}: column {quoted(name)} has type {quoted(kind)}, which is no text.")
+    cells = column.cast(kind).cast(pa.large_string()).to_pylist()
+    missing = missing_cells(data, name)
+    if as_written:
+        missing = np.array([cell is None for cell in cells], dtype=np.bool_)
+    places: dict[str, int] = {}
+    codes = np.full(len(cells), -1, dtype=np.int64)
+    for row in np.flatnonzero(~missing).tolist():
+        text = cells[row] if as_written else cells[row].strip()
+        codes[row] = places.setdefault(text, len(places))
+    whole = pt.is_integer(kind) or (
+        pt.is_floating(kind) and all(text.lstrip("-").isdigit() for text in places)
+    )
+    return ColumnTexts(texts=tuple(places), codes=codes, whole=whole)
+
+
+def replace_raw(data: RawTable, columns: Mapping[str, ColumnTexts]) -> RawTable:
+    """Return the rows of a file with these columns instead, as numbers where they are whole numbers."""
+    for name, column in columns.items():
+        cells = pa.array(_cells(column), None if column.whole else pa.large_string())
+        data = data.set_column(data.column_names.index(name), name, cells)
+    return data.replace_schema_metadata(_without_types(data.schema.metadata or {}, columns))
+
+
+def _without_types(metadata: Mapping[bytes, bytes], names: Collection[str]) -> dict[bytes, bytes]:
+    """Forget the types that pandas noted for these columns: they have others now."""
+    if _PANDAS not in metadata:
+        return dict(metadata)
+    noted = json.loads(metadata[_PANDAS])
+    noted["columns"] = [item for item in noted.get("columns", []) if item.get("field_name") not in names]
+    return {**metadata, _PANDAS: json.dumps(noted).encode()}
+
+
+def replace_native(data: Any, columns: Mapping[str, ColumnTexts]) -> Any:  # noqa: ANN401 - any kind of table
+    """Return a table of the same kind with these columns instead; of a file an Arrow table with types."""
+    if isinstance(data, (str, Path)):
+        loaded = load_table(data)
+        data = to_native(loaded.table, loaded.layout)
+    frame = nw.from_native(data)
+    whole = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    fresh = [
+        nw.new_series(name, _cells(column), backend=whole.implementation) for name, column in columns.items()
+    ]
+    if nw.dependencies.is_pandas_dataframe(whole.to_native()):  # its own index must fit
+        fresh = [nw.maybe_set_index(series, index=whole.to_native().index) for series in fresh]
+    return whole.with_columns(*fresh).to_native()
+
+
+def replace_source(data: Source, columns: Mapping[str, ColumnTexts]) -> Source:
+    """Return rows as they were read with these columns instead; what was known of their types is not kept."""
+    others = [name not in columns for name in data.data.column_names]
+    return replace(
+        data,
+        data=replace_raw(data.data, columns),
+        dtypes=tuple(dtype if other else None for dtype, other in zip(data.dtypes, others, strict=True)),
+        blanks=tuple(blank if other else None for blank, other in zip(data.blanks, others, strict=True)),
+        sha256=None,
+    )
+
+
+def _cells(column: ColumnTexts) -> list[Any]:
+    values: list[Any] = [int(text) for text in column.texts] if column.whole else list(column.texts)
+    return [None if code < 0 else values[code] for code in column.codes.tolist()]

@@ -1,0 +1,209 @@
+"""Tables in: files, pandas, polars and Arrow, all turned into one Arrow table with distinct string names."""
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.types as pt
+
+from tabveil.errors import ParameterError, SchemaError
+from tabveil.tables.reading import files
+from tabveil.tables.reading.arrow_types import computable
+from tabveil.tables.reading.csvfile import MOST_COLUMNS, CsvForm
+from tabveil.tables.reading.layout import Library
+from tabveil.tables.reading.raw_column import unreadable
+from tabveil.tables.reading.wording import listed, quoted, shown
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Source:
+    """One table as it came."""
+
+    role: str
+    library: Library
+    data: pa.Table
+    labels: tuple[Any, ...]  # the columns' own names
+    dtypes: tuple[Any, ...] = ()
+    blanks: tuple[Any, ...] = ()  # the missing value of each pandas object column
+    csv: CsvForm | None = None
+    verbatim: bool = False  # any kind of value may hide in its strings
+    sha256: str | None = None  # of a file's bytes
+    notes: tuple[str, ...] = ()
+
+    def column(self, name: str) -> pa.Array:
+        """Return one column in one piece."""
+        chunked = self.data.column(name)
+        try:
+            if pt.is_dictionary(chunked.type):
+                chunked = chunked.unify_dictionaries()
+            if chunked.num_chunks == 1:
+                return chunked.chunk(0)
+            return pa.concat_arrays(chunked.chunks) if chunked.num_chunks else pa.nulls(0, chunked.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise unreadable(self.role, name, chunked.type) from None
+
+
+def read(source: Any, role: str) -> Source:  # noqa: ANN401 - a path or any kind of table
+    """Take in a file's path, a dataframe, or what was read before; nothing of it is ever changed."""
+    if isinstance(source, Source):
+        return replace(source, role=role)
+    if isinstance(source, (str, Path)):
+        return _from_file(Path(source), role)
+    native = nw.to_native(source, pass_through=True)
+    if nw.dependencies.is_polars_lazyframe(native):
+        native = native.collect()
+    if nw.dependencies.is_pandas_dataframe(native):
+        return _from_pandas(native, role)
+    if nw.dependencies.is_polars_dataframe(native):
+        return _from_polars(native, role)
+    if nw.dependencies.is_pyarrow_table(native):
+        names = _distinct(native.column_names, role)
+        return Source(
+            role=role,
+            library=Library.ARROW,
+            data=_computable(native, names),
+            labels=names,
+            dtypes=(None,) * len(names),
+            blanks=(None,) * len(names),
+        )
+    raise ParameterError(
+        f"{role}: expected a path or a pandas, polars or Arrow table, got {type(source).__name__}."
+    )
+
+
+def _distinct(labels: list[Any], role: str) -> tuple[str, ...]:
+    """Return the column names as text, if they are fit to be names."""
+    names = tuple(str(label) for label in labels)
+    if len(names) > MOST_COLUMNS:
+        raise SchemaError(
+            f"The {role} table has {len(names):,} columns; an absurd width, more than {MOST_COLUMNS:,}."
+        )
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise SchemaError(
+            f"The {role} table has several columns of the same name: {listed(twice)}. Rename them."
+        )
+    unnamed = [position for position, name in enumerate(names, 1) if not name.strip()]
+    if unnamed:
+        raise SchemaError(f"The {role} table has no name for column {unnamed[0]}. Name it or drop it.")
+    return names
+
+
+def _computable(data: pa.Table, names: tuple[str, ...]) -> pa.Table:
+    """Return a table under these names, in types that Arrow can compute with, and nothing else."""
+    if not names:
+        return data
+    return pa.Table.from_arrays([computable(column) for column in data.columns], names=list(names))
+
+
+def _from_file(path: Path, role: str) -> Source:
+    raw = files.read(path, role)
+    labels, data, notes = list(raw.names), raw.data, list(raw.notes)
+    if raw.csv is not None and raw.csv.encoding not in ("utf-8", "utf-8-sig"):
+        notes.append(f"The {role} file is not UTF-8; it was read as {raw.csv.encoding}.")
+    index = [place for place, name in enumerate(labels) if _is_written_index(name, data.column(place), raw)]
+    for place in reversed(index):
+        del labels[place]
+        data = data.remove_column(place)
+        notes.append(f"The {role} file has a row-number column that pandas wrote; it is left out.")
+    names = _distinct(labels, role)
+    return Source(
+        role=role,
+        library=Library.FILE,
+        data=_computable(data, names),
+        labels=names,
+        dtypes=(None,) * len(names),
+        blanks=(None,) * len(names),
+        csv=raw.csv,
+        verbatim=raw.verbatim,
+        sha256=raw.sha256,
+        notes=tuple(notes),
+    )
+
+
+def _is_written_index(name: str, cells: pa.ChunkedArray, raw: files.RawFile) -> bool:
+    """Tell the index that pandas writes beside the data: a column without a name that counts from 0."""
+    if not raw.verbatim:
+        return name.startswith("__index_level_")
+    if name or not (pt.is_integer(cells.type) or pt.is_large_string(cells.type)):
+        return False
+    counted = pa.array(np.arange(len(cells)).astype(str), pa.large_string())
+    return bool(cells.cast(pa.large_string()).combine_chunks().equals(counted))
+
+
+def _from_pandas(frame: pd.DataFrame, role: str) -> Source:
+    names = _distinct(list(frame.columns), role)
+    series = [frame.iloc[:, position] for position in range(len(names))]
+    arrays = [_column(item, name, role) for item, name in zip(series, names, strict=True)]
+    return Source(
+        role=role,
+        library=Library.PANDAS,
+        data=_table(arrays, names, len(frame)),
+        labels=tuple(frame.columns),
+        dtypes=tuple(item.dtype for item in series),
+        blanks=tuple(_blank(item) for item in series),
+    )
+
+
+def _blank(series: "pd.Series[Any]") -> Any:  # noqa: ANN401 - None, NaN, NaT or NA
+    """Return what an object column writes for missing."""
+    if series.dtype != object:
+        return None
+    missing = series[series.isna()]
+    return missing.iloc[0] if len(missing) else None
+
+
+def _from_polars(frame: Any, role: str) -> Source:  # noqa: ANN401 - polars is optional
+    import polars as pl  # noqa: PLC0415 - only for those who brought polars tables
+
+    names = _distinct(frame.columns, role)
+    arrays = []
+    for name in names:
+        series = frame.get_column(name)
+        if series.dtype == pl.Categorical:  # its categories may hold those of other columns
+            series = series.cast(pl.String)
+        if series.dtype == pl.Object:
+            raise SchemaError(f"Column {quoted(name)} of {role} holds Python objects; give it one type.")
+        arrays.append(_column(series, name, role))
+    return Source(
+        role=role,
+        library=Library.POLARS,
+        data=_table(arrays, names, frame.height),
+        labels=names,
+        dtypes=tuple(frame.dtypes),
+        blanks=(None,) * len(names),
+    )
+
+
+def _column(series: Any, name: str, role: str) -> pa.Array:  # noqa: ANN401 - pandas or polars
+    try:
+        array = nw.from_native(series, series_only=True).to_arrow()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError):
+        # The libraries' own messages quote the cell.
+        raise SchemaError(
+            f"Column {quoted(name)} of {role} (type {shown(series.dtype)}) mixes kinds of values or holds "
+            "Python objects; give it one type, for example text with .astype(str)."
+        ) from None
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _table(arrays: list[pa.Array], names: tuple[str, ...], n_rows: int) -> pa.Table:
+    if not arrays:
+        return pa.table({"": pa.nulls(n_rows)}).select([])
+    return pa.Table.from_arrays(arrays, names=list(names))
+
+
+def content_digest(cells: dict[str, bytes]) -> str:
+    """Digest a table's content, column by column in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(cells):
+        label = name.encode("utf-8", "surrogatepass")
+        digest.update(len(label).to_bytes(8, "little") + label)
+        digest.update(len(cells[name]).to_bytes(8, "little") + cells[name])
+    return digest.hexdigest()

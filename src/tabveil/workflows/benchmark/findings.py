@@ -1,0 +1,196 @@
+"""All that a store tells about metrics: curves, score cards, correlations, times, gaps, and what follows.
+
+Made from the plan and the cells alone, and stored as JSON: a page needs nothing else.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+
+from tabveil.core.settings.plain import PlainData
+from tabveil.workflows.benchmark.curves import Curve, Trials, all_trials, curves, value_of
+from tabveil.workflows.benchmark.plan import AskedMetric, People, Place, Plan, Series
+from tabveil.workflows.benchmark.recommending import Choice, recommend
+from tabveil.workflows.benchmark.scorecard import ScoreCard, score
+from tabveil.workflows.benchmark.store import Record, Store
+from tabveil.workflows.benchmark.summaries import mean, rank_correlation
+
+Missing = Literal["failed", "skipped", "without a value", "not run"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correlations:
+    """How alike metrics answer: Spearman's correlation over all trials of one risk on one dataset."""
+
+    dataset: str
+    risk: str
+    metrics: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    n_trials: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Time:
+    """What a metric costs on a dataset, in CPU seconds: for an answer, and for all of them."""
+
+    dataset: str
+    metric: str
+    mean: float
+    total: float
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """Cells without an answer, and why."""
+
+    dataset: str
+    risk: str
+    metric: str
+    kind: Missing
+    why: str
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings(PlainData):
+    """Everything a report shows; ``plan`` is the study, without the addresses of its cells."""
+
+    plan: Plan
+    curves: tuple[Curve, ...]
+    cards: tuple[ScoreCard, ...]
+    correlations: tuple[Correlations, ...]
+    times: tuple[Time, ...]
+    choices: tuple[Choice, ...]
+    gaps: tuple[Gap, ...]
+    n_cells: int
+
+    def people(self, label: str) -> People:
+        """Return a dataset by its label."""
+        return next(item for item in self.plan.datasets if item.label == label)
+
+    def series(self, label: str) -> Series:
+        """Return a risk by its label."""
+        return next(item for item in self.plan.risks if item.label == label)
+
+    def metric(self, label: str) -> AskedMetric:
+        """Return a metric by its label."""
+        return next(item for item in self.plan.metrics if item.label == label)
+
+    def json_text(self) -> str:
+        """Return the text of a file."""
+        return json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def find(store: Store | str | Path) -> Findings:
+    """Read a store and say what it tells; cells that are not there yet are gaps."""
+    place = store if isinstance(store, Store) else Store(Path(store))
+    plan = place.plan()
+    addresses = {item.key: item for item in plan.places}
+    records = {key: record for key, item in addresses.items() if (record := place.record(item)) is not None}
+    failures = {
+        key: why for key in addresses if key not in records and (why := place.failure(key)) is not None
+    }
+    return findings(plan, records, failures)
+
+
+def findings(plan: Plan, records: Mapping[str, Record], failures: Mapping[str, str]) -> Findings:
+    """Put together what records tell, by the addresses of the plan."""
+    placed = {item.key: item for item in plan.places}
+    known = {key: record for key, record in records.items() if key in placed}
+    privacy = {item.label for item in plan.metrics if item.labels is not None}
+    trials = list(all_trials(plan, known))
+    judged = [item for item in trials if item.metric in privacy]
+    cards = tuple(map(score, judged))
+    return Findings(
+        plan=_without_places(plan),
+        curves=tuple(curve for item in trials for curve in curves(item)),
+        cards=cards,
+        correlations=tuple(_correlations(judged)),
+        times=tuple(_times(trials)),
+        choices=recommend(cards, plan),
+        gaps=tuple(_gaps(plan.places, known, failures, privacy)),
+        n_cells=len(placed),
+    )
+
+
+def _without_places(plan: Plan) -> Plan:
+    return Plan(**{**vars(plan), "places": ()})
+
+
+def _correlations(judged: Sequence[Trials]) -> Iterable[Correlations]:
+    for (dataset, risk), group in groupby(judged, key=lambda item: (item.dataset, item.series.label)):
+        answers: dict[str, dict[tuple[float, float | None, int], float]] = {}
+        for item in group:
+            answers.setdefault(item.metric, {}).update(_by_trial(item))
+        names = tuple(answers)
+        values = tuple(
+            tuple(1.0 if one == other else _alike(answers[one], answers[other]) for other in names)
+            for one in names
+        )
+        n_trials = len({trial for found in answers.values() for trial in found})
+        yield Correlations(dataset=dataset, risk=risk, metrics=names, values=values, n_trials=n_trials)
+
+
+def _by_trial(trials: Trials) -> dict[tuple[float, float | None, int], float]:
+    """Return the values by what was tried; the place is the plan's, for equal cells may stand in several."""
+    found = {}
+    for place in trials.places:
+        record = trials.records.get(place.key)
+        value = None if record is None else value_of(record)
+        if value is not None:
+            found[place.level, place.modifier_level, place.repeat] = value
+    return found
+
+
+def _alike(one: Mapping[Any, float], other: Mapping[Any, float]) -> float | None:
+    both = [trial for trial in one if trial in other]
+    return rank_correlation([one[trial] for trial in both], [other[trial] for trial in both]).value
+
+
+def _times(trials: Sequence[Trials]) -> Iterable[Time]:
+    """Sum up what answers took, each counted once."""
+    seconds: dict[tuple[str, str], dict[str, float]] = {}
+    for item in trials:
+        kept = seconds.setdefault((item.dataset, item.metric), {})
+        kept.update(
+            {
+                key: record.cpu_seconds
+                for key, record in item.records.items()
+                if record.cpu_seconds is not None and record.answer.skipped is None
+            }
+        )
+    for (dataset, metric), found in seconds.items():
+        summary = mean(found.values())
+        if summary is not None:
+            total = summary.value * summary.n
+            yield Time(dataset=dataset, metric=metric, mean=summary.value, total=total, n=summary.n)
+
+
+def _gaps(
+    places: Sequence[Place],
+    known: Mapping[str, Record],
+    failures: Mapping[str, str],
+    privacy: set[str],
+) -> Iterable[Gap]:
+    counted: Counter[tuple[str, str, str, Missing, str]] = Counter()
+    for place in places:
+        found = _missing(known.get(place.key), failures.get(place.key), judged=place.metric in privacy)
+        if found is not None:
+            counted[place.dataset, place.risk, place.metric, *found] += 1
+    for (dataset, risk, metric, kind, why), n in counted.items():
+        yield Gap(dataset=dataset, risk=risk, metric=metric, kind=kind, why=why, n=n)
+
+
+def _missing(record: Record | None, failure: str | None, *, judged: bool) -> tuple[Missing, str] | None:
+    if record is None:
+        return ("not run", "not run yet") if failure is None else ("failed", failure)
+    if record.answer.skipped is not None:
+        return "skipped", record.answer.skipped
+    if judged and value_of(record) is None:
+        return "without a value", "no risk could be derived"
+    return None

@@ -1,0 +1,128 @@
+"""Which metric for which risk: the one that sees the smallest inserted risk and raises no false alarms.
+
+Attacks are compared with attacks on the same risk, indicators with each other: an indicator that sees more
+than an attack still says nothing about what an intruder gains.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, get_args
+
+from tabveil.core.result import Labels
+from tabveil.workflows.benchmark.curves import varied
+from tabveil.workflows.benchmark.plan import Plan
+from tabveil.workflows.benchmark.scorecard import ScoreCard, inserted
+from tabveil.workflows.benchmark.summaries import Share
+
+Purpose = Literal["singling out", "linkability", "inference", "membership", "diagnosis"]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+FALSE_ALARMS = 0.05
+"""More than so many are too many; what is counted in few repeats must speak clearly against a metric."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dominated:
+    """A metric that sees less than another and costs more."""
+
+    metric: str
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The metric to take for one purpose, with the evidence; None if no metric sees what was inserted.
+
+    ``level`` is the smallest that it sees, ``seen`` in how many repeats, ``as_good`` are those that see it
+    too and take longer. ``blind`` see no level in 95 % of repeats, ``alarming`` too often see what is not
+    there, ``unanswered`` gave no answers. ``n_repeats`` is the smallest number of repeats behind any of it.
+    """
+
+    dataset: str
+    risk: str
+    purpose: Purpose
+    metric: str | None
+    level: float | None
+    seen: Share | None
+    false_alarms: Share | None
+    cpu_seconds: float | None
+    as_good: tuple[str, ...]
+    blind: tuple[str, ...]
+    alarming: tuple[str, ...]
+    unanswered: tuple[str, ...]
+    dominated: tuple[Dominated, ...]
+    n_repeats: int
+
+
+def purpose_of(labels: Labels) -> Purpose:
+    """Return what a metric is asked for."""
+    if labels.pillar != "attack":
+        return "diagnosis"
+    return "membership" if labels.wp29 == "propensity" else labels.wp29
+
+
+def recommend(cards: Sequence[ScoreCard], plan: Plan) -> tuple[Choice, ...]:
+    """Choose for every dataset and risk, purpose by purpose.
+
+    Nothing is chosen where circumstances vary instead of the risk, or where nothing was inserted.
+    """
+    purposes = {item.label: purpose_of(item.labels) for item in plan.metrics if item.labels is not None}
+    risky = {series.label for series in plan.risks if varied(series) == "risk" and inserted(series)}
+    judged = [card for card in cards if card.risk in risky and card.metric in purposes]
+    found: list[Choice] = []
+    for _, group in groupby(judged, key=lambda card: (card.dataset, card.risk)):
+        together = list(group)
+        for purpose in PURPOSES:
+            candidates = [card for card in together if purposes[card.metric] == purpose]
+            found += [_choose(purpose, candidates)] if candidates else []
+    return tuple(found)
+
+
+def _choose(purpose: Purpose, cards: Sequence[ScoreCard]) -> Choice:
+    answering = [card for card in cards if card.n_answers]
+    alarming = [card for card in answering if card.false_alarms and card.false_alarms.low > FALSE_ALARMS]
+    seeing = [card for card in answering if card.smallest.level is not None and card not in alarming]
+    seeing.sort(key=_order)
+    best = seeing[0] if seeing else None
+    return Choice(
+        dataset=cards[0].dataset,
+        risk=cards[0].risk,
+        purpose=purpose,
+        metric=best.metric if best else None,
+        level=best.smallest.level if best else None,
+        seen=best.smallest.seen if best else None,
+        false_alarms=best.false_alarms if best else None,
+        cpu_seconds=best.cpu_seconds.value if best else None,
+        as_good=tuple(
+            card.metric for card in seeing[1:] if best and card.smallest.level == best.smallest.level
+        ),
+        blind=_named(card for card in answering if card.smallest.level is None and card not in alarming),
+        alarming=_named(alarming),
+        unanswered=_named(card for card in cards if not card.n_answers),
+        dominated=_dominated(seeing),
+        n_repeats=min((card.n_repeats for card in answering), default=0),
+    )
+
+
+def _order(card: ScoreCard) -> tuple[float, float, str]:
+    level, seconds = card.smallest.level, card.cpu_seconds.value
+    return (
+        float("inf") if level is None else level,
+        float("inf") if seconds is None else seconds,
+        card.metric,
+    )
+
+
+def _named(cards: Iterable[ScoreCard]) -> tuple[str, ...]:
+    return tuple(card.metric for card in cards)
+
+
+def _dominated(seeing: Sequence[ScoreCard]) -> tuple[Dominated, ...]:
+    """Return those of which another sees smaller levels in less time; ``seeing`` is ordered by level."""
+    found = []
+    for place, card in enumerate(seeing):
+        better = [other for other in seeing[:place] if _order(other)[0] < _order(card)[0]]
+        by = next((other for other in better if _order(other)[1] < _order(card)[1]), None)
+        found += [Dominated(metric=card.metric, by=by.metric)] if by else []
+    return tuple(found)

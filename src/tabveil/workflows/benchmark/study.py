@@ -1,0 +1,279 @@
+"""What a benchmark is asked for: metrics × risk models × levels × datasets × repeats, from one file.
+
+>>> leaks = {"name": "leaky", "levels": [0, 0.1]}
+>>> study = Study.read({"datasets": ["hospital"], "risks": [leaks]}, repeats=2)
+>>> study.risks[0].levels, study.repeats, len(study.metrics) > 10
+((0.0, 0.1), 2, True)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, ValidationError, field_validator
+
+from tabveil.core import check
+from tabveil.core.settings import files as settings
+from tabveil.core.settings import values
+from tabveil.core.settings.files import Strict
+from tabveil.core.settings.naming import make
+from tabveil.core.settings.registry import Registry
+from tabveil.core.wording import clean
+from tabveil.errors import ParameterError, TabveilError
+from tabveil.metrics.registry import Knowledge, MetricChoice, defaults, read_setting
+from tabveil.protocols import Dataset, Metric, Modifier, RiskModel
+from tabveil.synthesis.risks import MODIFIERS, RISKS
+from tabveil.workflows.benchmark.people import DATASETS
+
+LABEL = "label"
+_PATHS = ("file", "schema")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetChoice:
+    """A dataset, and what the report calls it."""
+
+    label: str
+    dataset: Dataset
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModifierChoice:
+    """A change of circumstances, and how strongly it is tried."""
+
+    modifier: Modifier
+    levels: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskChoice:
+    """A risk model, its levels, and the circumstances it is tried in; what the report calls it."""
+
+    label: str
+    model: RiskModel
+    levels: tuple[float, ...]
+    modifier: ModifierChoice | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabeledMetric:
+    """A metric, and what the report calls it."""
+
+    label: str
+    metric: Metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How many rows a trial has: to learn from, to compare with, and to release."""
+
+    train: int
+    control: int
+    release: int
+
+    @property
+    def total(self) -> int:
+        """How many different people that takes."""
+        return self.train + self.control + self.release
+
+
+class Study(Strict):
+    """Everything a benchmark is asked for; make one with :meth:`read`.
+
+    ``rows`` are those of train, of control and of the release, all alike or each its own; None takes thirds
+    of the dataset. Choose settings with some seeds and report others.
+    """
+
+    title: str = ""
+    seed: int = Field(default=0, ge=0)
+    repeats: int = Field(default=3, ge=1)
+    rows: int | dict[str, int] | None = None
+    datasets: tuple[Any, ...]
+    risks: tuple[Any, ...]
+    metrics: tuple[Any, ...] = Field(default=(), validate_default=True)
+    utility: bool = False
+
+    @classmethod
+    def read(cls, source: str | Path | Mapping[str, Any], **given: Any) -> Self:  # noqa: ANN401 - checked by the fields
+        """Read a file (YAML, JSON) or a mapping; what is given by name replaces what it says."""
+        where = settings.place(source, "study")
+        said = settings.load(Path(source), where) if isinstance(source, (str, Path)) else source
+        if not isinstance(said, Mapping):
+            raise ParameterError(
+                f"{where}: the top level must hold settings, such as 'datasets: [hospital]'."
+            )
+        folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
+        named = {key: value for key, value in given.items() if value is not None}
+        try:
+            return cls.model_validate({**said, **named}, context=folder)
+        except ValidationError as error:
+            raise first_fault(error, where) from None
+
+    @field_validator("title", mode="after")
+    @classmethod
+    def _clean(cls, value: str) -> str:
+        return clean(value)
+
+    @field_validator("rows", mode="after")
+    @classmethod
+    def _sizes(cls, value: int | dict[str, int] | None) -> Any:  # noqa: ANN401 - as the field says
+        if isinstance(value, dict):
+            roles = ("train", "control", "release")
+            check.known_names("rows", "table", value, roles)
+            for role in roles:
+                if role not in value:
+                    raise ParameterError(f"rows: {role} is missing.")
+        for size in (value or {}).values() if isinstance(value, dict) else () if value is None else (value,):
+            check.at_least("study", "rows", size, 1)
+        return value
+
+    @field_validator("datasets", mode="before")
+    @classmethod
+    def _datasets(cls, value: Any, info: Any) -> tuple[DatasetChoice, ...]:  # noqa: ANN401 - checked here
+        return _unique(
+            "datasets",
+            [read_dataset("datasets", item, info.context or Path()) for item in _listed("datasets", value)],
+        )
+
+    @field_validator("risks", mode="before")
+    @classmethod
+    def _risks(cls, value: Any) -> tuple[RiskChoice, ...]:  # noqa: ANN401 - checked here
+        return _unique("risks", [_risk(item) for item in _listed("risks", value)])
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _metrics(cls, value: Any) -> tuple[LabeledMetric, ...]:  # noqa: ANN401 - checked here
+        items = _listed("metrics", value) if value not in ((), None) else list(defaults(words=False))
+        return _unique("metrics", [_metric(item) for item in items])
+
+    def sizes(self, label: str, n_rows: int) -> Sizes:
+        """Return how many rows a trial on a dataset has, or say that it has too few."""
+        match self.rows:
+            case None:
+                sizes = Sizes(train=n_rows // 3, control=n_rows // 3, release=n_rows // 3)
+            case int(n):
+                sizes = Sizes(train=n, control=n, release=n)
+            case given:
+                sizes = Sizes(**given)
+        if min(sizes.train, sizes.control, sizes.release) < 1 or sizes.total > n_rows:
+            raise ParameterError(
+                f"dataset {label!r}: train, control and release together need {max(sizes.total, 3):,} "
+                f"different rows, and there are {n_rows:,}; lower 'rows'."
+            )
+        return sizes
+
+
+def first_fault(error: ValidationError, where: str) -> TabveilError:
+    """Tell the first fault of a file in a line."""
+    first = error.errors(include_url=False)[0]
+    if first["type"] == "missing":
+        return ParameterError(f"{where}: {first['loc'][0]} must be given.")
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, TabveilError):
+        return type(cause)(f"{where}: {cause}")
+    return ParameterError(f"{where}: {settings.complaint(error)}")
+
+
+def _listed(key: str, value: Any) -> list[Any]:  # noqa: ANN401 - checked here
+    items = [value] if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence) else list(value)
+    if not items:
+        raise ParameterError(f"{key}: the list is empty.")
+    return items
+
+
+def _unique(key: str, items: list[Any]) -> tuple[Any, ...]:
+    labels = [item.label for item in items]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ParameterError(f"{key}: {label!r} stands there twice; give one of them another label.")
+    return tuple(items)
+
+
+def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: ANN401 - checked here
+    """Read a dataset: an object, its name, or its name and settings; paths start at ``folder``."""
+    if not isinstance(given, (str, Mapping)):
+        return DatasetChoice(label=given.name, dataset=given)
+    label, name, parameters = _parts(key, given, default="file" if "file" in given else None)
+    for setting in _PATHS:
+        if name == "file" and isinstance(parameters.get(setting), (str, Path)):
+            parameters[setting] = folder / parameters[setting]
+    dataset = _made(key, DATASETS, name, parameters)
+    if label is None:
+        label = parameters["file"].stem if name == "file" else name
+    return DatasetChoice(label=label, dataset=dataset)
+
+
+def _risk(given: Any) -> RiskChoice:  # noqa: ANN401 - checked here
+    if not isinstance(given, (str, Mapping)):
+        return RiskChoice(label=given.name, model=given, levels=given.levels)
+    label, name, parameters = _parts("risks", given)
+    asked, modifier = parameters.pop("levels", None), parameters.pop("modifier", None)
+    model = _made("risks", RISKS, name, parameters)
+    levels = _levels(model, asked)
+    changed = None if modifier is None else _modifier(modifier)
+    return RiskChoice(label=label or _told(name, parameters), model=model, levels=levels, modifier=changed)
+
+
+def _modifier(given: Any) -> ModifierChoice:  # noqa: ANN401 - checked here
+    _, name, parameters = _parts("modifier", given)
+    asked = parameters.pop("levels", None)
+    modifier = _made("modifier", MODIFIERS, name, parameters)
+    return ModifierChoice(modifier=modifier, levels=_levels(modifier, asked))
+
+
+def _metric(given: Any) -> LabeledMetric:  # noqa: ANN401 - checked here
+    if not isinstance(given, (str, Mapping)):
+        metric = given() if isinstance(given, type) else given
+        return LabeledMetric(label=metric.name, metric=metric)
+    label, name, parameters = _parts("metrics", given)
+    choice = MetricChoice.read("study", {"name": name, **parameters})
+    return LabeledMetric(label=label or _told(name, parameters), metric=Knowledge().make(choice))
+
+
+def _parts(
+    key: str, given: str | Mapping[Any, Any], default: str | None = None
+) -> tuple[str | None, str, dict[str, Any]]:
+    """Part what is said about one thing: its label, its name, its parameters."""
+    said = {"name": given} if isinstance(given, str) else {str(name): given[name] for name in given}
+    label, name = said.pop(LABEL, None), said.pop("name", default)
+    if not isinstance(name, str):
+        raise ParameterError(f"{key}: everything there must have a name.")
+    if label is not None and not (isinstance(label, str) and clean(label)):
+        raise ParameterError(f"{key}: {name}: label must be a text.")
+    return None if label is None else clean(label), name, said
+
+
+def _made(key: str, known: Registry[Any], name: str, parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
+    return make(known.find(key, name), parameters, read_setting)
+
+
+def _levels(model: Any, asked: Any) -> tuple[float, ...]:  # noqa: ANN401 - checked here
+    """Return the levels to try, each of which the model accepts."""
+    levels = model.levels if asked is None else values.read(model.name, "levels", asked, tuple[float, ...])
+    if not levels or len(set(levels)) < len(levels):
+        raise ParameterError(f"{model.name}: levels must be different numbers, and at least one.")
+    for level in levels:
+        if hasattr(model, "check_level"):
+            model.check_level(level)
+    return tuple(float(level) for level in levels)
+
+
+def _told(name: str, parameters: Mapping[str, Any]) -> str:
+    """Name something by what was said about it.
+
+    >>> _told("noisy", {"sigma": 0.05, "reading": "absolute"})
+    'noisy (sigma 0.05, reading absolute)'
+    """
+    said = ", ".join(f"{key} {_short(value)}" for key, value in parameters.items())
+    return clean(f"{name} ({said})" if said else name)
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - of any type
+    match value:
+        case Mapping():
+            return " ".join(f"{key} {_short(item)}" for key, item in value.items())
+        case list() | tuple():
+            return " ".join(map(_short, value))
+        case _:
+            return str(value)

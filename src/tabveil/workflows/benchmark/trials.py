@@ -1,0 +1,214 @@
+"""One trial: people drawn from a dataset, a release of known risk, and what a metric says about it.
+
+Everything here is a pure function of the seed, the repeat and what the trial is made of. Random numbers
+depend on neither level nor metric: for one repeat, all levels and all models have the same people, a higher
+leak plants the rows of a lower one and more, and adding a metric changes no other's numbers.
+"""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tabveil.core.result import plain
+from tabveil.core.rng import stream
+from tabveil.core.settings.naming import describe
+from tabveil.core.table import Split, Table
+from tabveil.errors import NotApplicable
+from tabveil.metrics.utility import measure as measure_utility
+from tabveil.protocols import Metric, Modifier, People, Release, RiskModel
+from tabveil.synthesis.generators import GENERATORS
+from tabveil.version import __version__
+from tabveil.workflows.benchmark.answers import Answer
+from tabveil.workflows.benchmark.study import ModifierChoice, RiskChoice, Sizes
+
+FORMAT = 1
+"""Raised when stored cells mean something else than before."""
+
+UTILITY = "utility"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A dataset's people under a risk of one level, in one repeat."""
+
+    sha256: str  # of the dataset's rows
+    sizes: Sizes
+    seed: int
+    repeat: int
+    model: RiskModel
+    level: float
+    modifier: Modifier | None = None
+    modifier_level: float | None = None
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """All that decides the release, in JSON types."""
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "dataset": self.sha256,
+            "rows": vars(self.sizes),
+            "seed": self.seed,
+            "repeat": self.repeat,
+            "risk": identified(self.model),
+            "level": self.level,
+            "modifier": None if self.modifier is None else identified(self.modifier),
+            "modifier_level": self.modifier_level,
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """The address of the release."""
+        return digest(self.description)
+
+    def cell(self, metric: Metric | None) -> str:
+        """Return the address of what a metric says; None is the utility."""
+        said = {"name": UTILITY} if metric is None else identified(metric)
+        return digest({"trial": self.key, "metric": said})
+
+    def rng(self, *names: str) -> np.random.Generator:
+        """Return the random numbers for one purpose."""
+        return stream(self.seed, f"repeat {self.repeat}", *names)
+
+    @property
+    def shared_seed(self) -> int:
+        """The seed of what several metrics share, such as an embedding of the release."""
+        return int(self.rng("shared").integers(2**63))
+
+    def people(self, table: Table) -> People:
+        """Draw disjoint people."""
+        order = self.rng("people").permutation(len(table))[: self.sizes.total]
+        ends = np.cumsum([self.sizes.train, self.sizes.control])
+        train, control, release = (table.take(rows) for rows in np.split(order, ends))
+        return People(train=train, control=control, release=release)
+
+    def split(self, table: Table, kept: Release | None = None) -> tuple[Split, Release]:
+        """Make the tables that metrics are asked about, and the release; one that was kept is taken as is."""
+        people = self.people(table)
+        made: list[Release] = [] if kept is None else [kept]
+
+        def make(train: Table, release: Table) -> Table:
+            if not made:
+                found = self.model(train, release, self.level, rng=self.rng("risk"))
+                made.append(found if isinstance(found, Release) else Release(rows=found))
+            return made[0].rows
+
+        if self.modifier is None or self.modifier_level is None:
+            synthetic = make(people.train, people.release)
+            split = Split(train=people.train, control=people.control, synthetic=synthetic)
+        else:
+            split = self.modifier(people, self.modifier_level, make, rng=self.rng("modifier"))
+        return split.with_own_labels().with_own_ranges(), made[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One metric, asked about one trial; None is the utility."""
+
+    trial: Trial
+    metric: Metric | None
+
+    @cached_property
+    def key(self) -> str:
+        """Its address."""
+        return self.trial.cell(self.metric)
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return UTILITY if self.metric is None else self.metric.name
+
+    def answer(self, split: Split, release: Release) -> Answer:
+        """Ask the metric."""
+        rng = self.trial.rng("metric", self.name, json.dumps(_settings(self.metric), sort_keys=True))
+        try:
+            if self.metric is None:
+                found = Answer.of_utility(measure_utility(split, rng=rng))
+            else:
+                found = Answer.of(self.metric(split, rng=rng))
+        except NotApplicable as reason:
+            found = Answer(skipped=str(reason))
+        return replace(found, facts=dict(release.facts))
+
+
+def _settings(metric: Metric | None) -> Any:  # noqa: ANN401 - JSON
+    return None if metric is None else plain(describe(metric)["settings"])
+
+
+def identified(thing: Any) -> dict[str, Any]:  # noqa: ANN401 - an object of any registered class
+    """Describe an object so that another description is another object: name, settings, and foreign code.
+
+    That of a generator which a risk model names counts, too, and what stands in files that settings name.
+    """
+    found: dict[str, Any] = plain(describe(thing))
+    kinds: list[Any] = [type(thing), GENERATORS.get(str(getattr(thing, "generator", "")))]
+    code = [_code(kind) for kind in kinds if kind is not None and not _is_ours(kind)]
+    files = dict(_files(found))
+    return found | ({"code": code} if code else {}) | ({"files": files} if files else {})
+
+
+def _files(settings: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - JSON types
+    """Digest the files that settings name, so that what a former one led to is not taken for what it says."""
+    match settings:
+        case {"file": str(name)} if Path(name).is_file():
+            yield name, hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        case dict():
+            for value in settings.values():
+                yield from _files(value)
+        case list():
+            for value in settings:
+                yield from _files(value)
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.split(".")[0] == __name__.split(".", maxsplit=1)[0]
+
+
+@cache
+def _code(kind: type) -> str | None:
+    """Digest the source of a class of a user's own, so that its old answers are not taken for new ones."""
+    try:
+        return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
+    except (OSError, TypeError):  # typed into a console
+        return None
+
+
+def digest(data: Mapping[str, Any]) -> str:
+    """Return the address of plain data.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(data, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def trials(risk: RiskChoice, sha256: str, sizes: Sizes, *, seed: int, repeats: int) -> list[Trial]:
+    """Return the trials of one risk model on one dataset: repeat by repeat, level by level."""
+    modified = _modified(risk.modifier)
+    return [
+        Trial(
+            sha256=sha256,
+            sizes=sizes,
+            seed=seed,
+            repeat=repeat,
+            model=risk.model,
+            level=level,
+            modifier=modifier,
+            modifier_level=strength,
+        )
+        for repeat in range(repeats)
+        for level in risk.levels
+        for modifier, strength in modified
+    ]
+
+
+def _modified(choice: ModifierChoice | None) -> list[tuple[Modifier | None, float | None]]:
+    return [(None, None)] if choice is None else [(choice.modifier, level) for level in choice.levels]

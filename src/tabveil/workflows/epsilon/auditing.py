@@ -1,0 +1,214 @@
+"""Does a generator keep the ε it states?"""
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING
+from pathlib import Path
+from typing import get_args
+
+from scipy.special import ndtri
+
+from tabveil.core import check
+from tabveil.core.settings import naming
+from tabveil.core.table import Indices
+from tabveil.core.workers import Listener, available_threads, working
+from tabveil.errors import ParameterError
+from tabveil.protocols import Synthesizer
+from tabveil.synthesis.generators import GENERATORS
+from tabveil.synthesis.generators.pategan import accounting as gaussian
+from tabveil.version import __version__
+from tabveil.workflows.epsilon import bounds
+from tabveil.workflows.epsilon.bounds import Accounting
+from tabveil.workflows.epsilon.finding import EpsilonFinding
+from tabveil.workflows.epsilon.fits import CHUNK, Fits, observe_all
+from tabveil.workflows.epsilon.scoring import Guess
+from tabveil.workflows.epsilon.setups import DEFAULT, SETUPS, Setup, setup_of
+from tabveil.workflows.epsilon.store import FitStore
+from tabveil.workflows.synthesizing.choice import choose, settings_for_users, with_public
+
+POWER = 0.8
+"""What is called detectable is found with this chance."""
+
+_OWNER = "audit_epsilon"
+_MOST_RATE = 1 - 1e-12  # where a normal curve ends
+
+
+def audit_epsilon(
+    generator: str | Synthesizer,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    fits: int = 1000,
+    alpha: float = 0.05,
+    rows: int = 100,
+    settings: Mapping[str, object] | None = None,
+    accounting: Accounting | None = None,
+    setup: Setup | None = None,
+    seed: int | None = None,
+    workers: int | None = 1,
+    store: str | Path | None = None,
+    code: Sequence[str | Path] = (),
+    progress: Listener | None = None,
+) -> EpsilonFinding:
+    """Fit a private generator many times with and without one row, and see what that proves of its ε.
+
+    Parameters
+    ----------
+    generator
+        A name (``aim``, ``pategan``, ``dpctgan``, or one of your own that was registered) or a synthesizer.
+    epsilon, delta
+        The promise that is tested; a generator chosen by name is fitted with it, where it has such settings.
+        None takes the generator's own.
+    fits
+        How many fits in each of the two worlds. Half of them choose how to guess, half are tested. Decide on
+        it beforehand: to add fits until something is found makes a false alarm likelier than ``alpha``.
+    alpha
+        The chance that a bound is above the truth, at most.
+    rows
+        How many rows each release has, whatever was learned.
+    settings
+        The generator's further settings, for one chosen by name.
+    accounting
+        What the promise rests on, and so what is a proof against it: ``"any"`` mechanism,
+        ``"concentrated"`` (zero-concentrated privacy) or ``"gaussian"`` noise alone. None: what is known of
+        the generator, else ``"any"``.
+    setup
+        Between which worlds, and with which settings; None: the one made for the generator.
+    seed
+        The same seed repeats an audit. None takes secret ones.
+    workers
+        How many processes; None is one for each core.
+    store
+        A folder that keeps what was fitted; the same audit goes on where it was. Use another when the code of
+        a generator has changed.
+    code
+        Python files that other processes import first, with generators of your own.
+    progress
+        Told how many fits are done.
+
+    Examples
+    --------
+    >>> found = audit_epsilon("aim", epsilon=2.0, fits=20, seed=1, settings={"rounds": 8})
+    >>> found.state, found.tested
+    ('no violation seen', 10)
+    """
+    check.at_least(_OWNER, "fits", fits, 2)
+    check.at_least(_OWNER, "rows", rows, 1)
+    check.between(_OWNER, "alpha", alpha, 0, 1)
+    if workers is not None:
+        check.at_least(_OWNER, "workers", workers, 1)
+    synthesizer, setup = _prepare(generator, epsilon, delta, settings, setup)
+    promised, delta = (
+        _promise(synthesizer, name, given) for name, given in (("epsilon", epsilon), ("delta", delta))
+    )
+    check.between(_OWNER, "epsilon", promised, 0, bounds.MOST_EPSILON)
+    check.below_one(_OWNER, "delta", delta)
+    accounting = setup.accounting if accounting is None else accounting
+    check.one_of(_OWNER, "accounting", accounting, get_args(Accounting))
+    if accounting != "any" and not delta:
+        raise ParameterError(f"{_OWNER}: accounting {accounting!r} needs a delta above 0.")
+    what = Fits(synthesizer=synthesizer, worlds=setup.worlds, n_rows=rows)
+    with working(listener=progress):
+        observed = observe_all(
+            what,
+            fits,
+            seed=secrets.randbits(128) if seed is None else seed,
+            workers=available_threads() if workers is None else workers,
+            store=None if store is None else FitStore.at(Path(store), _description(what, seed)),
+            code=code,
+        )
+    return _find(synthesizer, observed, promised, delta, alpha=alpha, accounting=accounting, n_rows=rows)
+
+
+def _prepare(
+    generator: str | Synthesizer,
+    epsilon: float | None,
+    delta: float | None,
+    settings: Mapping[str, object] | None,
+    setup: Setup | None,
+) -> tuple[Synthesizer, Setup]:
+    """Return the generator with the promise under test, told that all of its columns were declared."""
+    given = settings
+    if isinstance(generator, str):
+        known = settings_for_users(GENERATORS.find(_OWNER, generator))
+        promise = {"epsilon": epsilon, "delta": delta}
+        usual = (setup or SETUPS.get(generator, DEFAULT)).settings
+        given = {
+            **{name: value for name, value in usual.items() if name in known},
+            **{name: value for name, value in promise.items() if value is not None and name in known},
+            **(settings or {}),
+        }
+    synthesizer = choose(generator, given)
+    setup = setup_of(synthesizer) if setup is None else setup
+    return with_public(synthesizer, setup.worlds.without.schema.names), setup
+
+
+def _promise(synthesizer: Synthesizer, name: str, given: float | None) -> float:
+    """Return what is promised: as given, or as the generator has it among its settings."""
+    if given is not None:
+        return given
+    own = getattr(synthesizer, name, MISSING)
+    if not isinstance(own, (int, float)):
+        raise ParameterError(f"{_OWNER}: {name} must be given; {synthesizer.name} has no such setting.")
+    return float(own)
+
+
+def _description(fits: Fits, seed: int | None) -> dict[str, object]:
+    """Return all that decides what fits show."""
+    kind = type(fits.synthesizer)
+    return {
+        "generator": f"{kind.__module__}.{kind.__qualname__}",
+        "settings": naming.values_of(fits.synthesizer),
+        "schema": fits.worlds.without.schema.to_json(),
+        "without": fits.worlds.without.values.tolist(),
+        "canary": fits.worlds.canary.tolist(),
+        "rows": fits.n_rows,
+        "chunk": CHUNK,
+        "seed": seed,
+    }
+
+
+def _find(
+    synthesizer: Synthesizer,
+    observed: tuple[Indices, Indices],
+    promised: float,
+    delta: float,
+    *,
+    alpha: float,
+    accounting: Accounting,
+    n_rows: int,
+) -> EpsilonFinding:
+    """Choose the guess on every other fit, test it on the rest, and say what that proves."""
+    guess = Guess.learn(*(side[::2] for side in observed))
+    with_canary, without = (side[1::2] for side in observed)
+    counts, area = guess.count(with_canary, without), guess.area(with_canary, without, 1 - 2 * alpha)
+    kinds = [kind for kind in get_args(Accounting) if kind == "any" or delta]
+    n_tested = len(without)
+    needed = bounds.hits_needed(n_tested, bounds.excess_of(promised, accounting, delta=delta), alpha=alpha)
+    rate = bounds.rate_found(needed, chance=POWER)
+    return EpsilonFinding(
+        tabveil=__version__,
+        generator=synthesizer.name,
+        settings={name: value for name, value in naming.values_of(synthesizer).items() if name != "public"},
+        promised=promised,
+        delta=delta,
+        alpha=alpha,
+        accounting=accounting,
+        fits=len(observed[0]),
+        tested=n_tested,
+        rows=n_rows,
+        counts=counts,
+        area=area,
+        bounds={kind: bounds.least_epsilon(counts, kind, delta=delta, alpha=alpha) for kind in kinds},
+        by_area=bounds.epsilon_of_area(area.low, delta) if delta else None,
+        ceiling=bounds.ceiling(n_tested, accounting, delta=delta, alpha=alpha),
+        detectable=None if rate is None else _epsilon_behind(rate, delta),
+        power=POWER,
+    )
+
+
+def _epsilon_behind(rate: float, delta: float) -> float:
+    """Return the ε at which guesses are right so often: of Gaussian noise, or of lies where δ is 0."""
+    rate = min(rate, _MOST_RATE)
+    return gaussian.epsilon_of(2 * float(ndtri(rate)), delta) if delta else math.log(rate / (1 - rate))

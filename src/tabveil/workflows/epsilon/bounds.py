@@ -1,0 +1,194 @@
+"""From how often a guess about one row is right to what ε is at least.
+
+Somebody guesses from a release whether one row was learned. Counted over many fits, hits (of fits with the
+row) and false alarms (of fits without it) have exact bounds; hits are taken as rare and false alarms as
+frequent as these allow, at half of the error ``alpha`` each. All that is said here follows from these two
+rates alone, so all of it holds together, with a chance of ``1 - alpha`` or more.
+
+What rates prove depends on what the promise rests on (``Accounting``):
+
+- ``"any"``: for every mechanism that keeps (ε, δ), hits are at most ``exp(ε)`` times the false alarms, plus
+  δ. This needs no assumption, and is far below the truth where noise is Gaussian: that leaks a little in
+  every case and much in few.
+- ``"concentrated"``: a promise derived from zero-concentrated privacy says more, that Rényi's divergence
+  of order a between the two worlds is at most ``rho * a``; looking at a guess alone only makes it smaller.
+- ``"gaussian"``: a promise derived from Gaussian noise alone says most: the worlds are at most two normal
+  curves, μ apart.
+
+A bound of a stronger kind than the promise's own describes, and proves nothing: the mechanism may keep
+(ε, δ) in another way.
+
+References
+----------
+- Nasr, M. et al. (2021). Adversary Instantiation: Lower Bounds for Differentially Private Machine Learning.
+  IEEE S&P. (Exact bounds.)
+- Nasr, M. et al. (2023). Tight Auditing of Differentially Private Machine Learning. USENIX Security. (By μ.)
+- Bun, M. and Steinke, T. (2016). Concentrated Differential Privacy: Simplifications, Extensions, and Lower
+  Bounds. TCC.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc, betaincinv, ndtri
+
+from tabveil.core import check
+from tabveil.core.estimate import largest_rate, least_rate
+from tabveil.core.table import Floats, Indices
+from tabveil.synthesis.generators.aim import zcdp
+from tabveil.synthesis.generators.pategan import accounting as gaussian
+
+Accounting = Literal["any", "concentrated", "gaussian"]
+"""What a promise rests on; each says more than the one before."""
+
+_ORDERS = 1 + np.geomspace(1e-3, 60, 40)  # of Rényi's divergence: each gives a bound that holds
+MOST_EPSILON = 100.0
+"""Promises beyond are none."""
+
+_COIN = 0.5
+_STEPS = 30  # halvings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """How often a guess said "with the row", of fits that had learned it and of fits that had not."""
+
+    hits: int
+    n_with: int
+    false_alarms: int
+    n_without: int
+
+    def __post_init__(self) -> None:
+        for name, most in (("hits", self.n_with), ("false_alarms", self.n_without)):
+            check.at_least("Counts", name, getattr(self, name), 0)
+            check.at_most("Counts", name, getattr(self, name), most)
+        check.at_least("Counts", "fits", min(self.n_with, self.n_without), 1)
+
+    def least_hit_rate(self, alpha: float) -> float:
+        """Return how rare hits may be."""
+        return least_rate(self.hits, self.n_with, alpha / 2)
+
+    def largest_false_rate(self, alpha: float) -> float:
+        """Return how frequent false alarms may be."""
+        return largest_rate(self.false_alarms, self.n_without, alpha / 2)
+
+
+def least_epsilon(counts: Counts, accounting: Accounting, *, delta: float, alpha: float) -> float:
+    """Return an ε at this δ that the truth is not below; 0 where nothing is proven.
+
+    >>> perfect = Counts(hits=1000, n_with=1000, false_alarms=0, n_without=1000)
+    >>> round(least_epsilon(perfect, "any", delta=0, alpha=0.05), 1)
+    5.6
+    """
+    hits, alarms = counts.least_hit_rate(alpha), counts.largest_false_rate(alpha)
+    if hits <= alarms:
+        return 0.0
+    match accounting:
+        case "any":
+            return max(math.log((hits - delta) / alarms), 0.0) if hits > delta else 0.0
+        case "concentrated":
+            return zcdp.epsilon_of(float(least_rho(hits, alarms)), delta)
+        case "gaussian":
+            return gaussian.epsilon_of(float(ndtri(hits) - ndtri(alarms)), delta)
+
+
+def least_rho(hits: Floats | float, alarms: Floats | float) -> Floats:
+    """Return the least rho of concentrated privacy that allows such rates, hits being the larger.
+
+    Rényi's divergence of two coins, over its order: for every order rho is at least that.
+
+    >>> round(float(least_rho(0.9, 0.1)), 2)
+    1.76
+    """
+    p, q = np.asarray(hits, dtype=np.float64)[..., None], np.asarray(alarms, dtype=np.float64)[..., None]
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        both = (
+            _ORDERS * np.log(a) + (1 - _ORDERS) * np.log(b) for a, b in ((p, q), (1 - p, 1 - q))
+        )  # (..., orders) each, minus infinity where a side cannot happen
+        divergence = np.logaddexp(*both) / (_ORDERS - 1)
+    return np.asarray(np.maximum(np.nanmax(divergence / _ORDERS, axis=-1), 0.0))
+
+
+def epsilon_of_area(area: float, delta: float) -> float:
+    """Return the ε of two normal curves whose scores rank right with this chance."""
+    return gaussian.epsilon_of(math.sqrt(2) * float(ndtri(area)), delta) if area > _COIN else 0.0
+
+
+def ceiling(n_fits: int, accounting: Accounting = "any", *, delta: float, alpha: float) -> float:
+    """Return the largest ε that so many tested fits a world can prove, where every guess is right.
+
+    >>> [round(ceiling(n, delta=0, alpha=0.05), 1) for n in (100, 400, 1000, 5000)]
+    [3.3, 4.7, 5.6, 7.2]
+    """
+    perfect = Counts(hits=n_fits, n_with=n_fits, false_alarms=0, n_without=n_fits)
+    return least_epsilon(perfect, accounting, delta=delta, alpha=alpha)
+
+
+Excess = Callable[[Floats, Floats], NDArray[np.bool_]]
+"""Whether rates of hits and of false alarms are more than a promise allows."""
+
+
+def excess_of(promised: float, accounting: Accounting, *, delta: float) -> Excess:
+    """Return what tells whether rates break a promise."""
+    rho, mu = zcdp.rho_of(promised, delta) if delta else math.inf, gaussian.mu_of(promised, delta)
+
+    def breaks(hits: Floats, alarms: Floats) -> NDArray[np.bool_]:
+        match accounting:
+            case "any":
+                return np.asarray(hits - delta > math.exp(promised) * alarms)
+            case "concentrated":
+                return (hits > alarms) & (least_rho(hits, alarms) > rho)
+            case "gaussian":
+                return np.asarray(ndtri(hits) - ndtri(alarms) > mu)
+
+    return breaks
+
+
+def hits_needed(n_fits: int, breaks: Excess, *, alpha: float) -> Indices:
+    """Return for 0, 1, … false alarms the least number of hits that proves a promise broken, (n + 1,).
+
+    It is one more than there are fits where no number is enough.
+    """
+    counts = np.arange(n_fits + 1)
+    hits_low = _least_rates(counts, n_fits, alpha / 2)  # by hits, ascending
+    false_high = 1.0 - _least_rates(n_fits - counts, n_fits, alpha / 2)  # by false alarms
+    too_few, enough = np.full(n_fits + 1, -1), np.full(n_fits + 1, n_fits + 1)
+    while (enough - too_few).max() > 1:
+        middle = (too_few + enough) // 2
+        proven = (middle >= 0) & breaks(hits_low[np.maximum(middle, 0)], false_high)
+        too_few, enough = np.where(proven, too_few, middle), np.where(proven, middle, enough)
+    return enough
+
+
+def power(rate: float, needed: Indices) -> float:
+    """Return the chance of as many hits as are needed where guesses are right at this rate.
+
+    They are as often right with the row as without it: the best threshold of a symmetric mechanism.
+    """
+    n_fits = len(needed) - 1
+    alarms = np.diff(bdtr(np.arange(n_fits + 1), n_fits, 1 - rate), prepend=0.0)  # the chance of so many
+    return float((alarms * bdtrc(needed - 1.0, n_fits, rate)).sum())
+
+
+def rate_found(needed: Indices, *, chance: float) -> float | None:
+    """Return the least rate of right guesses that proves a promise broken with such a chance.
+
+    None where even guesses that are always right do not.
+    """
+    low, high = 0.5, 1.0
+    if power(high, needed) < chance:
+        return None
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle, needed) >= chance else (middle, high)
+    return high
+
+
+def _least_rates(successes: Indices, trials: int, tail: float) -> Floats:
+    """Return the exact lower bounds of many counts."""
+    rates: NDArray[Any] = betaincinv(np.maximum(successes, 1), trials - successes + 1, tail)
+    return np.where(successes == 0, 0.0, rates)

@@ -1,0 +1,215 @@
+"""What a pipeline hands over: its stages audited, what they were made of, and the rows to release."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import Verdict
+from tabveil.core import pages
+from tabveil.core.estimate import Estimate, ratio
+from tabveil.core.result import Result
+from tabveil.core.settings.plain import PlainData, to_plain
+from tabveil.core.storage.writing import write_text
+from tabveil.core.wording import LONGEST_TITLE, clean, escaped
+from tabveil.metrics.utility import MEANINGS
+from tabveil.synthesis.hybrid.promises import Promises
+from tabveil.workflows.pipeline.confirming import AnonymizedTable
+from tabveil.workflows.pipeline.taking import StepTaken
+from tabveil.workflows.synthesizing import SyntheticRows, TableModel
+
+StageName = Literal["original", "anonymized", "unfiltered", "final", "generator"]
+TITLES: Mapping[StageName, str] = {
+    "original": "original",
+    "anonymized": "anonymized",
+    "unfiltered": "unfiltered",
+    "final": "final",
+    "generator": "generator alone",
+}
+"""The stages in their order, and what the pipeline is compared with; how sentences and tables call them."""
+
+UNCLEAR = "not told apart from zero for the generator alone"
+UNMEASURED = "not measured for both"
+UNINFORMATIVE = "no better than guessing for the generator alone"
+BAD_CONTROL = "measured with a control table that does not fit"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stage:
+    """One table on the way, audited as if it were the release."""
+
+    name: StageName
+    report: Report
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return TITLES[self.name]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows it has."""
+        return self.report.inputs["synthetic"].rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change(PlainData):
+    """One number of the pipeline beside that of the generator alone: ``(pipeline - generator) / generator``.
+
+    Of a risk, less than zero is better. ``change`` is None where it means nothing, and ``reason`` says why.
+    """
+
+    key: str
+    title: str
+    kind: Literal["privacy", "utility"]
+    pipeline: Estimate | None
+    generator: Estimate | None
+    change: Estimate | None = None
+    reason: str = ""
+
+    @classmethod
+    def between(cls, pipeline: Estimate | None, generator: Estimate | None, **about: Any) -> "Change":  # noqa: ANN401 - the other fields
+        """Compare two numbers; that none could be told apart from zero goes before a ratio."""
+        both = None if pipeline is None or generator is None else ratio(pipeline, generator)
+        if both is None:
+            reason = UNMEASURED if pipeline is None or generator is None else UNCLEAR
+            return cls(pipeline=pipeline, generator=generator, **{"reason": reason, **about})
+        change = Estimate(value=both.value - 1, low=both.low - 1, high=both.high - 1, n=both.n)
+        return cls(pipeline=pipeline, generator=generator, change=change, **about)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PipelineReport:
+    """Everything that one run of a pipeline found.
+
+    ``stages`` are audited like releases, each with a report of its own. ``rows`` and ``model`` are what was
+    made: the rows to release, and what draws more of them.
+    """
+
+    version: str
+    seed: int
+    title: str
+    settings: Mapping[str, Any]  # what a reader is told about them
+    stages: tuple[Stage, ...]
+    steps: tuple[StepTaken, ...]  # before and after the generator, in their order
+    promises: Promises
+    anonymized: AnonymizedTable | None
+    kept: tuple[str, ...]  # what a stored model holds
+    notes: tuple[str, ...]
+    rows: SyntheticRows = field(repr=False)
+    model: TableModel = field(repr=False)
+    seconds: float = 0.0
+
+    def __getitem__(self, name: str) -> Report:
+        for stage in self.stages:
+            if stage.name == name:
+                return stage.report
+        raise KeyError(name)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The rows to release, judged by the policy."""
+        return self["final"].verdict
+
+    @property
+    def has_filter(self) -> bool:
+        """Whether rows of the release were dropped, so that there is a stage before that."""
+        return any(stage.name == "unfiltered" for stage in self.stages)
+
+    @property
+    def has_generator(self) -> bool:
+        """Whether there is a generator to compare with."""
+        return any(stage.name == "generator" for stage in self.stages)
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What the pipeline changes beside the generator alone: risks, then measures of utility."""
+        if not self.has_generator:
+            return ()
+        final, alone = self["final"], self["generator"]
+        return (*_risks(final, alone), *_utilities(final, alone))
+
+    def __repr__(self) -> str:
+        """Say the verdict; all else is asked for by name."""
+        lines = [clean(self.title, LONGEST_TITLE)] if self.title else []
+        return escaped("\n".join([*lines, self.verdict.sentence, *self.promises.sentences()]))
+
+    def native(self) -> Any:  # noqa: ANN401 - whichever library the user works with
+        """Return the rows to release, as the kind of table that came in."""
+        return self.rows.native()
+
+    def to_json(self) -> str:
+        """Return all numbers as JSON text; only ``seconds`` differ where the same was asked for."""
+        return json.dumps(
+            {
+                "tabveil": self.version,
+                "title": self.title,
+                "seed": self.seed,
+                "pipeline": self.settings,
+                "verdict": self.verdict.to_json(),
+                "changes": [change.to_json() for change in self.changes],
+                "promises": to_plain(self.promises),
+                "promised": list(self.promises.sentences()),
+                "anonymized": None if self.anonymized is None else self.anonymized.to_json(),
+                "steps": [step.to_json() for step in self.steps],
+                "kept": list(self.kept),
+                "notes": list(self.notes),
+                "stages": {stage.name: json.loads(stage.report.to_json()) for stage in self.stages},
+                "seconds": self.seconds,
+            },
+            indent=2,
+            allow_nan=False,
+            ensure_ascii=False,
+        )
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the page that ``tabveil pipeline --html`` writes, whole or not at all."""
+        write_text(Path(path), pages.draw_pipeline(self))
+
+    def write(self, path: str | Path) -> None:
+        """Write the rows to release to a file of the kind its suffix says, whole or not at all."""
+        self.rows.write(path)
+
+    def save(self, folder: str | Path) -> None:
+        """Store the model in a new folder, to draw more rows later. Guard it like the data."""
+        self.model.save(folder)
+
+
+def _risks(final: Report, alone: Report) -> list[Change]:
+    results = {result.key: result for report in (final, alone) for result in report.results}
+    fits = not alone.verdict.control
+    return [
+        _risk(key, _find(final, key), _find(alone, key), title=result.full_title, fits=fits)
+        for key, result in results.items()
+    ]
+
+
+def _risk(key: str, final: Result | None, alone: Result | None, *, title: str, fits: bool) -> Change:
+    about: dict[str, Any] = {"key": key, "title": title, "kind": "privacy"}
+    pipeline, generator = (None if item is None else item.measure for item in (final, alone))
+    reason = ""
+    if not fits:
+        reason = BAD_CONTROL
+    elif alone is not None and not alone.informative:
+        reason = UNINFORMATIVE
+    if reason:
+        return Change(pipeline=pipeline, generator=generator, reason=reason, **about)
+    return Change.between(pipeline, generator, **about)
+
+
+def _utilities(final: Report, alone: Report) -> list[Change]:
+    both = [{} if report.utility is None else report.utility.figures for report in (final, alone)]
+    found = []
+    for key in MEANINGS:
+        if any(key in figures for figures in both):
+            pipeline, generator = (figures[key].value if key in figures else None for figures in both)
+            about: dict[str, Any] = {"key": key, "title": MEANINGS[key].title, "kind": "utility"}
+            found.append(Change.between(pipeline, generator, **about))
+    return found
+
+
+def _find(report: Report, key: str) -> Result | None:
+    return next((result for result in report.results if result.key == key), None)

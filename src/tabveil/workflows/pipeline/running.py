@@ -1,0 +1,389 @@
+"""One call for a whole pipeline: hold rows back, run it, fit its generator alone, and audit every stage."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tabveil.auditing.audit import conduct
+from tabveil.auditing.request import AuditRequest
+from tabveil.core import check
+from tabveil.core.rng import stream
+from tabveil.core.sampling import random_order
+from tabveil.core.wording import plural
+from tabveil.core.workers import Listener, part, tell, working
+from tabveil.errors import ParameterError
+from tabveil.protocols import Metric
+from tabveil.synthesis.generators.hybrid.model import GENERATOR, HybridModel
+from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid, Stages
+from tabveil.synthesis.hybrid.promises import Promises
+from tabveil.tables.holdout import split_rows
+from tabveil.tables.reading import as_read, parts_as_read, raw_rows
+from tabveil.tables.reading.unused import without_unused_labels
+from tabveil.version import __version__
+from tabveil.workflows.pipeline import configuration
+from tabveil.workflows.pipeline.configuration import PipelineSettings
+from tabveil.workflows.pipeline.confirming import AnonymizedTable
+from tabveil.workflows.pipeline.report import TITLES, PipelineReport, Stage, StageName
+from tabveil.workflows.pipeline.taking import RealRows, StepTaken, filtered
+from tabveil.workflows.synthesizing import (
+    Identifiers,
+    Lesson,
+    RareLabels,
+    SyntheticRows,
+    TableModel,
+    learn,
+    prepare,
+)
+from tabveil.workflows.synthesizing.choice import wants_secret_seed
+from tabveil.workflows.synthesizing.configuration import Configuration
+from tabveil.workflows.synthesizing.learning import needing_extra
+from tabveil.workflows.synthesizing.table_model import whole_rows, whole_seed
+
+HOLDOUT = 0.3
+UNREPEATABLE = (
+    "The pipeline was fitted with a secret seed, as what it promises holds only while nobody can guess it: "
+    "another run makes other rows."
+)
+FILTERED = "training rows decided which rows of the release were dropped"
+_READ, _PIPED, _FILTERED, _LEARNED = 0.02, 0.2, 0.22, 0.35
+"""How much is done when the tables are read, the pipeline ran, rows are filtered, the generator learned."""
+
+
+def run_pipeline(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    config: str | Path | Mapping[str, Any] | Hybrid,
+    *,
+    control: Any = None,  # noqa: ANN401 - likewise
+    holdout: float | None = None,
+    by: str | None = None,
+    rows: int | None = None,
+    title: str = "",
+    metrics: str | Metric | Iterable[str | Metric | type[Metric]] | None = None,
+    quick: bool = False,
+    secrets: Iterable[str] | None = None,
+    known: Iterable[str] | None = None,
+    utility: bool = True,
+    target: str | Sequence[str] | None = None,
+    policy: Any = None,  # noqa: ANN401 - a path or plain data
+    seed: int | None = None,
+    schema: Any = None,  # noqa: ANN401 - a path or plain data
+    missing: Iterable[str] = (),
+    rare_labels: RareLabels | None = None,
+    identifiers: Identifiers | None = None,
+    threads: int | None = None,
+    progress: Listener | None = None,
+) -> PipelineReport:
+    """Run a hybrid pipeline, and audit what comes out of each of its steps beside its generator alone.
+
+    Four tables are audited as if each were the release, against the same train and control rows: the
+    original rows themselves, the anonymized ones after the transition, the rows that the pipeline makes in
+    the end, and those of its generator where that learns the original rows. With a filter there is a fifth:
+    the rows before it.
+
+    Parameters
+    ----------
+    data
+        The real rows: a path (CSV, Parquet, Feather, Excel) or a pandas, polars or Arrow table.
+    config
+        What ``tabveil synthesize --config`` takes: a file (YAML, JSON) or a mapping with ``generator:
+        hybrid``, its ``settings``, and perhaps rows, seed, schema, missing, rare_labels, identifiers, and the
+        steps deduplicate, pseudonymize and filter. What is given here by name replaces what it says. Or the
+        generator ``hybrid`` itself, as an object.
+    control
+        Real rows that nothing learns from. None holds some of ``data`` back. Steps before the generator are
+        taken with these rows, too.
+    holdout, by
+        The share of ``data`` to hold back (0.3), and the column that says whose row it is: rows of one person
+        stay together, and audits count people. None takes the person that deduplicate names, if it does. Only
+        without ``control``.
+    rows
+        How many rows to make; None makes as many as are learned from.
+    title
+        What the report is called.
+    metrics, quick, secrets, known, utility, target, policy
+        What the audits ask, as in :func:`tabveil.audit`; usefulness unless ``utility`` is false.
+    seed
+        The same seed gives the same rows and numbers. None is 0; but a pipeline with a promise that a known
+        seed would void is then fitted with a secret one.
+    schema, missing, rare_labels, identifiers
+        How columns are read and learned, as in :func:`tabveil.synthesize`.
+    threads
+        How many threads to use; None takes all cores.
+    progress
+        Told what is being done and which share of the whole is complete.
+
+    Examples
+    --------
+    >>> from tabveil.datasets import hospital
+    >>> by_age = {"hierarchies": {"age": {"intervals": [10, 20]}}, "models": [{"k": 5}]}
+    >>> asked = {"generator": "hybrid", "settings": {**by_age, "generator": "marginals"}}
+    >>> found = run_pipeline(hospital(200, seed=1), asked, metrics="identical_match_share")
+    >>> [stage.name for stage in found.stages], found.promises.k >= 5
+    (['original', 'anonymized', 'final', 'generator'], True)
+    """
+    start = time.perf_counter()
+    asked = configuration.read(config)
+    said = asked.file
+    seed, rows = said.seed if seed is None else seed, said.rows if rows is None else rows
+    n_rows, known_seed = None if rows is None else whole_rows(rows), whole_seed(seed or 0)
+    parts = _Parts.of(data, control, said, holdout=holdout, by=by, seed=known_seed)
+    reading: dict[str, Any] = {
+        "schema": said.schema if schema is None else schema,
+        "missing": ((missing,) if isinstance(missing, str) else tuple(missing)) or said.missing,
+    }
+    request = AuditRequest.read(
+        train=parts.train,
+        synthetic=parts.train,
+        control=parts.control,
+        person=parts.person,
+        title=title,
+        metrics=metrics,
+        quick=quick,
+        secrets=secrets,
+        known=known,
+        target=target,
+        policy=policy,
+        utility=utility,
+        advice=False,
+        seed=known_seed,
+        threads=threads,
+        **reading,
+    )
+    made = _Making(
+        asked=asked,
+        parts=parts,
+        learning={
+            "seed": seed,
+            "rare_labels": rare_labels or said.rare_labels or "pool",
+            "identifiers": identifiers or said.identifiers or "fresh",
+            **reading,
+        },
+        n_rows=n_rows,
+        seed=known_seed,
+    )
+    with working(threads=threads, listener=progress):
+        tables = made.tables(request)
+        audited = _audit(tables.sources, request.model_copy(update={"drop_identifiers": tables.drop}))
+    model = tables.model
+    return PipelineReport(
+        version=__version__,
+        seed=known_seed,
+        title=request.title,
+        settings=asked.told(),
+        stages=audited,
+        steps=(*parts.steps, *tables.steps),
+        promises=_promises(asked, _hybrid(model)),
+        anonymized=tables.anonymized,
+        kept=_kept(asked, _hybrid(model)),
+        notes=(
+            *parts.notes,
+            *((UNREPEATABLE,) if seed is None and wants_secret_seed(asked.hybrid) else ()),
+            *model.notes,
+            *_other_notes(model),
+            *tables.notes,
+        ),
+        rows=tables.final,
+        model=model,
+        seconds=time.perf_counter() - start,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Parts:
+    """The rows to learn from, and those held back."""
+
+    train: Any
+    control: Any
+    person: str | None = None  # the column that says whose row it is
+    steps: tuple[StepTaken, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+        control: Any,  # noqa: ANN401 - likewise
+        said: Configuration,
+        *,
+        holdout: float | None,
+        by: str | None,
+        seed: int,
+    ) -> "_Parts":
+        if control is not None:
+            for name, given in (("holdout", holdout), ("by", by)):
+                if given is not None:
+                    raise ParameterError(
+                        f"pipeline: {name} says how to hold rows back; control already has them."
+                    )
+        share = HOLDOUT if holdout is None else holdout
+        check.between("pipeline", "holdout", share, 0, 1)
+        once = RealRows.of(data=data, control=control).deduplicated(said.deduplicate, seed=seed)
+        train, held_back = once.get("data"), once.get("control")
+        notes: tuple[str, ...] = ()
+        if held_back is None:
+            rows = split_rows(raw_rows(train), control=share, by=by or said.person, seed=seed)
+            held = plural(len(rows[1]), "row was", "rows were")
+            left = f"{len(rows[0]):,} are left to learn from"
+            notes = (f"{held} held back as control and learned by nothing, {left}.",)
+            train, held_back = parts_as_read(train, rows)
+        hidden = RealRows.of(train=train, control=held_back).pseudonymized(said.pseudonymize)
+        return cls(
+            train=hidden.get("train"),
+            control=hidden.get("control"),
+            person=by or said.person,
+            steps=(*once.steps, *hidden.steps),
+            notes=notes,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Tables:
+    """The stages as tables that can be audited, and what else was found on the way."""
+
+    sources: Mapping[StageName, Any]
+    final: SyntheticRows
+    model: TableModel
+    anonymized: AnonymizedTable | None
+    steps: tuple[StepTaken, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def drop(self) -> bool:
+        """Whether identifiers have no place in an audit."""
+        return leaves_identifiers_out(self.model)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Making:
+    """What is needed to make the tables."""
+
+    asked: PipelineSettings
+    parts: _Parts
+    learning: Mapping[str, Any]
+    n_rows: int | None
+    seed: int
+
+    def tables(self, request: AuditRequest) -> _Tables:
+        """Run the pipeline, and fit its generator alone."""
+        tell("reading the table", 0.0)
+        lesson = prepare(self.parts.train, generator=self.asked.hybrid, **self.learning)
+        check.known_names("audit", "column", request.columns(), lesson.loaded.table.schema.names)
+        with part(_READ, _PIPED, title="pipeline: "):
+            stages, model = self._pipeline(lesson)
+            final = self._draw(model)
+        sources: dict[StageName, Any] = {
+            "original": self.parts.train,
+            "anonymized": _as_read(stages, lesson),
+        }
+        steps: tuple[StepTaken, ...] = ()
+        if self.asked.file.filter is not None:
+            sources["unfiltered"] = as_read(final.table, final.layout)
+            with part(_PIPED, _FILTERED, title="filter: "):
+                final, taken = self._filter(final, model)
+            steps = (taken,)
+        sources["final"] = as_read(final.table, final.layout)
+        alone = self.asked.alone()
+        notes: tuple[str, ...] = ()
+        if alone is not None:
+            with part(_FILTERED, _LEARNED, title=f"{alone.name} alone: "):
+                learned = learn(self.parts.train, generator=alone, **self.learning)
+                drawn = self._draw(learned)
+            sources["generator"] = as_read(drawn.table, drawn.layout)
+            notes = tuple(f"{alone.name} alone: {note}" for note in learned.account.notes)
+        return _Tables(
+            sources=sources,
+            final=final,
+            model=model,
+            anonymized=AnonymizedTable.of(self.asked.hybrid, stages, lesson.layout),
+            steps=steps,
+            notes=notes,
+        )
+
+    def _filter(self, drawn: SyntheticRows, model: TableModel) -> tuple[SyntheticRows, StepTaken]:
+        return filtered(
+            drawn,
+            self.asked.file,
+            model,
+            train=self.parts.train,
+            control=self.parts.control,
+            schema=self.learning["schema"],
+            missing=self.learning["missing"],
+            drop_identifiers=leaves_identifiers_out(model),
+            seed=self.seed,
+        )
+
+    def _pipeline(self, lesson: Lesson) -> tuple[Stages, TableModel]:
+        with needing_extra(self.asked.hybrid.name):
+            stages = self.asked.hybrid.stages(
+                lesson.table,
+                rng=lesson.rng(),
+                layout=lesson.layout,
+                declared=lesson.declared,
+                n_rows=1,  # rows are drawn by the model below, in the form of the data
+            )
+        return stages, lesson.learned(stages.model)
+
+    def _draw(self, model: TableModel) -> SyntheticRows:
+        return model.draw(self.n_rows or model.n_rows or 1, seed=self.seed)
+
+
+def _as_read(stages: Stages, lesson: Lesson) -> Any:  # noqa: ANN401 - whatever can be read as a table
+    """Return the anonymized rows with concrete values, in the form of the data and as they would be released.
+
+    That is in random order: what the order of train gives away is none of the steps' doing.
+    """
+    rows, kept = stages.transitioned, lesson.loaded.declared
+    rows = rows.take(random_order(rows, rng=stream(0, "anonymize order")))
+    return as_read(*without_unused_labels(rows, lesson.layout, keep=kept))
+
+
+def _audit(sources: Mapping[StageName, Any], request: AuditRequest) -> tuple[Stage, ...]:
+    """Audit every table as if it were the release, each with the same random numbers."""
+    found = []
+    for place, (name, table) in enumerate(sources.items()):
+        first, last = (_LEARNED + (1 - _LEARNED) * step / len(sources) for step in (place, place + 1))
+        with part(first, last, title=f"{TITLES[name]}: "):
+            found.append(Stage(name=name, report=conduct(request.model_copy(update={"synthetic": table}))))
+    tell("done", 1.0)
+    return tuple(found)
+
+
+def leaves_identifiers_out(model: TableModel) -> bool:
+    """Whether identifiers have no place in an audit: the rows lack them, or carry some of nobody."""
+    return bool(model.left_out or model.fresh)
+
+
+def _promises(asked: PipelineSettings, model: HybridModel) -> Promises:
+    """Return what is promised of the final rows: less than of the model, where training rows chose them."""
+    if asked.chosen_by_train:
+        return replace(model.promises, sampled=None, voided=(*model.promises.voided, FILTERED))
+    return model.promises
+
+
+def _hybrid(model: TableModel) -> HybridModel:
+    assert isinstance(model.model, HybridModel), "a pipeline was fitted"
+    return model.model
+
+
+def _other_notes(model: TableModel) -> tuple[str, ...]:
+    """Return what the model says of itself beside its promises, which stand elsewhere."""
+    promised = _hybrid(model).promises.sentences()
+    return tuple(note for note in model.account.notes if note not in promised)
+
+
+def _kept(asked: PipelineSettings, model: HybridModel) -> tuple[str, ...]:
+    """Say what a stored model holds of what it was made from, and what it does not do."""
+    kept = []
+    if model.rows is not None:
+        kept.append(f"{plural(len(model.rows), 'anonymized row')}, as they are")
+    if GENERATOR in model.parts:
+        learned = "generalized rows" if model.way_back is not None else "rows with concrete values"
+        kept.append(f"what {asked.generator} learned from {learned}")
+    if model.way_back is not None:
+        values = "what each generalized value may stand for, by the hierarchies"
+        kept.append(asked.hybrid.way().keeps or values)
+    if asked.file.filter is not None:
+        kept.append("no filter: rows drawn from it later are not filtered")
+    return tuple(kept)

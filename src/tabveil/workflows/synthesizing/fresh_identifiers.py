@@ -1,0 +1,300 @@
+"""Columns that name people: set aside before anything is learned, and made anew for the rows drawn.
+
+A generator that learns case numbers gives case numbers of people. So it is not shown them. The rows carry
+fresh ones of the same form, each of which nobody in the data has, or the column is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from tabveil.core import wording
+from tabveil.core.settings.plain import FORBID_OTHERS
+from tabveil.core.table import Categorical, Column, Floats, Numeric, Schema, Table
+from tabveil.errors import ParameterError
+from tabveil.tables.reading import Layout, LoadedTable
+from tabveil.tables.reading.layout import ColumnLayout, roomier
+from tabveil.tables.reading.raw_column import Kind
+from tabveil.tables.reading.unused import without_labels
+from tabveil.workflows.synthesizing import codes
+from tabveil.workflows.synthesizing.codes import Code, Known, Texts
+
+Identifiers = Literal["fresh", "drop", "learn"]
+
+MOST_ROWS = 1_000_000_000
+"""So many rows may be drawn from a model."""
+_MATCHED = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshColumn:
+    """A column of identifiers that were not learned: how fresh ones are written.
+
+    ``shares`` says how many of them have each of the forms; ``room`` is a longer form for more rows than
+    there are free codes. ``missing`` is the share of cells that hold none. ``neutral`` ones are called after
+    their column, because those in the data are names or texts.
+    """
+
+    __pydantic_config__ = FORBID_OTHERS
+
+    name: str
+    codes: tuple[Code, ...]
+    shares: tuple[float, ...]
+    room: Code
+    missing: float
+    neutral: bool
+
+    def sound(self, place: ColumnLayout) -> bool:
+        """Whether fresh identifiers can be drawn for such a column: read from a file, it may be anything."""
+        forms = (*self.codes, self.room)
+        return (
+            place.kind in (Kind.LABELS, Kind.NUMBER)
+            and len(self.codes) == len(self.shares) > 0
+            and all(0 <= share <= 1 for share in (*self.shares, self.missing))
+            and abs(sum(self.shares) - 1) < _MATCHED
+            and all(form.sound for form in forms)
+            and (place.kind is Kind.LABELS or all(codes.is_number(form.places) for form in forms))
+            and self.room.capacity >= codes.ROOM * MOST_ROWS
+        )
+
+    def draw(self, n_rows: int, place: ColumnLayout, *, rng: Generator) -> tuple[Column, Floats]:
+        """Draw a column; all that is not missing is different."""
+        held = np.flatnonzero(rng.random(n_rows) >= self.missing)
+        texts = self.texts(len(held), rng=rng)
+        cells = np.full(n_rows, np.nan)
+        if place.kind is Kind.NUMBER:
+            cells[held] = texts.astype(np.float64)
+            low, high = (float(cells[held].min()), float(cells[held].max())) if len(held) else (0.0, 0.0)
+            return Numeric(name=self.name, low=low, high=high, decimals=0), cells
+        cells[held] = np.arange(len(held))
+        return Categorical(name=self.name, labels=tuple(texts.tolist())), cells
+
+    def texts(self, n: int, *, rng: Generator) -> Texts:
+        """Draw distinct identifiers, in an order that tells nothing."""
+        wanted = rng.multinomial(n, np.array(self.shares) / sum(self.shares))
+        found: Texts = np.empty(0, dtype="<U1")
+        for code, count in zip(self.codes, wanted.tolist(), strict=True):
+            fitting = min(count, code.capacity // codes.ROOM)
+            found = np.concatenate([found, code.draw(fitting, beside=found, rng=rng)])
+        found = np.concatenate([found, self.room.draw(n - len(found), beside=found, rng=rng)])
+        return found[rng.permutation(n)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SetAside:
+    """A table without its identifiers, what to make of them, and what to say about it."""
+
+    table: Table
+    layout: Layout  # of the rows that will be drawn
+    notes: tuple[str, ...]
+    fresh: tuple[FreshColumn, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def set_aside(loaded: LoadedTable, wanted: Identifiers, *, private: bool, rng: Generator) -> SetAside:
+    """Take identifiers out of a table before it is learned.
+
+    For those who promise privacy only declared ones are, and only their declaration says how they are
+    written: which columns look like identifiers, and how they look, would be read from the rows.
+    """
+    declared = loaded.declared_identifiers
+    found = [name for name in loaded.identifiers if name in declared or not private]
+    others = [name for name in loaded.identifiers if name not in found]
+    advice = (_declare_them(others),) if others else ()
+    if wanted == "learn" or not found:
+        return SetAside(
+            table=loaded.table,
+            layout=loaded.layout,
+            notes=(*advice, *((_learned(found),) if found else ())),
+        )
+    kept = [name for name in loaded.table.schema.names if name not in found]
+    if not kept:
+        raise ParameterError(
+            f"synthesize: no column is left to learn without identifiers ({wording.listed(found)}); "
+            "choose identifiers=learn to learn them."
+        )
+    fresh: tuple[FreshColumn, ...] = ()
+    if wanted == "fresh":
+        fresh = tuple(
+            _by_declaration(name, declared[name], rng=rng)
+            if private
+            else _like(loaded.table, name, declared.get(name), loaded.layout.columns[name].kind, rng=rng)
+            for name in found
+        )
+    places = {
+        name: without_labels(place) if name in found else place
+        for name, place in loaded.layout.columns.items()
+        if wanted == "fresh" or name not in found
+    }
+    said = note(fresh, blindly=private) if fresh else _left_out(found)
+    return SetAside(
+        table=loaded.table.select(kept),
+        layout=replace(loaded.layout, columns=places),
+        notes=(*advice, said),
+        fresh=fresh,
+        left_out=() if fresh else tuple(found),
+    )
+
+
+def _like(table: Table, name: str, form: str | None, kind: Kind, *, rng: Generator) -> FreshColumn:
+    """Find out how the identifiers of a column are written, and how fresh ones can be."""
+    cells = table.column(name)
+    held, column = cells[~np.isnan(cells)], table.schema[name]
+    texts: list[str]
+    match column:
+        case Categorical(labels=labels):
+            texts = [labels[code] for code in np.unique(held).astype(np.int64).tolist()]
+            forms = codes.shapes(texts) if form is None else {codes.from_form(form): 1}
+        case Numeric():
+            texts = [str(number) for number in np.unique(held).astype(np.int64).tolist()]
+            forms = _number_forms(texts)
+    known = Known.of(texts)
+    return _fresh(
+        name,
+        forms or {codes.token(name): 1},
+        known,
+        neutral=not forms,
+        number=kind is Kind.NUMBER,
+        n_rows=len(held),
+        missing=float(np.isnan(cells).mean()),
+        rng=rng,
+    )
+
+
+def fresh_texts(
+    name: str, texts: Sequence[str], *, whole: bool, neutral: bool = False, rng: Generator
+) -> Texts:
+    """Draw as many identifiers as there are different ones here, of the same forms, none of which any is.
+
+    Names and texts, which have no form, are replaced by neutral ones, or all where ``neutral`` ones are asked
+    for; ``whole`` numbers stay such.
+
+    >>> some = [f"A-{number}" for number in range(100, 120)]
+    >>> drawn = fresh_texts("case", some, whole=False, rng=np.random.default_rng(0)).tolist()
+    >>> len(set(drawn)), set(drawn) & set(some), {text[:2] for text in drawn}
+    (20, set(), {'A-'})
+    """
+    forms = {} if neutral else _number_forms(texts) if whole else codes.shapes(texts)
+    known = Known.of(texts)
+    column = _fresh(
+        name,
+        forms or {codes.token(name): 1},
+        known,
+        neutral=not forms,
+        number=whole,
+        n_rows=max(len(texts), 1),
+        rng=rng,
+    )
+    return column.texts(len(texts), rng=rng)
+
+
+def _number_forms(texts: Sequence[str]) -> dict[tuple[str, ...], int]:
+    """Return how many digits numbers have."""
+    forms = codes.widths([int(text) for text in texts])
+    return forms or {codes.number_places(min(max(map(len, texts), default=1), codes.MOST_EXACT)): 1}
+
+
+def _by_declaration(name: str, form: str | None, *, rng: Generator) -> FreshColumn:
+    """Take the form that is declared, or a neutral one; no row is asked whether it has such an identifier."""
+    places = codes.token(name) if form is None else codes.from_form(form)
+    return _fresh(name, {places: 1}, Known.of(()), neutral=form is None, rng=rng)
+
+
+def _fresh(
+    name: str,
+    forms: Mapping[tuple[str, ...], int],
+    known: Known,
+    *,
+    neutral: bool,
+    number: bool = False,
+    n_rows: int = 1,
+    missing: float = 0.0,
+    rng: Generator,
+) -> FreshColumn:
+    """Keep the forms that have room for fresh ones; where none has, the last is made longer until it has."""
+    longest = codes.MOST_EXACT if number else codes.LONGEST
+    last = list(forms)[-1]
+    total = sum(forms.values())
+    found: dict[Code, int] = {}
+    for places, count in forms.items():
+        n = -(-n_rows * count // total)
+        for exactly in (places, codes.loosened(places)):
+            code = codes.with_room(exactly, known, n=n, longest=len(places), rng=rng)
+            if code is not None:
+                found[code] = count
+                break
+    room = codes.with_room(last, known, n=MOST_ROWS, longest=longest, rng=rng)
+    if room is None:  # of a form that is as long as any can be
+        room = codes.with_room(codes.token(name), known, n=MOST_ROWS, rng=rng)
+    assert room is not None, "digits can be added until one is free"
+    if not found:
+        found[codes.with_room(last, known, n=n_rows, longest=longest, rng=rng) or room] = 1
+    return FreshColumn(
+        name=name,
+        codes=tuple(found),
+        shares=tuple(count / sum(found.values()) for count in found.values()),
+        room=room,
+        missing=missing,
+        neutral=neutral,
+    )
+
+
+def with_fresh(
+    table: Table, layout: Layout, fresh: Sequence[FreshColumn], *, rng: Generator
+) -> tuple[Table, Layout]:
+    """Put fresh identifiers where they stood among the columns of the data."""
+    columns: dict[str, tuple[Column, Floats]] = {
+        column.name: (column, table.column(column.name)) for column in table.schema.columns
+    }
+    places = dict(layout.columns)
+    for item, own in zip(fresh, rng.spawn(len(fresh)), strict=True):
+        place = places[item.name]
+        columns[item.name] = item.draw(len(table), place, rng=own)
+        places[item.name] = roomier(place, columns[item.name][0])
+    in_order = [columns[name] for name in places]
+    values = np.column_stack([cells for _, cells in in_order])
+    return (
+        Table(schema=Schema(tuple(column for column, _ in in_order)), values=values),
+        replace(layout, columns=places),
+    )
+
+
+def note(fresh: Sequence[FreshColumn], *, blindly: bool = False) -> str:
+    """Say which columns carry fresh identifiers, and how they look."""
+    alike = [item.name for item in fresh if not item.neutral]
+    neutral = [item.name for item in fresh if item.neutral]
+    parts = [f"fresh ones of the same form in {wording.listed(alike)}"] if alike else []
+    parts += [f"neutral ones such as {_example(fresh)} in {wording.listed(neutral)}"] if neutral else []
+    assurance = (
+        "They follow from the schema alone, so one can equal a real one by chance."
+        if blindly
+        else "Nobody in the data has any of them."
+    )
+    return f"Identifiers are not learned: the rows carry {', and '.join(parts)}. {assurance}"
+
+
+def _example(fresh: Sequence[FreshColumn]) -> str:
+    """Write a neutral identifier that tells nothing but the name of its column."""
+    places = next(item.codes[0].places for item in fresh if item.neutral)
+    return "".join(place if len(place) == 1 else "0" for place in places)
+
+
+def _left_out(names: list[str]) -> str:
+    return f"Identifiers are not learned, and the rows come without them: {wording.listed(names)}."
+
+
+def _learned(names: list[str]) -> str:
+    return (
+        f"Identifiers are learned as they are: {wording.listed(names)}. The rows may carry those of real "
+        "people."
+    )
+
+
+def _declare_them(names: list[str]) -> str:
+    return (
+        f"Nearly every row has its own value in {wording.listed(names)}: if these are identifiers, declare "
+        "them as such in a schema, or list them under 'drop'."
+    )

@@ -1,0 +1,326 @@
+"""Learn a table with a generator, and draw from it or store it."""
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from numpy.random import Generator
+
+from tabveil.core import check, wording
+from tabveil.core.rng import stream
+from tabveil.core.storage.writing import refuse_existing
+from tabveil.core.table import Categorical, Schema, Table
+from tabveil.core.workers import Listener, tell, warn, working
+from tabveil.errors import ParameterError
+from tabveil.protocols import Model, Synthesizer
+from tabveil.synthesis.generators import Account
+from tabveil.synthesis.generators.dependencies import Dependency, dependencies_of
+from tabveil.synthesis.generators.models import require_model
+from tabveil.synthesis.generators.privacy import too_likely
+from tabveil.synthesis.generators.rare_labels import pool_rare_labels
+from tabveil.tables.reading import Layout, LoadedTable, load_table
+from tabveil.tables.reading.raw_column import Kind
+from tabveil.tables.reading.unused import without_unused_labels
+from tabveil.workflows.synthesizing.choice import (
+    choose,
+    is_private,
+    keeps_dependencies,
+    named_labels,
+    pools_labels,
+    wants_secret_seed,
+    with_public,
+)
+from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers, SetAside, set_aside
+from tabveil.workflows.synthesizing.table_model import TableModel, whole_rows, whole_seed
+
+RareLabels = Literal["pool", "keep"]
+
+MANY_LABELS = 1000
+"""With so many in a column, training a network on a CPU takes minutes instead of seconds."""
+
+_EXTRA = {"torch", "opacus", "dp_accounting"}
+
+
+def synthesize(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    *,
+    generator: str | Synthesizer = "trees",
+    rows: int | None = None,
+    settings: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    schema: Any = None,  # noqa: ANN401 - a path or plain data
+    missing: Iterable[str] = (),
+    rare_labels: RareLabels = "pool",
+    identifiers: Identifiers = "fresh",
+    save: str | Path | None = None,
+    threads: int | None = None,
+    progress: Listener | None = None,
+) -> Any:  # noqa: ANN401 - the kind of table that came in
+    """Learn a table and return new rows that look like it: the same columns, types and order.
+
+    A synthetic table can still betray the people it was learned from: audit it before it leaves the house.
+
+    Parameters
+    ----------
+    data
+        The real rows: a path (CSV, Parquet, Feather, Excel) or a pandas, polars or Arrow table. New rows come
+        back as the same kind of table; those of a file as an Arrow table.
+    generator
+        A name (``tabveil synthesize --help`` lists them) or a synthesizer object.
+    rows
+        How many rows to draw; None draws as many as there are in ``data``. That tells how many there are,
+        which the promise of a private generator does not cover.
+    settings
+        The generator's settings by name; what is left out keeps its default.
+    seed
+        The same seed gives the same rows. None is 0; but private generators are then fitted with a secret
+        seed, because their promise holds only while nobody can guess it.
+    schema
+        A file or mapping that overrides the types found and declares labels, bounds and forms. Private
+        generators take what is declared as public, and their rows leave in the declared form; everything
+        else they read from the rows, outside their promise.
+    missing
+        Texts that stand for a missing value, such as ``"?"``.
+    rare_labels
+        ``"pool"`` learns labels that fewer than ten rows share as other labels of their column, ``"keep"`` as
+        they are, so that the rows may tell a name that only one person has. Declared labels are kept either
+        way, and so are those of ordered columns and of booleans. The generator ``copy`` keeps all labels, and
+        private ones have a promise of their own.
+    identifiers
+        What becomes of columns that name people: those in which nearly every row has its own label or its own
+        number, unless it is a measure, and those that a schema declares. They are not learned. ``"fresh"``
+        gives the rows others of the same form that nobody in the data has, ``"drop"`` leaves the columns
+        out, ``"learn"`` learns them as they are, so that the rows may carry those of real people. For private
+        generators only declared ones count.
+    save
+        A new folder for the fitted model, to draw more rows later with :func:`sample`. Guard it like the
+        data.
+    threads
+        How many threads to use; None takes all cores.
+    progress
+        Told what is being done and which share of the training is complete.
+
+    Examples
+    --------
+    >>> from tabveil.datasets import hospital
+    >>> people = hospital(50, seed=1)
+    >>> rows = synthesize(people, generator="marginals", rows=3)
+    >>> list(rows.columns) == list(people.columns), len(rows)
+    (True, 3)
+    """
+    rows = None if rows is None else whole_rows(rows)
+    if save is not None:
+        refuse_existing(Path(save))
+    with working(threads=threads):
+        learned = learn(
+            data,
+            generator=generator,
+            settings=settings,
+            seed=seed,
+            schema=schema,
+            missing=missing,
+            rare_labels=rare_labels,
+            identifiers=identifiers,
+            progress=progress,
+        )
+        if save is not None:
+            learned.save(save)
+        assert learned.n_rows is not None, "just learned"
+        return learned.draw(learned.n_rows if rows is None else rows, seed=seed or 0).native()
+
+
+def learn(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    *,
+    generator: str | Synthesizer = "trees",
+    settings: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    schema: Any = None,  # noqa: ANN401 - a path or plain data
+    missing: Iterable[str] = (),
+    rare_labels: RareLabels = "pool",
+    identifiers: Identifiers = "fresh",
+    threads: int | None = None,
+    progress: Listener | None = None,
+) -> TableModel:
+    """Fit a generator; see :func:`synthesize`. What is returned can be drawn from, stored, and asked."""
+    with working(threads=threads, listener=progress):
+        lesson = prepare(
+            data,
+            generator=generator,
+            settings=settings,
+            seed=seed,
+            schema=schema,
+            missing=missing,
+            rare_labels=rare_labels,
+            identifiers=identifiers,
+        )
+        return lesson.learned(_fit(lesson))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lesson:
+    """A table as a generator is to learn it: without identifiers and rare labels; and all else about it."""
+
+    synthesizer: Synthesizer  # told what is public
+    seed: int
+    table: Table
+    layout: Layout
+    declared: tuple[str, ...]  # columns to be learned whose domain a schema says
+    loaded: LoadedTable
+    set_aside: SetAside
+    notes: tuple[str, ...]
+
+    def rng(self) -> Generator:
+        """Return the random numbers to fit with, from their beginning."""
+        return stream(self.seed, "fit", self.synthesizer.name)
+
+    def learned(self, model: Model) -> TableModel:
+        """Return a model that was fitted to the table, with the form of the data."""
+        failure, n_rows = _chance_of_failure(model), len(self.loaded.table)
+        warning = None if failure is None else too_likely(failure, n_rows)
+        return TableModel(
+            model=model,
+            layout=self.layout,
+            declared=self.loaded.declared,
+            fresh=self.set_aside.fresh,
+            notes=self.notes if warning is None else (*self.notes, warning),
+            n_rows=n_rows,
+            left_out=self.set_aside.left_out,
+        )
+
+
+def prepare(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    *,
+    generator: str | Synthesizer = "trees",
+    settings: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    schema: Any = None,  # noqa: ANN401 - a path or plain data
+    missing: Iterable[str] = (),
+    rare_labels: RareLabels = "pool",
+    identifiers: Identifiers = "fresh",
+) -> Lesson:
+    """Read a table and set aside what is not learned; see :func:`synthesize`."""
+    check.one_of("synthesize", "rare_labels", rare_labels, get_args(RareLabels))
+    check.one_of("synthesize", "identifiers", identifiers, get_args(Identifiers))
+    synthesizer = choose(generator, settings)
+    fit_seed = _fit_seed(synthesizer, seed)
+    tell("reading the table", 0.0)
+    private = is_private(synthesizer)
+    loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
+    kept = set_aside(loaded, identifiers, private=private, rng=stream(fit_seed, "identifiers"))
+    _require_learned(synthesizer, loaded.table.schema, kept.table.schema)
+    declared = tuple(name for name in kept.table.schema.names if name in loaded.declared)
+    synthesizer = with_public(synthesizer, declared)
+    table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
+    if rare_labels == "pool" and pools_labels(synthesizer):
+        table, layout, said = _without_rare_labels(
+            table,
+            layout,
+            keep=loaded.declared | named_labels(synthesizer),
+            dependencies=dependencies_of(table) if keeps_dependencies(synthesizer) else (),
+            rng=stream(fit_seed, "rare labels"),
+        )
+        notes += said
+    _warn_of_labels(synthesizer, table.schema)
+    return Lesson(
+        synthesizer=synthesizer,
+        seed=fit_seed,
+        table=table,
+        layout=layout,
+        declared=declared,
+        loaded=loaded,
+        set_aside=kept,
+        notes=notes,
+    )
+
+
+def _chance_of_failure(model: Model) -> float | None:
+    """Return the δ of what a model promises, of whichever kind; None if it promises nothing."""
+    privacy = Account.of(model).privacy
+    sampled = getattr(getattr(model, "promises", None), "sampled", None)
+    promised = sampled if privacy is None else privacy
+    return None if promised is None else float(promised.delta)
+
+
+def _require_learned(synthesizer: Synthesizer, before: Schema, kept: Schema) -> None:
+    """Refuse settings that speak of a column that was set aside because it names people."""
+    for name in getattr(synthesizer, "hierarchies", ()):
+        if name in before.names and name not in kept.names:
+            raise ParameterError(
+                f"{synthesizer.name}: column {name!r} names people, so it is not learned and needs no "
+                "hierarchy; choose identifiers=learn to learn it."
+            )
+
+
+def _without_rare_labels(
+    table: Table,
+    layout: Layout,
+    *,
+    keep: frozenset[str],
+    dependencies: Sequence[Dependency],
+    rng: Generator,
+) -> tuple[Table, Layout, tuple[str, ...]]:
+    """Return the table and its layout without rare labels, and what to say about it."""
+    truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
+    pooled = pool_rare_labels(table, keep=keep | truths, dependencies=dependencies, rng=rng)
+    if not pooled.columns:
+        return table, layout, ()
+    others = set(table.schema.names) - set(pooled.columns)
+    return *without_unused_labels(pooled.table, layout, keep=others), (pooled.note,)
+
+
+def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN401 - an Arrow table
+    """Draw rows from a stored model, as an Arrow table.
+
+    The seed that the model was fitted with draws the same rows again; another one draws fresh rows.
+    """
+    return TableModel.load(folder).draw(rows, seed=seed).native()
+
+
+def _fit(lesson: Lesson) -> Model:
+    synthesizer = lesson.synthesizer
+    written: Callable[..., Model] | None = getattr(synthesizer, "fit_written", None)
+    with needing_extra(synthesizer.name):
+        if written is None:
+            model = synthesizer.fit(lesson.table, rng=lesson.rng())
+        else:
+            model = written(lesson.table, lesson.layout, declared=lesson.declared, rng=lesson.rng())
+    return require_model(synthesizer.name, model)
+
+
+@contextmanager
+def needing_extra(generator: str) -> Iterator[None]:
+    """Say which extra is not installed where the block needs one."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in _EXTRA:
+            raise
+        raise ParameterError(
+            f"{generator}: {error.name} is not installed; install tabveil[deep] to use this generator."
+        ) from None
+
+
+def _warn_of_labels(synthesizer: Synthesizer, schema: Schema) -> None:
+    """Say so before a network has to learn a column with very many labels: each is a part of it."""
+    if getattr(synthesizer, "device", None) != "cpu":
+        return
+    for column in schema.columns:
+        if isinstance(column, Categorical) and len(column.labels) >= MANY_LABELS:
+            warn(
+                f"Column '{wording.name(column.name)}' has {len(column.labels):,} labels: training "
+                f"{synthesizer.name} may take many minutes, and drawing rows, too. If they are identifiers, "
+                "drop the column, and if they are numbers or dates, declare it as such: 'tabveil schema' "
+                "writes the file to say it in. Or take the generator trees."
+            )
+
+
+def _fit_seed(synthesizer: Synthesizer, seed: int | None) -> int:
+    """Return the seed to fit with; who can guess that of a private generator can take its noise away."""
+    if seed is None:
+        return secrets.randbits(128) if wants_secret_seed(synthesizer) else 0
+    return whole_seed(seed)

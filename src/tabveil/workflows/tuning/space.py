@@ -1,0 +1,263 @@
+"""What a search may change: settings by their path, each with the values it may take.
+
+A path leads into settings as they are written down: ``sampling.beta``, ``models.0.k``, ``transition``. What
+stands there beside it stays, and what is not there yet is made.
+
+>>> space = Space.read({"models.0.k": [5, 10], "sampling.beta": {"low": 0.2, "high": 1, "step": 0.4}})
+>>> space.size, space.settings({"models": [{"k": 2}]}, {"models.0.k": 10, "sampling.beta": 0.2})
+(6, {'models': [{'k': 10}], 'sampling': {'beta': 0.2}})
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Self
+
+from tabveil.core import check
+from tabveil.errors import ParameterError
+from tabveil.synthesis.hybrid.entries import as_plain
+
+Point = Mapping[str, Any]
+"""A value for every path."""
+
+OWNER = "search"
+_KEYS = ("low", "high", "step", "log")
+_MOST_VALUES = 100_000
+_DIGITS = 12  # of a step's multiples: 0.1 + 0.2 is 0.3
+_FIGURES = 4  # of a number from anywhere in a range
+_SLACK = 1e-9  # a range ends with its last step, whatever rounding says
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """One of several values of any kind."""
+
+    path: str
+    values: tuple[Any, ...]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the values are ascending numbers, so that neighbors are alike."""
+        numbers = all(_is_number(value) for value in self.values)
+        return numbers and list(self.values) == sorted(self.values)
+
+    @property
+    def points(self) -> tuple[Any, ...]:
+        """All values."""
+        return self.values
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """The values to check before a search begins."""
+        return self.values
+
+    @property
+    def told(self) -> Any:  # noqa: ANN401 - JSON types
+        """What was asked for, in JSON types."""
+        return list(self.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """A number from ``low`` to ``high``: in steps, or any; with ``log``, small ones are tried as often."""
+
+    path: str
+    low: float
+    high: float
+    step: float | None
+    log: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether only whole numbers are meant."""
+        return all(isinstance(end, int) for end in (self.low, self.high))
+
+    @property
+    def points(self) -> tuple[Any, ...] | None:
+        """All values, if they can be counted."""
+        step = 1 if self.step is None and self.whole else self.step
+        if step is None or (self.log and not self.whole):
+            return None
+        n = math.floor((self.high - self.low) / step + _SLACK) + 1
+        found = (self.low + step * place for place in range(n))
+        return tuple(found) if self.whole else tuple(round(value, _DIGITS) for value in found)
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        """The values to check before a search begins."""
+        return (self.low, self.high)
+
+    def at(self, share: float) -> float:
+        """Return the number at a share of the way from low to high, as people write it."""
+        if self.log:
+            found = self.low * (self.high / self.low) ** share
+        else:
+            found = self.low + (self.high - self.low) * share
+        return self.written(found)
+
+    def written(self, value: float) -> float:
+        """Round a number to what people write, within the range."""
+        return min(max(float(f"{value:.{_FIGURES}g}"), self.low), self.high)
+
+    @property
+    def told(self) -> Any:  # noqa: ANN401 - JSON types
+        """What was asked for, in JSON types."""
+        found = {"low": self.low, "high": self.high, "step": self.step, "log": self.log or None}
+        return {key: value for key, value in found.items() if value is not None}
+
+
+Dimension = Choices | Range
+
+
+@dataclass(frozen=True, kw_only=True)
+class Space:
+    """All that may be changed."""
+
+    dimensions: tuple[Dimension, ...]
+
+    @classmethod
+    def read(cls, given: object) -> Self:
+        """Read paths and what each may be, or say in a line what is wrong with one."""
+        if not isinstance(given, Mapping) or not given:
+            raise ParameterError(f"{OWNER}: name settings and their values, such as 'sampling: [0.5, 1]'.")
+        paths = [str(path) for path in given]
+        for path in paths:
+            if not all(path.split(".")):
+                raise ParameterError(f"{OWNER}: {path!r} is not a path such as sampling.beta.")
+            for other in paths:
+                if other.startswith(f"{path}."):
+                    raise ParameterError(
+                        f"{OWNER}: {other!r} is a part of {path!r}; search over one of them."
+                    )
+        return cls(dimensions=tuple(_dimension(str(path), said) for path, said in given.items()))
+
+    @property
+    def size(self) -> int | None:
+        """How many points there are; None where a number may be anything in between."""
+        counts = [dimension.points for dimension in self.dimensions]
+        return None if any(points is None for points in counts) else math.prod(len(p or ()) for p in counts)
+
+    @property
+    def uncounted(self) -> str | None:
+        """The first path whose values cannot be counted."""
+        return next((item.path for item in self.dimensions if item.points is None), None)
+
+    def point(self, place: int) -> Point:
+        """Return one of all points; those of the last path change fastest."""
+        found: dict[str, Any] = {}
+        for dimension in reversed(self.dimensions):
+            points = dimension.points
+            assert points is not None, "only points that can be counted have a place"
+            place, here = divmod(place, len(points))
+            found[dimension.path] = points[here]
+        return {item.path: found[item.path] for item in self.dimensions}
+
+    def settings(self, fixed: Mapping[str, Any], point: Point) -> dict[str, Any]:
+        """Return the settings of a point: what is fixed, with its values in their places."""
+        found: dict[str, Any] = deepcopy(as_plain(fixed))
+        for path, value in point.items():
+            _put(found, path.split("."), deepcopy(value), path)
+        return found
+
+    def around(self, path: str, value: Any) -> Iterator[Point]:  # noqa: ANN401 - JSON types
+        """Return points that have this value, among all values of the other paths; of ranges their ends."""
+        others = [item for item in self.dimensions if item.path != path]
+        for values in product(*(item.ends for item in others)):
+            yield {path: value, **{item.path: found for item, found in zip(others, values, strict=True)}}
+
+
+def key_of(point: Point) -> str:
+    """Return a text that only equal points share.
+
+    >>> key_of({"b": 1, "a": [2]}) == key_of({"a": [2], "b": 1})
+    True
+    """
+    return json.dumps(point, sort_keys=True)
+
+
+def _dimension(path: str, said: object) -> Dimension:
+    owner = f"{OWNER}: {path}"
+    match said:
+        case list() | tuple():
+            return _choices(owner, path, as_plain(said))
+        case Mapping():
+            return _range(owner, path, {str(key): value for key, value in said.items()})
+    raise ParameterError(f"{owner} must be a list of values, or low and high of a range.")
+
+
+def _choices(owner: str, path: str, values: Sequence[Any]) -> Choices:
+    if not values:
+        raise ParameterError(f"{owner}: the list is empty.")
+    written = []
+    for value in values:
+        try:
+            written.append(json.dumps(value, sort_keys=True, allow_nan=False))
+        except (TypeError, ValueError):
+            raise ParameterError(f"{owner}: a value must be a number, a text, a list or a mapping.") from None
+    for text in written:
+        if written.count(text) > 1:
+            raise ParameterError(f"{owner}: {text} stands there twice.")
+    return Choices(path=path, values=tuple(values))
+
+
+def _range(owner: str, path: str, said: Mapping[str, Any]) -> Range:
+    check.known_names(owner, "setting of a range", said, _KEYS)
+    for key in ("low", "high"):
+        if key not in said:
+            raise ParameterError(f"{owner}: {key} must be given.")
+    for key in ("low", "high", "step"):
+        if key in said and not _is_number(said[key]):
+            raise ParameterError(f"{owner}: {key} must be a number, got {said[key]!r}.")
+    log = said.get("log", False)
+    if not isinstance(log, bool):
+        raise ParameterError(f"{owner}: log must be true or false, got {log!r}.")
+    found = Range(path=path, low=said["low"], high=said["high"], step=said.get("step"), log=log)
+    _require_values(owner, found)
+    if found.whole and isinstance(found.step, float):
+        return replace(found, low=float(found.low), high=float(found.high))
+    return found
+
+
+def _require_values(owner: str, found: Range) -> None:
+    low, high, step = found.low, found.high, found.step
+    if low >= high:
+        raise ParameterError(f"{owner}: low must be less than high, got {low!r} and {high!r}.")
+    if step is not None and not 0 < step <= high - low:
+        raise ParameterError(f"{owner}: step must be positive and fit between low and high, got {step!r}.")
+    if found.log and (low <= 0 or step is not None):
+        raise ParameterError(f"{owner}: with log, low must be positive and there is no step.")
+    if (found.whole or step is not None) and (high - low) / (step or 1) > _MOST_VALUES:
+        raise ParameterError(f"{owner}: there are more than {_MOST_VALUES:,} values; give a larger step.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _put(here: Any, way: Sequence[str], value: Any, path: str) -> None:  # noqa: ANN401 - JSON types
+    """Put a value at the end of a way, making what is missing on it."""
+    step, *rest = way
+    place = _place(here, step, path)
+    if isinstance(here, list) and place == len(here):
+        here.append(None)
+    if not rest:
+        here[place] = value
+        return
+    inner = here[place] if isinstance(here, list) else here.get(place)
+    if inner is None:
+        inner = here[place] = [] if rest[0].isdigit() else {}
+    _put(inner, rest, value, path)
+
+
+def _place(here: object, step: str, path: str) -> Any:  # noqa: ANN401 - a key of a mapping, or a place in a list
+    match here:
+        case dict():
+            return step
+        case list() if step.isdigit() and int(step) <= len(here):
+            return int(step)
+        case list():
+            raise ParameterError(f"{OWNER}: {path}: {step!r} is no place in a list of {len(here)}.")
+    raise ParameterError(f"{OWNER}: {path}: what stands before {step!r} is a single value in settings.")

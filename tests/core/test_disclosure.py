@@ -1,0 +1,19 @@
+"""One number says how many people must share a value; pages and documents say the same one."""
+
+from pathlib import Path
+
+import pytest
+
+from tabveil.core.disclosure import LEAST_SHARED, LEAST_SHARED_IN_WORDS
+
+PROJECT = Path(__file__).parents[2]
+
+
+def test_the_word_is_the_number():
+    number = {"five": 5, "eight": 8, "ten": 10, "twelve": 12, "twenty": 20}
+    assert number[LEAST_SHARED_IN_WORDS] == LEAST_SHARED
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tool_privacy.md"])
+def test_the_documents_state_the_rule(name):
+    assert f"at least {LEAST_SHARED_IN_WORDS} real" in (PROJECT / name).read_text(encoding="utf-8")
