@@ -85,7 +85,7 @@ def make_page(folder):
     """Make a page and say what each of its steps took."""
     from tabveil.auditing import audit as auditing  # noqa: PLC0415 - of the checkout that is measured
     from tabveil.auditing.request import AuditRequest  # noqa: PLC0415 - likewise
-    from tabveil.render.html import page  # noqa: PLC0415 - likewise
+    from tabveil.render.audit.page import page  # noqa: PLC0415 - likewise
 
     def request(**tables):
         return AuditRequest.read(**tables, threads=1).for_page()

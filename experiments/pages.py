@@ -24,7 +24,7 @@ import yaml
 
 from tabveil.core.storage.writing import write_text
 from tabveil.errors import ParameterError
-from tabveil.render import benchmark_markdown as markdown
+from tabveil.render.benchmark import markdown
 from tabveil.workflows.benchmark import Store
 from tabveil.workflows.benchmark.findings import find
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from drawings import Axes, Curve, Panel, around, curves, dots, reach
 from page_tables import PEOPLE, SEEN, ends, row, spot
 
-from tabveil.render.svg.words import percent_tick, tick
+from tabveil.render.svg.canvas import percent_tick, tick
 
 ALSO = ("membership_distance", "membership_calibrated")  # which the papers do not have
 SHOWN = {

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from statistics import fmean, stdev
 
-from tabveil.render import benchmark_markdown as markdown
+from tabveil.render.benchmark import markdown
 from tabveil.workflows.benchmark import Store
 
 ALONE = "generator alone"

@@ -15,7 +15,7 @@ from tabveil.auditing.report import Report
 from tabveil.cli import app
 from tabveil.core.settings.naming import describe, restore
 from tabveil.datasets import hospital
-from tabveil.render.html import page
+from tabveil.render.audit.page import page
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.risks import RISKS
 from tabveil.tables.reading import load_split

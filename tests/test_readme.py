@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from tabveil.auditing.audit import METRICS
 from tabveil.cli import app
 from tabveil.metrics.registry import defaults
-from tabveil.render import text
+from tabveil.render.audit import terminal as text
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

@@ -16,10 +16,8 @@ from drawings.frame import (
     reach,
     series_entries,
 )
-from tabveil.render.svg.canvas import box, joined, label, line, tag
-from tabveil.render.svg.marks import axis_labels, upright_axis
-from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import shown, tick
+from tabveil.render.svg.axes import Scale, axis_labels, upright_axis
+from tabveil.render.svg.canvas import box, joined, label, line, shown, tag, tick
 
 _HEAD, _HIGH, _FOOT = 20.0, 170.0, 44.0
 _AXIS = 42.0  # room for numbers to the left of a panel

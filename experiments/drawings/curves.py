@@ -19,11 +19,9 @@ from drawings.frame import (
     reach,
     written,
 )
-from tabveil.render.svg.canvas import joined, label, line, path, polyline
-from tabveil.render.svg.marks import upright_axis
+from tabveil.render.svg.axes import Scale, upright_axis
+from tabveil.render.svg.canvas import joined, label, line, path, polyline, tick
 from tabveil.render.svg.response import bend_of
-from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import tick
 
 _FOOT = 42.0  # levels below a panel, and room to the next
 _SAMPLE = 34.0  # of a line, long enough for dashes to be seen

@@ -19,10 +19,8 @@ from drawings.frame import (
     series_entries,
     written,
 )
-from tabveil.render.svg.canvas import LINE, box, joined, label, line
-from tabveil.render.svg.marks import axis_labels
-from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import SMALLEST, shown
+from tabveil.render.svg.axes import Scale, axis_labels
+from tabveil.render.svg.canvas import LINE, SMALLEST, box, joined, label, line, shown
 
 _ROW = 20.0
 _HEAD, _FOOT = 18.0, 42.0  # of a panel: its name above, its numbers below

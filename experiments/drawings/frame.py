@@ -7,8 +7,20 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tabveil.render.svg import STYLE
-from tabveil.render.svg.canvas import LINE, coordinate, joined, label, paragraph, path, polyline, tag
-from tabveil.render.svg.words import SMALLEST, visible, width_of, wrap
+from tabveil.render.svg.canvas import (
+    LINE,
+    SMALLEST,
+    coordinate,
+    joined,
+    label,
+    paragraph,
+    path,
+    polyline,
+    tag,
+    visible,
+    width_of,
+    wrap,
+)
 
 WIDTH = 720.0
 MARGIN = 16.0

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from tabveil.errors import TabveilError
     from tabveil.metrics.black_box import ShadowResult
     from tabveil.metrics.outlying import Outliers, Vulnerable, outliers, vulnerable
-    from tabveil.render.html import page as html_page
-    from tabveil.render.side_by_side import compare
+    from tabveil.render.audit.page import page as html_page
+    from tabveil.render.comparison.side_by_side import compare
     from tabveil.synthesis.generators import load_model
     from tabveil.tables.holdout import split
     from tabveil.tables.reading import load_split
@@ -77,10 +77,10 @@ _HOMES = {
     "Vulnerable": ("tabveil.metrics.outlying", "Vulnerable"),
     "attack": ("tabveil.workflows.black_box", "attack"),
     "audit": ("tabveil.auditing.audit", "audit"),
-    "compare": ("tabveil.render.side_by_side", "compare"),
+    "compare": ("tabveil.render.comparison.side_by_side", "compare"),
     "deduplicate": ("tabveil.workflows.steps", "deduplicate"),
     "filter_release": ("tabveil.workflows.steps", "filter_release"),
-    "html_page": ("tabveil.render.html", "page"),
+    "html_page": ("tabveil.render.audit.page", "page"),
     "load_model": ("tabveil.synthesis.generators", "load_model"),
     "load_split": ("tabveil.tables.reading", "load_split"),
     "outliers": ("tabveil.metrics.outlying", "outliers"),
@@ -108,7 +108,7 @@ def _draw(report: Any) -> str:  # noqa: ANN401 - a report, whose class is not lo
 
 
 def _draw_pipeline(report: Any) -> str:  # noqa: ANN401 - likewise
-    drawn: str = import_module("tabveil.render.pipeline").page(report)
+    drawn: str = import_module("tabveil.render.pipeline.page").page(report)
     return drawn
 
 

@@ -18,8 +18,8 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.datasets import hospital
 from tabveil.errors import NotApplicable
-from tabveil.render.html import page
-from tabveil.render.text import report_page
+from tabveil.render.audit.page import page
+from tabveil.render.audit.terminal import report_page
 from tabveil.tables.reading import load_split
 
 COLUMNS = ["age", "sex", "insurance", "smoker", "ward", "days", "cost", "outcome"]

@@ -19,7 +19,7 @@ from tabveil.core.workers import current, tell, working
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.registry import METRICS, defaults
-from tabveil.render.text import comparison, finding, number, report_page
+from tabveil.render.audit.terminal import comparison, finding, number, report_page
 
 LABELS = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 

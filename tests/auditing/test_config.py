@@ -27,7 +27,7 @@ from tabveil.engines.representation import Euclidean
 from tabveil.errors import ParameterError
 from tabveil.metrics.attacks import Linkability
 from tabveil.metrics.registry import METRICS
-from tabveil.render.html import page
+from tabveil.render.audit.page import page
 
 TABLES = {"train": "train.csv", "synthetic": "synthetic.csv", "control": "control.csv"}
 HOSTILE = (

@@ -9,7 +9,7 @@ from tabveil.auditing.audit.exposed_groups import _compared, exposed_groups
 from tabveil.auditing.report import Report
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result, Scores
-from tabveil.render.advice import next_steps
+from tabveil.render.audit.advice import next_steps
 from tabveil.tables.reading import load_split
 
 RARE_WARD = "isolation"

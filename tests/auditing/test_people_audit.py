@@ -15,8 +15,8 @@ from tabveil.auditing.report import Report
 from tabveil.cli import app
 from tabveil.datasets import visits
 from tabveil.errors import ParameterError, SchemaError
-from tabveil.render.html import page
-from tabveil.render.text import report_page
+from tabveil.render.audit.page import page
+from tabveil.render.audit.terminal import report_page
 
 LEAKED = 15  # of 300 people: one in twenty
 ATTACKS = ("membership_calibrated", "membership_distance", "linkability", "inference")

@@ -11,8 +11,8 @@ from rich.console import Console
 import tabveil
 from tabveil.auditing.report import Report
 from tabveil.datasets import hospital, letters
-from tabveil.render.html import page
-from tabveil.render.text import report_page
+from tabveil.render.audit.page import page
+from tabveil.render.audit.terminal import report_page
 from tabveil.tables.reading import read_raw
 
 BOTH = ("pii_replay", "text_replay")

@@ -6,7 +6,7 @@ import tabveil
 from tabveil.auditing.report import Report
 from tabveil.datasets import hospital
 from tabveil.metrics.attacks.singling_out.attack import SinglingOut
-from tabveil.render import signing
+from tabveil.render.audit import signing
 
 ATTACKS = ("singling_out", "linkability", "inference", "membership_distance")
 

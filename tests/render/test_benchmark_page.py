@@ -10,10 +10,10 @@ from browser import dump, need_chromium, print_pdf, screenshot
 from documents import FORBIDDEN, Document, says
 
 from tabveil.cli.screen import Screen
-from tabveil.render import benchmark_markdown as markdown
 from tabveil.render import svg
-from tabveil.render.benchmark import LARGEST_PAGE, page
-from tabveil.render.benchmark_text import summary
+from tabveil.render.benchmark import markdown
+from tabveil.render.benchmark.page import LARGEST_PAGE, page
+from tabveil.render.benchmark.terminal import summary
 from tabveil.render.svg.response import value_range
 from tabveil.workflows.benchmark.answers import Answer
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from browser import dump, need_chromium, print_pdf, screenshot
 
-from tabveil.render.html import comparison_page, page
+from tabveil.render.audit.page import comparison_page, page
 
 
 @pytest.fixture(scope="module", autouse=True)

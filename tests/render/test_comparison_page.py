@@ -11,8 +11,8 @@ from documents import FORBIDDEN, Document, says
 
 from tabveil.auditing.verdict import Policy, Thresholds
 from tabveil.errors import ParameterError
-from tabveil.render import side_by_side
-from tabveil.render.html import comparison_page
+from tabveil.render.audit.page import comparison_page
+from tabveil.render.comparison import side_by_side
 
 DAY = dt.date(2026, 3, 1)
 

@@ -20,8 +20,8 @@ from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.explain import described
 from tabveil.metrics.indicators import ClosestShare
 from tabveil.metrics.utility import MEANINGS, Rules
-from tabveil.render import html
-from tabveil.render.html import comparison_page, page
+from tabveil.render.audit import page as html
+from tabveil.render.audit.page import comparison_page, page
 
 DAY = dt.date(2026, 3, 1)
 SECTIONS = (

@@ -17,9 +17,17 @@ from tabveil.auditing.report import Report
 from tabveil.cli import app
 from tabveil.errors import ParameterError
 from tabveil.metrics.properties import WEAKNESSES
-from tabveil.render.html import page
-from tabveil.render.properties import INFINITE, INVENTED, MOST_SHOWN, NO_ATTACK, REFERENCE, TITLE, properties
-from tabveil.render.text import report_page
+from tabveil.render.audit.page import page
+from tabveil.render.audit.properties import (
+    INFINITE,
+    INVENTED,
+    MOST_SHOWN,
+    NO_ATTACK,
+    REFERENCE,
+    TITLE,
+    properties,
+)
+from tabveil.render.audit.terminal import report_page
 
 PEOPLE = pd.DataFrame(
     {

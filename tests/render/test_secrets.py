@@ -8,8 +8,8 @@ from documents import Document
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import ColumnRisk, Configuration, Setting
 from tabveil.metrics.attacks import Inference
-from tabveil.render.html import page
-from tabveil.render.secrets import MOST_DRAWN, alike, secrets
+from tabveil.render.audit.page import page
+from tabveil.render.audit.sections import MOST_DRAWN, alike, secrets
 
 
 def column(name, value, low, high, level=0.01):

@@ -26,7 +26,7 @@ from tabveil.metrics.indicators import (
     NearestNeighbors,
     NeighborDistanceRatio,
 )
-from tabveil.render.evidence import risk_sentence
+from tabveil.render.audit.evidence import risk_sentence
 
 AGE = Setting(label="age", target="age")
 

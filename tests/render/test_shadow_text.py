@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from tabveil.core.estimate import Estimate
-from tabveil.render.shadow import GroupRow, Shown, ShownAttack
-from tabveil.render.shadow_text import shadow_text
+from tabveil.render.black_box.terminal import shadow_text
+from tabveil.render.black_box.view import GroupRow, Shown, ShownAttack
 
 
 def group(label, *readings):

@@ -16,9 +16,9 @@ from tabveil.metrics.attacks import (
     MembershipDistance,
 )
 from tabveil.metrics.indicators import DistanceToClosestContrastive
-from tabveil.render.html import page
-from tabveil.render.spaces import spaces
-from tabveil.render.text import report_page
+from tabveil.render.audit.evidence import spaces
+from tabveil.render.audit.page import page
+from tabveil.render.audit.terminal import report_page
 
 WARD = Setting(label="ward", target="ward")
 

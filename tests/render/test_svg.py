@@ -16,9 +16,9 @@ from tabveil.metrics.portrait import Outlying, OutlyingCell
 from tabveil.metrics.utility import Bar
 from tabveil.render import svg
 from tabveil.render.svg import ColumnBar, Point, PowerRow, RiskBar, RocCurve
-from tabveil.render.svg.scale import Scale
+from tabveil.render.svg.axes import Scale
+from tabveil.render.svg.canvas import shorten, width_of, wrap, wrap_name
 from tabveil.render.svg.style import _DARK, _LIGHT
-from tabveil.render.svg.words import shorten, width_of, wrap, wrap_name
 
 NAN, INF = math.nan, math.inf
 HOSTILE = '<script>alert("1")</script>&amp;\u202e\x00\ud800\ufffe ]]> \'; ' + "wide MMM " * 1200

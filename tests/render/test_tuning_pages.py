@@ -9,9 +9,9 @@ from made_searches import check, score, tried, tuned
 from rich.console import Console
 
 from tabveil.render import svg
-from tabveil.render import tuning_words as words
-from tabveil.render.tuning import page
-from tabveil.render.tuning_text import summary
+from tabveil.render.tuning import view as words
+from tabveil.render.tuning.page import page
+from tabveil.render.tuning.terminal import summary
 
 HOSTILE = '<script>alert("x")</script>\x1b[31m\u202e'
 

@@ -17,7 +17,7 @@ from tabveil.core.storage.writing import write_text
 from tabveil.core.wording import name, number, percent, plural
 from tabveil.core.workers import part, tell, working
 from tabveil.metrics.properties import WEAKNESSES, Properties, measure
-from tabveil.render.anonymize import page
+from tabveil.render.anonymize.page import page
 from tabveil.synthesis.anonymize import configuration, releasing
 from tabveil.synthesis.anonymize.building import ColumnValues
 from tabveil.synthesis.anonymize.proposing import Proposal, propose

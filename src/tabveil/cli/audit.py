@@ -15,7 +15,7 @@ from tabveil.cli.screen import Screen, show_json
 from tabveil.core.settings import files as settings
 from tabveil.core.storage.writing import write_text
 from tabveil.errors import ParameterError
-from tabveil.render.text import report_page
+from tabveil.render.audit.terminal import report_page
 
 STDOUT = Path("-")
 _REQUIRED = ("train", "synthetic")

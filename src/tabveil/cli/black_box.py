@@ -8,8 +8,8 @@ from tabveil.cli import files
 from tabveil.cli.progress import progress_shown, progress_to_go_on
 from tabveil.cli.screen import Screen, show_json
 from tabveil.cli.synthetic import read_settings
-from tabveil.render.shadow import TITLE, shown
-from tabveil.render.shadow_text import shadow_text
+from tabveil.render.black_box.terminal import shadow_text
+from tabveil.render.black_box.view import TITLE, shown
 from tabveil.workflows import black_box as attacking
 
 STDOUT = Path("-")

@@ -15,8 +15,8 @@ from tabveil.auditing.verdict.template import template
 from tabveil.cli import files
 from tabveil.cli.screen import Screen, show
 from tabveil.core.storage.writing import write_text
-from tabveil.render.ranking import ranking
-from tabveil.render.side_by_side import compare as side_by_side
+from tabveil.render.comparison.side_by_side import compare as side_by_side
+from tabveil.render.comparison.side_by_side import ranking
 from tabveil.tables import reading as frame
 from tabveil.tables.holdout import count_people, in_words, parted_people, split_rows
 from tabveil.tables.reading.files import ending_of_parts

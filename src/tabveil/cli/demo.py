@@ -21,8 +21,8 @@ from tabveil.core.storage.writing import replacing, write_text
 from tabveil.core.table import Table
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
-from tabveil.render.html import page
-from tabveil.render.text import LEAK, comparison, finding
+from tabveil.render.audit.page import page
+from tabveil.render.audit.terminal import LEAK, comparison, finding
 from tabveil.synthesis.risks import Leaky, Noisy
 from tabveil.tables import reading as frame
 

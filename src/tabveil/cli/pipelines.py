@@ -16,7 +16,7 @@ from tabveil.cli.screen import Screen, show_json
 from tabveil.cli.synthetic import refuse_folder
 from tabveil.core.storage.writing import write_text
 from tabveil.errors import ParameterError
-from tabveil.render.pipeline_text import pipeline_page
+from tabveil.render.pipeline.terminal import pipeline_page
 from tabveil.tables.reading.files import is_text_file
 from tabveil.workflows.pipeline import PipelineReport, run_pipeline
 

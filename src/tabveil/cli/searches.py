@@ -6,8 +6,8 @@ from pathlib import Path
 from tabveil.cli.exit_codes import NOTHING_FOUND
 from tabveil.cli.findings import require_writable, write_found
 from tabveil.cli.progress import progress_to_go_on
-from tabveil.render.tuning import page
-from tabveil.render.tuning_text import summary
+from tabveil.render.tuning.page import page
+from tabveil.render.tuning.terminal import summary
 from tabveil.workflows.cells.own_code import import_files
 from tabveil.workflows.tuning import tune
 

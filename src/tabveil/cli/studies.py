@@ -9,8 +9,8 @@ from tabveil.cli.findings import require_writable, write_found
 from tabveil.cli.progress import progress_to_go_on
 from tabveil.cli.screen import Screen
 from tabveil.core.wording import plural
-from tabveil.render.benchmark import page
-from tabveil.render.benchmark_text import summary
+from tabveil.render.benchmark.page import page
+from tabveil.render.benchmark.terminal import summary
 from tabveil.workflows import benchmark
 from tabveil.workflows.benchmark.findings import find
 from tabveil.workflows.cells.own_code import import_files

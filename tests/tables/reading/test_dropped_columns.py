@@ -8,7 +8,7 @@ import tabveil
 from tabveil.auditing.report import Report
 from tabveil.cli.screen import Screen
 from tabveil.errors import SchemaError
-from tabveil.render.text import report_page
+from tabveil.render.audit.terminal import report_page
 from tabveil.tables import reading as frame
 
 

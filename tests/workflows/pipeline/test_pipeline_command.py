@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import tabveil
 from tabveil.cli import app
-from tabveil.render.pipeline import page
+from tabveil.render.pipeline.page import page
 
 SETTINGS = {
     "hierarchies": {"age": {"intervals": [10, 20, 40]}, "sex": "auto"},

@@ -13,7 +13,7 @@ import tabveil
 from tabveil.cli import app
 from tabveil.datasets import hospital
 from tabveil.errors import TabveilError
-from tabveil.render.pipeline import page
+from tabveil.render.pipeline.page import page
 from tabveil.workflows.pipeline.running import FILTERED
 from tabveil.workflows.pipeline.taking import KEY_MADE, SAME_CONTROL
 from tabveil.workflows.pseudonyms import STILL_PERSONAL, UNRECOGNIZED, read_key

@@ -8,21 +8,25 @@ from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import percent
+from tabveil.render.svg.axes import Scale, axis_labels, upright_axis
 from tabveil.render.svg.canvas import (
+    SMALLEST,
     WIDTH,
     chart,
     coordinate,
+    drawable,
     joined,
     label,
     line,
     nothing,
     path,
+    percent_tick,
     polyline,
+    sentences,
+    shown,
+    spoken,
     tag,
 )
-from tabveil.render.svg.marks import axis_labels, upright_axis
-from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import SMALLEST, drawable, percent_tick, sentences, shown, spoken
 
 Points = Sequence[tuple[float, float]]
 

@@ -5,10 +5,24 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tabveil.render.svg.canvas import WIDTH, chart, joined, label, line, nothing, path, polyline, tag
-from tabveil.render.svg.marks import axis_labels, upright_axis
-from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import SMALLEST, drawable, sentences, shown, tick, width_of
+from tabveil.render.svg.axes import Scale, axis_labels, upright_axis
+from tabveil.render.svg.canvas import (
+    SMALLEST,
+    WIDTH,
+    chart,
+    drawable,
+    joined,
+    label,
+    line,
+    nothing,
+    path,
+    polyline,
+    sentences,
+    shown,
+    tag,
+    tick,
+    width_of,
+)
 
 _LEFT, _RIGHT = 50.0, WIDTH - 16.0
 _TOP, _HEIGHT = 84.0, 280.0

@@ -8,9 +8,20 @@ from typing import Protocol
 from markupsafe import Markup
 
 from tabveil.core.wording import percent
-from tabveil.render.svg.canvas import WIDTH, box, chart, coordinate, joined, label, nothing, path, tag
+from tabveil.render.svg.canvas import (
+    WIDTH,
+    box,
+    chart,
+    coordinate,
+    drawable,
+    joined,
+    label,
+    nothing,
+    path,
+    shown,
+    tag,
+)
 from tabveil.render.svg.style import OPACITIES
-from tabveil.render.svg.words import drawable, shown
 
 _GAP = 0.6  # between squares
 _SMALLEST_RADIUS = 0.5  # a circle that can still be seen

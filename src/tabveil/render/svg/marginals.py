@@ -6,24 +6,21 @@ from markupsafe import Markup
 
 from tabveil.core.wording import percent
 from tabveil.metrics.utility import Bar
+from tabveil.render.svg.axes import Scale, axis_labels, upright_axis
 from tabveil.render.svg.canvas import (
     LINE,
     SMALL_WIDTH,
+    SMALLEST,
     box,
     chart,
     coordinate,
+    drawable,
     joined,
     label,
     line,
     nothing,
     paragraph,
     path,
-)
-from tabveil.render.svg.marks import axis_labels, upright_axis
-from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import (
-    SMALLEST,
-    drawable,
     percent_tick,
     sentences,
     spoken,

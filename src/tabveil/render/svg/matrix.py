@@ -9,8 +9,21 @@ from itertools import combinations
 from markupsafe import Markup
 
 from tabveil.core.wording import visible
-from tabveil.render.svg.canvas import WIDTH, box, chart, coordinate, joined, label, nothing, path
-from tabveil.render.svg.words import drawable, shown, spoken, tick, width_of
+from tabveil.render.svg.canvas import (
+    WIDTH,
+    box,
+    chart,
+    coordinate,
+    drawable,
+    joined,
+    label,
+    nothing,
+    path,
+    shown,
+    spoken,
+    tick,
+    width_of,
+)
 
 Square = Sequence[Sequence[float | None]]
 Cells = dict[tuple[int, int], float | None]  # by row and column

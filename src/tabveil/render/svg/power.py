@@ -12,14 +12,18 @@ from tabveil.render.svg.canvas import (
     WIDTH,
     box,
     chart,
+    drawable,
     joined,
     label,
     nothing,
     paragraph,
     path,
+    percent_tick,
     polyline,
+    sentences,
+    spoken,
+    wrap,
 )
-from tabveil.render.svg.words import drawable, percent_tick, sentences, spoken, wrap
 
 LEAKS = (0.01, 0.02, 0.05, 0.10, 0.20)
 ENOUGH = 0.95  # of the trials

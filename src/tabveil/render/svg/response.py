@@ -7,10 +7,13 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from tabveil.render.svg.axes import Scale, upright_axis
 from tabveil.render.svg.canvas import (
     LINE,
     SMALL_WIDTH,
+    SMALLEST,
     chart,
+    drawable,
     joined,
     label,
     line,
@@ -18,11 +21,14 @@ from tabveil.render.svg.canvas import (
     paragraph,
     path,
     polyline,
+    sentences,
+    shown,
+    spoken,
     tag,
+    tick,
+    width_of,
+    wrap,
 )
-from tabveil.render.svg.marks import upright_axis
-from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import SMALLEST, drawable, sentences, shown, spoken, tick, width_of, wrap
 
 _LEFT, _RIGHT = 48.0, SMALL_WIDTH - 10.0
 _HIGH = 130.0

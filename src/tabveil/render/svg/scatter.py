@@ -7,12 +7,18 @@ from math import hypot
 from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
-from tabveil.render.svg.canvas import LINE, WIDTH, chart, joined, label, line, nothing, paragraph
-from tabveil.render.svg.marks import WORDS, State, axis_labels, symbol, upright_axis
-from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import (
+from tabveil.render.svg.axes import WORDS, Scale, State, axis_labels, symbol, upright_axis
+from tabveil.render.svg.canvas import (
+    LINE,
     SMALLEST,
+    WIDTH,
+    chart,
     drawable,
+    joined,
+    label,
+    line,
+    nothing,
+    paragraph,
     sentences,
     shown,
     shown_estimate,

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
+from tabveil.render.svg.axes import Scale
 from tabveil.render.svg.canvas import (
     LINE,
     SMALL_WIDTH,
+    SMALLEST,
     chart,
+    drawable,
     joined,
     label,
     line,
@@ -17,10 +20,14 @@ from tabveil.render.svg.canvas import (
     paragraph,
     path,
     polyline,
+    sentences,
+    shown,
+    shown_estimate,
+    spoken,
     tag,
+    tick,
+    wrap,
 )
-from tabveil.render.svg.scale import Scale
-from tabveil.render.svg.words import SMALLEST, drawable, sentences, shown, shown_estimate, spoken, tick, wrap
 
 _LEFT, _RIGHT = 48.0, SMALL_WIDTH - 10.0
 _HIGH = 130.0

@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tabveil.core import wording
-from tabveil.render import tuning_words as words
-from tabveil.render.text import number, plain_table
+from tabveil.render.audit.terminal import number, plain_table
+from tabveil.render.tuning import view as words
 from tabveil.workflows.tuning.findings import Tried, Tuned
 
 _MOST_FRONT = 20

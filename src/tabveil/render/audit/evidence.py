@@ -1,8 +1,8 @@
-"""What the page says about one metric: its question, its numbers in a sentence, how it is judged and why."""
+"""What is said about one metric: its question, its numbers in words, how it is judged, and what reappears."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from tabveil.auditing.report import Report
 from tabveil.auditing.verdict import Judgment, RiskVerdict
@@ -19,6 +19,7 @@ from tabveil.core.wording import (
     number,
     people,
     setting,
+    share_of,
 )
 from tabveil.metrics.explain import Explanation
 from tabveil.render.svg import RiskBar
@@ -185,3 +186,79 @@ def _strongest(tried: Iterable[Configuration]) -> Sequence[Configuration]:
     return sorted(tried, key=lambda item: item.gain.low if item.gain else float("-inf"), reverse=True)[
         :MOST_CONFIGURATIONS
     ]
+
+
+TITLE = "What of real people reappears"
+MOST_SHOWN = 40
+"""Rows of a table on the page; all are in the JSON report."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReappearanceRow:
+    """One kind of values, or one length of passages, in one place."""
+
+    label: str
+    train: str
+    control: str
+    risk: str
+
+
+def rows(item: Evidence) -> tuple[ReappearanceRow, ...]:
+    """Return the rows of one metric's table, in its own order."""
+    return tuple(_reappearance(found) for found in item.result.configurations[:MOST_SHOWN])
+
+
+def _reappearance(found: Configuration) -> ReappearanceRow:
+    risk = found.risk
+    return ReappearanceRow(
+        label=name(found.name),
+        train=_counted(found.facts, "train_people", found.attack),
+        control=_counted(found.facts, "control_people", found.control),
+        risk=NOT_COMPUTED if risk is None else f"{number(risk.value)} ({interval(risk)})",
+    )
+
+
+def _counted(facts: Mapping[str, Any], key: str, share: Estimate | None) -> str:
+    """Write a count with its share; a report of somebody else may lack either."""
+    if share is None:
+        return NOT_COMPUTED
+    count = facts.get(key)
+    return f"{count:,} ({share_of(share)})" if isinstance(count, int) else share_of(share)
+
+
+def left_out(item: Evidence) -> int:
+    """Count the rows that are not shown."""
+    return max(len(item.result.configurations) - MOST_SHOWN, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoSpaces:
+    """One question, answered in both spaces."""
+
+    title: str
+    mixed_title: str
+    mixed: Estimate | None
+    contrastive: Estimate | None
+
+
+def spaces(report: Report) -> list[TwoSpaces]:
+    """Set every answer from the learned space beside one to the same question, where there is one."""
+    return [
+        TwoSpaces(
+            title=result.full_title,
+            mixed_title=other.full_title,
+            mixed=other.measure,
+            contrastive=result.measure,
+        )
+        for result in report.results
+        for other in list(_beside(report, result))[:1]
+    ]
+
+
+def _beside(report: Report, result: Result) -> Iterator[Result]:
+    """Return the answers to the same question for the same attacker, the most alike first."""
+    explained = report.explanations.get(result.metric)
+    for metric in () if explained is None else explained.beside:
+        for other in report.results:
+            if (other.metric, other.attacker) == (metric, result.attacker):
+                yield other

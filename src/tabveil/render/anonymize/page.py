@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from tabveil.core.wording import number
 from tabveil.metrics.properties import Properties
-from tabveil.render.html import dated, environment, heading, style_sheet
+from tabveil.render.audit.page import dated, environment, heading, style_sheet
 from tabveil.synthesis.anonymize.summary import Summary
 
 TITLE = "A table, generalized"

@@ -20,16 +20,17 @@ from tabveil.core import wording
 from tabveil.core.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.metrics.explain import inline
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS
-from tabveil.render import advice as advice_words
-from tabveil.render import comparison, replay, sections, signing, svg
-from tabveil.render import properties as property_words
-from tabveil.render import shadow as shadow_words
-from tabveil.render.evidence import attacks, diagnostics, reappearing, state_key, title_of
-from tabveil.render.secrets import secrets
-from tabveil.render.sheets import sheet
-from tabveil.render.spaces import spaces
-from tabveil.render.threats import DROPPED, never_tested, outliers_attacked, threats, untested
-from tabveil.render.utility import BY_COLUMN, SCORES, usefulness
+from tabveil.render import svg
+from tabveil.render.audit import advice as advice_words
+from tabveil.render.audit import evidence as replay
+from tabveil.render.audit import properties as property_words
+from tabveil.render.audit import sections, signing
+from tabveil.render.audit.evidence import attacks, diagnostics, reappearing, spaces, state_key, title_of
+from tabveil.render.audit.sections import secrets
+from tabveil.render.audit.signing import DROPPED, never_tested, outliers_attacked, sheet, threats, untested
+from tabveil.render.audit.utility import BY_COLUMN, SCORES, usefulness
+from tabveil.render.black_box import view as shadow_words
+from tabveil.render.comparison import view as comparison
 
 TITLE = "Privacy audit of a synthetic table"
 MANY_NAMES = 40

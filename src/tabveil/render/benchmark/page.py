@@ -12,9 +12,9 @@ from itertools import accumulate, groupby
 from markupsafe import Markup
 
 from tabveil.core.wording import name
-from tabveil.render import benchmark_words as words
 from tabveil.render import svg
-from tabveil.render.html import dated, environment, heading, style_sheet
+from tabveil.render.audit.page import dated, environment, heading, style_sheet
+from tabveil.render.benchmark import view as words
 from tabveil.render.svg.response import value_range
 from tabveil.workflows.benchmark.curves import Curve, Point
 from tabveil.workflows.benchmark.findings import Correlations, Findings, Gap, Time

@@ -11,7 +11,7 @@ from rich.text import Text
 from tabveil.core import wording
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import level
-from tabveil.render.shadow import Shown, ShownAttack
+from tabveil.render.black_box.view import Shown, ShownAttack
 
 MOST_TARGETS = 10
 """Targets that are listed, the most exposed first; JSON and page have all."""

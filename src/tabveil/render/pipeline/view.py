@@ -8,7 +8,7 @@ from tabveil.auditing.report import Report
 from tabveil.auditing.verdict import risk_of
 from tabveil.core.estimate import Estimate
 from tabveil.metrics.utility import MEANINGS
-from tabveil.render.evidence import skipped_title
+from tabveil.render.audit.evidence import skipped_title
 from tabveil.workflows.pipeline import Change, PipelineReport
 
 READING = (

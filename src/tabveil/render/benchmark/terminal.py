@@ -11,9 +11,9 @@ from rich.text import Text
 
 from tabveil.core import wording
 from tabveil.core.wording import plural
-from tabveil.render import benchmark_words as words
-from tabveil.render.benchmark import gathered
-from tabveil.render.text import plain_table
+from tabveil.render.audit.terminal import plain_table
+from tabveil.render.benchmark import view as words
+from tabveil.render.benchmark.page import gathered
 from tabveil.workflows.benchmark.findings import Findings
 from tabveil.workflows.benchmark.scorecard import ScoreCard
 from tabveil.workflows.benchmark.summaries import Reading

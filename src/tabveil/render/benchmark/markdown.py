@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from tabveil.core.wording import NOT_COMPUTED, clean, name, number, percent
-from tabveil.render import benchmark_words as words
+from tabveil.render.benchmark import view as words
 from tabveil.workflows.benchmark.curves import Curve, Point
 from tabveil.workflows.benchmark.findings import Findings, Time
 from tabveil.workflows.benchmark.scorecard import ScoreCard

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from tabveil.metrics.properties import WEAKNESSES
-from tabveil.render import comparison, svg
-from tabveil.render import pipeline_words as words
-from tabveil.render.evidence import state_key
-from tabveil.render.html import dated, environment, heading, style_sheet
-from tabveil.render.pipeline_words import Way
+from tabveil.render import svg
+from tabveil.render.audit.evidence import state_key
+from tabveil.render.audit.page import dated, environment, heading, style_sheet
+from tabveil.render.comparison import view as comparison
+from tabveil.render.pipeline import view as words
+from tabveil.render.pipeline.view import Way
 from tabveil.synthesis.generators.privacy import WARNING
 from tabveil.workflows.pipeline import PipelineReport
 

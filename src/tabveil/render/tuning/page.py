@@ -8,8 +8,8 @@ import datetime as dt
 from markupsafe import Markup
 
 from tabveil.render import svg
-from tabveil.render import tuning_words as words
-from tabveil.render.html import dated, environment, heading, style_sheet
+from tabveil.render.audit.page import dated, environment, heading, style_sheet
+from tabveil.render.tuning import view as words
 from tabveil.workflows.tuning.findings import Tuned
 
 TITLE = "Settings of a generator, searched"

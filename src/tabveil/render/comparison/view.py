@@ -9,7 +9,7 @@ from tabveil.auditing.verdict import RISKS, RiskVerdict
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import both_ends
 from tabveil.metrics.utility import Figure
-from tabveil.render.evidence import StateKey, state_key
+from tabveil.render.audit.evidence import StateKey, state_key
 from tabveil.render.svg import Point
 
 ORDER: tuple[StateKey, ...] = ("above", "inconclusive", "within")

@@ -21,13 +21,12 @@ from tabveil.core.wording import plural
 from tabveil.metrics.control.copies import NearCopies
 from tabveil.metrics.traces import Trace
 from tabveil.metrics.utility import MEANINGS, RULES
-from tabveil.render import advice as advice_words
-from tabveil.render import properties as property_words
-from tabveil.render import shadow as shadow_words
-from tabveil.render.evidence import skipped_title, title_of
-from tabveil.render.shadow_text import shadow_text
-from tabveil.render.signing import planted, stable, thresholds_in_words
-from tabveil.render.spaces import spaces
+from tabveil.render.audit import advice as advice_words
+from tabveil.render.audit import properties as property_words
+from tabveil.render.audit.evidence import skipped_title, spaces, title_of
+from tabveil.render.audit.signing import planted, stable, thresholds_in_words
+from tabveil.render.black_box import view as shadow_words
+from tabveil.render.black_box.terminal import shadow_text
 
 LEAK = "leak seen"
 HINT = "hint"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from tabveil.core.wording import joined, level, name, percent, plural
-from tabveil.render.svg.words import percent_tick, tick
+from tabveil.render.svg.canvas import percent_tick, tick
 from tabveil.workflows.benchmark.curves import varied
 from tabveil.workflows.benchmark.findings import Findings
 from tabveil.workflows.benchmark.plan import AskedMetric, Series

@@ -9,9 +9,9 @@ from rich.text import Text
 from tabveil.core import wording
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import plural
-from tabveil.render import pipeline_words as words
-from tabveil.render.pipeline_words import Way
-from tabveil.render.text import STYLES, listed_item, number, plain_table
+from tabveil.render.audit.terminal import STYLES, listed_item, number, plain_table
+from tabveil.render.pipeline import view as words
+from tabveil.render.pipeline.view import Way
 from tabveil.workflows.pipeline import AnonymizedTable, Change, PipelineReport, StageName
 
 _SHORT: dict[StageName, str] = {

@@ -1,0 +1,1 @@
+"""The report of an anonymization: its page."""

@@ -1,0 +1,1 @@
+"""The report of an audit: its page, and its text on the terminal."""

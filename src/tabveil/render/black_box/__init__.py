@@ -1,0 +1,1 @@
+"""What somebody who owns the generator finds out: in words, and on the terminal."""
