@@ -8,9 +8,8 @@ from tabveil.core.rng import stream
 from tabveil.metrics.utility import measure
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import relate
-from tabveil.metrics.utility.discrepancy import discrepancy
-from tabveil.metrics.utility.discriminator import discriminate
 from tabveil.metrics.utility.marginals import measure_columns
+from tabveil.metrics.utility.telling_apart import discrepancy, discriminate
 
 
 def rows():

@@ -9,16 +9,16 @@ from scipy import stats
 
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.association import (
+from tabveil.metrics.utility.compared_tables import ComparedTables
+from tabveil.metrics.utility.correlation import (
     Codes,
     Numbers,
     associate,
     correlation_ratio,
     cramers_v,
     pearson,
+    relate,
 )
-from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.correlation import relate
 
 NAN = np.nan
 

@@ -10,8 +10,6 @@ from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import relate
-from tabveil.metrics.utility.discrepancy import discrepancy, unbiased
-from tabveil.metrics.utility.discriminator import discriminate
 from tabveil.metrics.utility.downstream import (
     choose_targets,
     compare_labels,
@@ -19,6 +17,7 @@ from tabveil.metrics.utility.downstream import (
     named_targets,
     predict_targets,
 )
+from tabveil.metrics.utility.telling_apart import discrepancy, discriminate, unbiased
 
 NAN = np.nan
 

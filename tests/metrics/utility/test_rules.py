@@ -7,10 +7,9 @@ from needs import need_table
 
 from tabveil.core.rng import stream
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility import measure, rule_tables, rules
-from tabveil.metrics.utility.rule_tables import RuleTables
-from tabveil.metrics.utility.rules import find_rules
-from tabveil.metrics.utility.sums import add_up
+from tabveil.metrics.utility import measure, rules
+from tabveil.metrics.utility import rules as rule_tables
+from tabveil.metrics.utility.rules import RuleTables, add_up, find_rules
 from tabveil.tables import reading as frame
 
 

@@ -9,9 +9,8 @@ from strategies import splits
 
 from tabveil.core.disclosure import LEAST_SHARED
 from tabveil.core.table import Categorical, Numeric, Schema
-from tabveil.metrics.utility.bars import MOST_LABELS, MOST_RANGES, bars
 from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.marginals import measure_columns
+from tabveil.metrics.utility.marginals import MOST_LABELS, MOST_RANGES, bars, measure_columns
 
 SCHEMA = Schema((Numeric(name="age", low=0, high=10), Categorical(name="sex", labels=("f", "m"))))
 NAN = np.nan

@@ -14,24 +14,25 @@ from tabveil.core.table import Split
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import Relations, relate
-from tabveil.metrics.utility.discrepancy import discrepancy
-from tabveil.metrics.utility.discriminator import discriminate
 from tabveil.metrics.utility.downstream import choose_targets, named_targets, predict_targets
 from tabveil.metrics.utility.findings import (
+    DOWNSTREAM,
+    MEANINGS,
+    RULES,
     Associations,
     Bar,
     ChiSquared,
     ColumnUtility,
     Figure,
+    Meaning,
     Rule,
     Rules,
     TargetUtility,
     Utility,
 )
 from tabveil.metrics.utility.marginals import measure_columns
-from tabveil.metrics.utility.meanings import DOWNSTREAM, MEANINGS, RULES, Meaning
-from tabveil.metrics.utility.rule_tables import RuleTables
-from tabveil.metrics.utility.rules import find_rules
+from tabveil.metrics.utility.rules import RuleTables, find_rules
+from tabveil.metrics.utility.telling_apart import discrepancy, discriminate
 
 __all__ = [
     "DOWNSTREAM",

@@ -15,7 +15,7 @@ from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import Relations
 from tabveil.metrics.utility.findings import Figure, TargetUtility
-from tabveil.metrics.utility.learners import guess_labels, guess_numbers
+from tabveil.metrics.utility.telling_apart import guess_labels, guess_numbers
 from tabveil.tables.matrices.scale import shares_of_range
 
 N_TARGETS = 3

@@ -13,11 +13,10 @@ from tabveil.core.table import Split
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import relate
-from tabveil.metrics.utility.discrepancy import discrepancy
-from tabveil.metrics.utility.discriminator import discriminate
 from tabveil.metrics.utility.downstream import choose_targets, named_targets, predict_targets
+from tabveil.metrics.utility.findings import MEANINGS
 from tabveil.metrics.utility.marginals import measure_columns
-from tabveil.metrics.utility.meanings import MEANINGS
+from tabveil.metrics.utility.telling_apart import discrepancy, discriminate
 
 DOWNSTREAM_GAP = "downstream"
 """The mean over targets of what a model loses if it learns from the release instead of from people."""

@@ -1,28 +1,223 @@
-"""Do synthetic rows keep to the rules that hold among real ones?
+"""Do synthetic rows keep to the rules that hold among real ones?"""
 
-A total is the sum of its parts, an end is never before its beginning, a code has one description. Looked for
-are columns that never vary, columns that determine others, pairs of numbers or dates of which one is never
-the larger, and numbers that are the sum of two others. A rule is kept if every training row obeys it, if
-other real rows do, too, and if columns that have nothing to do with each other would break it: that ages are
-below incomes is no rule. Only names of columns are told.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core.estimate import Estimate, share
+from tabveil.core.sampling import draw, shuffled
+from tabveil.core.table import Column, Floats, Indices, Numeric, Split, Table
+from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.findings import Figure, Rule, RuleKind, Rules
-from tabveil.metrics.utility.rule_kernels import find_ordered
-from tabveil.metrics.utility.rule_tables import LEAST_VERIFIED, NUMBERS, Rows, RuleTables
-from tabveil.metrics.utility.sums import add_up, decimals_of, find_sums
+from tabveil.metrics.utility.utility_kernels import find_ordered
 from tabveil.tables.matrices.dependency_kernels import find_determined
-from tabveil.tables.matrices.ordinal import Codes
+from tabveil.tables.matrices.ordinal import Codes, ComparedLevels
+
+MOST_ROWS = 100_000
+MOST_COLUMNS = 200
+"""Rules are looked for in at most so many rows of each table, and among so many columns."""
+LEAST_VERIFIED = 20
+"""A rule is verified if it holds in at least so many rows that it had not been found in."""
+NUMBERS, TIMES, DATES = range(3)
+"""Columns of one of these kinds can be compared by size."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """Some rows, column by column."""
+
+    cells: Floats  # (d, n), NaN for missing
+    codes: Codes  # (d, n), equal for equal values of any of the tables
+
+    def __len__(self) -> int:
+        return int(self.cells.shape[1])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RuleTables:
+    """The columns that are looked at, and the rows of each kind."""
+
+    columns: tuple[Column, ...]
+    sizes: Indices  # (d,) how many codes each column has
+    clocks: Floats  # (d,) microseconds in a unit of a column of times; 1 for others
+    kinds: NDArray[np.int64]  # (d,) numbers, times or dates; -1 for labels
+    learned: Rows
+    verifying: Rows
+    fresh: Rows
+    synthetic: Rows
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, split: Split, *, clocks: Mapping[str, int], rng: Generator) -> Self:
+        """Divide the real rows, and keep no more of anything than can be looked at."""
+        split, notes = _narrow(split)
+        learned, verifying, fresh = _real(split, rng=rng)
+        parts = [_at_most(part, rng=rng) for part in (learned, verifying, fresh, split.synthetic)]
+        if any(len(whole) > MOST_ROWS for whole in (learned, split.synthetic)):
+            notes = (*notes, f"Rules are looked for in at most {MOST_ROWS:,} rows of each table.")
+        columns = split.schema.columns
+        sizes, codes = [], []
+        for column in columns:
+            levels = ComparedLevels.of(column, parts)
+            sizes.append(len(levels))
+            codes.append([rows.astype(np.int32) for rows in levels.rows])
+        made = [
+            Rows(
+                cells=np.ascontiguousarray(part.values.T),
+                codes=np.ascontiguousarray(np.vstack([each[place] for each in codes])),
+            )
+            for place, part in enumerate(parts)
+        ]
+        return cls(
+            columns=columns,
+            sizes=np.array(sizes),
+            clocks=np.array([float(clocks.get(column.name, 1)) for column in columns]),
+            kinds=np.array([_kind(column, clocks) for column in columns]),
+            learned=made[0],
+            verifying=made[1],
+            fresh=made[2],
+            synthetic=made[3],
+            notes=notes,
+        )
+
+    def in_time(self, rows: Rows) -> Floats:
+        """Return the cells with times in microseconds, so that days and seconds can be compared."""
+        return np.ascontiguousarray(rows.cells * self.clocks[:, None])
+
+    def names(self, places: Sequence[int]) -> tuple[str, ...]:
+        """Return the names of columns."""
+        return tuple(self.columns[place].name for place in places)
+
+
+def _kind(column: Column, clocks: Mapping[str, int]) -> int:
+    if not isinstance(column, Numeric):
+        return -1
+    if column.arbitrary_zero:
+        return DATES
+    return TIMES if column.name in clocks else NUMBERS
+
+
+def _narrow(split: Split) -> tuple[Split, tuple[str, ...]]:
+    """Keep the columns in which the most training rows hold something, by name."""
+    names = sorted(split.schema.names)
+    if len(names) <= MOST_COLUMNS:
+        return split.select(names), ()
+    missing = {name: int(np.isnan(split.train.column(name)).sum()) for name in names}
+    kept = sorted(sorted(names, key=lambda name: (missing[name], name))[:MOST_COLUMNS])
+    note = f"Rules are looked for among {MOST_COLUMNS} of {len(names)} columns, those with the most values."
+    return split.select(kept), (note,)
+
+
+def _real(split: Split, *, rng: Generator) -> tuple[Table, Table, Table]:
+    """Return the rows to find rules in, those that verify them, and those that are like a release."""
+    if len(split.control):
+        rows, least = shuffled(split.control, rng=rng).table, 2 * LEAST_VERIFIED
+        half = len(rows) // 2
+        parts = split.train, rows.take(np.arange(half)), rows.take(np.arange(half, len(rows)))
+    else:
+        rows, least = shuffled(split.train, rng=rng).table, 4 * LEAST_VERIFIED
+        ends = [0, len(rows) // 2, 3 * len(rows) // 4, len(rows)]
+        first, second, third = (rows.take(np.arange(*ends[i : i + 2])) for i in range(3))
+        parts = first, second, third
+    if len(rows) < least:
+        which = "control" if len(split.control) else "training"
+        raise NotApplicable(f"rules: needs at least {least} {which} rows to verify any, got {len(rows)}.")
+    return parts
+
+
+def _at_most(table: Table, *, rng: Generator) -> Table:
+    """Sample rows, in the order of their content: rules are broken early, however a file is sorted."""
+    return draw(table, MOST_ROWS, rng=rng).table
+
+
+N_PROBES = 24
+N_TRIED = 64
+MOST_SUMMANDS = 100
+MOST_SUSPECTS = 2000
+"""Of columns and of suspects, in tables where there are more."""
+EXCEPTIONS = 0.001
+"""In so few rows a sum may be off: that numbers add up in the others is no chance."""
+RELATIVE = 1e-6
+"""By so much of itself a sum of numbers without decimals may be off."""
 
 Flags = NDArray[np.bool_]
+
+
+def add_up(decimals: Floats, cells: Floats) -> Flags:
+    """Whether the first two numbers add up to the third: to the last decimal place, exactly if all are whole.
+
+    Parts of a total are often rounded one by one. ``decimals`` are (3, …) places after the point, NaN where
+    there is no such number, and ``cells`` (3, …) the numbers; what is missing adds up to nothing.
+    """
+    exact = (decimals == 0).all(axis=0)
+    slack = np.where(exact, 0.0, 10.0 ** -decimals.max(axis=0) * (1 + RELATIVE))
+    slack = np.where(np.isnan(decimals).any(axis=0), np.abs(cells[2]) * RELATIVE, slack)
+    return np.asarray(np.abs(cells[0] + cells[1] - cells[2]) <= slack)
+
+
+def decimals_of(column: Column) -> float:
+    """Return how many decimal places a column has, NaN if there is no such number."""
+    known = column.decimals if isinstance(column, Numeric) else None
+    return np.nan if known is None else float(known)
+
+
+def find_sums(tables: RuleTables, places: Indices) -> list[tuple[int, int, int]]:
+    """Return the triples of columns of which the first two add up to the third in nearly every row."""
+    places = places[:MOST_SUMMANDS]
+    cells = tables.learned.cells[places]  # (m, n)
+    decimals = np.array([decimals_of(tables.columns[place]) for place in places])
+    suspects: set[tuple[int, int, int]] = set()
+    for row in _telling_rows(cells):
+        found = _suspects(cells[:, row], tables.kinds[places], tables.clocks[places])  # (3, s)
+        off = _share_off(decimals[found][..., None], cells[:, :N_TRIED][found])
+        found = found[:, off <= 1 / N_TRIED]
+        suspects.update((a, b, c) for a, b, c in found.T.tolist())
+    return [
+        (int(places[a]), int(places[b]), int(places[c]))
+        for a, b, c in sorted(suspects)[:MOST_SUSPECTS]
+        if _share_off(decimals[[a, b, c]][:, None], cells[[a, b, c]]) <= EXCEPTIONS
+    ]
+
+
+def _share_off(decimals: Floats, cells: Floats) -> Floats:
+    """Return in which share of n rows that have all three (3, …, n) numbers do not add up."""
+    said = ~np.isnan(cells.sum(axis=0))
+    off = (said & ~add_up(decimals, cells)).sum(axis=-1)
+    return np.asarray(off / np.maximum(said.sum(axis=-1), 1))
+
+
+def _telling_rows(cells: Floats) -> Indices:
+    """Return the rows with the most numbers that are not zero: zero adds up with anything."""
+    telling = np.count_nonzero(~np.isnan(cells) & (cells != 0), axis=0)
+    return np.argsort(-telling, kind="stable")[:N_PROBES]
+
+
+def _suspects(row: Floats, kinds: Indices, clocks: Floats) -> Indices:
+    """Return (3, s) which two numbers of a row add up to about which third."""
+    parts = np.flatnonzero(~np.isnan(row) & (row != 0))
+    totals = parts[np.argsort(row[parts], kind="stable")]
+    first, second = (parts[side] for side in np.triu_indices(len(parts), k=1))
+    sums = row[first] + row[second]
+    room = np.abs(sums) * RELATIVE + 1.0
+    begin = np.searchsorted(row[totals], sums - room)
+    n_near = np.searchsorted(row[totals], sums + room, side="right") - begin
+    pair = np.repeat(np.arange(len(sums)), n_near)
+    nth = np.arange(len(pair)) - np.repeat(np.cumsum(n_near) - n_near, n_near)
+    a, b, c = first[pair], second[pair], totals[begin[pair] + nth]
+    alike = (kinds[a] == kinds[b]) & (kinds[b] == kinds[c]) & (kinds[c] != DATES)
+    fits = alike | _dated(kinds, clocks, a, b, c) | _dated(kinds, clocks, b, a, c)
+    return np.stack([a, b, c])[:, fits & (c != a) & (c != b)]
+
+
+def _dated(kinds: Indices, clocks: Floats, date: Indices, number: Indices, total: Indices) -> Flags:
+    """Whether a date and a number of its units make a date: admitted, days, discharged."""
+    dates = (kinds[date] == DATES) & (kinds[total] == DATES) & (clocks[date] == clocks[total])
+    return np.asarray(dates & (kinds[number] == NUMBERS))
+
 
 ROWS_A_KEY = 5
 """A column determines others only if so many rows share each of its values, on average."""

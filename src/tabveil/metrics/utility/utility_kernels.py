@@ -1,10 +1,11 @@
-"""The association of two columns and every row's influence on it, compiled: wide tables have many pairs."""
+"""Compiled loops of usefulness: association of two columns, a kernel over pairs of rows, columns in order."""
 
-# mypy: allow-untyped-defs
 import math
 
 import numpy as np
 from numba import njit
+
+# mypy: allow-untyped-defs
 
 
 @njit(cache=True, nogil=True)
@@ -147,3 +148,58 @@ def _root(square, noise, rows, influence):
     for k in range(m):
         influence[rows[k]] *= scale
     return value
+
+
+# mypy: allow-untyped-defs
+
+
+@njit(cache=True, nogil=True)
+def kernel_sum(a, b, numeric, width):
+    """Add up ``exp(-Gower sum / width)`` over all pairs of rows of a (n, d) and b (m, d), missing as NaN."""
+    columns = b.T.copy()  # (d, m): a row of a meets all rows of b column by column, several at once
+    total = 0.0
+    for i in range(a.shape[0]):
+        distances = np.zeros(b.shape[0])
+        for c in range(a.shape[1]):
+            x, cells = a[i, c], columns[c]
+            if np.isnan(x):
+                for j in range(b.shape[0]):
+                    distances[j] += 0.0 if np.isnan(cells[j]) else 1.0
+            elif numeric[c]:
+                for j in range(b.shape[0]):
+                    gap = abs(x - cells[j])
+                    distances[j] += 1.0 if np.isnan(gap) else gap
+            else:
+                for j in range(b.shape[0]):
+                    distances[j] += 1.0 if x != cells[j] else 0.0
+        for j in range(b.shape[0]):
+            total += np.exp(-distances[j] / width)
+    return total
+
+
+# mypy: allow-untyped-defs
+
+
+@njit(cache=True, nogil=True)
+def find_ordered(cells, kinds, least):
+    """Return (d, d) whether column a is nowhere above column b; ``cells`` are (d, n), NaN for missing.
+
+    Columns of one of the ``kinds`` (d,) are compared, where at least so many rows have both.
+    """
+    d, n = cells.shape
+    holds = np.zeros((d, d), dtype=np.bool_)
+    for a in range(d):
+        for b in range(d):
+            if a == b or kinds[a] < 0 or kinds[a] != kinds[b]:
+                continue
+            both = 0
+            fine = True
+            for row in range(n):
+                low, high = cells[a, row], cells[b, row]
+                if low > high:
+                    fine = False
+                    break
+                if low <= high:
+                    both += 1
+            holds[a, b] = fine and both >= least
+    return holds
