@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -14,3 +15,15 @@ def _no_lines_of_progress():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tabveil.cli.progress.SECONDS", 3600.0)
         yield
+
+
+@pytest.fixture
+def ctrl_c_is_heard():
+    """Let this process and those it starts hear Ctrl-C as on a terminal.
+
+    A shell starts what runs in the background (``nohup make test &``) with the signal ignored, and whoever is
+    started by it inherits that.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

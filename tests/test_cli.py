@@ -428,7 +428,7 @@ def test_help_does_not_wait_for_pandas(folder):
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-def test_ctrl_c_ends_with_130(folder):
+def test_ctrl_c_ends_with_130(folder, ctrl_c_is_heard):
     code = (
         "import time\nfrom tabveil.auditing.audit import auditor\nfrom tabveil.cli import main\n"
         "auditor.load_split = lambda *_, **__: (print('reading', flush=True), time.sleep(60))\nmain()\n"

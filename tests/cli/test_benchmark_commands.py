@@ -220,7 +220,7 @@ def test_an_interruption_is_one_line_that_says_how_to_go_on(folder, monkeypatch)
     assert line.endswith("run the same command to go on.")
 
 
-def test_ctrl_c_on_a_terminal_reaches_all_processes_and_is_one_line(folder):
+def test_ctrl_c_on_a_terminal_reaches_all_processes_and_is_one_line(folder, ctrl_c_is_heard):
     """A terminal sends it to the workers, too, which must not print anything of their own.
 
     They answer by a metric of the user's own: what is sent to them names its module alone.

@@ -708,7 +708,7 @@ def test_what_is_public_is_the_schemas_to_say(folder, more_generators):
     assert choice.with_public(Marginals(), ["b"]) == Marginals()
 
 
-def test_ctrl_c_in_training_keeps_the_best_model_and_draws(folder, more_generators):
+def test_ctrl_c_in_training_keeps_the_best_model_and_draws(folder, ctrl_c_is_heard, more_generators):
     result = done(*synthesize("--save", "model", "--rare-labels", "keep", generator="interrupted"))
     assert result.stderr.splitlines() == [INTERRUPTED, "Drawing rows from that model; Ctrl-C again ends."]
     assert len(pd.read_csv("out.csv")) == 60
@@ -717,12 +717,14 @@ def test_ctrl_c_in_training_keeps_the_best_model_and_draws(folder, more_generato
     assert again == [f"The model says: {INTERRUPTED}"]
 
 
-def test_ctrl_c_before_there_is_a_model_ends(folder, more_generators):
+def test_ctrl_c_before_there_is_a_model_ends(folder, ctrl_c_is_heard, more_generators):
     assert run(*synthesize("--set", "at=0", generator="interrupted")).exit_code == 130
     assert here() == ["train.csv"]
 
 
-def test_ctrl_c_while_drawing_ends_and_the_model_is_kept(folder, more_generators, monkeypatch):
+def test_ctrl_c_while_drawing_ends_and_the_model_is_kept(
+    folder, ctrl_c_is_heard, more_generators, monkeypatch
+):
     monkeypatch.setattr(Marginals.model, "draw", lambda *_, **__: signal.raise_signal(signal.SIGINT))
     assert run(*synthesize("--save", "model", generator="interrupted")).exit_code == 130
     assert not Path("out.csv").exists()
