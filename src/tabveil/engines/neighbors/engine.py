@@ -8,16 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core import check, workers
-from tabveil.core.table import Table
+from tabveil.core.table import Floats, Indices, Table
 from tabveil.engines.neighbors import search_kernels
 from tabveil.engines.neighbors.index import Index, hashes
 from tabveil.engines.neighbors.queries import QUERIES_AT_ONCE, Queries
 from tabveil.engines.neighbors.space import Space
 from tabveil.engines.neighbors.vector_kernels import search_blocks, spread_copies
 from tabveil.engines.neighbors.vectors import Turned, VectorIndex, Vectors
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 NOBODY = np.iinfo(np.int64).max
 VECTORS_AT_ONCE = 256  # queries that visit the blocks in one order

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.hash_order import hash_order
-from tabveil.core.table import Categorical, Table
+from tabveil.core.table import Categorical, Floats, Indices, Table
 from tabveil.engines.neighbors import build_kernels
 from tabveil.engines.neighbors.search_kernels import STRIP
 from tabveil.engines.neighbors.space import Space
@@ -15,8 +15,6 @@ from tabveil.tables.matrices.ordinal import label_codes
 from tabveil.tables.matrices.scale import in_last_places, places_a_unit
 
 Array = NDArray[Any]
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Groups = tuple[Array, Array, Indices, Indices]
 """Codes (c, n_groups), missing (n_groups, d), first row (n_groups + 1,), root or -1 (n_groups,)."""
 Tree = tuple[Indices, Indices, Indices, Indices, Floats]

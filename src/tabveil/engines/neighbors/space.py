@@ -15,12 +15,9 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabveil.core import check
-from tabveil.core.table import Categorical, Column, Numeric, Schema, Table
-
-Floats = NDArray[np.float64]
+from tabveil.core.table import Categorical, Column, Floats, Numeric, Schema, Table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -327,11 +327,12 @@ class PateGan(Maker):
     ) -> "Game":
         """Bring teachers and networks together."""
         from tabveil.synthesis.generators.pategan.network import AgreementGame, NetworkGame  # noqa: PLC0415 - torch
-        from tabveil.synthesis.generators.pategan.network_teachers import NetworkTeachers  # noqa: PLC0415 - likewise
 
         n_levels = sum(map(len, levels))
         network = self.build(levels).to(self.device)
         if self.teachers == "networks":
+            from tabveil.synthesis.generators.pategan.network_teachers import NetworkTeachers  # noqa: PLC0415
+
             learning = NetworkTeachers(codes, teacher, n_levels, self, noise=plan.noise, rng=rng)
             return NetworkGame(network, learning, self, plan.iterations)
         fixed = AgreementTeachers.of(
