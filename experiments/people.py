@@ -13,7 +13,7 @@ import numpy as np
 
 from tabveil.core.rng import stream
 from tabveil.workflows.benchmark import DATASETS
-from tabveil.workflows.benchmark.people import TableFile
+from tabveil.workflows.benchmark.study import TableFile
 
 DATA = Path(os.environ.get("TABVEIL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 

@@ -1,8 +1,7 @@
 """Searches whose every number is chosen."""
 
 from tabveil.core.estimate import Estimate
-from tabveil.workflows.tuning.findings import Asked, Check, Choice, Rows, Tried, Tuned
-from tabveil.workflows.tuning.objectives import Score
+from tabveil.workflows.tuning.tradeoffs import Asked, Check, Choice, Rows, Score, Tried, Tuned
 
 
 def score(*, loss=0.2, uninformative=(), **highs):

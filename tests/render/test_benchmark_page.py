@@ -15,7 +15,7 @@ from tabveil.render.benchmark import markdown
 from tabveil.render.benchmark.page import LARGEST_PAGE, page
 from tabveil.render.benchmark.terminal import summary
 from tabveil.render.svg.response import value_range
-from tabveil.workflows.benchmark.answers import Answer
+from tabveil.workflows.benchmark.trials import Answer
 
 DAY = dt.date(2026, 3, 1)
 EVIL = "<script>alert(1)</script>\u202e&\"'"

@@ -9,9 +9,8 @@ from tabveil.metrics.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.protocols import Release
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.risks import Generated, Leaky, Noisy
-from tabveil.workflows.benchmark.people import Hospital, load
 from tabveil.workflows.benchmark.plan import content, work_of
-from tabveil.workflows.benchmark.study import Sizes, Study
+from tabveil.workflows.benchmark.study import Hospital, Sizes, Study, load
 from tabveil.workflows.benchmark.trials import Cell, Trial, identified
 
 PEOPLE = load(Hospital(rows=600))

@@ -8,9 +8,9 @@ import pytest
 
 from tabveil.errors import ParameterError
 from tabveil.workflows.benchmark import Store
-from tabveil.workflows.benchmark.answers import Answer
+from tabveil.workflows.benchmark.curves import mean, share
 from tabveil.workflows.benchmark.findings import Findings, find
-from tabveil.workflows.benchmark.summaries import mean, share
+from tabveil.workflows.benchmark.trials import Answer
 
 VALUES = {0.0: (0.0, 0.2), 0.5: (0.4, 0.6), 1.0: (1.0, 1.2)}
 

@@ -9,8 +9,7 @@ import pytest
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.registry import defaults
 from tabveil.synthesis.risks import Leaky, Noisy
-from tabveil.workflows.benchmark.people import DATASETS, Hospital, TableFile, load
-from tabveil.workflows.benchmark.study import Sizes, Study
+from tabveil.workflows.benchmark.study import DATASETS, Hospital, Sizes, Study, TableFile, load
 
 SMALL = {"datasets": ["hospital"], "risks": ["leaky"]}
 

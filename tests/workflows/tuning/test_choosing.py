@@ -5,9 +5,8 @@ from made_searches import score, tried
 
 from tabveil.auditing.verdict.policy import Policy, Thresholds
 from tabveil.core.estimate import Estimate
-from tabveil.workflows.benchmark.answers import Answer
-from tabveil.workflows.tuning.choosing import choose, front, is_within
-from tabveil.workflows.tuning.objectives import NoNumber, Objectives
+from tabveil.workflows.benchmark.trials import Answer
+from tabveil.workflows.tuning.tradeoffs import NoNumber, Objectives, choose, front, is_within
 
 RISKS = {"linkability": "linkability", "inference": "inference"}
 POLICY = Policy(thresholds=Thresholds(linkability=0.1, inference=0.2))

@@ -15,13 +15,12 @@ from needs import need_optuna
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.bootstrap import Bootstrap
-from tabveil.workflows.benchmark.people import Hospital, load
 from tabveil.workflows.benchmark.plan import content
+from tabveil.workflows.benchmark.study import Hospital, load
 from tabveil.workflows.tuning import Tuned, Tuning, tune
 from tabveil.workflows.tuning.by_optuna import ByOptuna
-from tabveil.workflows.tuning.findings import Tried
-from tabveil.workflows.tuning.objectives import Score
-from tabveil.workflows.tuning.searching import searcher_of
+from tabveil.workflows.tuning.searchers import searcher_of
+from tabveil.workflows.tuning.tradeoffs import Score, Tried
 from tabveil.workflows.tuning.trials import PartOfRows
 
 PEOPLE = {"name": "hospital", "rows": 240}
@@ -120,7 +119,7 @@ def test_train_and_control_of_a_trial_are_different_people(monkeypatch, tmp_path
 def test_the_same_command_measures_nothing_again(whole, monkeypatch):
     found, folder = whole
     monkeypatch.setattr(
-        "tabveil.workflows.tuning.running.cluster", lambda *_, **__: pytest.fail("nothing is left to run")
+        "tabveil.workflows.tuning.trials.cluster", lambda *_, **__: pytest.fail("nothing is left to run")
     )
     assert tune(COPIES, folder) == found
 

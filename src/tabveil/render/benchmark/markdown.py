@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tabveil.core.wording import NOT_COMPUTED, clean, name, number, percent
 from tabveil.render.benchmark import view as words
-from tabveil.workflows.benchmark.curves import Curve, Point
+from tabveil.workflows.benchmark.curves import Curve, Mean, Point, Reading
 from tabveil.workflows.benchmark.findings import Findings, Time
-from tabveil.workflows.benchmark.scorecard import ScoreCard
-from tabveil.workflows.benchmark.summaries import Mean, Reading
+from tabveil.workflows.benchmark.scorecards import ScoreCard
 
 _SPECIAL = str.maketrans({**{letter: f"\\{letter}" for letter in "\\`*_{}[]>#|"}, "<": "&lt;", "&": "&amp;"})
 _IN_CODE = str.maketrans({"`": "'", "|": "¦", "<": "«"})  # what would end the code, the cell, or the text

@@ -19,8 +19,7 @@ from tabveil.render.svg.response import value_range
 from tabveil.workflows.benchmark.curves import Curve, Point
 from tabveil.workflows.benchmark.findings import Correlations, Findings, Gap, Time
 from tabveil.workflows.benchmark.plan import AskedMetric, Series
-from tabveil.workflows.benchmark.recommending import Choice
-from tabveil.workflows.benchmark.scorecard import POWER, ScoreCard
+from tabveil.workflows.benchmark.scorecards import POWER, Choice, ScoreCard
 
 TITLE = "Privacy metrics, judged by a risk that is known"
 LARGEST_PAGE = 1_000_000

@@ -14,9 +14,9 @@ from tabveil.core.wording import plural
 from tabveil.render.audit.terminal import plain_table
 from tabveil.render.benchmark import view as words
 from tabveil.render.benchmark.page import gathered
+from tabveil.workflows.benchmark.curves import Reading
 from tabveil.workflows.benchmark.findings import Findings
-from tabveil.workflows.benchmark.scorecard import ScoreCard
-from tabveil.workflows.benchmark.summaries import Reading
+from tabveil.workflows.benchmark.scorecards import ScoreCard
 
 number = partial(wording.number, minus="-")
 _NONE = "-"

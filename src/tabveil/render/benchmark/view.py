@@ -4,12 +4,10 @@ from collections.abc import Callable, Sequence
 
 from tabveil.core.wording import joined, level, name, percent, plural
 from tabveil.render.svg.canvas import percent_tick, tick
-from tabveil.workflows.benchmark.curves import varied
+from tabveil.workflows.benchmark.curves import Share, repeats_to_show, share, varied
 from tabveil.workflows.benchmark.findings import Findings
 from tabveil.workflows.benchmark.plan import AskedMetric, Series
-from tabveil.workflows.benchmark.recommending import Choice
-from tabveil.workflows.benchmark.scorecard import POWER, UNKNOWN, inserted
-from tabveil.workflows.benchmark.summaries import Share, repeats_to_show, share
+from tabveil.workflows.benchmark.scorecards import POWER, UNKNOWN, Choice, inserted
 
 AXES = {
     "leaky": "share of rows that are training rows",

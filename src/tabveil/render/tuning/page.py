@@ -10,7 +10,7 @@ from markupsafe import Markup
 from tabveil.render import svg
 from tabveil.render.audit.page import dated, environment, heading, style_sheet
 from tabveil.render.tuning import view as words
-from tabveil.workflows.tuning.findings import Tuned
+from tabveil.workflows.tuning.tradeoffs import Tuned
 
 TITLE = "Settings of a generator, searched"
 MOST_ROWS = 500

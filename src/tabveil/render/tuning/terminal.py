@@ -10,7 +10,7 @@ from rich.text import Text
 from tabveil.core import wording
 from tabveil.render.audit.terminal import number, plain_table
 from tabveil.render.tuning import view as words
-from tabveil.workflows.tuning.findings import Tried, Tuned
+from tabveil.workflows.tuning.tradeoffs import Tried, Tuned
 
 _MOST_FRONT = 20
 _MOST_REASONS = 10

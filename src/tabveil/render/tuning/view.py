@@ -6,7 +6,7 @@ from typing import Any
 from tabveil.core.settings import files as settings
 from tabveil.core.wording import LONGEST_BRIEF, clean, listed, name, number, plural, setting
 from tabveil.metrics.utility import MEANINGS
-from tabveil.workflows.tuning.findings import Tried, Tuned
+from tabveil.workflows.tuning.tradeoffs import Tried, Tuned
 
 _MOST_TEXT = 300  # letters of a configuration in a table
 

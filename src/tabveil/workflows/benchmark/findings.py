@@ -12,12 +12,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tabveil.core.settings.plain import PlainData
-from tabveil.workflows.benchmark.curves import Curve, Trials, all_trials, curves, value_of
+from tabveil.workflows.benchmark.curves import (
+    Curve,
+    Trials,
+    all_trials,
+    curves,
+    mean,
+    rank_correlation,
+    value_of,
+)
 from tabveil.workflows.benchmark.plan import AskedMetric, People, Place, Plan, Series
-from tabveil.workflows.benchmark.recommending import Choice, recommend
-from tabveil.workflows.benchmark.scorecard import ScoreCard, score
+from tabveil.workflows.benchmark.scorecards import Choice, ScoreCard, recommend, score
 from tabveil.workflows.benchmark.store import Record, Store
-from tabveil.workflows.benchmark.summaries import mean, rank_correlation
 
 Missing = Literal["failed", "skipped", "without a value", "not run"]
 

@@ -13,8 +13,7 @@ from tabveil.core.table import Table
 from tabveil.core.workers import tell
 from tabveil.protocols import Dataset, Metric
 from tabveil.version import __version__
-from tabveil.workflows.benchmark.people import load
-from tabveil.workflows.benchmark.study import RiskChoice, Study
+from tabveil.workflows.benchmark.study import RiskChoice, Study, load
 from tabveil.workflows.benchmark.trials import UTILITY, Cell, Trial, trials
 
 

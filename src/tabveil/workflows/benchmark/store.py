@@ -20,9 +20,8 @@ from tabveil.core.storage.writing import OWNER_FOLDER, replacing, write_text
 from tabveil.core.table import Schema, Table
 from tabveil.errors import ParameterError
 from tabveil.protocols import Release
-from tabveil.workflows.benchmark.answers import Answer
 from tabveil.workflows.benchmark.plan import Place, Plan
-from tabveil.workflows.benchmark.trials import Cell
+from tabveil.workflows.benchmark.trials import Answer, Cell
 
 PLAN = "plan.json"
 _CELLS, _COSTS, _FAILURES, _RELEASES = "cells", "costs", "failures", "releases"

@@ -9,24 +9,77 @@ import hashlib
 import inspect
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from tabveil.core.result import plain
+from tabveil.core.estimate import Estimate
+from tabveil.core.result import Result, plain
 from tabveil.core.rng import stream
 from tabveil.core.settings.naming import describe
+from tabveil.core.settings.plain import PlainData
 from tabveil.core.table import Split, Table
 from tabveil.errors import NotApplicable
+from tabveil.metrics.utility import Utility
 from tabveil.metrics.utility import measure as measure_utility
 from tabveil.protocols import Metric, Modifier, People, Release, RiskModel
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.version import __version__
-from tabveil.workflows.benchmark.answers import Answer
 from tabveil.workflows.benchmark.study import ModifierChoice, RiskChoice, Sizes
+
+LARGEST = "largest_point_estimate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(PlainData):
+    """The headline of a result, or why there is none.
+
+    ``largest`` is the largest risk over all configurations, which the papers report; ``figures`` are other
+    numbers of interest by name: the utility's, and how many members are found at few false alarms. ``facts``
+    are those of the release, such as the ratio of overfitting that was reached.
+    """
+
+    risk: Estimate | None = None
+    gain: Estimate | None = None
+    p_value: float | None = None
+    informative: bool | None = None
+    largest: float | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, float] = field(default_factory=dict)
+    skipped: str | None = None
+
+    @classmethod
+    def of(cls, result: Result) -> Self:
+        """Take from a result what is kept."""
+        found = result.details.get(LARGEST)
+        readings = () if result.curve is None else result.curve.readings
+        return cls(
+            risk=result.risk,
+            gain=result.gain,
+            p_value=result.p_value,
+            informative=result.informative,
+            largest=float(found["risk"]) if found else None,
+            figures={f"found at {rate:.1%} false alarms": item.value for rate, item in readings if item},
+        )
+
+    @classmethod
+    def of_utility(cls, utility: Utility) -> Self:
+        """Take the figures of a release's usefulness."""
+        return cls(figures={name: figure.value.value for name, figure in utility.figures.items()})
+
+    @property
+    def measure(self) -> Estimate | None:
+        """What is judged: the gain of an attack, the risk of anything that has no gain."""
+        return self.risk if self.gain is None else self.gain
+
+    @property
+    def seen(self) -> bool:
+        """Whether the metric sees a risk: its whole interval lies above zero."""
+        return self.measure is not None and bool(self.measure.low > 0)
+
 
 FORMAT = 1
 """Raised when stored cells mean something else than before."""

@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 
 from tabveil.core.rng import stream
 from tabveil.errors import ParameterError
-from tabveil.workflows.tuning.configuration import Tuning
-from tabveil.workflows.tuning.drawing import new_points
-from tabveil.workflows.tuning.findings import Tried
-from tabveil.workflows.tuning.space import Choices, Dimension, Point, Space, key_of
+from tabveil.workflows.tuning.search import Tuning
+from tabveil.workflows.tuning.space import Choices, Dimension, Point, Space, key_of, new_points
+from tabveil.workflows.tuning.tradeoffs import Tried
 
 _ASKS_FOR_EACH = 20
 """So often the estimator may repeat itself before chance proposes in its place."""

@@ -1,4 +1,4 @@
-"""What a search may change: settings by their path, each with the values it may take.
+"""What a search may change: settings by their path, with the values each may take; points by chance.
 
 A path leads into settings as they are written down: ``sampling.beta``, ``models.0.k``, ``transition``. What
 stands there beside it stays, and what is not there yet is made.
@@ -15,6 +15,8 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Self
+
+from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.errors import ParameterError
@@ -261,3 +263,29 @@ def _place(here: object, step: str, path: str) -> Any:  # noqa: ANN401 - a key o
         case list():
             raise ParameterError(f"{OWNER}: {path}: {step!r} is no place in a list of {len(here)}.")
     raise ParameterError(f"{OWNER}: {path}: what stands before {step!r} is a single value in settings.")
+
+
+_MOST_DRAWS = 10_000
+"""In a row, without a new point: then there are hardly any left."""
+
+
+def new_points(space: Space, seen: set[str], *, rng: Generator) -> Iterator[Point]:
+    """Draw points at random that nobody has seen; ends where none are found any more."""
+    known = set(seen)
+    while True:
+        for _ in range(_MOST_DRAWS):
+            point = {item.path: _drawn(item, rng) for item in space.dimensions}
+            if key_of(point) not in known:
+                break
+        else:
+            return
+        known.add(key_of(point))
+        yield point
+
+
+def _drawn(item: Dimension, rng: Generator) -> Any:  # noqa: ANN401 - JSON types
+    points = item.points
+    if points is not None:
+        return points[int(rng.integers(len(points)))]
+    assert not isinstance(item, Choices), "choices can be counted"
+    return item.at(float(rng.random()))

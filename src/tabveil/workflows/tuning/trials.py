@@ -1,25 +1,51 @@
-"""The cells of a search: each configuration on people of the search, and the chosen one on others.
+"""A search, run on the engine of benchmarks and kept in such a store: whatever ends it loses nothing.
 
-They are cells of a benchmark, in its store and on its engine. Who is held out is a pure function of the seed.
-Trials of the search and of the check have the same sizes, so that their numbers mean the same.
+The store holds what was measured, and nothing about the search itself: that follows from the file and from
+what was measured. So the same command goes on where it was, and ends with the same numbers. Who is held out
+is a pure function of the seed. Trials of the search and of the check have the same sizes, so that their
+numbers mean the same.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from tabveil.core import check
 from tabveil.core.rng import stream
 from tabveil.core.table import Split, Table
-from tabveil.errors import NotApplicable, ParameterError
+from tabveil.core.workers import Listener, tell, working
+from tabveil.errors import NotApplicable, ParameterError, TabveilError
 from tabveil.metrics.utility.one_figure import measure_one
 from tabveil.protocols import Dataset, People, Release
-from tabveil.workflows.benchmark.answers import Answer
-from tabveil.workflows.benchmark.people import load
-from tabveil.workflows.benchmark.study import Sizes
-from tabveil.workflows.benchmark.trials import Cell, Trial, digest
-from tabveil.workflows.tuning.objectives import UtilityChoice
+from tabveil.synthesis.risks import Generated
+from tabveil.version import __version__
+from tabveil.workflows.benchmark.experiment import Progress, run_cells
+from tabveil.workflows.benchmark.plan import Cells, Place, content
+from tabveil.workflows.benchmark.store import Store
+from tabveil.workflows.benchmark.study import Sizes, load
+from tabveil.workflows.benchmark.trials import Answer, Cell, Trial, digest
+from tabveil.workflows.cells.cluster import cluster
+from tabveil.workflows.tuning.search import Tuning
+from tabveil.workflows.tuning.searchers import Searcher, searcher_of
+from tabveil.workflows.tuning.space import Point
+from tabveil.workflows.tuning.tradeoffs import (
+    Asked,
+    Check,
+    NoNumber,
+    Rows,
+    Score,
+    Tried,
+    Tuned,
+    UtilityChoice,
+    choose,
+    front,
+    is_within,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,3 +131,268 @@ class UtilityCell(Cell):
         except NotApplicable as reason:
             return Answer(skipped=str(reason), facts=facts)
         return Answer(figures={self.name: value}, facts=facts)
+
+
+def tune(
+    config: Tuning | str | Path | Mapping[str, Any],
+    store: str | Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    code: Sequence[str | Path] = (),
+    retry: bool = False,
+    progress: Listener | None = None,
+) -> Tuned:
+    """Search settings of a generator for the best trade-offs of privacy and usefulness.
+
+    Parameters
+    ----------
+    config
+        What to search: a file, a mapping, or a :class:`Tuning`.
+    store
+        The folder that keeps what is measured; the same search with the same store goes on where it was.
+    workers
+        How many processes to use on this machine; None is one for each core. One runs in this process.
+    scheduler
+        The address of a Dask scheduler to use instead, such as ``tcp://host:8786``. Its workers need tabveil
+        and must reach the store and the data under the same paths.
+    code
+        Python files that the workers import first: metrics, generators and datasets of your own.
+    retry
+        Run again what failed before.
+    progress
+        Told what is being done and which share of the work is known.
+    """
+    tuning = config if isinstance(config, Tuning) else Tuning.read(config)
+    if workers is not None:
+        check.at_least("tune", "workers", workers, 1)
+    searcher = searcher_of(tuning)
+    place = Store(Path(store).absolute())
+    with working(listener=progress):
+        tell(f"reading {tuning.data.label}", 0.0)
+        searched, held_out, rows = _parts(tuning)
+        place.prepare()
+        with _engine(workers, scheduler, code) as client:
+            work = _Work(
+                tuning=tuning,
+                store=place,
+                client=client,
+                failed=frozenset() if retry else frozenset(place.failed()),
+                n_planned=(searcher.n_trials + 1) * tuning.repeats * (len(tuning.objectives.metrics) + 1),
+                known=set(),
+            )
+            tried = _search(tuning, searcher, work, searched)
+            choice = choose(tried, tuning.objectives.risks, tuning.policy)
+            checked = None
+            if choice is not None:
+                chosen = tried[choice.number - 1]
+                tell("checking the choice on rows held out", work.share)
+                (outcome,) = work.outcomes([chosen.point], held_out, "checking the choice: ")
+                checked = _check(tuning, chosen, outcome)
+        tell("done", 1.0)
+    return Tuned(
+        asked=_asked(tuning, searcher),
+        rows=rows,
+        tried=tuple(tried),
+        front=front(tried),
+        choice=choice,
+        check=checked,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Side:
+    """Rows that people are drawn from."""
+
+    dataset: PartOfRows
+    sha256: str
+    sizes: Sizes
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Work:
+    """Configurations measured, with what is known taken from the store."""
+
+    tuning: Tuning
+    store: Store
+    client: Callable[[], Any]
+    failed: frozenset[str]  # cells that are not tried again
+    n_planned: int
+    known: set[str]
+
+    @property
+    def share(self) -> float:
+        """Which part of the work is done."""
+        return min(len(self.known) / self.n_planned, 1.0)
+
+    def outcomes(self, points: Sequence[Point], side: _Side, doing: str) -> list[Score | str]:
+        """Measure points on one side; return what each came to, or why to nothing."""
+        asked = [self._cells(point, side) for point in points]
+        cells = {cell.key: cell for found in asked if not isinstance(found, str) for cell in found}
+        done = self.store.done()
+        todo = [key for key in cells if key not in done and key not in self.failed]
+        self.known.update(key for key in cells if key not in todo)
+        if todo:
+            work = Cells(cells=cells, datasets=dict.fromkeys(cells, side.dataset))
+            progress = Progress(already=len(self.known), total=self.n_planned, doing=doing)
+            run_cells(self.client(), work, todo, self.store, progress)
+            self.known.update(todo)
+        return [found if isinstance(found, str) else self._score(found) for found in asked]
+
+    def _cells(self, point: Point, side: _Side) -> list[Cell] | str:
+        try:
+            model = self.tuning.made(point)
+        except TabveilError as error:
+            return _told(error)
+        return [cell for repeat in range(self.tuning.repeats) for cell in self._asked(model, side, repeat)]
+
+    def _asked(self, model: Generated, side: _Side, repeat: int) -> Iterator[Cell]:
+        trial = TuningTrial(
+            sha256=side.sha256,
+            sizes=side.sizes,
+            seed=self.tuning.seed,
+            repeat=repeat,
+            model=model,
+            level=model.levels[0],
+        )
+        for metric in self.tuning.objectives.metrics.values():
+            yield Cell(trial=trial, metric=metric)
+        yield UtilityCell(trial=trial, asked=self.tuning.objectives.utility)
+
+    def _score(self, cells: Sequence[Cell]) -> Score | str:
+        """Sum up the answers of a configuration; it needs all of them."""
+        answers: dict[str, list[Answer]] = {label: [] for label in self.tuning.objectives.metrics}
+        figures: list[float] = []
+        for cell in cells:
+            answer = self._answer(cell)
+            if isinstance(answer, str):
+                return answer
+            if not isinstance(cell, UtilityCell):
+                answers[cell.name].append(answer)
+            elif answer.skipped is not None:
+                return answer.skipped
+            else:
+                figures.append(answer.figures[cell.name])
+        try:
+            return self.tuning.objectives.score(answers, figures)
+        except NoNumber as reason:
+            return str(reason)
+
+    def _answer(self, cell: Cell) -> Answer | str:
+        where = Place(
+            key=cell.key,
+            dataset=self.tuning.data.label,
+            risk=cell.trial.model.name,
+            level=cell.trial.level,
+            modifier_level=None,
+            repeat=cell.trial.repeat,
+            metric=cell.name,
+        )
+        record = self.store.record(where)
+        return record.answer if record is not None else self.store.failure(cell.key) or "not run"
+
+
+def _parts(tuning: Tuning) -> tuple[_Side, _Side, Rows]:
+    """Part the rows into those that are searched with and those that are held out."""
+    datasets = [
+        PartOfRows(dataset=tuning.data.dataset, held_out=tuning.held_out, seed=tuning.seed, checked=checked)
+        for checked in (False, True)
+    ]
+    searched, held = (load(dataset) for dataset in datasets)
+    check.known_names(
+        "objectives: utility", "column", tuning.objectives.utility.target, searched.schema.names
+    )
+    sizes = sizes_of(len(searched), len(held), tuning.rows, tuning.control)
+    sides = [
+        _Side(dataset=dataset, sha256=content(table), sizes=sizes)
+        for dataset, table in zip(datasets, (searched, held), strict=True)
+    ]
+    rows = Rows(
+        dataset=tuning.data.label,
+        all=len(searched) + len(held),
+        columns=len(searched.schema),
+        searched=len(searched),
+        held_out=len(held),
+        train=sizes.train,
+        control=sizes.control,
+    )
+    return sides[0], sides[1], rows
+
+
+@contextmanager
+def _engine(
+    workers: int | None, scheduler: str | None, code: Sequence[str | Path]
+) -> Iterator[Callable[[], Any]]:
+    """Hand out a client when it is first needed: where all is known, no process is started."""
+    with ExitStack() as stack:
+        started: list[Any] = []
+
+        def client() -> Any:  # noqa: ANN401 - Dask's own
+            if not started:
+                started.append(stack.enter_context(cluster(workers, scheduler, code, owner="tune")))
+            return started[0]
+
+        yield client
+
+
+def _search(tuning: Tuning, searcher: Searcher, work: _Work, side: _Side) -> list[Tried]:
+    """Try what the searcher proposes until it proposes nothing."""
+    tried: list[Tried] = []
+    while points := searcher.propose(tried):
+        doing = f"trials {len(tried) + 1} to {len(tried) + len(points)}: "
+        outcomes = work.outcomes(points, side, doing)
+        for point, outcome in zip(points, outcomes, strict=True):
+            tried.append(_tried(tuning, len(tried) + 1, point, outcome))
+    return tried
+
+
+def _tried(tuning: Tuning, number: int, point: Point, outcome: Score | str) -> Tried:
+    try:
+        asked = tuning.space.settings(tuning.settings, point)
+    except TabveilError:
+        asked = {}  # there are none: the outcome says why
+    found = Tried(number=number, point=dict(point), settings=asked)
+    if isinstance(outcome, str):
+        return replace(found, why=outcome)
+    within = is_within(outcome, tuning.objectives.risks, tuning.policy)
+    return replace(found, score=outcome, within=within)
+
+
+def _check(tuning: Tuning, chosen: Tried, outcome: Score | str) -> Check:
+    if isinstance(outcome, str):
+        return Check(why=outcome)
+    assert chosen.score is not None, "only what has numbers is chosen"
+    return Check(
+        score=outcome,
+        within=is_within(outcome, tuning.objectives.risks, tuning.policy),
+        optimism_privacy=outcome.privacy - chosen.score.privacy,
+        optimism_loss=outcome.loss - chosen.score.loss,
+    )
+
+
+def _asked(tuning: Tuning, searcher: Searcher) -> Asked:
+    objectives = tuning.objectives
+    return Asked(
+        version=__version__,
+        title=tuning.title,
+        seed=tuning.seed,
+        repeats=tuning.repeats,
+        searcher=searcher.name,
+        space_size=tuning.space.size,
+        trials=tuning.trials,
+        generator=tuning.generator,
+        settings=tuning.space.settings(tuning.settings, {}),
+        search={item.path: item.told for item in tuning.space.dimensions},
+        metrics={label: str(getattr(metric, "title", label)) for label, metric in objectives.metrics.items()},
+        by=objectives.by,
+        utility=objectives.utility.name,
+        target=objectives.utility.target,
+        thresholds={label: tuning.policy.thresholds.of(risk) for label, risk in objectives.risks.items()},
+        risks=objectives.risks,
+        confidence=tuning.policy.confidence,
+        not_searched=tuple(name for name in tuning.policy.required if name not in objectives.metrics),
+    )
+
+
+def _told(error: TabveilError) -> str:
+    return str(error).removeprefix("Generated: ")

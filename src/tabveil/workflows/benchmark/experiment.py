@@ -17,10 +17,9 @@ from tabveil.core.table import Split, Table
 from tabveil.core.workers import Listener, tell, unheard, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Dataset, Release
-from tabveil.workflows.benchmark.people import load
 from tabveil.workflows.benchmark.plan import Cells, Plan, content, work_of
 from tabveil.workflows.benchmark.store import Store
-from tabveil.workflows.benchmark.study import Study
+from tabveil.workflows.benchmark.study import Study, load
 from tabveil.workflows.benchmark.trials import Cell, Trial
 from tabveil.workflows.cells.cluster import cluster, finished_tasks, reason, threads_of_a_task
 

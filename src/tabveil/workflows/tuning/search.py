@@ -23,11 +23,10 @@ from tabveil.errors import ParameterError, TabveilError
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.hybrid.entries import with_paths_from
 from tabveil.synthesis.risks import Generated
-from tabveil.workflows.benchmark.people import DATASETS
-from tabveil.workflows.benchmark.study import DatasetChoice, first_fault, read_dataset
-from tabveil.workflows.tuning.objectives import Objectives
+from tabveil.workflows.benchmark.study import DATASETS, DatasetChoice, first_fault, read_dataset
 from tabveil.workflows.tuning.space import OWNER as SEARCH
 from tabveil.workflows.tuning.space import Point, Space
+from tabveil.workflows.tuning.tradeoffs import Objectives
 
 SearcherName = Literal["auto", "grid", "optuna"]
 HYBRID = "hybrid"

@@ -1,9 +1,11 @@
-"""What a search makes small: the largest risk over metrics, and what is lost of usefulness.
+"""What a search makes small: the largest risk over metrics, and what is lost of usefulness; what it found.
 
 Privacy is judged by the upper end of each metric's interval, as a policy judges it, or by its value if that
-is asked for; of several metrics the largest counts. A number of several repeats is their mean.
+is asked for; of several metrics the largest counts. A number of several repeats is their mean. What was found
+is stored as JSON: table, figure and page need nothing else.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from tabveil.errors import ParameterError
 from tabveil.metrics.registry import Knowledge, MetricChoice
 from tabveil.metrics.utility.one_figure import NAMES, loss
 from tabveil.protocols import Metric
-from tabveil.workflows.benchmark.answers import Answer
+from tabveil.workflows.benchmark.trials import Answer
 
 OWNER = "objectives"
 Judged = Literal["upper", "value"]
@@ -144,3 +146,143 @@ def _utility(given: object) -> UtilityChoice:
     if columns and name != "downstream":
         raise ParameterError(f"{OWNER}: utility: {name} has no target; downstream has.")
     return UtilityChoice(name=name, target=tuple(columns))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """One configuration: what was changed, all its settings, and what it came to, or why to nothing."""
+
+    number: int
+    point: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    score: Score | None = None
+    within: bool = False  # every attack's upper end is within the policy's threshold
+    why: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The configuration to take under the policy; if none is ``within`` it, the one that comes nearest."""
+
+    number: int
+    within: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """The chosen configuration on rows that the search never used.
+
+    The search chose the best of many, and part of what made it best was chance: so much more risk and so much
+    more loss there is on other people (``optimism_*``: the check's number minus the search's).
+    """
+
+    score: Score | None = None
+    within: bool = False
+    optimism_privacy: float | None = None
+    optimism_loss: float | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """How many rows there are, on either side, and in a trial."""
+
+    dataset: str
+    all: int
+    columns: int
+    searched: int
+    held_out: int
+    train: int
+    control: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What was asked for, as the report tells it; ``metrics`` are the titles of metrics by their names."""
+
+    version: str
+    title: str
+    seed: int
+    repeats: int
+    searcher: str
+    space_size: int | None
+    trials: int
+    generator: str
+    settings: Mapping[str, Any]
+    search: Mapping[str, Any]
+    metrics: Mapping[str, str]
+    by: Judged
+    utility: str
+    target: tuple[str, ...]
+    thresholds: Mapping[str, float]  # of each attack, by its name
+    risks: Mapping[str, Risk]
+    confidence: float
+    not_searched: tuple[str, ...]  # attacks that the policy requires and the search did not ask
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned(PlainData):
+    """Everything a search found; ``front`` are the numbers of configurations that no other beats in both."""
+
+    asked: Asked
+    rows: Rows
+    tried: tuple[Tried, ...]
+    front: tuple[int, ...]
+    choice: Choice | None
+    check: Check | None
+
+    def of(self, number: int) -> Tried:
+        """Return a configuration by its number."""
+        return self.tried[number - 1]
+
+    @property
+    def failed(self) -> tuple[Tried, ...]:
+        """Those that came to nothing."""
+        return tuple(item for item in self.tried if item.score is None)
+
+    def json_text(self) -> str:
+        """Return the text of a file."""
+        return json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def front(tried: Sequence[Tried]) -> tuple[int, ...]:
+    """Return the numbers of those that no other beats: as good in both, and better in one.
+
+    They come in the order of their risk, the least first.
+    """
+    known = [(item.score.privacy, item.score.loss, item.number) for item in tried if item.score is not None]
+    kept = [
+        item
+        for item in known
+        if not any(other[0] <= item[0] and other[1] <= item[1] and other[:2] != item[:2] for other in known)
+    ]
+    return tuple(number for *_, number in sorted(kept))
+
+
+def is_within(score: Score, risks: Mapping[str, Risk], policy: Policy) -> bool:
+    """Tell whether no attack's upper end lies above its threshold.
+
+    An attack that is no better than its baseline cannot object, so each risk needs one that is.
+    """
+    below = all(score.risks[label].high <= policy.thresholds.of(risk) for label, risk in risks.items())
+    tested = {risk for label, risk in risks.items() if score.informative[label]}
+    return below and tested == set(risks.values())
+
+
+def choose(tried: Sequence[Tried], risks: Mapping[str, Risk], policy: Policy) -> Choice | None:
+    """Return what to take: of those within the policy, the one that loses least.
+
+    If none is, it is the one whose largest upper end is the smallest part of its threshold. Of equals the one
+    with less risk, or less loss, is taken, then the first. None where no configuration has numbers.
+    """
+    known = [(item, item.score) for item in tried if item.score is not None]
+    within = [(score.loss, score.privacy, item.number) for item, score in known if item.within]
+    if within:
+        return Choice(number=min(within)[-1], within=True)
+    nearest = [(_share(score, risks, policy), score.loss, item.number) for item, score in known]
+    return Choice(number=min(nearest)[-1], within=False) if nearest else None
+
+
+def _share(score: Score, risks: Mapping[str, Risk], policy: Policy) -> float:
+    """Return the largest upper end of an attack as a part of its threshold."""
+    return max(score.risks[label].high / policy.thresholds.of(risk) for label, risk in risks.items())
