@@ -11,6 +11,7 @@ import pages
 from mkdocs.structure.files import File, Files
 
 _OUT_OF_DOCS = re.compile(r"\]\(\.\./(benchmarks|examples)/")
+_INTO_DOCS = "](../docs/"  # of pages that stand beside docs/
 _EXAMPLE = re.compile(r"(\]\(examples/\w+)\.py\)")
 
 
@@ -37,6 +38,8 @@ def written(markdown: str) -> str:
 
     >>> written("[here](../examples/release_gate.py), [there](../benchmarks/peers.md)")
     '[here](examples/release_gate.md), [there](benchmarks/peers.md)'
+    >>> written("[back](../docs/definitions.md)")
+    '[back](../definitions.md)'
     """
-    seen = checked_in.without_marks(markdown)
+    seen = checked_in.without_marks(markdown).replace(_INTO_DOCS, "](../")
     return _EXAMPLE.sub(r"\1.md)", _OUT_OF_DOCS.sub(r"](\1/", seen))

@@ -1,4 +1,7 @@
-"""What may be said about a release: the user's policy, and the audit judged by it (SPEC 11)."""
+"""What may be said about a release: the user's policy, and the audit judged by it.
+
+See docs/definitions.md, Verdicts.
+"""
 
 from tabveil.auditing.verdict.exit_codes import EXIT_CODES
 from tabveil.auditing.verdict.judging import Grounds, judge, level_of, rows_needed

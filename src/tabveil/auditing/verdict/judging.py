@@ -1,4 +1,6 @@
-"""Three states and a sentence: is what was measured within the user's thresholds (SPEC 11)?
+"""Three states and a sentence: is what was measured within the user's thresholds?
+
+See docs/definitions.md, Verdicts.
 
 Judged on each attack's gain: of all people, how many are exposed because their data were trained on. *Within*
 needs an upper bound below the threshold, from every attack: what the gain could be, not what it happened to

@@ -1,4 +1,4 @@
-"""Numbers with their uncertainty, each formula with its reason beside it (SPEC 1).
+"""Numbers with their uncertainty, each formula with its reason beside it (docs/definitions.md, Rates).
 
 Nothing here is clipped or rounded: a negative risk is noise around zero and is shown as such.
 """

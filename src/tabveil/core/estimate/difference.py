@@ -1,4 +1,6 @@
-"""How many more of one table's people than of another's? A difference of two counted rates (SPEC 1).
+"""How many more of one table's people than of another's? A difference of two counted rates.
+
+See docs/definitions.md, Gain.
 
 The rates' own bounds are exact ones (Clopper and Pearson 1934), and the errors of a difference of independent
 rates add in squares, each taken on the side where it moves the difference (MOVER; Newcombe 1998). Wilson's

@@ -1,4 +1,4 @@
-"""How far apart two rows are (SPEC 2).
+"""How far apart two rows are (docs/definitions.md, Distances).
 
 Both distances of tabveil have one form: columns compared by equality, where a mismatch costs 1, and columns
 compared by difference, where a pair costs ``(weight * |a - b|) ** power``. Gower's distance is power 1 with

@@ -1,4 +1,7 @@
-"""What an attack calls near: ways to look at rows, so that one neighbor engine can compare them (SPEC 2)."""
+"""What an attack calls near: ways to look at rows, so that one neighbor engine can compare them.
+
+See docs/definitions.md, Distances.
+"""
 
 from tabveil.core.settings.registry import Registry
 from tabveil.engines.representation.contrastive import Contrastive

@@ -1,4 +1,4 @@
-"""One headline for the many configurations of an attack (SPEC 1).
+"""One headline for the many configurations of an attack (docs/definitions.md, Headline).
 
 The headline is the configuration with the largest lower bound of its gain, among those that do better than
 a naive guesser, in intervals that hold together; every configuration stands in the details. What one compares

@@ -1,4 +1,6 @@
-"""What all guessing attacks share: guesses, who is attacked, and the careful attacker (SPEC 1).
+"""What all guessing attacks share: guesses, who is attacked, and the careful attacker.
+
+See docs/definitions.md, Guesses.
 
 A real intruder does not guess about everyone; they act where the evidence is strongest. So every guess has a
 confidence, and success at level a means *confident and right*: at least as confident as the best share a of

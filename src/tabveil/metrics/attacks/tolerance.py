@@ -1,4 +1,4 @@
-"""When is a guessed value right? (SPEC 3, attribute inference)"""
+"""When is a guessed value right? (docs/definitions.md, Guesses)"""
 
 from dataclasses import dataclass
 from typing import Self

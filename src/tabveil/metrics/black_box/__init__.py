@@ -1,4 +1,7 @@
-"""Somebody who owns the generator: fit it again and again, with a person and without (SPEC 3, black box)."""
+"""Somebody who owns the generator: fit it again and again, with a person and without.
+
+See docs/definitions.md, Black box.
+"""
 
 from tabveil.metrics.black_box.games import Game, InferenceGame, MembershipGame
 from tabveil.metrics.black_box.judging import judge_inference, judge_membership

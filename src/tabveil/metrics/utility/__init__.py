@@ -1,4 +1,7 @@
-"""Is a release any use? Fidelity and usefulness of a synthetic table, beside its privacy (SPEC 8)."""
+"""Is a release any use? Fidelity and usefulness of a synthetic table, beside its privacy.
+
+See docs/definitions.md, Utility.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Synthesizers: ways to learn a table and to draw new rows from what was learned (SPEC 6)."""
+"""Synthesizers: ways to learn a table and to draw new rows from what was learned.
+
+See docs/definitions.md, Generators.
+"""
 
 from tabveil.synthesis.generators.aim.synthesizer import Aim
 from tabveil.synthesis.generators.bootstrap import Bootstrap

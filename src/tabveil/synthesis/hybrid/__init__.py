@@ -1,4 +1,6 @@
-"""The steps of a hybrid pipeline (SPEC 7): generalize, sample, and the transition back to concrete values.
+"""The steps of a hybrid pipeline: generalize, sample, and the transition back to concrete values.
+
+See docs/definitions.md, Hybrid pipeline.
 
 Each can be used alone. The generator ``hybrid`` brings them together with any other generator.
 """

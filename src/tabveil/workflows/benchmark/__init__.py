@@ -1,4 +1,7 @@
-"""Judge privacy metrics by a risk that is known: insert it, and see what each metric sees (SPEC 5)."""
+"""Judge privacy metrics by a risk that is known: insert it, and see what each metric sees.
+
+See docs/definitions.md, Known risks.
+"""
 
 from tabveil.workflows.benchmark.experiment import Outcome, run
 from tabveil.workflows.benchmark.store import Record, Store

@@ -1,4 +1,7 @@
-"""Rows as vectors, learned by contrast: what is left of a row must be told from all other rows (SPEC 4)."""
+"""Rows as vectors, learned by contrast: what is left of a row must be told from all other rows.
+
+See docs/definitions.md, Contrastive space.
+"""
 
 from tabveil.engines.representation.embedding.embedding import Embedding, EmbeddingModel
 from tabveil.engines.representation.embedding.frames import FrameEmbedder

@@ -1,4 +1,7 @@
-"""Claims that a release makes about people with some keys, and what real rows say to them (SPEC 3, GTCAP)."""
+"""Claims that a release makes about people with some keys, and what real rows say to them.
+
+See docs/definitions.md, Claims.
+"""
 
 import math
 from dataclasses import dataclass

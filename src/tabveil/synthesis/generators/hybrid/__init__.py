@@ -1,1 +1,4 @@
-"""Anonymize, sample, go back to concrete values, and let another generator learn: SPEC 7."""
+"""Anonymize, sample, go back to concrete values, and let another generator learn.
+
+See docs/definitions.md, Hybrid pipeline.
+"""
