@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from tabveil.engines.representation.embedding import places as places_module
-from tabveil.engines.representation.embedding.inputs import MISSING, Encoded
-from tabveil.engines.representation.embedding.places import Places
+from tabveil.engines.representation.embedding import inputs as places_module
+from tabveil.engines.representation.embedding.inputs import MISSING, Encoded, Places
 
 NOTHING = np.zeros(3, dtype=bool)
 

@@ -86,7 +86,7 @@ def test_little_is_needed_to_train(torch):
 MANY_BLOCKS = """
 import resource
 import numpy as np
-from tabveil.engines.networks.running import keep_freed_memory
+from tabveil.engines.networks import keep_freed_memory
 if {kept}:
     keep_freed_memory()
 for turn in range(12):

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from tabveil.core import check, workers
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.engines.neighbors import search_kernels
-from tabveil.engines.neighbors.index import Index, hashes
-from tabveil.engines.neighbors.queries import QUERIES_AT_ONCE, Queries
+from tabveil.engines.neighbors.index import QUERIES_AT_ONCE, Index, Queries, hashes
 from tabveil.engines.neighbors.space import Space
 from tabveil.engines.neighbors.vector_kernels import search_blocks, spread_copies
 from tabveil.engines.neighbors.vectors import Turned, VectorIndex, Vectors

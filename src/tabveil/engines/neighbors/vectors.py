@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.engines.neighbors.index import SortedRows, encode_values, grow
 from tabveil.engines.neighbors.space import Space
-from tabveil.engines.neighbors.vector_kernels import measure_all, search_blocks
-from tabveil.engines.neighbors.vector_step_kernels import BLOCK, STEP
+from tabveil.engines.neighbors.vector_kernels import BLOCK, STEP, measure_all, search_blocks
 
 Singles = NDArray[np.float32]
 

@@ -4,12 +4,9 @@ See docs/definitions.md, Distances.
 """
 
 from tabveil.core.settings.registry import Registry
-from tabveil.engines.representation.contrastive import Contrastive
-from tabveil.engines.representation.euclidean import Euclidean
-from tabveil.engines.representation.mixed import Mixed
+from tabveil.engines.representation.columnwise import Euclidean, Mixed, Tolerant
+from tabveil.engines.representation.contrastive import Contrastive, VectorView
 from tabveil.engines.representation.outliers import outlier_factors, require_representation
-from tabveil.engines.representation.tolerant import Tolerant
-from tabveil.engines.representation.vectors import VectorView
 from tabveil.protocols import Representation
 
 REPRESENTATIONS: Registry[Representation] = Registry(

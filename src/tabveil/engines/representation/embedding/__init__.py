@@ -3,8 +3,7 @@
 See docs/definitions.md, Contrastive space.
 """
 
-from tabveil.engines.representation.embedding.embedding import Embedding, EmbeddingModel
-from tabveil.engines.representation.embedding.frames import FrameEmbedder
+from tabveil.engines.representation.embedding.embedding import Embedding, EmbeddingModel, FrameEmbedder
 from tabveil.engines.representation.embedding.settings import ContrastiveSettings
 
 __all__ = ["ContrastiveSettings", "Embedding", "EmbeddingModel", "FrameEmbedder"]
