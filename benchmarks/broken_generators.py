@@ -17,7 +17,7 @@ from tabveil.synthesis.generators.aim.synthesizer import ROUNDS_PER_COLUMN
 from tabveil.synthesis.generators.dpctgan import DpCtgan
 from tabveil.synthesis.generators.dpctgan.budget import Budget
 from tabveil.synthesis.generators.pategan import PateGan
-from tabveil.workflows.epsilon.setups import SETUPS
+from tabveil.workflows.epsilon.worlds import SETUPS
 
 OFF = 0.01
 """Noise so small that it hides nothing."""

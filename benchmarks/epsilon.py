@@ -12,7 +12,7 @@ from broken_generators import BROKEN, OFF, broken
 
 from tabveil.core.storage.writing import write_text
 from tabveil.workflows.epsilon import audit_epsilon
-from tabveil.workflows.epsilon.setups import SETUPS
+from tabveil.workflows.epsilon.worlds import SETUPS
 
 PAGE = measure.DOCS / "epsilon.md"
 BEGIN, END = "<!-- measured by benchmarks/epsilon.py -->", "<!-- end of benchmarks/epsilon.py -->"

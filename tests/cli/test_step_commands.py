@@ -10,7 +10,7 @@ from workbooks import number, rows, text, workbook
 
 import tabveil
 from tabveil.cli import app
-from tabveil.workflows.steps.filtering import HOLE, VOIDS_PROMISE
+from tabveil.workflows.steps import HOLE, VOIDS_PROMISE
 
 
 @pytest.fixture(autouse=True)

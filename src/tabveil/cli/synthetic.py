@@ -23,7 +23,7 @@ from tabveil.synthesis.generators.privacy import WARNING, conditions, state_prom
 from tabveil.tables.reading.files import is_text_file
 from tabveil.workflows import synthesizing
 from tabveil.workflows.pipeline import StepTaken
-from tabveil.workflows.pipeline.taking import RealRows, filtered
+from tabveil.workflows.pipeline.settings import RealRows, filtered
 from tabveil.workflows.synthesizing import (
     GENERATORS,
     Identifiers,

@@ -20,8 +20,7 @@ from tabveil.synthesis import generators
 from tabveil.synthesis.generators.dpctgan import budget as dpctgan_budget
 from tabveil.synthesis.generators.dpctgan.budget import Budget
 from tabveil.synthesis.generators.dpctgan.synthesizer import ADJACENCY, Counts, DpCtgan, nearest_shares
-from tabveil.workflows.epsilon.bounds import least_epsilon
-from tabveil.workflows.epsilon.scoring import Guess
+from tabveil.workflows.epsilon.bounds import Guess, least_epsilon
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")

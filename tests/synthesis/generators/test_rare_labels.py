@@ -11,7 +11,7 @@ from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.rare_labels import pool_rare_labels
 from tabveil.workflows import synthesizing
-from tabveil.workflows.synthesizing.choice import is_private
+from tabveil.workflows.synthesizing.learning import is_private
 
 QUICK = {
     "trees": {},

@@ -16,9 +16,9 @@ from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.pategan import PateGan
 from tabveil.workflows.epsilon import EpsilonFinding, Worlds, audit_epsilon, equal_rows
-from tabveil.workflows.epsilon.scoring import Guess
-from tabveil.workflows.epsilon.setups import DEFAULT, SETUPS, setup_of
-from tabveil.workflows.synthesizing.choice import is_private
+from tabveil.workflows.epsilon.bounds import Guess
+from tabveil.workflows.epsilon.worlds import DEFAULT, SETUPS, setup_of
+from tabveil.workflows.synthesizing.learning import is_private
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 

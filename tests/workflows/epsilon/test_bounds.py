@@ -12,9 +12,8 @@ from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.aim import zcdp
 from tabveil.synthesis.generators.pategan import accounting as gaussian
 from tabveil.workflows.epsilon import bounds
-from tabveil.workflows.epsilon.bounds import Counts, ceiling, least_epsilon, least_rho
+from tabveil.workflows.epsilon.bounds import Counts, Guess, ceiling, least_epsilon, least_rho
 from tabveil.workflows.epsilon.one_run import Guesses, guess_members, guess_pairs
-from tabveil.workflows.epsilon.scoring import Guess
 
 ALPHA, DELTA = 0.05, 1e-5
 

@@ -13,7 +13,8 @@ from tabveil.errors import TabveilError
 from tabveil.synthesis.anonymize.models import Closeness, KAnonymity
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
 from tabveil.tables.reading import load_table
-from tabveil.workflows.pipeline import AnonymizedTable, configuration
+from tabveil.workflows.pipeline import AnonymizedTable
+from tabveil.workflows.pipeline import settings as configuration
 from tabveil.workflows.pipeline.report import UNCLEAR, UNINFORMATIVE, Change
 from tabveil.workflows.pipeline.running import UNREPEATABLE
 

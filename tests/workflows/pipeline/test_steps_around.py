@@ -15,9 +15,9 @@ from tabveil.datasets import hospital
 from tabveil.errors import TabveilError
 from tabveil.render.pipeline.page import page
 from tabveil.workflows.pipeline.running import FILTERED
-from tabveil.workflows.pipeline.taking import KEY_MADE, SAME_CONTROL
+from tabveil.workflows.pipeline.settings import KEY_MADE, SAME_CONTROL
 from tabveil.workflows.pseudonyms import STILL_PERSONAL, UNRECOGNIZED, read_key
-from tabveil.workflows.steps.filtering import HOLE, VOIDS_PROMISE
+from tabveil.workflows.steps import HOLE, VOIDS_PROMISE
 
 METRICS = ["identical_match_share"]
 NOISY = {"name": "copy", "noise": 0.5}

@@ -20,7 +20,7 @@ from tabveil.cli import app
 from tabveil.errors import ParameterError
 from tabveil.tables.words import Words, word_spans
 from tabveil.workflows.pseudonyms import UNRECOGNIZED, pseudonymize, pseudonymize_together
-from tabveil.workflows.pseudonyms.naming_values import NamingValues
+from tabveil.workflows.pseudonyms.texts import NamingValues
 
 KEY = bytes(range(32))
 STYLES = pytest.mark.parametrize("style", ["hash", "invented"])

@@ -12,8 +12,7 @@ from tabveil.datasets import hospital
 from tabveil.engines.neighbors import Neighbors, Space
 from tabveil.errors import NotApplicable, ParameterError, SchemaError
 from tabveil.metrics.control.copies import copies
-from tabveil.workflows.steps import deduplicate, filter_release, near_rows
-from tabveil.workflows.steps.deduplicating import COINCIDENCE
+from tabveil.workflows.steps import COINCIDENCE, deduplicate, filter_release, near_rows
 
 N = 1000
 

@@ -19,7 +19,7 @@ from tabveil.synthesis.generators.dpctgan import synthesizer as dpctgan
 from tabveil.synthesis.generators.pategan import PateGan
 from tabveil.tables.matrices.bins import Bins, Levels
 from tabveil.workflows.synthesizing import TableModel, learn
-from tabveil.workflows.synthesizing.choice import is_private
+from tabveil.workflows.synthesizing.learning import is_private
 
 pytest.importorskip("opacus", reason="the extra 'deep' is not installed")
 

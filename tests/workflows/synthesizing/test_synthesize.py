@@ -33,7 +33,8 @@ from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS, Maker, Privacy, load_model
 from tabveil.synthesis.generators.marginals import Marginals
 from tabveil.workflows import synthesizing
-from tabveil.workflows.synthesizing import TableModel, choice, table_model
+from tabveil.workflows.synthesizing import TableModel, table_model
+from tabveil.workflows.synthesizing import learning as choice
 
 app = typer.Typer(cls=Commands, rich_markup_mode="rich", add_completion=False)
 commands.register(app)

@@ -26,11 +26,10 @@ from tabveil.protocols import Synthesizer
 from tabveil.version import __version__
 from tabveil.workflows.black_box.command import SIZE_LIMIT, TIME_LIMIT, CommandReleases
 from tabveil.workflows.black_box.fits import FitStore, Job, play
-from tabveil.workflows.black_box.people import People, Sources
-from tabveil.workflows.black_box.releases import GeneratorReleases, RareLabels, Releasing
+from tabveil.workflows.black_box.releases import GeneratorReleases, People, RareLabels, Releasing, Sources
 from tabveil.workflows.synthesizing import choose, configuration
-from tabveil.workflows.synthesizing.choice import is_private
 from tabveil.workflows.synthesizing.configuration import Configuration
+from tabveil.workflows.synthesizing.learning import is_private
 
 N_TARGETS, N_FITS = 40, 400
 LEAST_FITS = 40

@@ -26,8 +26,7 @@ from tabveil.metrics.black_box.games import other_kind
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout
 from tabveil.tables.reading.files import ending_of_parts
-from tabveil.workflows.black_box.people import Sources
-from tabveil.workflows.black_box.releases import Released
+from tabveil.workflows.black_box.releases import Released, Sources
 
 TRAIN, OUT, ROWS, SEED = "{train}", "{out}", "{rows}", "{seed}"
 TIME_LIMIT = 600.0

@@ -1,26 +1,124 @@
-"""What is attacked: something that makes a release of a table, again and again.
+"""What is attacked: something that makes releases, again and again, and the real rows it learns from.
 
 A registered generator is run as ``tabveil synthesize`` runs it; anything else is a command of the user's own.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.result import plain
+from tabveil.core.result import Input, plain
 from tabveil.core.settings.naming import describe
 from tabveil.core.table import Table
+from tabveil.errors import ParameterError
+from tabveil.metrics.black_box.games import other_kind
 from tabveil.protocols import Model, Synthesizer
 from tabveil.synthesis.generators.dependencies import dependencies_of
 from tabveil.synthesis.generators.rare_labels import pool_rare_labels
 from tabveil.synthesis.risks.fitting import fit_and_draw
-from tabveil.tables.reading import Layout
+from tabveil.tables.reading import Layout, load_split, load_table
+from tabveil.tables.reading.raw_column import Kind
+from tabveil.tables.reading.wording import listed
 from tabveil.workflows.benchmark.trials import identified
-from tabveil.workflows.synthesizing.choice import keeps_dependencies, named_labels, pools_labels
-from tabveil.workflows.synthesizing.learning import needing_extra
+from tabveil.workflows.synthesizing.learning import (
+    keeps_dependencies,
+    named_labels,
+    needing_extra,
+    pools_labels,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sources:
+    """Where the real rows come from, and how they are to be read."""
+
+    data: Any  # a path or a table of any dataframe library
+    control: Any = None
+    schema: Any = None
+    missing: tuple[str, ...] = ()
+
+    def beside(self, release: Any) -> tuple[Table, Table]:  # noqa: ANN401 - a path or a table
+        """Read a release and all real rows under one schema: the real rows first."""
+        loaded = load_split(self.data, release, self.control, schema=self.schema, missing=self.missing)
+        return _joined(loaded.split.train, loaded.split.control), loaded.split.synthetic
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class People:
+    """All real rows under one schema; the first ``n_data`` are those of the release."""
+
+    real: Table
+    n_data: int
+    layout: Layout
+    declared: frozenset[str]  # columns whose labels a schema lists
+    identifiers: tuple[str, ...]  # columns that name people
+    declared_identifiers: tuple[str, ...]
+    input: Input
+    notes: tuple[str, ...]
+
+    @classmethod
+    def read(cls, sources: Sources) -> Self:
+        """Read them."""
+        alone = load_table(sources.data, schema=sources.schema, missing=sources.missing)
+        if not len(alone.table):
+            raise ParameterError("attack: the data have no rows.")
+        real = alone.table if sources.control is None else sources.beside(sources.data)[0]
+        if other_kind(alone.table.schema, real.schema) is not None:
+            raise ParameterError(
+                f"attack: column {other_kind(alone.table.schema, real.schema)!r} is of another kind in "
+                "control than in data."
+            )
+        return cls(
+            real=real,
+            n_data=len(alone.table),
+            layout=alone.layout,
+            declared=alone.declared,
+            identifiers=alone.identifiers,
+            declared_identifiers=tuple(alone.declared_identifiers),
+            input=alone.input,
+            notes=alone.notes,
+        )
+
+    @property
+    def n_control(self) -> int:
+        """How many rows there are beside those of the release."""
+        return len(self.real) - self.n_data
+
+    @property
+    def data(self) -> Table:
+        """The rows of the release."""
+        return self.real.take(np.arange(self.n_data))
+
+    @property
+    def kept_labels(self) -> frozenset[str]:
+        """Columns whose labels are no secret however rare: those that are listed, and truths."""
+        truths = {name for name, place in self.layout.columns.items() if place.kind is Kind.BOOLEAN}
+        return self.declared | truths
+
+    def without(self, names: Iterable[str]) -> Self:
+        """Leave out columns that name people: a generator is not shown them."""
+        gone = set(names)
+        if not gone:
+            return self
+        kept = [name for name in self.real.schema.names if name not in gone]
+        if not kept:
+            raise ParameterError(f"attack: no columns are left without identifiers ({listed(sorted(gone))}).")
+        note = f"Left out as identifiers, which no generator is shown: {listed(sorted(gone))}."
+        places = {name: place for name, place in self.layout.columns.items() if name not in gone}
+        return replace(
+            self,
+            real=self.real.select(kept),
+            layout=replace(self.layout, columns=places),
+            notes=(*self.notes, note),
+        )
+
+
+def _joined(data: Table, control: Table) -> Table:
+    return Table(schema=data.schema, values=np.concatenate([data.values, control.values]))
+
 
 RareLabels = Literal["pool", "keep"]
 

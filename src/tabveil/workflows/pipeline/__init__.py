@@ -1,9 +1,15 @@
 """A hybrid pipeline with the audit in the loop: every stage of it measured, beside the generator alone."""
 
-from tabveil.workflows.pipeline.confirming import AnonymizedTable, Confirmation
-from tabveil.workflows.pipeline.report import Change, PipelineReport, Stage, StageName
+from tabveil.workflows.pipeline.report import (
+    AnonymizedTable,
+    Change,
+    Confirmation,
+    PipelineReport,
+    Stage,
+    StageName,
+)
 from tabveil.workflows.pipeline.running import run_pipeline
-from tabveil.workflows.pipeline.taking import StepTaken
+from tabveil.workflows.pipeline.settings import StepTaken
 
 __all__ = [
     "AnonymizedTable",

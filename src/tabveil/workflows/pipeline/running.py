@@ -22,11 +22,9 @@ from tabveil.tables.holdout import split_rows
 from tabveil.tables.reading import as_read, parts_as_read, raw_rows
 from tabveil.tables.reading.unused import without_unused_labels
 from tabveil.version import __version__
-from tabveil.workflows.pipeline import configuration
-from tabveil.workflows.pipeline.configuration import PipelineSettings
-from tabveil.workflows.pipeline.confirming import AnonymizedTable
-from tabveil.workflows.pipeline.report import TITLES, PipelineReport, Stage, StageName
-from tabveil.workflows.pipeline.taking import RealRows, StepTaken, filtered
+from tabveil.workflows.pipeline import settings as configuration
+from tabveil.workflows.pipeline.report import TITLES, AnonymizedTable, PipelineReport, Stage, StageName
+from tabveil.workflows.pipeline.settings import PipelineSettings, RealRows, StepTaken, filtered
 from tabveil.workflows.synthesizing import (
     Identifiers,
     Lesson,
@@ -36,9 +34,8 @@ from tabveil.workflows.synthesizing import (
     learn,
     prepare,
 )
-from tabveil.workflows.synthesizing.choice import wants_secret_seed
 from tabveil.workflows.synthesizing.configuration import Configuration
-from tabveil.workflows.synthesizing.learning import needing_extra
+from tabveil.workflows.synthesizing.learning import needing_extra, wants_secret_seed
 from tabveil.workflows.synthesizing.table_model import whole_rows, whole_seed
 
 HOLDOUT = 0.3

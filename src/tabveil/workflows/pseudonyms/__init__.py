@@ -1,7 +1,6 @@
 """Names of people replaced by others before anything else is done with a table."""
 
-from tabveil.workflows.pseudonyms.hiding import Style
-from tabveil.workflows.pseudonyms.key_file import read_key
+from tabveil.workflows.pseudonyms.keys import Style, read_key
 from tabveil.workflows.pseudonyms.replacing import (
     STILL_PERSONAL,
     Pseudonymized,

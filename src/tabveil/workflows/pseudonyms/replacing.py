@@ -18,8 +18,7 @@ from tabveil.metrics.properties.replay.kinds import kind_called, name_part
 from tabveil.tables.reading import Source, load_table, raw_rows, sources
 from tabveil.tables.reading.hashing import RawTable
 from tabveil.tables.reading.replaced_texts import ColumnTexts, column_texts, replace_native, replace_source
-from tabveil.workflows.pseudonyms.hiding import Style, hide
-from tabveil.workflows.pseudonyms.key_file import make_key, read_key
+from tabveil.workflows.pseudonyms.keys import Style, hide, make_key, read_key
 from tabveil.workflows.pseudonyms.texts import TextCounts, hide_in_texts
 
 STILL_PERSONAL = (

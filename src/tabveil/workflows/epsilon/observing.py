@@ -1,10 +1,12 @@
-"""Many fits of one generator in two worlds, and what each release shows; on several processes if asked.
+"""Many fits of one generator in two worlds, what each release shows, and where that is kept.
 
 Every fit has a seed of its own, which nobody knew before: were seeds used in both worlds, the noise would be
 the same there and cancel. As many rows are drawn in both: a release that has as many rows as were learned
 would tell the worlds apart by itself, which no promise covers.
 """
 
+import hashlib
+import json
 import multiprocessing
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +14,12 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tabveil.core.rng import stream
+from tabveil.core.storage.writing import write_text
 from tabveil.core.table import Indices, Table
 from tabveil.core.workers import tell, unheard, working
 from tabveil.engines.networks import INTERRUPTED
@@ -23,9 +27,52 @@ from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Synthesizer
 from tabveil.synthesis.generators import Account
 from tabveil.synthesis.generators.models import require_model
+from tabveil.version import __version__
 from tabveil.workflows.cells.own_code import import_files
-from tabveil.workflows.epsilon.store import FitStore
 from tabveil.workflows.epsilon.worlds import Worlds
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitStore:
+    """A folder of what releases showed: counts of invented rows, nobody's data."""
+
+    folder: Path
+
+    @classmethod
+    def at(cls, folder: Path, description: Mapping[str, Any]) -> "FitStore":
+        """Return the place for fits of this description, by its digest."""
+        text = json.dumps({"version": __version__, **description}, sort_keys=True, default=repr)
+        place = folder / hashlib.sha256(text.encode()).hexdigest()[:16]
+        place.mkdir(parents=True, exist_ok=True)
+        return cls(folder=place)
+
+    def read(self, n_chunks: int, shape: tuple[int, int, int]) -> dict[int, Indices]:
+        """Return the chunks that are there, of the first so many."""
+        found = {}
+        for index in range(n_chunks):
+            path = self._path(index)
+            try:
+                observed = np.array(json.loads(path.read_text(encoding="utf-8")), dtype=np.int64)
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError, TypeError, OverflowError):
+                raise _unreadable(path) from None
+            if observed.shape != shape:
+                raise _unreadable(path)
+            found[index] = observed
+        return found
+
+    def write(self, index: int, observed: Indices) -> None:
+        """Keep a chunk, at one stroke."""
+        write_text(self._path(index), json.dumps(observed.tolist()) + "\n")
+
+    def _path(self, index: int) -> Path:
+        return self.folder / f"fits-{index:06}.json"
+
+
+def _unreadable(path: Path) -> ParameterError:
+    return ParameterError(f"{path}: is not what an audit of ε wrote; delete it, and run the audit again.")
+
 
 CHUNK = 10
 """So many fits of each world are done, and kept, at a time."""
