@@ -5,8 +5,7 @@ from needs import need
 from words_of_people import split_of
 
 from tabveil.metrics.properties.replay import checksums, phones
-from tabveil.metrics.properties.replay.kinds import kind_called, name_part
-from tabveil.metrics.properties.replay.patterns import titled_names, values_in
+from tabveil.metrics.properties.replay.patterns import kind_called, name_part, titled_names, values_in
 from tabveil.metrics.properties.replay.sources import sources
 
 EXAMPLES = {

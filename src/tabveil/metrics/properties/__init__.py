@@ -4,8 +4,14 @@ A property is no attack and gives no verdict: a table can have it and still betr
 betray nobody. What is known against each stands in :data:`WEAKNESSES`.
 """
 
-from tabveil.metrics.properties.measuring import WEAKNESSES, Properties, SensitiveProperties, measure
-from tabveil.metrics.properties.of_split import SplitProperties, measure_split
+from tabveil.metrics.properties.measuring import (
+    WEAKNESSES,
+    Properties,
+    SensitiveProperties,
+    SplitProperties,
+    measure,
+    measure_split,
+)
 from tabveil.metrics.properties.replay import PiiReplay, TextReplay
 from tabveil.protocols import Metric
 

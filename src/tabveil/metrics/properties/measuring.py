@@ -8,11 +8,12 @@ import numpy as np
 
 from tabveil.core import check
 from tabveil.core.sampling import group_equal_rows
-from tabveil.core.settings.plain import Unbounded
-from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
+from tabveil.core.settings.plain import PlainData, Unbounded
+from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Split, Table
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.properties import closeness, diversity
-from tabveil.metrics.properties.entries import Entries
+from tabveil.metrics.properties import sensitive as closeness
+from tabveil.metrics.properties import sensitive as diversity
+from tabveil.metrics.properties.sensitive import Entries
 
 FACTOR = 3.0
 """The c of recursive (c, l)-diversity where none is given."""
@@ -210,3 +211,35 @@ def _codes(name: str, entries: Entries, leaves: Floats, codes: Indices) -> Indic
     own = codes[:, found].copy()
     own[0] = np.arange(len(entries.cells))
     return own
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitProperties(PlainData):
+    """The same properties of both tables; what each class of either tells is compared with all of train."""
+
+    train: Properties
+    synthetic: Properties
+
+    def __post_init__(self) -> None:
+        """Refuse two tables that were not measured alike, as a changed file may say."""
+        if self.train.columns() != self.synthetic.columns():
+            raise ValueError("both tables must be measured by the same columns")
+
+
+def measure_split(
+    split: Split, *, quasi_identifiers: Sequence[str], sensitive: Sequence[str]
+) -> SplitProperties:
+    """Measure train and release; the reference distribution of both is that of train.
+
+    An attacker who looks at a release wants to learn about the people of train, so it is their distribution
+    that he is taken to know. A class of the release may hold values that train lacks: its gain is infinite.
+    """
+    return SplitProperties(
+        train=measure(split.train, quasi_identifiers=quasi_identifiers, sensitive=sensitive),
+        synthetic=measure(
+            split.synthetic,
+            quasi_identifiers=quasi_identifiers,
+            sensitive=sensitive,
+            reference=split.train,
+        ),
+    )

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from tabveil.core import check
 from tabveil.core.wording import escaped, listed, plural
 from tabveil.errors import ParameterError
-from tabveil.metrics.properties.replay.kinds import kind_called, name_part
+from tabveil.metrics.properties.replay.patterns import kind_called, name_part
 from tabveil.tables.reading import Source, load_table, raw_rows, sources
 from tabveil.tables.reading.hashing import RawTable
 from tabveil.tables.reading.replaced_texts import ColumnTexts, column_texts, replace_native, replace_source

@@ -15,8 +15,17 @@ import numpy as np
 
 from tabveil.core.settings.plain import PlainData
 from tabveil.core.wording import joined, listed, plural
-from tabveil.metrics.properties.replay.kinds import PLURALS, Kind, kind_called, name_part
-from tabveil.metrics.properties.replay.patterns import Found, compact, places_in, titled_names, titled_places
+from tabveil.metrics.properties.replay.patterns import (
+    PLURALS,
+    Found,
+    Kind,
+    compact,
+    kind_called,
+    name_part,
+    places_in,
+    titled_names,
+    titled_places,
+)
 from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
 from tabveil.metrics.properties.replay.sources import FEWEST_CHARACTERS, MOST_WORDS, values_of, without_title
 from tabveil.tables.reading.replaced_texts import ColumnTexts

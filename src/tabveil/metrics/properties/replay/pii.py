@@ -12,7 +12,9 @@ from tabveil.core.result import Cost, Labels, Result, Scores, Setting, params_of
 from tabveil.core.table import Split
 from tabveil.core.wording import listed, name, plural, share_of
 from tabveil.errors import NothingToAsk
-from tabveil.metrics.properties.replay.comparison import (
+from tabveil.metrics.properties.replay.patterns import PART_OF_A_NAME, PLURALS, Kind
+from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
+from tabveil.metrics.properties.replay.reappearance import (
     Flags,
     Reappearance,
     Replay,
@@ -20,8 +22,6 @@ from tabveil.metrics.properties.replay.comparison import (
     strongest_of,
     why_no_risk,
 )
-from tabveil.metrics.properties.replay.kinds import PART_OF_A_NAME, PLURALS, Kind
-from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
 from tabveil.metrics.properties.replay.sources import Source, sources
 
 PART: Kind = "part of a name"

@@ -12,7 +12,7 @@ from tabveil.core.estimate import CONFIDENCE, difference
 from tabveil.core.estimate.difference import exact_chance
 from tabveil.core.result import Configuration, Result
 from tabveil.core.wording import UNSEEN, listed, percent, plural
-from tabveil.metrics.properties.replay.kinds import PLURALS
+from tabveil.metrics.properties.replay.patterns import PLURALS
 from tabveil.metrics.properties.replay.pii import PART, PiiReplay
 from tabveil.metrics.properties.replay.text import TextReplay
 from tabveil.metrics.traces import Trace

@@ -13,10 +13,17 @@ import numpy as np
 
 from tabveil.core.people import any_of_person
 from tabveil.core.table import Categorical, Indices, Split, Table
-from tabveil.metrics.properties.replay.comparison import Flags
-from tabveil.metrics.properties.replay.kinds import Kind, kind_called, name_part
-from tabveil.metrics.properties.replay.patterns import Found, compact, titled_names, values_in
+from tabveil.metrics.properties.replay.patterns import (
+    Found,
+    Kind,
+    compact,
+    kind_called,
+    name_part,
+    titled_names,
+    values_in,
+)
 from tabveil.metrics.properties.replay.phones import phone_key
+from tabveil.metrics.properties.replay.reappearance import Flags
 from tabveil.tables.words import Words, found_phrases
 
 MOST_WORDS = 10

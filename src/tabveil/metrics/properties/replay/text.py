@@ -14,7 +14,7 @@ from tabveil.core.result import Configuration, Cost, Labels, Result, Scores, Set
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.core.wording import name, plural, share_of
 from tabveil.errors import NothingToAsk
-from tabveil.metrics.properties.replay.comparison import (
+from tabveil.metrics.properties.replay.reappearance import (
     Flags,
     Reappearance,
     Replay,

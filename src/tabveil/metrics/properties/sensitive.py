@@ -1,14 +1,96 @@
-"""t-closeness: how far are the sensitive values of the farthest class from the reference?
+"""What classes tell about sensitive values, from their counts: l-diversity and t-closeness."""
 
-The earth mover's distance of Li, Li and Venkatasubramanian (2007), for three distances between values. All
-are found from the values that a class holds; those it lacks follow from the reference, so that many values
-cost nothing.
-"""
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from tabveil.core.table import Floats, Indices
-from tabveil.metrics.properties.entries import Entries
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Entries:
+    """How often each class holds each value, sorted by class and value; zeros are left out.
+
+    Values are numbered in ascending order, a missing one last, over the table and its reference.
+    """
+
+    classes: Indices  # (e,)
+    values: Indices  # (e,)
+    counts: Indices  # (e,)
+    sizes: Indices  # (c,) rows of each class
+    reference: Floats  # (v,) share of each value in the reference
+    cells: Floats  # (v,) the values themselves
+
+    @classmethod
+    def of(cls, classes: Indices, cells: Floats, reference: Floats) -> Self:
+        """Count the cells of each class; ``reference`` are cells, too."""
+        known, codes = np.unique(np.concatenate((cells, reference)), return_inverse=True)
+        own, others = codes[: len(cells)], codes[len(cells) :]
+        pairs, counts = np.unique(classes * len(known) + own, return_counts=True)
+        return cls(
+            classes=pairs // len(known),
+            values=pairs % len(known),
+            counts=counts,
+            sizes=np.bincount(classes),
+            reference=np.bincount(others, minlength=len(known)) / max(len(others), 1),
+            cells=known,
+        )
+
+    @property
+    def shares(self) -> Floats:
+        """The share of its class that each entry has, (e,)."""
+        return np.asarray(self.counts / self.sizes[self.classes])
+
+    def summed(self, terms: Floats) -> Floats:
+        """Add up a number of each entry by class, (c,)."""
+        return np.bincount(self.classes, weights=terms, minlength=len(self.sizes)).astype(np.float64)
+
+
+def distinct(entries: Entries) -> int:
+    """Return the least number of different values that a class has."""
+    return int(np.bincount(entries.classes).min())
+
+
+def entropy(entries: Entries) -> float:
+    """Return how many equally frequent values have the entropy of the class that has least of it."""
+    return float(np.exp(entropies(entries).min()))
+
+
+def entropies(entries: Entries) -> Floats:
+    """Return the entropy of each class, in nats."""
+    shares = entries.shares
+    return np.maximum(entries.summed(-shares * np.log(shares)), 0.0)
+
+
+def recursive_factor(entries: Entries, l: int) -> float:  # noqa: E741 - its name everywhere
+    """Return the c that (c, l)-diversity must be above: the largest ratio of first value to the l-th and on.
+
+    Infinity where a class has fewer than l values.
+    """
+    ranked, ranks = _ranked(entries)
+    first = np.zeros(len(entries.sizes))
+    first[entries.classes[ranks == 0]] = ranked[ranks == 0]
+    rest = entries.summed(np.where(ranks >= l - 1, ranked, 0.0))
+    with np.errstate(divide="ignore"):
+        return float(np.max(first / rest))
+
+
+def recursive(entries: Entries, c: float) -> int:
+    """Return the largest l for which every class is (c, l)-diverse; 1 where it is so for none above.
+
+    The factor rises with l, so halving finds it: a number has as many values as there are rows.
+    """
+    above_one = range(2, distinct(entries) + 1)
+    return 1 + bisect_left(above_one, True, key=lambda l: recursive_factor(entries, l) >= c)  # noqa: E741 - as above
+
+
+def _ranked(entries: Entries) -> tuple[Floats, Indices]:
+    """Return the counts of each class, largest first, and their ranks from 0; classes stay where they are."""
+    order = np.lexsort((-entries.counts, entries.classes))
+    starts = np.searchsorted(entries.classes, entries.classes)
+    return entries.counts[order].astype(np.float64), np.arange(len(order)) - starts
 
 
 def equal(entries: Entries) -> Floats:
