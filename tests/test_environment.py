@@ -3,6 +3,7 @@
 import re
 import tomllib
 
+import yaml
 from commands import ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
@@ -44,3 +45,24 @@ def test_locked_versions_are_the_tested_ones():
     assert {name: pins.get(canonical(name)) for name in tested if name != "torch"} == {
         name: version for name, version in tested.items() if name != "torch"
     }
+
+
+def test_public_integration_runs_what_everybody_runs_on_every_python():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = [line.rpartition(" ")[2] for line in project["classifiers"] if "Python :: 3." in line]
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))["jobs"]
+    assert jobs["test"]["strategy"]["matrix"]["python"] == versions
+    commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    made = {word for text in commands for word in re.findall(r"\bmake (\w+)", text)}
+    assert made == {"test", "docs"}
+    assert made <= set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_what_runs_before_a_commit_is_there_and_fetches_nothing():
+    (here,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert here["repo"] == "local"
+    for hook in here["hooks"]:
+        assert hook["language"] == "system"
+        assert hook["entry"].startswith(".venv/bin/")
+        for place in re.findall(r"tests/\w+\.py", hook["entry"]):
+            assert (ROOT / place).exists()

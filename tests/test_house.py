@@ -14,8 +14,8 @@ SOURCE = ROOT / "src" / "tabveil"
 MOST_LINES = 450
 FORBIDDEN = {"utils", "util", "common", "base", "helpers", "misc"}
 
-PROTOCOLS = {"synthesizer", "network"}
-"""Names that several modules of one room have, because each is that part of a generator."""
+PROTOCOLS = {"synthesizer", "network", "page", "terminal", "view"}
+"""Names that several modules of one room have, each for the same part of a generator, or of a report."""
 
 LONG = """
     cli/app.py core/result.py
