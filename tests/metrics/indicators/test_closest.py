@@ -8,7 +8,7 @@ from tabveil.core.estimate.means import MOST_RESAMPLES, resamples_for
 from tabveil.core.table import Numeric, Schema
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.indicators import ClosestShare, DistanceToClosest, NearestNeighbors
-from tabveil.metrics.indicators.closeness import _resample, closeness
+from tabveil.metrics.indicators.nearest import _resample, closeness
 
 LINE = Schema((Numeric(name="x", low=0, high=100),))
 

@@ -5,7 +5,7 @@ from populations import population, split
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.indicators import MaximumMeanDiscrepancy
-from tabveil.metrics.indicators.partitions import count_shared, draw_partitions, median_distance, unit_cells
+from tabveil.metrics.indicators.discrepancy import count_shared, draw_partitions, median_distance, unit_cells
 
 SCHEMA = Schema(
     (

@@ -25,11 +25,10 @@ from tabveil.metrics.indicators import (
     NeighborDistanceRatio,
 )
 from tabveil.metrics.indicators.adversarial import _entanglement
-from tabveil.metrics.indicators.closeness import sides
 from tabveil.metrics.indicators.closest import _Owners
-from tabveil.metrics.indicators.comparison import nearest
-from tabveil.metrics.indicators.exchange import Exchange
-from tabveil.metrics.indicators.partitions import count_shared_of_person, draw_partitions, unit_cells
+from tabveil.metrics.indicators.comparison import Exchange, nearest
+from tabveil.metrics.indicators.discrepancy import count_shared_of_person, draw_partitions, unit_cells
+from tabveil.metrics.indicators.nearest import sides
 from tabveil.metrics.indicators.ratio import _different, _NearRecords
 
 LINE = Schema((Numeric(name="x", low=0, high=100),))

@@ -19,12 +19,13 @@ from tabveil.engines.neighbors import Space
 from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators.comparison import (
     ByDistance,
+    Exchange,
+    Gap,
     at_most_all,
     nearest,
     nearest_other,
     without_people,
 )
-from tabveil.metrics.indicators.exchange import Exchange, Gap
 
 FEWEST_PEOPLE = 3
 """One who is left out, another, and somebody next to them."""

@@ -16,7 +16,6 @@ from tabveil.core.wording import share_of
 from tabveil.engines.neighbors import NearestRows, Neighbors, Space
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable
-from tabveil.metrics.indicators.closeness import closeness, lying_close, sides
 from tabveil.metrics.indicators.comparison import (
     ByDistance,
     Indicator,
@@ -26,6 +25,7 @@ from tabveil.metrics.indicators.comparison import (
     summary,
     without_people,
 )
+from tabveil.metrics.indicators.nearest import closeness, lying_close, sides
 from tabveil.protocols import Representation, View
 
 MOST_TIES = 16

@@ -13,8 +13,7 @@ from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import value_of
 from tabveil.engines.neighbors import NearestRows, Space
 from tabveil.errors import NotApplicable
-from tabveil.metrics.indicators.comparison import ByDistance, nearest, summary, without_people
-from tabveil.metrics.indicators.exchange import Exchange, Gap
+from tabveil.metrics.indicators.comparison import ByDistance, Exchange, Gap, nearest, summary, without_people
 
 COUNTED = {2: "two", 3: "three"}
 
