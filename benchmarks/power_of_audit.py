@@ -13,7 +13,7 @@ import data
 import numpy as np
 from measure import cpu_seconds, machine, markdown
 
-from tabveil.auditing.audit import power
+from tabveil.auditing import power
 from tabveil.core.rng import stream
 from tabveil.core.table import Split, Table
 from tabveil.metrics.attacks import ATTACKS

@@ -24,7 +24,7 @@ from measure import DOCS, ONE_THREAD
 from releases import CONSTRUCTIONS, MISSING, draw
 
 from tabveil import audit
-from tabveil.auditing.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN
 from tabveil.core.storage.writing import write_text
 from tabveil.errors import TabveilError
 

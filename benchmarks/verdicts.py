@@ -28,9 +28,8 @@ from releases.rows import copied, noisy
 from releases.tables import parts
 
 from tabveil import audit
-from tabveil.auditing.verdict import RISKS
-from tabveil.auditing.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
-from tabveil.auditing.verdict.policy import risk_of
+from tabveil.auditing.policy import RISKS, risk_of
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN
 from tabveil.core.storage.writing import write_text
 from tabveil.metrics.registry import METRICS, defaults
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from markdown_text import from_docstring, plain, table
 
-from tabveil.auditing.audit import METRICS
 from tabveil.core.result import Labels
 from tabveil.metrics.explain import Explanation, explain
+from tabveil.metrics.registry import METRICS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RISKS = {"propensity": "none of the three"}

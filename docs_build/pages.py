@@ -6,8 +6,8 @@ from pathlib import Path
 import metric_pages
 from markdown_text import plain, table
 
-from tabveil.auditing.audit import METRICS
-from tabveil.auditing.verdict.policy import WHY_THE_DEFAULT, Policy
+from tabveil.auditing.policy import WHY_THE_DEFAULT, Policy
+from tabveil.metrics.registry import METRICS
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES, Meaning
 from tabveil.synthesis.hybrid import TRANSITIONS
 from tabveil.synthesis.hybrid.promises import SampledPrivacy

@@ -4,10 +4,9 @@ import math
 from dataclasses import replace
 
 from tabveil.auditing.attackers import Attacker
-from tabveil.auditing.audit import METRICS
 from tabveil.auditing.detection import Detection, Power, Trial
+from tabveil.auditing.policy import Policy
 from tabveil.auditing.report import ExposedRows, Report
-from tabveil.auditing.verdict import Policy
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import (
     ColumnRisk,
@@ -25,6 +24,7 @@ from tabveil.metrics.explain import described, explain
 from tabveil.metrics.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.metrics.portrait import Cell, Distances, Map, Outlying, OutlyingCell, Portrait
 from tabveil.metrics.properties import Properties, SensitiveProperties, SplitProperties
+from tabveil.metrics.registry import METRICS
 from tabveil.metrics.utility import (
     Associations,
     Bar,

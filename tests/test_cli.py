@@ -10,7 +10,7 @@ from broken_inputs import BROKEN, SECRET
 from typer.testing import CliRunner
 
 from tabveil import datasets
-from tabveil.auditing.audit import auditor
+from tabveil.auditing import audit as auditor
 from tabveil.auditing.report import Report
 from tabveil.cli import app, demo, files
 from tabveil.cli.exit_codes import exit_code
@@ -430,7 +430,7 @@ def test_help_does_not_wait_for_pandas(folder):
 
 def test_ctrl_c_ends_with_130(folder, ctrl_c_is_heard):
     code = (
-        "import time\nfrom tabveil.auditing.audit import auditor\nfrom tabveil.cli import main\n"
+        "import time\nfrom tabveil.auditing import audit as auditor\nfrom tabveil.cli import main\n"
         "auditor.load_split = lambda *_, **__: (print('reading', flush=True), time.sleep(60))\nmain()\n"
     )
     process = subprocess.Popen(

@@ -14,9 +14,11 @@ import pytest
 from commands import READ, ROOT, RUN, blocks, commands, follow
 
 import tabveil
-from tabveil.auditing.audit import METRICS
-from tabveil.auditing.verdict import EXIT_CODES, Policy, judgment
+from tabveil.auditing import verdict as judgment
+from tabveil.auditing.policy import Policy
+from tabveil.auditing.verdict import EXIT_CODES
 from tabveil.cli import exit_codes
+from tabveil.metrics.registry import METRICS
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES
 
 pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")

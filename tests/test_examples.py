@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import tabveil
-from tabveil.auditing.verdict import EXIT_CODES, RISKS
+from tabveil.auditing.policy import RISKS
+from tabveil.auditing.verdict import EXIT_CODES
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -10,11 +10,11 @@ from toys import ToyAttack, ToyGenerator, ToyRisk
 from typer.testing import CliRunner
 
 import tabveil
-from tabveil.auditing.audit import METRICS
 from tabveil.auditing.report import Report
 from tabveil.cli import app
 from tabveil.core.settings.naming import describe, restore
 from tabveil.datasets import hospital
+from tabveil.metrics.registry import METRICS
 from tabveil.render.audit.page import page
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.risks import RISKS

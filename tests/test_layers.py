@@ -47,7 +47,7 @@ LIBRARIES = {
     "typer": re.compile(r"cli\b"),
     # Where a user's file is read, and where dataclasses are stored.
     "pydantic": re.compile(
-        r"(core\.settings\.(plain|files)|auditing\.(attackers|request|verdict\.policy)|tables\.reading\.declare"
+        r"(core\.settings\.(plain|files)|auditing\.(attackers|request|policy)|tables\.reading\.declare"
         r"|workflows\.(benchmark\.study|tuning\.configuration))$"
     ),
     "yaml": re.compile(r"(core\.settings\.files|tables\.reading\.describe)$"),

@@ -10,9 +10,8 @@ import pytest
 from commands import ROOT, blocks, commands, follow
 from typer.testing import CliRunner
 
-from tabveil.auditing.audit import METRICS
 from tabveil.cli import app
-from tabveil.metrics.registry import defaults
+from tabveil.metrics.registry import METRICS, defaults
 from tabveil.render.audit import terminal as text
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

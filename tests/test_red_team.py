@@ -11,7 +11,7 @@ import pytest
 from commands import ROOT
 
 from tabveil import audit
-from tabveil.auditing.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 

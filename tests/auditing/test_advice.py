@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 from rich.console import Console
 
 import tabveil
-from tabveil.auditing.audit.carriers import leaking_columns
-from tabveil.auditing.audit.changes import MERGED, coarsened, filtered, left_out
+from tabveil.auditing.carriers import leaking_columns
+from tabveil.auditing.changes import MERGED, coarsened, filtered, left_out
 from tabveil.auditing.report import Report
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 import tabveil
-from tabveil.auditing.audit.plan import NO_CONTROL
 from tabveil.auditing.detection import Detection, Power, Trial
+from tabveil.auditing.plan import NO_CONTROL
 from tabveil.auditing.report import Report
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Input, Labels, Omission, Result, Scores

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tabveil import audit
-from tabveil.auditing.audit.exposed_groups import _compared, exposed_groups
+from tabveil.auditing.carriers import _compared, exposed_groups
 from tabveil.auditing.report import Report
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result, Scores

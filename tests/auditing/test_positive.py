@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tabveil import audit
-from tabveil.auditing.audit.positive import deciding, plant
+from tabveil.auditing.policy import RISKS
+from tabveil.auditing.positive_control import deciding, plant
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import RISKS
-from tabveil.auditing.verdict.judgment import COULD_NOT_SEE
+from tabveil.auditing.verdict import COULD_NOT_SEE
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result
 from tabveil.datasets import hospital
@@ -167,7 +167,7 @@ def test_who_is_planted_does_not_depend_on_the_order_of_the_file():
 
 
 def test_required_attacks_are_tried_or_the_quickest_of_the_others():
-    from tabveil.auditing.audit.advising import AuditedMetric  # noqa: PLC0415 - here only
+    from tabveil.auditing.advising import AuditedMetric  # noqa: PLC0415 - here only
     from tabveil.metrics.attacks import Inference, MLInference  # noqa: PLC0415 - here only
 
     runs = {item.name: AuditedMetric(metric=item) for item in (Inference(), MLInference(), Blind())}

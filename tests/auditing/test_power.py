@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from populations import population, split
 
-from tabveil.auditing.audit import audit, power
-from tabveil.auditing.audit.power import LEAKS, measure
+from tabveil.auditing import power
+from tabveil.auditing.audit import audit
 from tabveil.auditing.detection import Power, Trial
+from tabveil.auditing.power import LEAKS, measure
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result
 from tabveil.core.rng import stream

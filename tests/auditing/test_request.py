@@ -10,10 +10,10 @@ import yaml
 from typer.testing import CliRunner
 
 import tabveil
+from tabveil.auditing import audit as auditor
 from tabveil.auditing.attackers import Attacker
-from tabveil.auditing.audit import auditor
+from tabveil.auditing.policy import Policy
 from tabveil.auditing.request import AuditRequest, files_named
-from tabveil.auditing.verdict import Policy
 from tabveil.cli import app
 from tabveil.cli import audit as command
 from tabveil.engines.representation import Contrastive

@@ -8,7 +8,7 @@ import pytest
 from test_cli import AUDIT, refused, run
 
 from tabveil import datasets
-from tabveil.auditing.audit import auditor
+from tabveil.auditing import audit as auditor
 from tabveil.auditing.report import Report
 
 METRIC = ("--metric", "identical_match_share")

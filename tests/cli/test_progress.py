@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from test_cli import AUDIT, run
 
-from tabveil.auditing.audit import auditor
-from tabveil.cli import progress, time_left
-from tabveil.cli.progress import progress_shown
+from tabveil.auditing import audit as auditor
+from tabveil.cli import progress
+from tabveil.cli import progress as time_left
+from tabveil.cli.progress import TimeLeft, progress_shown
 from tabveil.cli.screen import Screen
-from tabveil.cli.time_left import TimeLeft
 from tabveil.core import workers
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Table

@@ -9,7 +9,7 @@ import made_reports as made
 import pytest
 from documents import FORBIDDEN, Document, says
 
-from tabveil.auditing.verdict import Policy, Thresholds
+from tabveil.auditing.policy import Policy, Thresholds
 from tabveil.errors import ParameterError
 from tabveil.render.audit.page import comparison_page
 from tabveil.render.comparison import side_by_side

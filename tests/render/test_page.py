@@ -10,9 +10,10 @@ import made_reports as made
 import pytest
 from documents import FORBIDDEN, Document, says
 
+from tabveil.auditing.detection import PositiveControl, PositiveControls
+from tabveil.auditing.policy import RISKS, Policy, Thresholds
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import RISKS, Policy, PositiveControl, PositiveControls, Thresholds
-from tabveil.auditing.verdict.judgment import COULD_NOT_SEE
+from tabveil.auditing.verdict import COULD_NOT_SEE
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Configuration, Labels, Omission, Result, Setting
 from tabveil.metrics.attacks import DomiasKde, Inference

@@ -7,8 +7,8 @@ would do.
 from dataclasses import dataclass
 from typing import Literal
 
-from tabveil.auditing.verdict import Risk, State
-from tabveil.auditing.verdict.judgment import ABOVE, WITHIN
+from tabveil.auditing.policy import Risk
+from tabveil.auditing.verdict import ABOVE, WITHIN, State
 from tabveil.core.estimate import Estimate
 from tabveil.core.settings.plain import Number, PlainData
 

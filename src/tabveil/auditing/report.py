@@ -10,18 +10,10 @@ from typing import Any, Self
 from tabveil.auditing import config
 from tabveil.auditing.advice import Advice
 from tabveil.auditing.attackers import Attacker
-from tabveil.auditing.detection import Power
-from tabveil.auditing.verdict import (
-    CopiesVerdict,
-    Grounds,
-    Policy,
-    PositiveControls,
-    RiskVerdict,
-    Spreads,
-    Verdict,
-    judge,
-)
-from tabveil.auditing.verdict.judgment import BAD_CONTROL, NO_CONTROL
+from tabveil.auditing.detection import PositiveControls, Power, Spreads
+from tabveil.auditing.judging import Grounds, judge
+from tabveil.auditing.policy import Policy
+from tabveil.auditing.verdict import BAD_CONTROL, NO_CONTROL, CopiesVerdict, RiskVerdict, Verdict
 from tabveil.core import check, pages
 from tabveil.core.result import ESTIMATES, DroppedColumn, Input, Omission, Result, plain
 from tabveil.core.settings.plain import from_plain, to_plain

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
-from tabveil.auditing import attackers, verdict
+from tabveil.auditing import attackers
 from tabveil.auditing.attackers import Attacker
-from tabveil.auditing.verdict import Policy
+from tabveil.auditing.policy import Policy, read_policy
 from tabveil.core import check
 from tabveil.core.settings import files as settings
 from tabveil.core.settings import values
@@ -198,7 +198,7 @@ class AuditRequest(Strict):
     @field_validator("policy", mode="before")
     @classmethod
     def _agreed(cls, value: Any) -> Policy:  # noqa: ANN401 - a path or plain data
-        policy = verdict.read(value)
+        policy = read_policy(value)
         check.known_names("policy", "required metric", policy.required, METRICS)
         return policy
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabveil.cli.files import Force, Html, Json
-from tabveil.cli.reading import Missing
+from tabveil.cli.options import Missing
 
 FILE = "FILE"
 Table = Annotated[Path, typer.Argument(metavar=FILE, help="A table.", show_default=False)]

@@ -13,7 +13,7 @@ import typer
 from tabveil.cli import anonymize, attack, benchmark, epsilon, pipeline, steps, synthesize, tune
 from tabveil.cli.exit_codes import Commands, end_in_order
 from tabveil.cli.files import Force
-from tabveil.cli.reading import Missing
+from tabveil.cli.options import Missing
 from tabveil.cli.synthesize import Threads
 from tabveil.version import __version__
 

@@ -9,9 +9,8 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli.engine import Scheduler
 from tabveil.cli.files import Force
-from tabveil.cli.reading import Missing, Schema
+from tabveil.cli.options import Missing, Scheduler, Schema
 from tabveil.cli.synthesize import Threads
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"

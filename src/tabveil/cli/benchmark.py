@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli.engine import OwnCode, Retry, Scheduler, Workers
 from tabveil.cli.files import Force, Html, Json
+from tabveil.cli.options import OwnCode, Retry, Scheduler, Workers
 
 FOLDER = "FOLDER"
 app = typer.Typer(

@@ -6,15 +6,12 @@ from pathlib import Path
 from rich.padding import Padding
 from rich.text import Text
 
-from tabveil.auditing import audit as auditing
-from tabveil.auditing import verdict
+from tabveil.auditing.policy import RISKS, Policy, read_policy, template
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import Policy
-from tabveil.auditing.verdict.policy import RISKS
-from tabveil.auditing.verdict.template import template
 from tabveil.cli import files
 from tabveil.cli.screen import Screen, show
 from tabveil.core.storage.writing import write_text
+from tabveil.metrics.registry import METRICS
 from tabveil.render.comparison.side_by_side import compare as side_by_side
 from tabveil.render.comparison.side_by_side import ranking
 from tabveil.tables import reading as frame
@@ -37,7 +34,7 @@ def split(
 
     Say, too, whether rows of one person seem to be parted, and what such a control will be able to settle.
     """
-    accepted = verdict.read(policy) if policy is not None else Policy()
+    accepted = read_policy(policy) if policy is not None else Policy()
     folder = files.folder("--out", out)
     ending = ending_of_parts(data)
     targets: dict[Path, Path] = {}
@@ -109,7 +106,7 @@ def compare(*, reports: Sequence[Path], html: Path | None, force: bool, quiet: b
 def metrics() -> None:
     """Show every metric with its question and labels."""
     console = Screen()
-    for name, metric in auditing.METRICS.items():
+    for name, metric in METRICS.items():
         question = (metric.__doc__ or "").strip().partition("\n")[0]
         labels = metric.labels
         auxiliary = "with auxiliary data" if labels.auxiliary else "without auxiliary data"

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from tabveil.cli.engine import Workers
 from tabveil.cli.files import Force, Json
+from tabveil.cli.options import Workers
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
 

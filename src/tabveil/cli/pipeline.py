@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabveil.cli.files import Force, Html, Json
-from tabveil.cli.reading import Missing, Schema
+from tabveil.cli.options import Missing, Schema
 from tabveil.cli.synthesize import FILE, N, Save, Threads
 
 COLUMN, TEXT = "COLUMN", "TEXT"

@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.text import Text
 
-from tabveil.auditing import verdict
-from tabveil.auditing.verdict import EXIT_CODES, Policy
+from tabveil.auditing.policy import Policy, read_policy
+from tabveil.auditing.verdict import EXIT_CODES
 from tabveil.cli import files
 from tabveil.cli.audit import metrics, threshold
 from tabveil.cli.progress import progress_shown
@@ -86,7 +86,7 @@ def _policy(path: Path | None, fail_above: float | None) -> Policy | None:
     """Return what the verdict follows; None if nobody asked to be judged."""
     if path is None and fail_above is None:
         return None
-    found = verdict.read(path)
+    found = read_policy(path)
     return found if fail_above is None else found.with_threshold(threshold(fail_above))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tabveil.cli.files import Force
-from tabveil.cli.reading import Missing
+from tabveil.cli.options import Missing
 from tabveil.cli.synthesize import Out, Seed, Threads
 from tabveil.errors import ParameterError
 

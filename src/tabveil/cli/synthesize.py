@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from tabveil.cli.files import Force
-from tabveil.cli.reading import Missing, Schema
+from tabveil.cli.options import Missing, Schema
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
 Out = Annotated[

@@ -11,8 +11,9 @@ from rich.markup import escape
 from rich.text import Text
 
 from tabveil.auditing import audit as auditing
-from tabveil.auditing import verdict
+from tabveil.auditing.policy import read_policy
 from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import EXIT_CODES
 from tabveil.cli import files, step_files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
@@ -124,7 +125,7 @@ def synthesize(
         _say_next(_audit(data, out, schema, missing, drop=drop))
         return 0
     _say_verdict(report)
-    return verdict.EXIT_CODES[report.verdict.state] if policy is not None else 0
+    return EXIT_CODES[report.verdict.state] if policy is not None else 0
 
 
 def _require_control(control: Path | None, policy: Path | None, *, filtering: bool) -> None:
@@ -135,7 +136,7 @@ def _require_control(control: Path | None, policy: Path | None, *, filtering: bo
         raise ParameterError("--policy: needs --control, rows that the generator does not learn from.")
     if control is not None and not control.is_file():
         raise ParameterError(f"--control: there is no file {control}.")
-    verdict.read(policy)
+    read_policy(policy)
 
 
 def _tell_step(taken: StepTaken) -> None:

@@ -8,7 +8,7 @@ import pytest
 from populations import population, split
 
 import tabveil
-from tabveil.auditing.audit.power import measure
+from tabveil.auditing.power import measure
 from tabveil.core import sharing as sharing_module
 from tabveil.core.rng import stream
 from tabveil.core.sharing import MOST_KEPT, shared, sharing

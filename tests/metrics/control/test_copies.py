@@ -10,7 +10,8 @@ from populations import SCHEMAS, adult_thirds, population, rows, split, split_ke
 from scipy.stats import binom
 from strategies import splits
 
-from tabveil.auditing.verdict import Grounds, Policy, judge
+from tabveil.auditing.judging import Grounds, judge
+from tabveil.auditing.policy import Policy
 from tabveil.core.sampling import held_chance
 from tabveil.core.settings.plain import from_plain, to_plain
 from tabveil.core.table import Categorical, Numeric, Schema, Split

@@ -6,7 +6,7 @@ import pytest
 from needs import need_table
 
 from tabveil import audit
-from tabveil.auditing.verdict.judgment import ABOVE, WITHIN
+from tabveil.auditing.verdict import ABOVE, WITHIN
 from tabveil.core.table import Numeric, Split
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.telling_apart import discriminate

@@ -3,7 +3,7 @@
 import pytest
 from made_searches import score, tried
 
-from tabveil.auditing.verdict.policy import Policy, Thresholds
+from tabveil.auditing.policy import Policy, Thresholds
 from tabveil.core.estimate import Estimate
 from tabveil.workflows.benchmark.trials import Answer
 from tabveil.workflows.tuning.tradeoffs import NoNumber, Objectives, choose, front, is_within

@@ -14,9 +14,8 @@ from tabveil.auditing.advice import (
     Remedy,
 )
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import State
-from tabveil.auditing.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
-from tabveil.auditing.verdict.sentence import rounded_rows
+from tabveil.auditing.sentence import rounded_rows
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, State
 from tabveil.core.wording import NOT_COMPUTED, joined, listed, name, number, people, plural, upper_percent
 
 TITLE = "What next"

@@ -13,9 +13,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from tabveil.auditing.policy import COMMON_THRESHOLDS, RISKS, WHY_THE_DEFAULT, Policy
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import RISKS, Policy
-from tabveil.auditing.verdict.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT
 from tabveil.core import wording
 from tabveil.core.disclosure import LEAST_SHARED_IN_WORDS
 from tabveil.metrics.explain import inline

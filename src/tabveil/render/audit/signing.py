@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tabveil.auditing.detection import PositiveControl
+from tabveil.auditing.policy import COMMON_THRESHOLDS
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import PositiveControl, RiskVerdict, State, Verdict
-from tabveil.auditing.verdict.policy import COMMON_THRESHOLDS
+from tabveil.auditing.verdict import RiskVerdict, State, Verdict
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Result, Threat
 from tabveil.core.wording import (

@@ -9,8 +9,9 @@ from pathlib import Path
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from tabveil.auditing.policy import RISKS
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import RISKS, CopiesVerdict, RiskVerdict
+from tabveil.auditing.verdict import CopiesVerdict, RiskVerdict
 from tabveil.core.storage.writing import write_text
 from tabveil.core.wording import escaped, name
 from tabveil.errors import ParameterError

@@ -4,8 +4,9 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from tabveil.auditing.policy import RISKS
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import RISKS, RiskVerdict
+from tabveil.auditing.verdict import RiskVerdict
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import both_ends
 from tabveil.metrics.utility import Figure

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tabveil.auditing.policy import risk_of
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import risk_of
 from tabveil.core.estimate import Estimate
 from tabveil.metrics.utility import MEANINGS
 from tabveil.render.audit.evidence import skipped_title

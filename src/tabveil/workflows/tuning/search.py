@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
-from tabveil.auditing.verdict.policy import Policy
-from tabveil.auditing.verdict.policy import read as read_policy
+from tabveil.auditing.policy import Policy, read_policy
 from tabveil.core.settings import files as settings
 from tabveil.core.settings.files import Strict
 from tabveil.core.settings.naming import check_names, settings_of

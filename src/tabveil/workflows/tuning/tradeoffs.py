@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal, Self, get_args
 
-from tabveil.auditing.verdict.policy import REQUIRED, Policy, Risk, risk_of
+from tabveil.auditing.policy import REQUIRED, Policy, Risk, risk_of
 from tabveil.core import check
 from tabveil.core.estimate import Estimate
 from tabveil.core.settings.plain import PlainData

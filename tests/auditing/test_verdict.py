@@ -9,9 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabveil.auditing import verdict
-from tabveil.auditing.verdict import RISKS, Grounds, Policy, PositiveControl, Verdict, judge, rows_needed
-from tabveil.auditing.verdict.judgment import (
+from tabveil.auditing.detection import PositiveControl
+from tabveil.auditing.judging import Grounds, judge, rows_needed
+from tabveil.auditing.policy import RISKS, Policy, read_policy, template
+from tabveil.auditing.verdict import (
     BAD_CONTROL,
     COULD_NOT_SEE,
     HIDDEN,
@@ -20,8 +21,8 @@ from tabveil.auditing.verdict.judgment import (
     NOT_TESTED,
     SIZE_UNCLEAR,
     TOO_FEW,
+    Verdict,
 )
-from tabveil.auditing.verdict.template import template
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Omission, Result
 from tabveil.errors import SchemaError
@@ -476,7 +477,7 @@ def test_a_leak_below_the_threshold_is_said():
 
 
 def test_each_risk_has_its_own_threshold():
-    policy = verdict.read({"thresholds": {"membership": 0.005}})
+    policy = read_policy({"thresholds": {"membership": 0.005}})
     results = clean(membership_distance=attack("membership_distance", 0.001, 0.006, 0.007))
     assert by_risk(judged(results, policy))["membership"] == "above threshold"
     assert judged(results, policy.with_threshold(0.01)).state == "within threshold"
@@ -520,7 +521,7 @@ def test_a_stricter_policy_never_turns_above_into_within(found, threshold):
 
 
 def test_the_template_is_the_default_policy():
-    assert verdict.read(yaml.safe_load(template())) == Policy()
+    assert read_policy(yaml.safe_load(template())) == Policy()
 
 
 @pytest.mark.parametrize(
@@ -542,4 +543,4 @@ def test_a_wrong_policy_is_refused_by_name(text, problem, tmp_path):
     file = Path(tmp_path / "policy.yaml")
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SchemaError, match=re.escape(problem)):
-        verdict.read(file)
+        read_policy(file)

@@ -1,12 +1,13 @@
 """A release policy: how much risk is accepted, for whom, and what must have been tested (the user's YAML).
 
->>> policy = read({"recipient": "research group", "thresholds": {"inference": 0.02}})
+>>> policy = read_policy({"recipient": "research group", "thresholds": {"inference": 0.02}})
 >>> policy.thresholds.inference, policy.thresholds.linkability
 (0.02, 0.05)
 """
 
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
@@ -73,7 +74,7 @@ class Policy(Strict):
         return self.model_dump(mode="json")
 
 
-def read(source: str | Path | Mapping[str, Any] | Policy | None) -> Policy:
+def read_policy(source: str | Path | Mapping[str, Any] | Policy | None) -> Policy:
     """Read a policy from a file or a mapping; None takes every default."""
     return settings.read(source, Policy, "policy")
 
@@ -83,3 +84,53 @@ def risk_of(labels: Labels) -> Risk | None:
     if labels.pillar != "attack":
         return None
     return "membership" if labels.wp29 == "propensity" else labels.wp29
+
+
+_WIDTH = 100
+
+
+def template() -> str:
+    """Return a policy file in which every default is written out and explained.
+
+    >>> import yaml
+    >>> Policy(**yaml.safe_load(template())) == Policy()
+    True
+    """
+    policy = Policy()
+    thresholds = "\n".join(f"  {risk.replace(' ', '_')}: {policy.thresholds.of(risk):g}" for risk in RISKS)
+    return "\n".join(
+        [
+            _remark("A release policy for 'tabveil audit --policy'. What is left out takes its default."),
+            "",
+            _remark("Who receives the release, and how. Both are printed on the report."),
+            'recipient: ""',
+            'context: ""',
+            "",
+            _remark("The confidence of every interval. Verdicts are judged on their upper bounds."),
+            f"confidence: {policy.confidence:g}",
+            "",
+            _remark(
+                "The largest share of people that may be exposed because their data were trained on, from 0 "
+                f"(nobody) to 1 (everyone). {WHY_THE_DEFAULT}"
+            ),
+            "thresholds:",
+            thresholds,
+            "",
+            _remark(
+                "The largest share of the release that may be copies of training rows, or nearly so, beyond "
+                "what chance explains."
+            ),
+            f"copies: {policy.copies:g}",
+            "",
+            _remark(
+                "Attacks that must have run and answered before a release is called within threshold "
+                "('tabveil metrics' lists all)."
+            ),
+            f"required: [{', '.join(policy.required)}]",
+            "",
+        ]
+    )
+
+
+def _remark(text: str) -> str:
+    return "\n".join(f"# {line}" for line in wrap(text, _WIDTH))

@@ -16,7 +16,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tabveil.auditing.verdict.judgment import (
+from tabveil.auditing.detection import PositiveControl
+from tabveil.auditing.policy import RISKS, Policy, Risk, risk_of
+from tabveil.auditing.sentence import sentence
+from tabveil.auditing.verdict import (
     ABOVE,
     BAD_CONTROL,
     COULD_NOT_SEE,
@@ -38,9 +41,6 @@ from tabveil.auditing.verdict.judgment import (
     TraceVerdict,
     Verdict,
 )
-from tabveil.auditing.verdict.policy import RISKS, Policy, Risk, risk_of
-from tabveil.auditing.verdict.positive import PositiveControl
-from tabveil.auditing.verdict.sentence import sentence
 from tabveil.core.estimate import CONFIDENCE, Estimate, sidak
 from tabveil.core.estimate.rates import probit
 from tabveil.core.result import Omission, Result

@@ -1,25 +1,145 @@
-"""Who is exposed? The groups of people that carry a leak, more than all others do.
+"""Who and what carries a leak: how many rows, which columns, which groups of people.
 
 A group shares a value of a column: a label, a quarter of its numbers, or that it is missing. Its gain, the
 share of its training people whom an attack exposes less that of its control people, is compared with the gain
 among all others: so a group whose people are easily guessed, trained on or not, is no group that carries a
-leak. Nothing is told that fewer than ten people share.
+leak. Nothing is told that fewer than ten people share; single rows are shown only when somebody asks.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from tabveil.auditing.advice import ExposedGroup
+from tabveil.auditing.advice import ExposedGroup, LeakingColumn, LeakingRows
+from tabveil.auditing.report import ExposedRows
+from tabveil.auditing.verdict import ABOVE, Verdict
 from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.estimate import Estimate
 from tabveil.core.people import any_of_person
-from tabveil.core.result import Result
+from tabveil.core.result import Result, Scores
+from tabveil.core.sampling import in_order
 from tabveil.core.table import Categorical, Column, Floats, Numeric, Split, Table
-from tabveil.tables.reading import Layout, edges_in_words
+from tabveil.engines.neighbors import Neighbors, Space
+from tabveil.metrics.control.copies import Copies
+from tabveil.tables.reading import Layout, LoadedTables, cells_as_text, edges_in_words
+
+MOST_COLUMNS = 5
+"""Columns that are named; those with the largest weights."""
+
+
+def leaking_rows(copies: Copies, verdict: Verdict, n_people: int) -> LeakingRows:
+    """Count rows of the release, and people whom the strongest attack exposes; nobody is shown.
+
+    ``n_people`` are in train.
+    """
+    near = copies.near
+    gains = [
+        item.gain.value
+        for risk in verdict.risks
+        for item in risk.metrics
+        if item.state == ABOVE and item.gain is not None
+    ]
+    return LeakingRows(
+        n_synthetic=copies.n_synthetic,
+        equal=copies.equal_train,
+        expected=copies.expected or 0.0,
+        near=0 if near is None else near.near_train,
+        near_expected=0.0 if near is None else near.expected,
+        people=round(max(gains) * n_people) if gains else None,
+        n_train=n_people,
+    )
+
+
+def leaking_columns(split: Split, results: Sequence[Result], *, rng: Generator) -> tuple[LeakingColumn, ...]:
+    """Rank the columns by what speaks for each: the attacks that are above, and the distances of all rows.
+
+    Each source deals out a weight of one to the columns: inference by the gain about each, singling out by
+    the descriptions with each, and distances by how much nearer in it the release is to its nearest training
+    rows than to its nearest control rows.
+    """
+    gains = _gains(results)
+    descriptions = _descriptions(results)
+    sources = [
+        _nearer(split, rng=rng),
+        {column: gain.value for column, gain in gains.items()},
+        {column: float(count) for column, count in descriptions.items()},
+    ]
+    shares = [_dealt(source) for source in sources if any(value > 0 for value in source.values())]
+    weights = {
+        column: sum(share.get(column, 0.0) for share in shares) / len(shares) if shares else 0.0
+        for column in split.schema.names
+    }
+    ranked = sorted(
+        (column for column in weights if weights[column] > 0), key=lambda item: (-weights[item], item)
+    )
+    return tuple(
+        LeakingColumn(
+            column=column,
+            weight=weights[column],
+            gain=gains.get(column),
+            descriptions=descriptions.get(column),
+        )
+        for column in ranked[:MOST_COLUMNS]
+    )
+
+
+def _dealt(source: Mapping[str, float]) -> dict[str, float]:
+    positive = {column: max(value, 0.0) for column, value in source.items()}
+    total = sum(positive.values())
+    return {column: value / total for column, value in positive.items()}
+
+
+def _gains(results: Sequence[Result]) -> dict[str, Estimate]:
+    """Return the largest gain about each column, over the attacks that infer it."""
+    found: dict[str, Estimate] = {}
+    for result in results:
+        for item in result.columns:
+            if item.gain is not None and (
+                item.column not in found or item.gain.value > found[item.column].value
+            ):
+                found[item.column] = item.gain
+    return found
+
+
+def _descriptions(results: Sequence[Result]) -> dict[str, int]:
+    """Count the descriptions that single out training people rather than others, by column."""
+    found: dict[str, float] = {}
+    for result in results:
+        for item in result.combinations:
+            for column in item.columns:
+                found[column] = found.get(column, 0.0) + item.train - item.control
+    return {column: round(count) for column, count in found.items() if count > 0}
+
+
+def _nearer(split: Split, *, rng: Generator) -> dict[str, float]:
+    """Return by how much nearer the release is to train than to as many control rows, in each column."""
+    n = min(len(split.train), len(split.control))
+    to_train, to_control = (
+        _distances(split.synthetic, in_order(table.take(table.sample(n, rng=rng))).table)
+        for table in (split.train, split.control)
+    )  # (n_columns,)
+    return dict(zip(split.schema.names, (to_control - to_train).tolist(), strict=True))
+
+
+def _distances(rows: Table, others: Table) -> Floats:
+    """Return the mean distance in each column (n_columns,) from rows to the nearest of others."""
+    nearest = others.values[Neighbors(Space.gower(rows.schema), others).nearest(rows).index[:, 0]]
+    means = np.empty(len(rows.schema))
+    for position, column in enumerate(rows.schema.columns):
+        ours, theirs = rows.values[:, position], nearest[:, position]
+        missing = np.isnan(ours), np.isnan(theirs)
+        if isinstance(column, Categorical):
+            apart = (ours != theirs).astype(np.float64)
+        else:
+            apart = np.abs(ours - theirs) / (column.width or 1.0)
+        means[position] = np.where(missing[0] | missing[1], missing[0] != missing[1], apart).mean()
+    return means
+
 
 MOST_GROUPS = 5
 """Groups that are named, those first that are least like chance."""
@@ -86,7 +206,10 @@ def _attacked(split: Split, result: Result) -> tuple[_Attacked, _Attacked]:
     """Return whom an attack exposes: those with scores from where train leads control most."""
     sides = {item.table: item for item in result.scores}
     tables = split.train.take(sides["train"].rows), split.control.take(sides["control"].rows)
-    scores = _highest(sides["train"].values, tables[0]), _highest(sides["control"].values, tables[1])
+    scores = (
+        _highest_scores(sides["train"].values, tables[0]),
+        _highest_scores(sides["control"].values, tables[1]),
+    )
     levels = np.unique(np.concatenate(scores))
     beyond = [1 - np.searchsorted(np.sort(side), levels) / len(side) for side in scores]
     threshold = levels[np.argmax(beyond[0] - beyond[1])]
@@ -96,7 +219,7 @@ def _attacked(split: Split, result: Result) -> tuple[_Attacked, _Attacked]:
     return train, control
 
 
-def _highest(scores: Floats, table: Table) -> Floats:
+def _highest_scores(scores: Floats, table: Table) -> Floats:
     """Return the highest score of each person's rows, in the order of their numbers."""
     if table.people is None:
         return scores
@@ -188,3 +311,34 @@ def _compared(
         elsewhere=elsewhere,
         p_value=float(ndtr(-excess / error)),
     )
+
+
+MOST_ROWS = 10
+
+
+def exposed(results: Iterable[Result], loaded: LoadedTables) -> ExposedRows | None:
+    """Return the rows that the attack with the clearest leak scores highest; None where none sees one."""
+    leaking = [
+        (result.gain.low, result.key, scores)
+        for result in results
+        for scores in result.scores
+        if result.labels.pillar == "attack"
+        and scores.table == "train"
+        and result.gain
+        and result.gain.low > 0
+    ]
+    if not leaking:
+        return None
+    _, metric, scores = max(leaking, key=lambda item: item[0])
+    rows = _highest_rows(scores)
+    columns, texts = cells_as_text(loaded.given.train.take(rows), loaded.layout)
+    return ExposedRows(
+        metric=metric,
+        columns=("row", *columns),
+        rows=tuple((str(row), *text) for row, text in zip(rows.tolist(), texts, strict=True)),
+    )
+
+
+def _highest_rows(scores: Scores) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    order = np.lexsort((scores.rows, -scores.values))  # of equals the first rows
+    return scores.rows[order[:MOST_ROWS]]

@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from tabveil.auditing.audit import power
-from tabveil.auditing.audit.steps import Step
+from tabveil.auditing import power
 from tabveil.auditing.detection import Power
 from tabveil.auditing.request import AuditRequest
+from tabveil.auditing.steps import Step
 from tabveil.core.rng import stream
 from tabveil.errors import NotApplicable
 from tabveil.metrics import portrait, properties, utility

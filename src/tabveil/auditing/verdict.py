@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from tabveil.auditing.verdict.policy import Risk
+from tabveil.auditing.policy import Risk
 from tabveil.core.estimate import Estimate
 from tabveil.core.settings.plain import Number, from_plain, to_plain
 from tabveil.metrics.control.copies import Copies
@@ -160,3 +160,7 @@ class Verdict:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
         return from_plain(cls, data)
+
+
+EXIT_CODES: Mapping[State, int] = {WITHIN: 0, ABOVE: 1, INCONCLUSIVE: 3}
+"""How a pipeline hears a verdict; 2 is what programs say of a faulty command line."""

@@ -17,24 +17,36 @@ from tabveil.auditing.advice import (
     Change,
     ChangeKind,
     CopiesChange,
+    MoreRows,
     Remedy,
     UtilityChange,
 )
-from tabveil.auditing.audit.carriers import leaking_columns, leaking_rows
-from tabveil.auditing.audit.changes import ChangedRelease, coarsened, filtered, left_out
-from tabveil.auditing.audit.exposed_groups import exposed_groups
-from tabveil.auditing.audit.open_verdicts import more_rows, obstacles
-from tabveil.auditing.audit.power import fits_a_model
-from tabveil.auditing.audit.steps import answer
+from tabveil.auditing.carriers import exposed_groups, leaking_columns, leaking_rows
+from tabveil.auditing.changes import ChangedRelease, coarsened, filtered, left_out
+from tabveil.auditing.policy import Risk
+from tabveil.auditing.power import fits_a_model
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import Judgment, RiskVerdict, Verdict
-from tabveil.auditing.verdict.judgment import ABOVE, INCONCLUSIVE, WITHIN
-from tabveil.auditing.verdict.policy import Risk
+from tabveil.auditing.steps import answer
+from tabveil.auditing.verdict import (
+    ABOVE,
+    COULD_NOT_SEE,
+    INCONCLUSIVE,
+    NEARLY,
+    NOT_TESTED,
+    REPEATED,
+    SIZE_UNCLEAR,
+    TOO_FEW,
+    WITHIN,
+    Judgment,
+    RiskVerdict,
+    Verdict,
+)
 from tabveil.core import workers
 from tabveil.core.result import Result, key_of
 from tabveil.core.rng import stream
 from tabveil.core.settings.naming import make, values_of
 from tabveil.core.table import Numeric, Split
+from tabveil.core.wording import joined
 from tabveil.errors import NotApplicable
 from tabveil.metrics.control.copies import RARE, copies
 from tabveil.metrics.utility import Figure
@@ -324,3 +336,69 @@ def _knowing(metric: Metric, split: Split) -> Metric:
     if not all(told.values()):
         raise NotApplicable(f"{metric.name}: none of its columns is left.")
     return make(type(metric), {**values_of(metric), **told}, lambda *given: given[2])
+
+
+KEEP_BACK = (
+    "Without people the generator never saw nothing can be measured: keep real rows back before the next "
+    "generator is trained (tabveil split), and audit its release with them."
+)
+OTHER_CONTROL = (
+    "The control must be drawn at random from the people that train was drawn from, before training: "
+    "without such a control no step can be judged."
+)
+
+
+def more_rows(report: Report) -> MoreRows | None:
+    """Return how many control rows would settle the attacks that leave it open how large a leak is."""
+    undecided = [
+        item
+        for risk in report.verdict.risks
+        for item in risk.metrics
+        if item.reason in {TOO_FEW, SIZE_UNCLEAR} and item.rows_needed is not None
+    ]
+    if not undecided:
+        return None
+    needed = max(item.rows_needed or 0 for item in undecided)
+    n_train = report.inputs["train"].counted
+    return MoreRows(
+        control=needed,
+        n_control=report.inputs["control"].counted,
+        train=needed if needed > n_train else None,
+        titles=tuple(item.title or item.metric for item in undecided),
+    )
+
+
+def obstacles(report: Report) -> tuple[str, ...]:
+    """Say what keeps a verdict from being given beside the number of rows."""
+    verdict = report.verdict
+    if not report.has_control:
+        return (KEEP_BACK,)
+    if verdict.control:
+        return (OTHER_CONTROL,)
+    told = []
+    answered = {result.key for result in report.results}
+    missing = [report.titled(metric) for metric in report.policy.required if metric not in answered]
+    if missing:
+        told.append(f"The policy requires attacks that gave no answer here: {joined(missing)}. Run them.")
+    untested = [risk.risk for risk in verdict.risks if risk.reason == NOT_TESTED]
+    if untested and not missing:
+        told.append(f"No attack answered on {joined(untested)}: run one, and the risk can be judged.")
+    blind = [title for risk in verdict.risks if risk.reason == COULD_NOT_SEE for title in risk.blind]
+    if blind:
+        told.append(
+            f"Did not see training people planted into this release: {joined(list(dict.fromkeys(blind)))}. "
+            "Look for columns of a wrong type or scale ('tabveil schema'), for a cap on the rows it attacks, "
+            "or for other known and secret columns; an attack that stays blind here cannot speak for this "
+            "release."
+        )
+    copied = verdict.copies
+    if copied is not None and copied.state == INCONCLUSIVE and copied.reason != SIZE_UNCLEAR:
+        n_train = report.inputs["train"].counted
+        rows = joined(
+            [word for word, why in (("equal", REPEATED), ("nearly equal", NEARLY)) if why in copied.reason]
+        )
+        told.append(
+            f"How many {rows} rows are chance is told by control rows: up to {n_train:,}, as many as train "
+            "has, each one makes it surer."
+        )
+    return tuple(told)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tabveil.auditing.audit.plan import Plan
-from tabveil.auditing.audit.steps import run
+from tabveil.auditing.plan import Plan
 from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
+from tabveil.auditing.steps import run
 from tabveil.core import check
 from tabveil.core.sharing import sharing
 from tabveil.core.workers import Listener, part, tell, warn, working

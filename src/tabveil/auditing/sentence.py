@@ -6,7 +6,9 @@ upper bound over all attacks on the risk, and what the policy accepts.
 
 from collections.abc import Mapping, Sequence
 
-from tabveil.auditing.verdict.judgment import (
+from tabveil.auditing.detection import PositiveControl
+from tabveil.auditing.policy import Policy
+from tabveil.auditing.verdict import (
     ABOVE,
     BAD_CONTROL,
     COULD_NOT_SEE,
@@ -22,8 +24,6 @@ from tabveil.auditing.verdict.judgment import (
     TraceVerdict,
     Verdict,
 )
-from tabveil.auditing.verdict.policy import Policy
-from tabveil.auditing.verdict.positive import PositiveControl
 from tabveil.core.wording import begin, joined, level, most_people, people, percent, plural, upper_percent
 
 LEAST_SHOWN, MANY = 0.05, 10

@@ -1,4 +1,4 @@
-"""Options of commands that run many cells: on how many processes, where, and with whose code."""
+"""Options that several commands share."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,3 +20,13 @@ OwnCode = Annotated[
     typer.Option("--with", metavar="FILE.py", help="Code of your own to import first. Repeatable."),
 ]
 Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed before.")]
+
+
+Schema = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Column types, labels and bounds; begin with 'tabveil schema'."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="A text that stands for a missing value, such as '?'. Repeatable."),
+]

@@ -1,25 +1,27 @@
 """What an audit will do, settled before any table is read, and what becomes of what it finds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
 from tabveil.auditing import config
-from tabveil.auditing.audit.advising import AuditedMetric, advise
-from tabveil.auditing.audit.choice import by_attackers, choose
-from tabveil.auditing.audit.exposure import exposed
-from tabveil.auditing.audit.extras import extra_steps
-from tabveil.auditing.audit.positive import deciding, positive_controls
-from tabveil.auditing.audit.power import fits_a_model
-from tabveil.auditing.audit.spread import spreads
-from tabveil.auditing.audit.steps import Step, answer
+from tabveil.auditing.advising import AuditedMetric, advise
+from tabveil.auditing.attackers import Attacker
+from tabveil.auditing.carriers import exposed
 from tabveil.auditing.detection import Power
+from tabveil.auditing.extras import extra_steps
+from tabveil.auditing.policy import Risk, risk_of
+from tabveil.auditing.positive_control import deciding, positive_controls, spreads
+from tabveil.auditing.power import fits_a_model
 from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
-from tabveil.auditing.verdict import Risk, risk_of
+from tabveil.auditing.steps import Step, answer
 from tabveil.core.result import Omission, Result
 from tabveil.core.rng import stream
+from tabveil.core.settings.naming import make, settings_of, values_of
+from tabveil.engines.networks import load_torch, require_device
+from tabveil.engines.representation import Contrastive
 from tabveil.errors import NothingToAsk
 from tabveil.metrics.agreement import nearly_copied
 from tabveil.metrics.black_box import ShadowResult
@@ -30,7 +32,7 @@ from tabveil.metrics.order import order
 from tabveil.metrics.portrait import Portrait
 from tabveil.metrics.properties import SplitProperties
 from tabveil.metrics.properties.replay import case_numbers, numbered_apart, replayed
-from tabveil.metrics.registry import METRICS, reads_words
+from tabveil.metrics.registry import METRICS, MetricChoice, contrastive, defaults, reads_words
 from tabveil.metrics.traces import Trace, Traces
 from tabveil.metrics.utility import Utility
 from tabveil.protocols import Metric
@@ -244,3 +246,53 @@ def _weight(metric: Metric) -> float:
 
 def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:
     return next((item for item in found if isinstance(item, kind)), None)
+
+
+def choose(request: AuditRequest) -> list[Metric]:
+    """Return the metrics to run, each told what concerns it."""
+    asked = list(request.metrics or [MetricChoice(name=name) for name in defaults(quick=request.quick)])
+    if request.contrastive is not None:
+        asked += _through(request.contrastive, without={item.name for item in asked})
+    knowledge = request.knowledge
+    return [knowledge.make(item) if isinstance(item, MetricChoice) else item for item in asked]
+
+
+def _through(space: Contrastive, *, without: Collection[str]) -> list[MetricChoice]:
+    """Choose what looks through an embedding, unless it was asked for by name; refuse what cannot be trained.
+
+    An attack that was chosen by its name is skipped where its extra is not installed. Whoever asks for the
+    embedding itself should know at once.
+    """
+    load_torch(space.name)
+    require_device(space.name, space.device)
+    return [
+        MetricChoice(name=name, parameters={"representation": space})
+        for name in contrastive()
+        if name not in without
+    ]
+
+
+def by_attackers(attackers: Iterable[Attacker], metrics: Iterable[Metric]) -> list[tuple[str, Metric]]:
+    """Let each attacker, by name, try every chosen attack they have the knowledge for."""
+    return [
+        (attacker.name, _tried_by(attacker, metric))
+        for attacker in attackers
+        for metric in metrics
+        if _can_try(attacker, metric)
+    ]
+
+
+def _can_try(attacker: Attacker, metric: Metric) -> bool:
+    parameters = settings_of(type(metric))
+    return ("secrets" in parameters and attacker.wants is not None) or (
+        "auxiliary" in parameters and attacker.links is not None
+    )
+
+
+def _tried_by(attacker: Attacker, metric: Metric) -> Metric:
+    """Return the metric with this attacker's knowledge in the place of any other."""
+    links = None if attacker.links is None else (attacker.links,)
+    knows: dict[str, Any] = {"secrets": attacker.wants, "known": attacker.knows, "auxiliary": links}
+    parameters = values_of(metric)
+    told = {key: value for key, value in knows.items() if key in parameters}
+    return make(type(metric), {**parameters, **told}, lambda *given: given[2])
