@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from tabveil.metrics.explain import inline
+from tabveil.metrics.registry import inline
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]>#])")
 _CODE = re.compile(r"(`[^`]*`)")

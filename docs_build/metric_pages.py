@@ -7,8 +7,7 @@ from pathlib import Path
 from markdown_text import from_docstring, plain, table
 
 from tabveil.core.result import Labels
-from tabveil.metrics.explain import Explanation, explain
-from tabveil.metrics.registry import METRICS
+from tabveil.metrics.registry import METRICS, Explanation, explain
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RISKS = {"propensity": "none of the three"}

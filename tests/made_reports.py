@@ -20,11 +20,10 @@ from tabveil.core.result import (
 )
 from tabveil.metrics.attacks import Inference, Linkability, MembershipDistance, SinglingOut
 from tabveil.metrics.control.copies import Copies
-from tabveil.metrics.explain import described, explain
 from tabveil.metrics.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.metrics.portrait import Cell, Distances, Map, Outlying, OutlyingCell, Portrait
 from tabveil.metrics.properties import Properties, SensitiveProperties, SplitProperties
-from tabveil.metrics.registry import METRICS
+from tabveil.metrics.registry import METRICS, described, explain
 from tabveil.metrics.utility import (
     Associations,
     Bar,

@@ -22,10 +22,9 @@ from tabveil.engines.neighbors import Space
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import ATTACKS, DomiasFlow, Linkability
-from tabveil.metrics.explain import described, explain
 from tabveil.metrics.indicators import INDICATORS
 from tabveil.metrics.properties import PROPERTIES
-from tabveil.metrics.registry import contrastive, reads_words
+from tabveil.metrics.registry import contrastive, described, explain, reads_words
 
 EVERY = (*INDICATORS, *ATTACKS, *PROPERTIES)
 TINY = Contrastive(width=16, layers=1, dimension=8, epochs=2, batch_size=64)

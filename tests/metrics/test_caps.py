@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from populations import population, split
 
-import tabveil.metrics.agreement.trace as agreement_trace
+import tabveil.metrics.agreement.near_copies as agreement_trace
 import tabveil.metrics.control.copies as copies_module
 from tabveil.core.rng import stream
 from tabveil.core.table import Numeric, Schema

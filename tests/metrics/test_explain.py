@@ -5,8 +5,8 @@ import pytest
 
 from tabveil.core.result import Labels
 from tabveil.metrics.attacks import ATTACKS, Linkability, SinglingOut
-from tabveil.metrics.explain import explain, inline
 from tabveil.metrics.indicators import INDICATORS
+from tabveil.metrics.registry import explain, inline
 
 LABELS = Labels(pillar="attack", wp29="inference", mechanism="ML")
 

@@ -16,10 +16,8 @@ from tabveil.engines.representation import VectorView
 from tabveil.engines.representation.embedding import Embedding
 from tabveil.errors import NotApplicable
 from tabveil.metrics.portrait import Cell, Map, Outlying, OutlyingCell, Portrait, draw
-from tabveil.metrics.portrait.cells import count_rows
-from tabveil.metrics.portrait.distances import _curve, _grid
-from tabveil.metrics.portrait.learned_space import _outlying
-from tabveil.metrics.portrait.projection import MOST_LABELS, Projection
+from tabveil.metrics.portrait.distance_curves import _curve, _grid
+from tabveil.metrics.portrait.maps import MOST_LABELS, Projection, _outlying, count_rows
 
 NAN = np.nan
 on_tables = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -129,8 +127,8 @@ def test_without_control_there_is_one_curve_and_a_note(n_control):
 
 
 def test_large_tables_are_sampled_and_it_is_said(monkeypatch):
-    monkeypatch.setattr("tabveil.metrics.portrait.distances.MOST_ROWS", 40)
-    monkeypatch.setattr("tabveil.metrics.portrait.cells.MOST_ROWS", 60)
+    monkeypatch.setattr("tabveil.metrics.portrait.distance_curves.MOST_ROWS", 40)
+    monkeypatch.setattr("tabveil.metrics.portrait.maps.MOST_ROWS", 60)
     tables = population("mixed", (100, 80, 120))
     found = drawn(tables)
     assert found == drawn(shuffled(tables, seed=2))  # whichever rows are drawn, it is not for their place
@@ -302,7 +300,7 @@ def test_rows_that_stand_apart_are_ringed_where_they_lie(monkeypatch):
         asked.append((space.power, len(space.measured), len(table), n_neighbors))
         return table.values[:, 0]  # who has the largest a, which is the first direction of the map
 
-    monkeypatch.setattr("tabveil.metrics.portrait.learned_space.local_outlier_factors", factors)
+    monkeypatch.setattr("tabveil.metrics.portrait.maps.local_outlier_factors", factors)
     found = learned(in_the_plane(1000)).learned.outlying
     assert asked == [(2, 3, 1000, 20)]  # synthetic rows alone, by the distance between vectors
     assert (found.share, found.n_neighbors, found.columns, found.rows) == (0.1, 20, 2, 2)
@@ -328,7 +326,7 @@ def test_rings_by_hand():
 
 
 def test_the_learned_map_does_not_depend_on_the_order_of_rows_and_columns(monkeypatch):
-    monkeypatch.setattr("tabveil.metrics.portrait.learned_space.MOST_ROWS", 300)
+    monkeypatch.setattr("tabveil.metrics.portrait.maps.MOST_ROWS_LEARNED", 300)
     tables = in_the_plane(apart=30)
 
     class Sorted(Turned):

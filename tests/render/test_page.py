@@ -18,8 +18,8 @@ from tabveil.core.estimate import Estimate
 from tabveil.core.result import Configuration, Labels, Omission, Result, Setting
 from tabveil.metrics.attacks import DomiasKde, Inference
 from tabveil.metrics.control import ControlCheck
-from tabveil.metrics.explain import described
 from tabveil.metrics.indicators import ClosestShare
+from tabveil.metrics.registry import described
 from tabveil.metrics.utility import MEANINGS, Rules
 from tabveil.render.audit import page as html
 from tabveil.render.audit.page import comparison_page, page

@@ -16,7 +16,6 @@ from tabveil.metrics.attacks import (
     NeighborVote,
     SinglingOut,
 )
-from tabveil.metrics.explain import described
 from tabveil.metrics.indicators import (
     AdversarialAccuracy,
     ClosestShare,
@@ -26,6 +25,7 @@ from tabveil.metrics.indicators import (
     NearestNeighbors,
     NeighborDistanceRatio,
 )
+from tabveil.metrics.registry import described
 from tabveil.render.audit.evidence import risk_sentence
 
 AGE = Setting(label="age", target="age")

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from tabveil.core.table import Categorical, Floats, Numeric, Schema, Split, Table, within
 from tabveil.core.wording import plural
 from tabveil.errors import NotApplicable
-from tabveil.metrics.nearness import near_rows
+from tabveil.metrics.control.shared_rows import near_rows
 
 N_BINS = 10
 """Values that a coarsened column of numbers keeps: about equally frequent ones."""

@@ -32,9 +32,9 @@ from tabveil.errors import ParameterError
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.control.copies import Copies
-from tabveil.metrics.explain import Explanation
 from tabveil.metrics.portrait import Portrait
 from tabveil.metrics.properties import SplitProperties
+from tabveil.metrics.registry import Explanation
 from tabveil.metrics.traces import Traces
 from tabveil.metrics.utility import Utility
 from tabveil.tables.reading import dataframes

@@ -10,7 +10,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Split
 from tabveil.core.workers import Listener, current, working
 from tabveil.errors import NotApplicable, NothingToAsk
-from tabveil.metrics.explain import described
+from tabveil.metrics.registry import described
 from tabveil.protocols import Metric
 
 

@@ -191,9 +191,9 @@ class Result:
     are those of the configuration that leads. ``p_value`` is the chance that a release which leaks nothing
     would show as much in any configuration.
 
-    ``title``, ``sentence`` and ``threat`` are the metric's own words about it (:mod:`tabveil.metrics.explain`
-    writes them), so that a page needs no more than the result. ``leading`` names the configuration that the
-    headline was taken from.
+    ``title``, ``sentence`` and ``threat`` are the metric's own words about it
+    (:mod:`tabveil.metrics.registry` writes them), so that a page needs no more than the result. ``leading``
+    names the configuration that the headline was taken from.
     """
 
     metric: str

@@ -16,7 +16,7 @@ from tabveil.core.workers import Listener, part, tell, working
 from tabveil.engines.representation import Mixed, outlier_factors
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.metrics import utility
-from tabveil.metrics.nearness import NearRows, near_rows
+from tabveil.metrics.control.shared_rows import NearRows, near_rows
 from tabveil.metrics.utility import Utility
 from tabveil.tables.holdout import coincide
 from tabveil.tables.reading import LoadedTables, load_split, native_parts, raw_rows

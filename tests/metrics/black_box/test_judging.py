@@ -16,13 +16,13 @@ from tabveil.metrics.black_box import (
     judge_membership,
 )
 from tabveil.metrics.black_box.judging import (
+    Ridge,
     judged_areas,
     judged_guesses,
     mean_area,
     membership_scores,
     true_positives,
 )
-from tabveil.metrics.black_box.ridge import Ridge
 from tabveil.synthesis.generators.bootstrap import Bootstrap
 from tabveil.synthesis.generators.marginals import Marginals
 

@@ -8,7 +8,7 @@ from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import ParameterError
 from tabveil.metrics.black_box import InferenceGame, MembershipGame, Pool, Targets
 from tabveil.metrics.black_box.games import other_kind
-from tabveil.metrics.black_box.targets import vulnerability
+from tabveil.metrics.black_box.pool import vulnerability
 
 
 def people(n=200, seed=0):

@@ -5,8 +5,15 @@ import pytest
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.metrics.black_box.counting_kernels import add_over_supersets
-from tabveil.metrics.black_box.features import NEAR_RANKS, Watch
-from tabveil.metrics.black_box.questions import GROUPS, MOST_QUESTIONS, NARROW, WIDEST, Questions
+from tabveil.metrics.black_box.games import (
+    GROUPS,
+    MOST_QUESTIONS,
+    NARROW,
+    NEAR_RANKS,
+    WIDEST,
+    Questions,
+    Watch,
+)
 
 
 def mixed_schema(n_columns):

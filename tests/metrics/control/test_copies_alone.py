@@ -10,8 +10,7 @@ from tabveil import audit
 from tabveil.core.sampling import group_equal_rows
 from tabveil.core.table import Numeric, Schema, Split, Table
 from tabveil.datasets import hospital
-from tabveil.metrics.control.copies import copies
-from tabveil.metrics.control.copies_alone import lone_copies
+from tabveil.metrics.control.copies import copies, lone_copies
 from tabveil.tables.reading import load_split
 
 THREE = Schema(tuple(Numeric(name=name, low=0, high=9) for name in "abc"))

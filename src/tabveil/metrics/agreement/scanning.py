@@ -1,29 +1,163 @@
-"""The scan over sets of columns: which columns, taken together, does the release keep of training people?
+"""The scan over sets of columns: which columns, taken together, does the release keep of training people?"""
 
-A release may hold some columns of everybody and make up the others; then no whole row is a copy, and none is
-near. For a set of columns, people count who are alone among all real people with their values in it, and
-whose values stand together in some released row. Tried are all single columns, pairs, some sets of three to
-six, all columns and all but one, by equality; and pairs and some sets of three with numbers in coarse parts.
-
-All sets tried are paid for. Each count of people has its own hypergeometric law, which sets a smallest
-p-value that it can reach: sets that could not have shown anything cost nothing (Tarone 1990). Where something
-is seen, the set that shows it is grown and shrunk, to say how many people it concerns and which columns.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import comb
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.estimate.relabeling import log_ways
+from tabveil.core import workers
+from tabveil.core.estimate.relabeling import chances_of_hits, log_ways
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Floats, Indices, Numeric, Split
-from tabveil.metrics.agreement.cells import Cells
-from tabveil.metrics.agreement.families import Family
-from tabveil.metrics.agreement.lone import Hits, hits
+from tabveil.metrics.agreement.cells import Cells, Hashes
+from tabveil.metrics.agreement.lone_kernels import count_hits, mark_hits
+
+ROWS_AT_ONCE = 2_000_000
+"""So many rows are looked up before another thread takes over, in one set or in many."""
+
+Columns = Sequence[Sequence[int]]
+"""Sets of cells, by their places."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hits:
+    """How many people of train and of control are hit, and how many released rows hit either."""
+
+    train: int
+    control: int
+    rows_train: int
+    rows_control: int
+
+    @classmethod
+    def of(cls, counts: Indices) -> Self:
+        """Name the four counts of one set."""
+        train, control, rows_train, rows_control = counts.tolist()
+        return cls(train=train, control=control, rows_train=rows_train, rows_control=rows_control)
+
+    @property
+    def counts(self) -> Indices:
+        """The four counts, (4,)."""
+        return np.array([self.train, self.control, self.rows_train, self.rows_control])
+
+
+def hits(cells: Cells, sets: Columns, *, left_out: bool = False) -> Indices:
+    """Count for every set: people hit of train, of control, and rows that hit train, control; (n_sets, 4).
+
+    Sets may name the cells that are ``left_out`` of all, which is faster where they are few.
+    """
+    members, starts = _joined(sets)
+    totals = _totals(cells, left_out=left_out)
+    counts = np.zeros((len(sets), 4), dtype=np.int64)
+
+    def work(start: int, stop: int) -> None:
+        count_hits(
+            cells.real,
+            cells.released,
+            totals,
+            cells.whose,
+            cells.n_train,
+            cells.n_people,
+            members,
+            starts[start : stop + 1],
+            counts[start:stop],
+        )
+
+    workers.announce_compilation(count_hits)
+    n_rows = cells.real.shape[1] + cells.released.shape[1]
+    workers.each_chunk(len(sets), max(ROWS_AT_ONCE // max(n_rows, 1), 1), work, doing="sets of columns")
+    return counts
+
+
+def union(cells: Cells, sets: Columns, *, left_out: bool = False) -> Hits:
+    """Count whom any of the sets hits.
+
+    A row that points at train by one set and at control by another is evidence for neither.
+    """
+    members, starts = _joined(sets)
+    people = np.zeros(cells.n_people, dtype=np.bool_)
+    rows = np.zeros(cells.released.shape[1], dtype=np.uint8)
+    workers.announce_compilation(mark_hits)
+    mark_hits(
+        cells.real,
+        cells.released,
+        _totals(cells, left_out=left_out),
+        cells.whose,
+        cells.n_train,
+        members,
+        starts,
+        people,
+        rows,
+    )
+    return Hits(
+        train=int(people[: cells.n_train].sum()),
+        control=int(people[cells.n_train :].sum()),
+        rows_train=int(np.sum(rows == 1)),
+        rows_control=int(np.sum(rows == 2)),  # noqa: PLR2004 - the mark of control
+    )
+
+
+def _joined(sets: Columns) -> tuple[Indices, Indices]:
+    members = np.array([place for columns in sets for place in columns], dtype=np.int64)
+    return members, np.cumsum([0, *(len(columns) for columns in sets)]).astype(np.int64)
+
+
+def _totals(cells: Cells, *, left_out: bool) -> tuple[Hashes, Hashes]:
+    if not left_out:
+        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)
+    return cells.real.sum(axis=0, dtype=np.uint64), cells.released.sum(axis=0, dtype=np.uint64)
+
+
+ROUNDING = 1 + 1e-9  # chances that differ by less are one chance
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Family:
+    """Sets of columns by one way to compare cells, and whom they hit."""
+
+    cells: Cells
+    sets: Sequence[Any]  # each what its finder calls a set
+    counts: Indices  # (n_sets, 4)
+    coarse: bool = False
+
+    @cached_property
+    def chances(self) -> Floats:
+        """How often each set shows as much by chance, (n_sets,)."""
+        laws = {n_hit: self._law(n_hit) for n_hit in np.unique(self._n_hit).tolist()}
+        return np.array(
+            [laws[n_hit][train] for n_hit, train in zip(self._n_hit.tolist(), self.counts[:, 0], strict=True)]
+        )
+
+    def reached(self, chance: float) -> float:
+        """Return how many sets are expected to show something so rare by chance: each what it can reach."""
+        expected = 0.0
+        for n_hit, n_sets in zip(*np.unique(self._n_hit, return_counts=True), strict=True):
+            law = self._law(int(n_hit))
+            expected += int(n_sets) * float(law[law <= chance * ROUNDING].max(initial=0.0))
+        return expected
+
+    @property
+    def _n_hit(self) -> Indices:
+        return self.counts[:, 0] + self.counts[:, 1]
+
+    def _law(self, n_hit: int) -> Floats:
+        """Return the chance that 0, 1, ... or more of those hit are training people, (n_hit + 1,)."""
+        return chances_of_hits(n_hit, self.cells.n_train, self.cells.n_people)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest of these chances."""
+        return float(self.chances.min(initial=1.0))
+
+    @property
+    def surest(self) -> int:
+        """The place of the set that shows most surely that something leaks."""
+        return int(np.argmin(self.chances))
+
 
 PAIRS = (780, 5000)
 """At least and at most so many pairs of columns are tried; all of up to 40 columns."""

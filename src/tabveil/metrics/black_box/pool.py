@@ -1,10 +1,4 @@
-"""One pool of fits serves all targets: who joins which fit, and which rows it learns from.
-
-Every target joins every fit with probability one half, whatever the others do. A place is kept for each:
-where the target is out, somebody else stands in it, so that all fits learn from equally many rows, and two
-worlds that differ in one target differ in one row. All of it follows from the seed and the number of the fit,
-so a larger pool begins with the fits of a smaller one.
-"""
+"""One pool of fits serves all targets: who is attacked, who joins which fit, which rows it learns."""
 
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -14,8 +8,43 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core.rng import stream
-from tabveil.core.table import Indices
+from tabveil.core.table import Floats, Indices, Table
+from tabveil.engines.neighbors import N_OTHERS, Space, to_others
 from tabveil.errors import ParameterError
+
+Group = Literal["vulnerable", "random"]
+
+
+def vulnerability(table: Table) -> Floats:
+    """Return the mean distance of each row to the five nearest other rows, (n,): the more, the lonelier."""
+    return to_others(Space.gower(table.schema), table, N_OTHERS)[:, 1]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Targets:
+    """People to attack, by their positions in the table; how vulnerable each is, 1 the most of all rows."""
+
+    rows: Indices  # (t,)
+    ranks: Indices  # (t,)
+    groups: tuple[Group, ...]
+
+    @classmethod
+    def choose(cls, table: Table, n_targets: int, *, rng: Generator) -> Self:
+        """Take the most vulnerable half, and the others at random among all that are left.
+
+        Of those equally lonely the content decides, not the order of the rows.
+        """
+        order = np.lexsort((table.row_hash(), -vulnerability(table)))
+        n_vulnerable = (n_targets + 1) // 2
+        left = n_vulnerable + rng.choice(len(table) - n_vulnerable, n_targets - n_vulnerable, replace=False)
+        ranks = np.concatenate([np.arange(n_vulnerable), np.sort(left)])
+        groups: list[Group] = ["vulnerable"] * n_vulnerable
+        groups += ["random"] * (n_targets - n_vulnerable)
+        return cls(rows=order[ranks], ranks=ranks + 1, groups=tuple(groups))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
 
 Rules = Literal["fixed", "redrawn"]
 """Whether all fits learn from one table but for the targets, or each from other people."""

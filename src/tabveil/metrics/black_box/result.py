@@ -15,8 +15,7 @@ from tabveil.core.result import Input
 from tabveil.core.settings.plain import PlainData
 from tabveil.core.storage.writing import write_text
 from tabveil.errors import ParameterError
-from tabveil.metrics.black_box.pool import Rules
-from tabveil.metrics.black_box.targets import Group
+from tabveil.metrics.black_box.pool import Group, Rules
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,6 @@
-"""Rows that stand in train and in control, beyond the duplicates the data itself has.
+"""Rows that two tables share or nearly share, beyond what duplicates and chance explain."""
 
-Had the rows been split at random, how many control rows would equal a training row? Given the rows, all
-splits are equally likely, and a sample of them is drawn: an exact test, whatever the duplicates are. Where
-every row is common, rows are shared however they are split; but two tables of the same rows are still rare.
-
-``train`` and ``control`` count each different row of the two tables, (n_different,). Where somebody has
-several rows, people are split, each with all of theirs (``HeldRows``).
-"""
-
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -17,9 +10,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from tabveil.core.estimate.matching import Matching
 from tabveil.core.people import numbered_together
-from tabveil.core.sampling import held_chance
+from tabveil.core.sampling import ROUNDING, group_equal_rows, held_chance, in_order, shuffled_rows
 from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.core.workers import part
+from tabveil.engines.neighbors import Neighbors, Space
 
 _SPLITS = 999
 _MOST_ROWS = 8000  # of the duplicates: more would tell the same
@@ -174,3 +170,68 @@ def same_chance(split: Split, train: Indices, control: Indices) -> float | None:
 def _orders(counts: Indices) -> float:
     """Return the logarithm of the number of orders in which so many equal rows can stand."""
     return float(gammaln(counts.sum() + 1) - gammaln(counts + 1).sum())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NearRows:
+    """The rows of a release that are too near, ascending, and the bar that says so.
+
+    ``equal`` counts those among them that equal a training row. ``control_near`` counts the control rows that
+    lie as near: below the bar or, where it is 0, on it.
+    """
+
+    rows: Indices  # (k,)
+    bar: float
+    equal: int
+    control_near: int
+
+
+def near_rows(split: Split, *, share: float, rng: Generator) -> NearRows:
+    """Find the rows of the release nearer to train than ``share`` of control rows are.
+
+    ``rng`` chooses among rows that equal training rows, where only some of them are too many.
+
+    >>> from tabveil.core.table import Numeric, Schema, Table
+    >>> schema = Schema((Numeric(name="income", low=0, high=1000),))
+    >>> train, control, fresh = (
+    ...     Table(schema=schema, values=np.arange(0.0, 900, 30)[:, None] + shift) for shift in (0, 10, 20)
+    ... )
+    >>> release = Table(schema=schema, values=np.concatenate([train.values[:3], fresh.values[3:]]))
+    >>> tables = Split(train=train, control=control, synthetic=release)
+    >>> found = near_rows(tables, share=0.02, rng=np.random.default_rng(0))
+    >>> found.rows.tolist(), found.bar, found.equal
+    ([0, 1, 2], 0.01, 3)
+    """
+    split.require_control("filter")
+    to_train = Neighbors(Space.gower(split.schema), in_order(split.train).table)
+    with part(0, 0.5):
+        fresh = np.sort(to_train.nearest(split.control).distance[:, 0])
+    with part(0.5, 1):
+        distance = to_train.nearest(split.synthetic).distance[:, 0]
+    bar = float(fresh[max(math.ceil(share * len(fresh) - ROUNDING), 1) - 1])
+    rows = np.flatnonzero(distance < bar) if bar > 0 else _copies_beyond_chance(split, rng=rng)
+    return NearRows(
+        rows=rows,
+        bar=bar,
+        equal=int(np.sum(distance[rows] == 0)),
+        control_near=int(np.sum(fresh < bar if bar > 0 else fresh == 0)),
+    )
+
+
+def _copies_beyond_chance(split: Split, *, rng: Generator) -> Indices:
+    """Choose so many rows equal to training rows that those left are no more than chance explains.
+
+    Rows that control explains least go first, and among these some at random, whatever their order.
+    """
+    groups = group_equal_rows(split.synthetic, split.train, split.control)
+    n_groups = 1 + max(int(group.max()) for group in groups)
+    train, control = (np.bincount(group, minlength=n_groups) for group in groups[1:])
+    if equal_rows_kept_together(train, control):
+        train, control = np.minimum(train, 1), np.minimum(control, 1)
+    matching = Matching(n_train=int(train.sum()), n_control=int(control.sum()))
+    gained, lost = (change[groups[0]] for change in matching.changes(train, control))  # (m,) each
+    drawn = shuffled_rows(split.synthetic, rng=rng)
+    first = drawn[np.argsort(-gained[drawn], kind="stable")]
+    left = gained.sum() - np.concatenate([[0.0], np.cumsum(gained[first])])  # once so many are dropped
+    chance = matching.scale * float(lost.sum())
+    return np.sort(first[: int(np.argmax(left <= chance + ROUNDING))])

@@ -13,9 +13,8 @@ from numpy.random import Generator
 from tabveil.core import workers
 from tabveil.core.table import Split
 from tabveil.errors import NotApplicable
-from tabveil.metrics.portrait.cells import map_rows
-from tabveil.metrics.portrait.distances import compare_distances
-from tabveil.metrics.portrait.learned_space import map_learned
+from tabveil.metrics.portrait.distance_curves import compare_distances
+from tabveil.metrics.portrait.maps import map_learned, map_rows
 from tabveil.metrics.portrait.pictures import Cell, Distances, Map, Outlying, OutlyingCell, Portrait
 from tabveil.protocols import Representation
 

@@ -21,7 +21,7 @@ from tabveil.core.wording import (
     setting,
     share_of,
 )
-from tabveil.metrics.explain import Explanation
+from tabveil.metrics.registry import Explanation
 from tabveil.render.svg import RiskBar
 
 StateKey = Literal["within", "above", "inconclusive", "diagnostic"]

@@ -17,7 +17,7 @@ from tabveil.auditing.policy import COMMON_THRESHOLDS, RISKS, WHY_THE_DEFAULT, P
 from tabveil.auditing.report import Report
 from tabveil.core import wording
 from tabveil.core.disclosure import LEAST_SHARED_IN_WORDS
-from tabveil.metrics.explain import inline
+from tabveil.metrics.registry import inline
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS
 from tabveil.render import svg
 from tabveil.render.audit import advice as advice_words

@@ -21,7 +21,7 @@ from tabveil.core.wording import (
     people,
     plural,
 )
-from tabveil.metrics.explain import Explanation
+from tabveil.metrics.registry import Explanation
 from tabveil.render.audit.evidence import Evidence, StateKey, question_of, skipped_title
 
 ANYBODY = "anybody (worst case)"

@@ -18,8 +18,7 @@ from tabveil.core.table import Table
 from tabveil.core.workers import tell, unheard, working
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.black_box import Game
-from tabveil.metrics.black_box.features import Watch
-from tabveil.metrics.black_box.games import Features
+from tabveil.metrics.black_box.games import Features, Watch
 from tabveil.version import __version__
 from tabveil.workflows.benchmark.plan import content
 from tabveil.workflows.benchmark.trials import digest

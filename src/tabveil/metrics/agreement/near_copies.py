@@ -15,8 +15,7 @@ from tabveil.core.estimate import CONFIDENCE, difference
 from tabveil.core.table import Split
 from tabveil.core.wording import joined, name, plural
 from tabveil.metrics.agreement.cells import Cells
-from tabveil.metrics.agreement.families import Family
-from tabveil.metrics.agreement.lone import Hits, hits, union
+from tabveil.metrics.agreement.scanning import Family, Hits, hits, union
 from tabveil.metrics.traces import Trace
 
 FEWEST_COLUMNS = 4
