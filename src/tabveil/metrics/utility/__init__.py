@@ -54,7 +54,7 @@ __all__ = [
     "measure",
 ]
 
-NearestRows = TypeVar("NearestRows")
+Part = TypeVar("Part")
 
 
 def measure(
@@ -106,29 +106,31 @@ def measure(
     workers.tell("comparing columns", 0.0)
     with workers.part(0, 0.05):
         columns, overall = measure_columns(split, sides, halved=halved, rare=rare, confidence=confidence)
-    with workers.part(0.05, 0.1):
-        related = parts.attempt("correlation", lambda: relate(sides, confidence=confidence, rng=streams[1]))
-    with workers.part(0.1, 0.2):
-        discrepant = parts.attempt("mmd", lambda: discrepancy(sides, confidence=confidence, rng=streams[2]))
-    with workers.part(0.2, 0.4):
-        told_apart = parts.attempt(
-            "discriminator", lambda: discriminate(sides, confidence=confidence, rng=streams[3])
-        )
-    with workers.part(0.4, 0.9):
-        targets = parts.attempt(
-            "downstream", lambda: _targets(sides, asked, related, parts.notes, confidence, rng=streams[4])
-        )
-    with workers.part(0.9, 1):
-        rules = parts.attempt(
-            "rules",
-            lambda: find_rules(
-                RuleTables.of(split, clocks=clocks or {}, rng=streams[5]),
-                confidence=confidence,
-                rng=streams[6],
-            ),
-        )
-    parts.notes.extend(() if related is None else related.notes)
-    parts.notes.extend(() if rules is None else rules.notes)
+    related = parts.attempt(
+        "correlation", 0.05, 0.1, lambda: relate(sides, confidence=confidence, rng=streams[1])
+    )
+    discrepant = parts.attempt(
+        "mmd", 0.1, 0.2, lambda: discrepancy(sides, confidence=confidence, rng=streams[2])
+    )
+    told_apart = parts.attempt(
+        "discriminator", 0.2, 0.4, lambda: discriminate(sides, confidence=confidence, rng=streams[3])
+    )
+    targets = parts.attempt(
+        "downstream",
+        0.4,
+        0.9,
+        lambda: _targets(sides, asked, related, parts.notes, confidence, rng=streams[4]),
+    )
+    rules = parts.attempt(
+        "rules",
+        0.9,
+        1.0,
+        lambda: find_rules(
+            RuleTables.of(split, clocks=clocks or {}, rng=streams[5]), confidence=confidence, rng=streams[6]
+        ),
+    )
+    for part in (related, rules):
+        parts.notes.extend(() if part is None else part.notes)
     figures = {
         "discriminator": told_apart,
         "correlation": None if related is None else related.figure,
@@ -155,12 +157,14 @@ class _Parts:
     skipped: list[Omission] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def attempt(self, name: str, work: Callable[[], NearestRows]) -> NearestRows | None:
-        try:
-            return work()
-        except NotApplicable as reason:
-            self.skipped.append(Omission(metric=name, reason=str(reason)))
-            return None
+    def attempt(self, name: str, begin: float, end: float, work: Callable[[], Part]) -> Part | None:
+        """Measure a part, which takes the time from ``begin`` to ``end``, if that is possible."""
+        with workers.part(begin, end):
+            try:
+                return work()
+            except NotApplicable as reason:
+                self.skipped.append(Omission(metric=name, reason=str(reason)))
+                return None
 
 
 def _targets(

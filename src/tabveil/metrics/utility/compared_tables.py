@@ -39,11 +39,16 @@ class ComparedTables:
             real, fresh = _halves(split.train, rng=rng)
             notes = (NO_CONTROL,)
         n = min(len(fresh), len(split.synthetic)) or len(split.synthetic)
+        if n < len(split.synthetic):
+            note = (
+                f"Utility is measured on {n} of {len(split.synthetic)} synthetic rows, as many as there are "
+            )
+            notes = (*notes, f"{note}train rows to compare them with.")
         return cls(
             real=draw(real, len(real), rng=rng).table,
             fresh=draw(fresh, n, rng=rng).table,
             synthetic=draw(split.synthetic, n, rng=rng).table,
-            notes=(*notes, *_sampled(split, n)),
+            notes=notes,
         )
 
     def at_most(self, n_rows: int, *, rng: Generator) -> Self:
@@ -64,10 +69,3 @@ def _halves(train: Table, *, rng: Generator) -> tuple[Table, Table]:
         return rows.take(np.arange(half)), rows.take(np.arange(half, len(rows)))
     real = rows_of_people(train, (train.n_people + 1) // 2, rng=rng)
     return train.take(real), train.take(np.setdiff1d(np.arange(len(train)), real))
-
-
-def _sampled(split: Split, n: int) -> tuple[str, ...]:
-    if len(split.synthetic) == n:
-        return ()
-    note = f"Utility is measured on {n} of {len(split.synthetic)} synthetic rows, as many as there are "
-    return (f"{note}train rows to compare them with.",)

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import workers
-from tabveil.core.estimate import CONFIDENCE, Estimate, bounded_distance
+from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility import utility_kernels as association_kernels
 from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.distances import FOLDED
+from tabveil.metrics.utility.distances import FOLDED, DistanceSum
 from tabveil.metrics.utility.findings import Associations, Figure
+from tabveil.metrics.utility.utility_kernels import correlation_ratio, cramers_v, pearson
 from tabveil.tables.matrices.ordinal import ComparedLevels
 
 
@@ -47,44 +47,28 @@ class Association:
 
 
 def associate(a: Numbers | Codes, b: Numbers | Codes) -> Association:
-    """Measure a pair of columns by the measure that fits them."""
-    match a, b:
-        case Numbers(), Numbers():
-            return pearson(a, b)
-        case Numbers(), Codes():
-            return correlation_ratio(a, b)
-        case Codes(), Numbers():
-            return correlation_ratio(b, a)
-        case Codes(), Codes():
-            return cramers_v(a, b)
-    raise AssertionError("a column holds numbers or codes")
+    """Measure a pair of columns by the measure that fits them.
 
+    Two columns of numbers by Pearson's correlation over the rows that have both, in [-1, 1].
 
-def pearson(a: Numbers, b: Numbers) -> Association:
-    """Return Pearson's correlation over the rows that have both numbers, in [-1, 1]."""
-    influence = np.zeros(len(a.cells))
-    return Association(value=association_kernels.pearson(a.cells, b.cells, influence), influence=influence)
+    A column of each by the correlation ratio, the root of the share of the numbers' variance that lies
+    between labels, in [0, 1]. The share is Kelley's (1935) ``1 - (1 - eta²)(n - 1)/(n - k)``, 0 where that is
+    negative: eta² itself grows with the number of labels k even where labels tell nothing. Rows without a
+    number are left out.
 
-
-def correlation_ratio(numbers: Numbers, codes: Codes) -> Association:
-    """Return the root of the share of the numbers' variance that lies between labels, in [0, 1].
-
-    The share is Kelley's (1935) ``1 - (1 - eta²)(n - 1)/(n - k)``, 0 where that is negative: eta² itself
-    grows with the number of labels k even where labels tell nothing. Rows without a number are left out.
-    """
-    influence = np.zeros(len(numbers.cells))
-    value = association_kernels.correlation_ratio(numbers.cells, codes.cells, codes.n_levels, influence)
-    return Association(value=value, influence=influence)
-
-
-def cramers_v(a: Codes, b: Codes) -> Association:
-    """Return Cramér's V in [0, 1], corrected for chance as by Bergsma (2013).
-
-    ``V² = (phi² - (r - 1)(c - 1)/(n - 1)) / (min(r, c) - 1)``, the numbers of labels corrected too, 0 where
-    that is negative: V itself grows with the number of labels even where columns are independent.
+    Two columns of labels by Cramér's V in [0, 1], corrected for chance as by Bergsma (2013): ``V² = (phi² -
+    (r - 1)(c - 1)/(n - 1)) / (min(r, c) - 1)``, the numbers of labels corrected too, 0 where that is
+    negative: V itself grows with the number of labels even where columns are independent.
     """
     influence = np.zeros(len(a.cells))
-    value = association_kernels.cramers_v(a.cells, b.cells, a.n_levels, b.n_levels, influence)
+    if isinstance(a, Codes):
+        if not isinstance(b, Codes):
+            return associate(b, a)
+        value = cramers_v(a.cells, b.cells, a.n_levels, b.n_levels, influence)
+    elif isinstance(b, Codes):
+        value = correlation_ratio(a.cells, b.cells, b.n_levels, influence)
+    else:
+        value = pearson(a.cells, b.cells, influence)
     return Association(value=value, influence=influence)
 
 
@@ -95,8 +79,6 @@ LEAST_ROWS = 1000
 LEAST_PAIRS_AT_ONCE = 16
 MOST_CHUNKS = 64  # each holds sums over rows
 MOST_SHOWN = 64  # columns of a matrix that a reader can take in
-
-Prepared = Numbers | Codes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -122,42 +104,37 @@ def relate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Genera
     pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
     sides = sides.at_most(max(LEAST_ROWS, MOST_CELLS // len(pairs)), rng=rng)
     tables = sides.real, sides.fresh, sides.synthetic
-    workers.announce_compilation(association_kernels.pearson)
+    workers.announce_compilation(pearson)
     columns = [_prepare(column, tables) for column in sides.real.schema.columns]
     matrices = np.tile(np.eye(d), (3, 1, 1))
     at_once = max(LEAST_PAIRS_AT_ONCE, -(-len(pairs) // MOST_CHUNKS))
-    parts: list[_Parts | None] = [None] * len(range(0, len(pairs), at_once))
+    parts = [(DistanceSum(), DistanceSum()) for _ in range(0, len(pairs), at_once)]
 
     def work(start: int, stop: int) -> None:
-        part = _Parts.empty([len(table) for table in tables])
         for i, j in pairs[start:stop]:
             found = [associate(columns[i][t], columns[j][t]) for t in range(3)]
             matrices[:, i, j] = matrices[:, j, i] = [item.value for item in found]
-            part.add(found)
-        parts[start // at_once] = part
+            for total, other in zip(parts[start // at_once], found[1:], strict=True):
+                _add_difference(total, found[0], other)
 
     workers.each_chunk(len(pairs), at_once, work, doing="comparing pairs of columns")
-    total = _Parts.empty([len(table) for table in tables])
+    fresh, synthetic = DistanceSum(), DistanceSum()
     for part in parts:  # always in this order: sums of floating-point numbers
-        assert part is not None
-        total.join(part)
+        fresh.join(part[0])
+        synthetic.join(part[1])
     has_fresh = len(sides.fresh) > 0
+    shown = (
+        f"The associations are listed for {MOST_SHOWN} of {d} columns, those in which the release differs "
+        "most. The correlation difference is over all columns."
+    )
     return Relations(
         figure=Figure(
-            value=total.synthetic.estimate(len(pairs), confidence),
-            reference=total.fresh.estimate(len(pairs), confidence) if has_fresh else None,
+            value=synthetic.mean(confidence), reference=fresh.mean(confidence) if has_fresh else None
         ),
         associations=_most_changed(names, matrices[0], matrices[2]),
         fresh=matrices[1] if has_fresh else matrices[0],
-        notes=_shown(d),
+        notes=(shown,) if d > MOST_SHOWN else (),
     )
-
-
-def _shown(n_columns: int) -> tuple[str, ...]:
-    if n_columns <= MOST_SHOWN:
-        return ()
-    note = f"The associations are listed for {MOST_SHOWN} of {n_columns} columns, those in which the release "
-    return (f"{note}differs most. The correlation difference is over all columns.",)
 
 
 def _most_changed(names: tuple[str, ...], real: Floats, synthetic: Floats) -> Associations:
@@ -167,16 +144,12 @@ def _most_changed(names: tuple[str, ...], real: Floats, synthetic: Floats) -> As
     square = np.ix_(kept, kept)
     return Associations(
         names=tuple(names[position] for position in kept),
-        real=_rows(real[square]),
-        synthetic=_rows(synthetic[square]),
+        real=tuple(map(tuple, real[square].tolist())),
+        synthetic=tuple(map(tuple, synthetic[square].tolist())),
     )
 
 
-def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in matrix.tolist())
-
-
-def _prepare(column: Column, tables: Sequence[Table]) -> list[Prepared]:
+def _prepare(column: Column, tables: Sequence[Table]) -> list[Numbers] | list[Codes]:
     """Return a column of each table as numbers, or as codes of its most frequent labels."""
     match column:
         case Numeric(name=name):
@@ -203,55 +176,7 @@ def _frequent(counts: Indices, n_tables: int) -> Indices:
     return np.where(rare, rest, rank)
 
 
-@dataclass(kw_only=True, eq=False)
-class _Difference:
-    """The sum of absolute differences over pairs, what noise alone adds to it, and each row's part in it."""
-
-    value: float
-    floor: float
-    real: Floats  # (n,)
-    other: Floats  # (m,)
-
-    def add(self, real: Association, other: Association) -> None:
-        gap = real.value - other.value
-        self.value += abs(gap)
-        self.floor += FOLDED * float(np.sqrt(real.variance + other.variance))
-        self.real += np.sign(gap) * real.influence
-        self.other -= np.sign(gap) * other.influence
-
-    def join(self, more: "_Difference") -> None:
-        self.value += more.value
-        self.floor += more.floor
-        self.real += more.real
-        self.other += more.other
-
-    def estimate(self, n_pairs: int, confidence: float) -> Estimate:
-        rows = self.real / n_pairs, self.other / n_pairs
-        variance = sum(float(side.var()) / len(side) for side in rows)
-        sizes = len(self.real), len(self.other)
-        return bounded_distance(self.value / n_pairs, self.floor / n_pairs, variance, sizes, confidence)
-
-
-@dataclass(kw_only=True, eq=False)
-class _Parts:
-    """Both differences from the real rows."""
-
-    fresh: _Difference
-    synthetic: _Difference
-
-    @classmethod
-    def empty(cls, sizes: Sequence[int]) -> "_Parts":
-        n_real, n_fresh, n_synthetic = sizes
-        return cls(
-            fresh=_Difference(value=0.0, floor=0.0, real=np.zeros(n_real), other=np.zeros(n_fresh)),
-            synthetic=_Difference(value=0.0, floor=0.0, real=np.zeros(n_real), other=np.zeros(n_synthetic)),
-        )
-
-    def add(self, found: Sequence[Association]) -> None:
-        real, fresh, synthetic = found
-        self.fresh.add(real, fresh)
-        self.synthetic.add(real, synthetic)
-
-    def join(self, more: "_Parts") -> None:
-        self.fresh.join(more.fresh)
-        self.synthetic.join(more.synthetic)
+def _add_difference(total: DistanceSum, real: Association, other: Association) -> None:
+    gap = real.value - other.value
+    floor = FOLDED * float(np.sqrt(real.variance + other.variance))
+    total.add(abs(gap), floor, np.sign(gap) * real.influence, -np.sign(gap) * other.influence)

@@ -73,6 +73,36 @@ class Distance:
         return bounded_distance(self.value, self.floor, variance, (counts.n_real, counts.n_other), confidence)
 
 
+@dataclass(kw_only=True, eq=False)
+class DistanceSum:
+    """A sum of distances, whose mean has a variance that counts that what one row has goes together."""
+
+    n: int = 0
+    value: float = 0.0
+    floor: float = 0.0
+    real: Floats | float = 0.0  # (n,) what each row adds to the sum
+    other: Floats | float = 0.0  # (m,)
+
+    def add(self, value: float, floor: float, real: Floats, other: Floats) -> None:
+        """Add one distance, and what each row adds to it."""
+        self.join(DistanceSum(n=1, value=value, floor=floor, real=real, other=other))
+
+    def join(self, more: "DistanceSum") -> None:
+        """Add another sum over the same rows."""
+        self.n += more.n
+        self.value += more.value
+        self.floor += more.floor
+        self.real = self.real + more.real
+        self.other = self.other + more.other
+
+    def mean(self, confidence: float) -> Estimate:
+        """Return the mean of the distances, between its bounds."""
+        rows = [np.asarray(side) / self.n for side in (self.real, self.other)]
+        variance = sum(float(side.var()) / len(side) for side in rows)
+        sizes = len(rows[0]), len(rows[1])
+        return bounded_distance(self.value / self.n, self.floor / self.n, variance, sizes, confidence)
+
+
 def total_variation(counts: Counts, *, halved: bool = True) -> Distance:
     """Which share of the rows would have to change their level? ``½ Σ |p - q|``.
 

@@ -11,11 +11,12 @@ from tabveil.core import check, workers
 from tabveil.core.estimate import CONFIDENCE, Estimate, known, mean_of, ratio_of_means, root_score, share
 from tabveil.core.people import sum_by_person
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
+from tabveil.engines.trees.boosting import STEPS, train
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import Relations
 from tabveil.metrics.utility.findings import Figure, TargetUtility
-from tabveil.metrics.utility.telling_apart import guess_labels, guess_numbers
+from tabveil.metrics.utility.telling_apart import tell_apart
 from tabveil.tables.matrices.scale import shares_of_range
 
 N_TARGETS = 3
@@ -137,9 +138,10 @@ class _Task:
     def of(cls, sides: ComparedTables, name: str, others: Sequence[str]) -> "_Task | None":
         column = sides.real.schema[name]
         test, synthetic, fresh = (
-            _having(table, name) for table in (sides.real, sides.synthetic, sides.fresh)
+            table.take(np.flatnonzero(~np.isnan(table.column(name))))
+            for table in (sides.real, sides.synthetic, sides.fresh)
         )
-        truth, *goals = (_goal(table, column) for table in (test, synthetic, fresh))
+        truth, *goals = (shares_of_range(column, table.column(name)) for table in (test, synthetic, fresh))
         if min(len(test), len(synthetic)) < LEAST_ROWS or truth.min() == truth.max():
             return None
         return cls(
@@ -169,8 +171,8 @@ class _Task:
         match self.column:
             case Categorical(name=name):
                 right = guessed == self.truth, None if reference is None else reference == self.truth
-                baseline, people = _majority(self.truth), self.test.people
-                return compare_labels(name, *right, baseline, confidence, people=people)
+                majority = float(np.unique(self.truth, return_counts=True)[1].max()) / len(self.truth)
+                return compare_labels(name, *right, majority, confidence, people=self.test.people)
             case Numeric(name=name):
                 fresh = None if reference is None else reference - self.truth
                 return compare_numbers(
@@ -178,16 +180,20 @@ class _Task:
                 )
 
 
-def _goal(table: Table, column: Column) -> Floats:
-    return shares_of_range(column, table.column(column.name))
+def guess_labels(rows: Table, labels: Floats, asked: Table) -> Floats:
+    """Learn the label of each row; return the most probable label of the asked rows."""
+    known, codes = np.unique(labels, return_inverse=True)
+    if len(known) == 1:
+        return np.full(len(asked), known[0])
+    if len(known) == 2:  # noqa: PLR2004 - yes or no
+        return np.asarray(known[(tell_apart(rows, codes, asked) > 0.5).astype(np.int64)])  # noqa: PLR2004
+    trees = train(rows, codes, {"objective": "multi:softprob", "num_class": len(known)})
+    return np.asarray(known[trees.predict(asked).argmax(axis=1)])
 
 
-def _having(table: Table, name: str) -> Table:
-    return table.take(np.flatnonzero(~np.isnan(table.column(name))))
-
-
-def _majority(truth: Floats) -> float:
-    return float(np.unique(truth, return_counts=True)[1].max()) / len(truth)
+def guess_numbers(rows: Table, shares: Floats, asked: Table) -> Floats:
+    """Learn the number of each row, as a share of its range; return the asked rows' expected shares."""
+    return train(rows, shares * STEPS, {"objective": "reg:squarederror"}).predict(asked) / STEPS
 
 
 def compare_labels(
@@ -205,6 +211,14 @@ def compare_labels(
     """
     n = len(synthetic)
     worth = n if people is None else len(np.unique(people))
+    gap = None
+    if fresh is not None:
+        ahead = fresh.astype(float) - synthetic
+        if people is None:
+            gap = mean_of(ahead, confidence)
+        else:
+            rows = sum_by_person(np.ones(n), people)
+            gap = ratio_of_means(sum_by_person(ahead, people), rows, confidence=confidence)
 
     def right(value: float) -> Estimate:
         return share(value, n, effective=worth, confidence=confidence)
@@ -216,16 +230,8 @@ def compare_labels(
             value=right(float(synthetic.mean())),
             reference=None if fresh is None else right(float(fresh.mean())),
         ),
-        gap=None if fresh is None else _gap(fresh.astype(float) - synthetic, people, confidence),
+        gap=gap,
         baseline=right(majority),
-    )
-
-
-def _gap(values: Floats, people: Indices | None, confidence: float) -> Estimate:
-    if people is None:
-        return mean_of(values, confidence)
-    return ratio_of_means(
-        sum_by_person(values, people), sum_by_person(np.ones(len(values)), people), confidence=confidence
     )
 
 
@@ -245,31 +251,27 @@ def compare_numbers(
     the observations are people.
     """
     spread = sum_by_person((truth - truth.mean()) ** 2, people)
+    rows = sum_by_person(np.ones(len(truth)), people)
+
+    def determination(squares: Floats) -> Estimate:
+        return ratio_of_means(squares, spread, offset=1.0, sign=-1.0, confidence=confidence)
+
+    def range_score(squares: Floats) -> Estimate:
+        n, each = len(squares), float(rows.mean())
+        mean = float(squares.mean()) / each
+        return root_score(mean, float((squares - mean * rows).std()) / each / math.sqrt(n), n, confidence)
+
     squares = sum_by_person(synthetic**2, people)
     of_fresh = None if fresh is None else sum_by_person(fresh**2, people)
-    rows = sum_by_person(np.ones(len(truth)), people)
     return TargetUtility(
         name=name,
         score="r2",
         figure=Figure(
-            value=_determination(squares, spread, confidence),
-            reference=None if of_fresh is None else _determination(of_fresh, spread, confidence),
+            value=determination(squares), reference=None if of_fresh is None else determination(of_fresh)
         ),
         gap=None if of_fresh is None else ratio_of_means(squares - of_fresh, spread, confidence=confidence),
         baseline=known(0.0, len(truth)),
         range_score=Figure(
-            value=_range_score(squares, rows, confidence),
-            reference=None if of_fresh is None else _range_score(of_fresh, rows, confidence),
+            value=range_score(squares), reference=None if of_fresh is None else range_score(of_fresh)
         ),
     )
-
-
-def _determination(squares: Floats, spread: Floats, confidence: float) -> Estimate:
-    return ratio_of_means(squares, spread, offset=1.0, sign=-1.0, confidence=confidence)
-
-
-def _range_score(squares: Floats, rows: Floats, confidence: float) -> Estimate:
-    """Return the score from squared errors, added up by person, and how many rows each has."""
-    n, each = len(squares), float(rows.mean())
-    mean = float(squares.mean()) / each
-    return root_score(mean, float((squares - mean * rows).std()) / each / math.sqrt(n), n, confidence)

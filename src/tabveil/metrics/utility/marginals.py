@@ -1,6 +1,7 @@
 """Column by column: is each one distributed as among real people? As figures, and as bars for a page."""
 
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -8,13 +9,14 @@ import numpy as np
 from scipy.special import chdtrc
 
 from tabveil.core.disclosure import LEAST_SHARED
-from tabveil.core.estimate import CONFIDENCE, Estimate, bounded_distance
-from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Split
+from tabveil.core.estimate import CONFIDENCE, Estimate
+from tabveil.core.table import Categorical, Column, Floats, Numeric, Split
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.distances import (
     FOLDED,
     Counts,
     Distance,
+    DistanceSum,
     cramers_v,
     jensen_shannon,
     kolmogorov_smirnov,
@@ -51,7 +53,10 @@ def bars(split: Split, name: str, *, rare: bool = False) -> tuple[Bar, ...]:
 
 def _of_labels(labels: tuple[str, ...], real: Floats, synthetic: Floats, *, least: int) -> list[Bar]:
     """Name the labels that most real rows have; equals in the order of the alphabet."""
-    counts = _count_labels(real, len(labels)), _count_labels(synthetic, len(labels))
+    counts = [
+        np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(labels))
+        for cells in (real, synthetic)
+    ]
     ranked = sorted(range(len(labels)), key=lambda code: (-counts[0][code], labels[code]))
     named = [code for code in ranked[:MOST_LABELS] if counts[0][code] >= least]
     found = [
@@ -69,19 +74,16 @@ def _of_labels(labels: tuple[str, ...], real: Floats, synthetic: Floats, *, leas
     return found
 
 
-def _count_labels(cells: Floats, n_labels: int) -> Indices:
-    return np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=n_labels)
-
-
 def _of_ranges(column: Numeric, real: Floats, synthetic: Floats) -> list[Bar]:
     """Count numbers between round edges; ranges with too few real rows join their neighbor."""
-    numbers = np.sort(real[~np.isnan(real)])
-    released = np.sort(synthetic[~np.isnan(synthetic)])
-    edges = _wide_enough(_round_edges(column, numbers), numbers)
-    ends = [None, *edges, None]
-    counts = [_between(side, edges) for side in (numbers, released)]
+    numbers, released = (np.sort(cells[~np.isnan(cells)]) for cells in (real, synthetic))
     if not len(numbers) and not len(released):
         return []
+    edges = _wide_enough(_round_edges(column, numbers), numbers)
+    ends = [None, *edges, None]
+    counts = [
+        np.diff([0, *np.searchsorted(side, edges, side="left"), len(side)]) for side in (numbers, released)
+    ]
     return [
         Bar(
             kind="range",
@@ -127,11 +129,6 @@ def _wide_enough(edges: list[float], numbers: Floats) -> list[float]:
     return kept
 
 
-def _between(numbers: Floats, edges: list[float]) -> Indices:
-    cuts = np.searchsorted(numbers, edges, side="left")
-    return np.asarray(np.append(cuts, len(numbers)) - np.append(0, cuts), dtype=np.int64)
-
-
 N_BINS = 20
 LEAST_EXPECTED = 5  # rows at a level, in either table
 REAL, FRESH, SYNTHETIC = range(3)
@@ -146,11 +143,11 @@ def measure_columns(
     confidence: float = CONFIDENCE,
 ) -> tuple[tuple[ColumnUtility, ...], dict[str, Figure]]:
     """Measure every column, and the mean over the columns of each distance."""
-    columns, means = [], _Means()
+    columns, means = [], defaultdict[str, _Means](_Means)
     for column in sides.real.schema.columns:
         found = _distances(column, sides, halved=halved)
         for name, measured in found.items():
-            means.add(name, measured)
+            means[name].add(measured)
         columns.append(
             ColumnUtility(
                 name=column.name,
@@ -160,15 +157,15 @@ def measure_columns(
                 bars=bars(split, column.name, rare=rare),
             )
         )
-    return tuple(columns), means.figures(confidence)
+    return tuple(columns), {name: mean.figure(confidence) for name, mean in means.items()}
 
 
 def mean_total_variation(sides: ComparedTables, *, confidence: float = CONFIDENCE) -> Figure:
     """Return the mean total variation over all columns alone: the quickest figure of usefulness."""
     means = _Means()
     for column in sides.real.schema.columns:
-        means.add("total_variation", _distances(column, sides, halved=True)["total_variation"])
-    return means.figures(confidence)["total_variation"]
+        means.add(_distances(column, sides, halved=True)["total_variation"])
+    return means.figure(confidence)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -264,52 +261,20 @@ def _chi_squared(measured: _Measured) -> ChiSquared | None:
 
 
 @dataclass(kw_only=True, eq=False)
-class _Mean:
-    """The mean of a distance over columns. Its variance counts that columns of one row go together."""
-
-    value: float = 0.0
-    floor: float = 0.0
-    real: Floats | float = 0.0  # (n,) what each row adds to the sum
-    other: Floats | float = 0.0  # (m,)
-
-    def add(self, distance: Distance, real: Indices, other: Indices) -> None:
-        self.value += distance.value
-        self.floor += distance.floor
-        self.real = self.real + distance.by_real[real]
-        self.other = self.other + distance.by_other[other]
-
-    def estimate(self, n_columns: int, confidence: float) -> Estimate:
-        rows = [np.asarray(side) / n_columns for side in (self.real, self.other)]
-        return bounded_distance(
-            self.value / n_columns,
-            self.floor / n_columns,
-            sum(float(side.var()) / len(side) for side in rows),
-            (len(rows[0]), len(rows[1])),
-            confidence,
-        )
-
-
-@dataclass(kw_only=True, eq=False)
 class _Means:
-    """The mean of every distance, for the synthetic and for the fresh rows."""
+    """The mean of a distance over columns, for the synthetic and for the fresh rows."""
 
-    sums: dict[tuple[str, int], _Mean] = field(default_factory=dict)
-    n_columns: dict[str, int] = field(default_factory=dict)
+    synthetic: DistanceSum = field(default_factory=DistanceSum)
+    fresh: DistanceSum = field(default_factory=DistanceSum)
 
-    def add(self, name: str, measured: _Measured) -> None:
-        self.n_columns[name] = self.n_columns.get(name, 0) + 1
-        for other in (SYNTHETIC, FRESH):
-            if len(measured.levels.rows[other]):
-                _, distance = measured.between(other)
-                mean = self.sums.setdefault((name, other), _Mean())
-                mean.add(distance, measured.levels.rows[REAL], measured.levels.rows[other])
+    def add(self, measured: _Measured) -> None:
+        real = measured.levels.rows[REAL]
+        for total, side in ((self.synthetic, SYNTHETIC), (self.fresh, FRESH)):
+            other = measured.levels.rows[side]
+            if len(other):
+                found = measured.between(side)[1]
+                total.add(found.value, found.floor, found.by_real[real], found.by_other[other])
 
-    def figures(self, confidence: float) -> dict[str, Figure]:
-        found = {}
-        for name, n_columns in self.n_columns.items():
-            value, fresh = self.sums[name, SYNTHETIC], self.sums.get((name, FRESH))
-            found[name] = Figure(
-                value=value.estimate(n_columns, confidence),
-                reference=None if fresh is None else fresh.estimate(n_columns, confidence),
-            )
-        return found
+    def figure(self, confidence: float) -> Figure:
+        reference = self.fresh.mean(confidence) if self.fresh.n else None
+        return Figure(value=self.synthetic.mean(confidence), reference=reference)

@@ -43,7 +43,13 @@ def measure_one(
         case "correlation":
             return relate(sides, confidence=confidence, rng=streams[1]).figure.value.value
         case "downstream":
-            return _gap(sides, target, confidence, streams)
+            related = relate(sides, confidence=confidence, rng=streams[1])
+            targets = named_targets(target, sides) or choose_targets(sides, related)
+            found, _ = predict_targets(sides, targets, related=related, confidence=confidence, rng=streams[4])
+            gaps = [item.gap.value for item in found if item.gap is not None]
+            if not gaps:
+                raise NotApplicable("downstream: there are too few train rows to compare the release with.")
+            return fmean(gaps)
     overall = measure_columns(split, sides, confidence=confidence)[1]
     if name not in overall:
         raise NotApplicable(f"{name}: there is no column that it can be measured on.")
@@ -57,18 +63,3 @@ def loss(name: str, value: float) -> float:
     (0.3, 0.1)
     """
     return value if name == DOWNSTREAM_GAP else value - MEANINGS[name].best
-
-
-def _gap(
-    sides: ComparedTables,
-    target: str | Sequence[str] | None,
-    confidence: float,
-    streams: Sequence[Generator],
-) -> float:
-    related = relate(sides, confidence=confidence, rng=streams[1])
-    targets = named_targets(target, sides) or choose_targets(sides, related)
-    found, _ = predict_targets(sides, targets, related=related, confidence=confidence, rng=streams[4])
-    gaps = [item.gap.value for item in found if item.gap is not None]
-    if not gaps:
-        raise NotApplicable("downstream: there are too few train rows to compare the release with.")
-    return fmean(gaps)

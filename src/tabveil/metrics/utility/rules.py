@@ -17,6 +17,8 @@ from tabveil.metrics.utility.utility_kernels import find_ordered
 from tabveil.tables.matrices.dependency_kernels import find_determined
 from tabveil.tables.matrices.ordinal import Codes, ComparedLevels
 
+Flags = NDArray[np.bool_]
+
 MOST_ROWS = 100_000
 MOST_COLUMNS = 200
 """Rules are looked for in at most so many rows of each table, and among so many columns."""
@@ -24,6 +26,23 @@ LEAST_VERIFIED = 20
 """A rule is verified if it holds in at least so many rows that it had not been found in."""
 NUMBERS, TIMES, DATES = range(3)
 """Columns of one of these kinds can be compared by size."""
+N_PROBES = 24
+N_TRIED = 64
+MOST_SUMMANDS = 100
+MOST_SUSPECTS = 2000
+"""Of columns and of suspects, in tables where there are more."""
+EXCEPTIONS = 0.001
+"""In so few rows a sum may be off: that numbers add up in the others is no chance."""
+RELATIVE = 1e-6
+"""By so much of itself a sum of numbers without decimals may be off."""
+ROWS_A_KEY = 5
+"""A column determines others only if so many rows share each of its values, on average."""
+LEAST_BROKEN = 0.05
+"""A rule must be one that columns without any relation would break in this share of the rows."""
+EXCEPTED = 0.01
+"""The share of other real rows in which a sum may be off; other rules have no exceptions."""
+MOST_RULES = 500
+MOST_SHUFFLED = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,7 +75,10 @@ class RuleTables:
         """Divide the real rows, and keep no more of anything than can be looked at."""
         split, notes = _narrow(split)
         learned, verifying, fresh = _real(split, rng=rng)
-        parts = [_at_most(part, rng=rng) for part in (learned, verifying, fresh, split.synthetic)]
+        # In the order of their content: rules are broken early, however a file is sorted.
+        parts = [
+            draw(part, MOST_ROWS, rng=rng).table for part in (learned, verifying, fresh, split.synthetic)
+        ]
         if any(len(whole) > MOST_ROWS for whole in (learned, split.synthetic)):
             notes = (*notes, f"Rules are looked for in at most {MOST_ROWS:,} rows of each table.")
         columns = split.schema.columns
@@ -129,24 +151,6 @@ def _real(split: Split, *, rng: Generator) -> tuple[Table, Table, Table]:
     return parts
 
 
-def _at_most(table: Table, *, rng: Generator) -> Table:
-    """Sample rows, in the order of their content: rules are broken early, however a file is sorted."""
-    return draw(table, MOST_ROWS, rng=rng).table
-
-
-N_PROBES = 24
-N_TRIED = 64
-MOST_SUMMANDS = 100
-MOST_SUSPECTS = 2000
-"""Of columns and of suspects, in tables where there are more."""
-EXCEPTIONS = 0.001
-"""In so few rows a sum may be off: that numbers add up in the others is no chance."""
-RELATIVE = 1e-6
-"""By so much of itself a sum of numbers without decimals may be off."""
-
-Flags = NDArray[np.bool_]
-
-
 def add_up(decimals: Floats, cells: Floats) -> Flags:
     """Whether the first two numbers add up to the third: to the last decimal place, exactly if all are whole.
 
@@ -171,7 +175,8 @@ def find_sums(tables: RuleTables, places: Indices) -> list[tuple[int, int, int]]
     cells = tables.learned.cells[places]  # (m, n)
     decimals = np.array([decimals_of(tables.columns[place]) for place in places])
     suspects: set[tuple[int, int, int]] = set()
-    for row in _telling_rows(cells):
+    telling = np.count_nonzero(~np.isnan(cells) & (cells != 0), axis=0)  # zero adds up with anything
+    for row in np.argsort(-telling, kind="stable")[:N_PROBES]:
         found = _suspects(cells[:, row], tables.kinds[places], tables.clocks[places])  # (3, s)
         off = _share_off(decimals[found][..., None], cells[:, :N_TRIED][found])
         found = found[:, off <= 1 / N_TRIED]
@@ -188,12 +193,6 @@ def _share_off(decimals: Floats, cells: Floats) -> Floats:
     said = ~np.isnan(cells.sum(axis=0))
     off = (said & ~add_up(decimals, cells)).sum(axis=-1)
     return np.asarray(off / np.maximum(said.sum(axis=-1), 1))
-
-
-def _telling_rows(cells: Floats) -> Indices:
-    """Return the rows with the most numbers that are not zero: zero adds up with anything."""
-    telling = np.count_nonzero(~np.isnan(cells) & (cells != 0), axis=0)
-    return np.argsort(-telling, kind="stable")[:N_PROBES]
 
 
 def _suspects(row: Floats, kinds: Indices, clocks: Floats) -> Indices:
@@ -217,16 +216,6 @@ def _dated(kinds: Indices, clocks: Floats, date: Indices, number: Indices, total
     """Whether a date and a number of its units make a date: admitted, days, discharged."""
     dates = (kinds[date] == DATES) & (kinds[total] == DATES) & (clocks[date] == clocks[total])
     return np.asarray(dates & (kinds[number] == NUMBERS))
-
-
-ROWS_A_KEY = 5
-"""A column determines others only if so many rows share each of its values, on average."""
-LEAST_BROKEN = 0.05
-"""A rule must be one that columns without any relation would break in this share of the rows."""
-EXCEPTED = 0.01
-"""The share of other real rows in which a sum may be off; other rules have no exceptions."""
-MOST_RULES = 500
-MOST_SHUFFLED = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -273,11 +262,12 @@ def find_rules(tables: RuleTables, *, confidence: float, rng: Generator) -> Rule
         n_found += 1
         if n_found > MOST_RULES:
             break
-        counted = []
+        counted: list[Estimate | None] = []
         for place, rows in enumerate((tables.synthetic, tables.fresh)):
             said, broken = candidate.look(tables, rows)
             any_broken[place] |= broken
-            counted.append(_rate(said, broken, confidence))
+            n = int(said.sum())
+            counted.append(share(float(broken.sum() / n), n, confidence=confidence) if n else None)
         if counted[0] is not None:  # some rows of the release can be asked
             found.append(
                 Rule(
@@ -296,11 +286,6 @@ def find_rules(tables: RuleTables, *, confidence: float, rng: Generator) -> Rule
         found=tuple(sorted(found, key=lambda rule: (-rule.broken.value.value, rule.kind, rule.columns))),
         notes=(*tables.notes, *notes),
     )
-
-
-def _rate(said: Flags, broken: Flags, confidence: float) -> Estimate | None:
-    n = int(said.sum())
-    return share(float(broken.sum() / n), n, confidence=confidence) if n else None
 
 
 def _verified(candidate: Candidate, tables: RuleTables) -> bool:

@@ -10,7 +10,7 @@ from tabveil.core.estimate import CONFIDENCE, Estimate, around, share
 from tabveil.core.people import numbered
 from tabveil.core.sampling import draw, shuffled
 from tabveil.core.table import Floats, Indices, Numeric, Table
-from tabveil.engines.trees.boosting import STEPS, train
+from tabveil.engines.trees.boosting import train
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.findings import Figure
@@ -19,38 +19,14 @@ from tabveil.tables.matrices.scale import unit
 
 WIDE = 64  # columns; time grows with them
 COLUMNS_A_TREE = 32  # of a wider table, drawn anew for each tree
-
-
-def tell_apart(rows: Table, positive: Indices, asked: Table) -> Floats:
-    """Learn which rows are positive (1) and which are not (0); return the asked rows' probabilities."""
-    return train(rows, positive, {"objective": "binary:logistic", **_some_columns(rows)}).predict(asked)
-
-
-def _some_columns(rows: Table) -> dict[str, float]:
-    n_columns = len(rows.schema)
-    return {"colsample_bytree": COLUMNS_A_TREE / n_columns} if n_columns > WIDE else {}
-
-
-def guess_labels(rows: Table, labels: Floats, asked: Table) -> Floats:
-    """Learn the label of each row; return the most probable label of the asked rows."""
-    known, codes = np.unique(labels, return_inverse=True)
-    if len(known) == 1:
-        return np.full(len(asked), known[0])
-    if len(known) == 2:  # noqa: PLR2004 - yes or no
-        return np.asarray(known[(tell_apart(rows, codes, asked) > 0.5).astype(np.int64)])  # noqa: PLR2004
-    trees = train(rows, codes, {"objective": "multi:softprob", "num_class": len(known)})
-    return np.asarray(known[trees.predict(asked).argmax(axis=1)])
-
-
-def guess_numbers(rows: Table, shares: Floats, asked: Table) -> Floats:
-    """Learn the number of each row, as a share of its range; return the asked rows' expected shares."""
-    return train(rows, shares * STEPS, {"objective": "reg:squarederror"}).predict(asked) / STEPS
-
-
 ROWS_A_BLOCK = 400
 MOST_BLOCKS = 40
 LEAST_BLOCKS = 5  # for a standard error; smaller tables are cut in smaller blocks
 PAIRS_FOR_MEDIAN = 2000
+N_HALVES = 2
+LEAST_ROWS = 20  # of either table
+MOST_ROWS = 30_000
+EVEN = 0.5
 
 
 def discrepancy(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Generator) -> Figure:
@@ -116,12 +92,6 @@ def unbiased(a: Floats, b: Floats, numeric: np.ndarray, width: float) -> float:
     return float(within - 2 * kernel_sum(a, b, numeric, width) / n**2)
 
 
-N_HALVES = 2
-LEAST_ROWS = 20  # of either table
-MOST_ROWS = 30_000
-EVEN = 0.5
-
-
 def discriminate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Generator) -> Figure:
     """Can a model tell synthetic rows from real rows? Accuracy; 0.5 is a coin's, and the best.
 
@@ -170,7 +140,10 @@ class _Task:
         n = min(len(real), len(other), MOST_ROWS)
         sides = [draw(table, n, rng=rng).table for table in (real, other)]
         # As many rows of each table in each half: or the rarer one in training would be the likelier in test.
-        half = np.concatenate([_dealt(side, rng=rng) for side in sides])
+        # All rows of one person go into the same.
+        half = np.concatenate(
+            [rng.permutation(np.arange(side.n_people) % N_HALVES)[numbered(side)] for side in sides]
+        )
         return cls(
             n_people=sum(side.n_people for side in sides),
             rows=Table(schema=real.schema, values=np.concatenate([side.values for side in sides])),
@@ -192,6 +165,8 @@ class _Task:
         return share(float(self.correct.mean()), n, effective=worth, confidence=confidence)
 
 
-def _dealt(side: Table, *, rng: Generator) -> Indices:
-    """Deal rows into halves (n,), those of one person into the same."""
-    return np.asarray(rng.permutation(np.arange(side.n_people) % N_HALVES)[numbered(side)])
+def tell_apart(rows: Table, positive: Indices, asked: Table) -> Floats:
+    """Learn which rows are positive (1) and which are not (0); return the asked rows' probabilities."""
+    n_columns = len(rows.schema)
+    some = {"colsample_bytree": COLUMNS_A_TREE / n_columns} if n_columns > WIDE else {}
+    return train(rows, positive, {"objective": "binary:logistic", **some}).predict(asked)

@@ -150,9 +150,6 @@ def _root(square, noise, rows, influence):
     return value
 
 
-# mypy: allow-untyped-defs
-
-
 @njit(cache=True, nogil=True)
 def kernel_sum(a, b, numeric, width):
     """Add up ``exp(-Gower sum / width)`` over all pairs of rows of a (n, d) and b (m, d), missing as NaN."""
@@ -175,9 +172,6 @@ def kernel_sum(a, b, numeric, width):
         for j in range(b.shape[0]):
             total += np.exp(-distances[j] / width)
     return total
-
-
-# mypy: allow-untyped-defs
 
 
 @njit(cache=True, nogil=True)
