@@ -192,7 +192,7 @@ def _alone():
 
 
 def page(arguments):
-    from tabveil.core.storage.writing import write_text  # noqa: PLC0415 - not before attack has had its chance
+    from tabveil.core.storage.files import write_text  # noqa: PLC0415 - not before attack has had its chance
 
     found = {}
     for path in arguments.folder.glob("[!.]*.json"):

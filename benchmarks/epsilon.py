@@ -10,7 +10,7 @@ from pathlib import Path
 import measure
 from broken_generators import BROKEN, OFF, broken
 
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.workflows.epsilon import audit_epsilon
 from tabveil.workflows.epsilon.worlds import SETUPS
 

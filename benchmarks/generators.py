@@ -23,7 +23,7 @@ import pandas as pd
 
 from tabveil.auditing.audit import audit
 from tabveil.core import workers
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.errors import TabveilError
 from tabveil.metrics.utility import measure as utility_of
 from tabveil.tables.reading import load_split

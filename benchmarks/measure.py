@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")

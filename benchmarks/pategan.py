@@ -12,7 +12,7 @@ import measure
 import numpy as np
 
 from tabveil.core import workers
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.core.table import Split
 from tabveil.metrics.utility import measure as utility_of
 from tabveil.synthesis.generators.pategan import PateGan

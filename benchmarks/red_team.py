@@ -25,7 +25,7 @@ from releases import CONSTRUCTIONS, MISSING, draw
 
 from tabveil import audit
 from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.errors import TabveilError
 
 CELLS = Path(__file__).resolve().parents[1] / ".bench" / "red_team"

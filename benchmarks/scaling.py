@@ -16,9 +16,8 @@ import measure
 import numpy as np
 
 from tabveil.core.rng import stream
-from tabveil.core.sharing import sharing
 from tabveil.core.table import Split
-from tabveil.core.workers import working
+from tabveil.core.workers import sharing, working
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.attacks import SinglingOut
 from tabveil.metrics.attacks.contrastive.singling_out import SinglingOutContrastive

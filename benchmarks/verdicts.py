@@ -30,7 +30,7 @@ from releases.tables import parts
 from tabveil import audit
 from tabveil.auditing.policy import RISKS, risk_of
 from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.metrics.registry import METRICS, defaults
 
 CELLS = Path(__file__).resolve().parents[1] / ".bench" / "verdicts"

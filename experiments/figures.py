@@ -20,7 +20,7 @@ import hybrid_figures
 import papers_figures
 from page_tables import PageTables
 
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.errors import ParameterError
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

@@ -22,7 +22,7 @@ import figures
 import pipelines
 import yaml
 
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.errors import ParameterError
 from tabveil.render.benchmark import markdown
 from tabveil.workflows.benchmark import Store

@@ -15,7 +15,7 @@ from tabveil.auditing.report import Report
 from tabveil.cli import app, demo, files
 from tabveil.cli.exit_codes import exit_code
 from tabveil.core.rng import stream
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.errors import ParameterError
 from tabveil.metrics.registry import METRICS, defaults
 from tabveil.tables import reading as frame

@@ -15,7 +15,7 @@ from words_of_people import names, split_of, texts
 
 from tabveil.core.result import Cost, Result
 from tabveil.core.rng import stream
-from tabveil.core.settings.naming import describe, is_named
+from tabveil.core.settings.registry import describe, is_named
 from tabveil.core.table import Split
 from tabveil.core.workers import working
 from tabveil.engines.neighbors import Space

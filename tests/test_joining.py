@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import tabveil
 from tabveil.auditing.report import Report
 from tabveil.cli import app
-from tabveil.core.settings.naming import describe, restore
+from tabveil.core.settings.registry import describe, restore
 from tabveil.datasets import hospital
 from tabveil.metrics.registry import METRICS
 from tabveil.render.audit.page import page

@@ -47,10 +47,10 @@ LIBRARIES = {
     "typer": re.compile(r"cli\b"),
     # Where a user's file is read, and where dataclasses are stored.
     "pydantic": re.compile(
-        r"(core\.settings\.(plain|files)|auditing\.(attackers|request|policy)|tables\.reading\.declare"
+        r"(core\.(settings\.yaml_files|storage\.plain)|auditing\.(attackers|request|policy)|tables\.reading\.declare"
         r"|workflows\.(benchmark\.study|tuning\.configuration))$"
     ),
-    "yaml": re.compile(r"(core\.settings\.files|tables\.reading\.describe)$"),
+    "yaml": re.compile(r"(core\.settings\.yaml_files|tables\.reading\.describe)$"),
 }
 """Which modules may use a library, by what their names (without ``tabveil.``) begin with."""
 

@@ -22,7 +22,7 @@ from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
 from tabveil.cli import app
 from tabveil.core.result import Labels, Result
-from tabveil.core.settings import files as settings
+from tabveil.core.settings import yaml_files
 from tabveil.engines.representation import Euclidean
 from tabveil.errors import ParameterError
 from tabveil.metrics.attacks import Linkability
@@ -210,7 +210,7 @@ def test_any_request_is_read_back_as_it_was_written(asked, with_page):
     )
 )
 def test_yaml_says_what_it_was_given_and_shows_every_character(data):
-    text = settings.to_yaml(data)
+    text = yaml_files.to_yaml(data)
     assert (yaml.safe_load(text) or {}) == data
     hidden = {char for char in text if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}
     assert hidden <= {"\n"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tabveil.core.disclosure import LEAST_SHARED, LEAST_SHARED_IN_WORDS
+from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
 
 PROJECT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ from populations import SCHEMAS, population, rows, split
 from strategies import splits
 
 import tabveil
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.datasets import hospital
 from tabveil.engines.representation import VectorView

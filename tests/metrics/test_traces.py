@@ -5,7 +5,7 @@ import pytest
 
 import tabveil
 from tabveil.auditing.report import Report
-from tabveil.core.estimate.difference import exact_chance
+from tabveil.core.estimate.risk import exact_chance
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.datasets import hospital, letters
 from tabveil.metrics.properties.replay import case_numbers, numbered_apart

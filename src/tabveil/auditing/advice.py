@@ -10,7 +10,7 @@ from typing import Literal
 from tabveil.auditing.policy import Risk
 from tabveil.auditing.verdict import ABOVE, WITHIN, State
 from tabveil.core.estimate import Estimate
-from tabveil.core.settings.plain import Number, PlainData
+from tabveil.core.storage.plain import Number, PlainData
 
 ChangeKind = Literal["filter", "coarsen", "merge", "leave out"]
 

@@ -44,7 +44,7 @@ from tabveil.auditing.verdict import (
 from tabveil.core import workers
 from tabveil.core.result import Result, key_of
 from tabveil.core.rng import stream
-from tabveil.core.settings.naming import make, values_of
+from tabveil.core.settings.registry import make, values_of
 from tabveil.core.table import Numeric, Split
 from tabveil.core.wording import joined
 from tabveil.errors import NotApplicable

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from tabveil.core.settings import files as settings
-from tabveil.core.settings.files import Strict
+from tabveil.core.settings import yaml_files
+from tabveil.core.settings.yaml_files import Strict
 
 Columns = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -60,4 +60,4 @@ def read(source: str | Path | Mapping[str, Any] | Sequence[Any] | None) -> tuple
     """Read profiles from a file, a mapping or a list; None means that nobody in particular is expected."""
     if isinstance(source, Sequence) and not isinstance(source, str):
         source = {"attackers": source}
-    return settings.read(source, AttackerFile, "attackers").attackers
+    return yaml_files.read(source, AttackerFile, "attackers").attackers

@@ -11,8 +11,7 @@ from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
 from tabveil.auditing.steps import run
 from tabveil.core import check
-from tabveil.core.sharing import sharing
-from tabveil.core.workers import Listener, part, tell, warn, working
+from tabveil.core.workers import Listener, part, sharing, tell, warn, working
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.scales import on_one_scale

@@ -18,9 +18,8 @@ from scipy.special import ndtr
 from tabveil.auditing.advice import ExposedGroup, LeakingColumn, LeakingRows
 from tabveil.auditing.report import ExposedRows
 from tabveil.auditing.verdict import ABOVE, Verdict
-from tabveil.core.disclosure import LEAST_SHARED
 from tabveil.core.estimate import Estimate
-from tabveil.core.people import any_of_person
+from tabveil.core.people import LEAST_SHARED, any_of_person
 from tabveil.core.result import Result, Scores
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Categorical, Column, Floats, Numeric, Split, Table

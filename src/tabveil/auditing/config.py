@@ -14,8 +14,8 @@ import numpy as np
 
 from tabveil.auditing.request import ON_A_PAGE, TABLES, AuditRequest
 from tabveil.core.result import Input
-from tabveil.core.settings import files as settings
-from tabveil.core.settings.naming import is_named, settings_of, values_of
+from tabveil.core.settings import yaml_files
+from tabveil.core.settings.registry import is_named, settings_of, values_of
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.registry import METRICS, MetricChoice
 from tabveil.protocols import Metric
@@ -49,7 +49,7 @@ def written(request: AuditRequest) -> dict[str, Any]:
 def text(asked: Mapping[str, Any], inputs: Mapping[str, Input]) -> str:
     """Return the file as YAML, with a remark where it cannot say everything."""
     return _HEAD + "".join(
-        f"{_remark(key, value, inputs)}{settings.to_yaml({key: value})}" for key, value in asked.items()
+        f"{_remark(key, value, inputs)}{yaml_files.to_yaml({key: value})}" for key, value in asked.items()
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tabveil.auditing.policy import Risk
 from tabveil.core.estimate import Estimate
-from tabveil.core.settings.plain import Number, PlainData
+from tabveil.core.storage.plain import Number, PlainData
 
 
 @dataclass(frozen=True, kw_only=True)

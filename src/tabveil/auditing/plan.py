@@ -19,7 +19,7 @@ from tabveil.auditing.request import AuditRequest
 from tabveil.auditing.steps import Step, answer
 from tabveil.core.result import Omission, Result
 from tabveil.core.rng import stream
-from tabveil.core.settings.naming import make, settings_of, values_of
+from tabveil.core.settings.registry import make, settings_of, values_of
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NothingToAsk

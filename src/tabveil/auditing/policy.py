@@ -14,8 +14,8 @@ from pydantic import AfterValidator, Field
 
 from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.result import Labels
-from tabveil.core.settings import files as settings
-from tabveil.core.settings.files import Strict
+from tabveil.core.settings import yaml_files
+from tabveil.core.settings.yaml_files import Strict
 
 Risk = Literal["singling out", "linkability", "inference", "membership"]
 RISKS: tuple[Risk, ...] = ("singling out", "linkability", "inference", "membership")
@@ -76,7 +76,7 @@ class Policy(Strict):
 
 def read_policy(source: str | Path | Mapping[str, Any] | Policy | None) -> Policy:
     """Read a policy from a file or a mapping; None takes every default."""
-    return settings.read(source, Policy, "policy")
+    return yaml_files.read(source, Policy, "policy")
 
 
 def risk_of(labels: Labels) -> Risk | None:

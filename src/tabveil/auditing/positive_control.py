@@ -28,7 +28,7 @@ from tabveil.core.people import numbered
 from tabveil.core.result import Result
 from tabveil.core.rng import stream
 from tabveil.core.sampling import rows_of_people
-from tabveil.core.settings.naming import values_of
+from tabveil.core.settings.registry import values_of
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.errors import NotApplicable
 from tabveil.protocols import Metric

@@ -16,8 +16,8 @@ from tabveil.auditing.policy import Policy
 from tabveil.auditing.verdict import BAD_CONTROL, NO_CONTROL, CopiesVerdict, RiskVerdict, Verdict
 from tabveil.core import check, pages
 from tabveil.core.result import ESTIMATES, DroppedColumn, Input, Omission, Result, plain
-from tabveil.core.settings.plain import from_plain, to_plain
-from tabveil.core.storage.writing import replacing, write_text
+from tabveil.core.storage.files import replacing, write_text
+from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.wording import (
     LONGEST_TITLE,
     clean,

@@ -16,10 +16,10 @@ from tabveil.auditing import attackers
 from tabveil.auditing.attackers import Attacker
 from tabveil.auditing.policy import Policy, read_policy
 from tabveil.core import check
-from tabveil.core.settings import files as settings
-from tabveil.core.settings import values
-from tabveil.core.settings.files import Strict
-from tabveil.core.settings.naming import make
+from tabveil.core.check import nearest
+from tabveil.core.settings import values, yaml_files
+from tabveil.core.settings.registry import make
+from tabveil.core.settings.yaml_files import Strict
 from tabveil.core.wording import LONGEST_TITLE, clean
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import ParameterError, TabveilError
@@ -28,7 +28,6 @@ from tabveil.metrics.registry import METRICS, Knowledge, MetricChoice, read_sett
 from tabveil.protocols import Metric
 from tabveil.tables.reading import declare
 from tabveil.tables.reading.declare import SchemaFile
-from tabveil.tables.reading.wording import nearest
 
 Columns = tuple[str, ...]
 Source = str | Path | Mapping[str, Any] | None
@@ -88,7 +87,7 @@ class AuditRequest(Strict):
         What is given by name replaces what the source says; None says nothing. Relative paths in a file start
         at the folder of the file.
         """
-        where = _BY_NAME if source is None else settings.place(source, "config")
+        where = _BY_NAME if source is None else yaml_files.place(source, "config")
         asked = _gathered(source, given)
         owners = {key: _BY_NAME if given.get(key) is not None else where for key in asked}
         try:
@@ -296,8 +295,8 @@ def files_named(source: Source = None, **given: Any) -> tuple[Path, ...]:  # noq
 
 def _gathered(source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
     """Put together what a source says and what is given by name."""
-    where = settings.place(source, "config")
-    said: Any = settings.load(Path(source), where) if isinstance(source, (str, Path)) else source or {}
+    where = yaml_files.place(source, "config")
+    said: Any = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source or {}
     if not isinstance(said, Mapping):
         raise ParameterError(f"{where}: the top level must hold settings, such as 'train: train.csv'.")
     named = {key: value for key, value in given.items() if value is not None}
@@ -329,10 +328,10 @@ def _complaint(error: ValidationError, owners: Mapping[Any, str], where: str) ->
         names = [field.alias or name for name, field in AuditRequest.model_fields.items()]
         close = nearest(str(key), names)
         hint = f" Did you mean {close!r}?" if close else ""
-        return ParameterError(f"{owner}: {settings.complaint(error)}{hint}")
+        return ParameterError(f"{owner}: {yaml_files.complaint(error)}{hint}")
     cause = first.get("ctx", {}).get("error")
     if not isinstance(cause, TabveilError):
-        return ParameterError(f"{owner}: {settings.complaint(error)}")
+        return ParameterError(f"{owner}: {yaml_files.complaint(error)}")
     in_file = owner != _BY_NAME and not str(cause).startswith(owner)
     return type(cause)(f"{owner}: {cause}") if in_file else cause
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from tabveil.auditing.policy import Risk
 from tabveil.core.estimate import Estimate
-from tabveil.core.settings.plain import Number, from_plain, to_plain
+from tabveil.core.storage.plain import Number, from_plain, to_plain
 from tabveil.metrics.control.copies import Copies
 from tabveil.metrics.traces import Trace
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show, show_json
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.core.wording import name, number, percent, plural
 from tabveil.core.workers import part, tell, working
 from tabveil.metrics.properties import WEAKNESSES, Properties, measure

@@ -12,8 +12,8 @@ from tabveil.auditing.verdict import EXIT_CODES
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show_json
-from tabveil.core.settings import files as settings
-from tabveil.core.storage.writing import write_text
+from tabveil.core.settings import yaml_files
+from tabveil.core.storage.files import write_text
 from tabveil.errors import ParameterError
 from tabveil.render.audit.terminal import report_page
 
@@ -75,7 +75,7 @@ def audit(
 
 def metrics(texts: Sequence[str]) -> list[Any]:
     """Read metrics, each its name or a mapping written ``{name: linkability, n_neighbors: [1]}``."""
-    return [settings.parse(text, "--metrics") if text.lstrip().startswith("{") else text for text in texts]
+    return [yaml_files.parse(text, "--metrics") if text.lstrip().startswith("{") else text for text in texts]
 
 
 def pairs(texts: Sequence[str]) -> list[tuple[list[str], list[str]]]:

@@ -10,7 +10,7 @@ from tabveil.auditing.policy import RISKS, Policy, read_policy, template
 from tabveil.auditing.report import Report
 from tabveil.cli import files
 from tabveil.cli.screen import Screen, show
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.metrics.registry import METRICS
 from tabveil.render.comparison.side_by_side import compare as side_by_side
 from tabveil.render.comparison.side_by_side import ranking

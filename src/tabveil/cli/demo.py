@@ -17,7 +17,7 @@ from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen
 from tabveil.core.rng import stream
-from tabveil.core.storage.writing import replacing, write_text
+from tabveil.core.storage.files import replacing, write_text
 from tabveil.core.table import Table
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError

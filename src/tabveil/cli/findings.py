@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from tabveil.cli import files
 from tabveil.cli.screen import Screen, show_json
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 
 STDOUT = Path("-")
 

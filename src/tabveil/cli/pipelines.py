@@ -14,7 +14,7 @@ from tabveil.cli.audit import metrics, threshold
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show_json
 from tabveil.cli.synthetic import refuse_folder
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.errors import ParameterError
 from tabveil.render.pipeline.terminal import pipeline_page
 from tabveil.tables.reading.files import is_text_file

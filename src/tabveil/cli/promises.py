@@ -10,7 +10,7 @@ from tabveil.cli.exit_codes import Interrupted
 from tabveil.cli.progress import progress_shown
 from tabveil.cli.screen import Screen, show_json
 from tabveil.cli.synthetic import read_settings
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.workflows.cells.own_code import import_files
 from tabveil.workflows.epsilon import EpsilonFinding, audit_epsilon
 

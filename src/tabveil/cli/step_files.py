@@ -14,7 +14,7 @@ from tabveil.core.workers import tell, working
 from tabveil.metrics.utility import MEANINGS, Utility
 from tabveil.tables import reading as frame
 from tabveil.tables.reading.files import is_text_file
-from tabveil.tables.reading.replaced_texts import replace_raw
+from tabveil.tables.reading.rewriting import replace_raw
 from tabveil.workflows import pseudonyms, steps
 from tabveil.workflows.pseudonyms import Style
 from tabveil.workflows.steps import FilteredRelease

@@ -1,7 +1,8 @@
 """People behind rows: rows of one person stand or fall together, and count as one observation.
 
 Where a table says whose each row is (``Table.people``), a person is what is dealt, exchanged and counted.
-Everything here is about rows themselves where it does not: then every row is another person.
+Everything here is about rows themselves where it does not: then every row is another person. A value is told
+only where enough people share it (:data:`LEAST_SHARED`).
 """
 
 import math
@@ -16,6 +17,18 @@ from scipy.sparse.csgraph import connected_components
 
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.errors import NotApplicable
+
+LEAST_SHARED = 10
+"""A value is shown, drawn, or learned as a value of its own only if at least so many people share it.
+
+A value that few share can be somebody's. Ten is the rule of thumb by which European statistical offices let
+tables leave the rooms where single records are kept (Brandt et al. 2010, Guidelines for the checking of
+output based on microdata research).
+"""
+
+LEAST_SHARED_IN_WORDS = "ten"
+"""The same in sentences."""
+
 
 Flags = NDArray[np.bool_]
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.estimate import Estimate
-from tabveil.core.settings.naming import describe, is_named
-from tabveil.core.settings.plain import from_plain, to_plain
+from tabveil.core.settings.registry import describe, is_named
+from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.wording import name
 
 Role = Literal["train", "control", "synthetic"]

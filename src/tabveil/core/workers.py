@@ -1,19 +1,26 @@
-"""The threads a computation may use, who hears how far it is, and who is warned if it will take long.
+"""What a piece of work has of its caller: threads, who hears how far it is, a shelf of shared things.
 
-All are settings of the caller (command line, notebook, test), not of a metric, so they travel in a context
-variable instead of through every signature. :func:`each_chunk` is the only place that divides work.
+All are settings of the caller (command line, notebook, test), not of a metric, so they travel in context
+variables instead of through every signature. :func:`each_chunk` is the only place that divides work. What
+several parts need and what takes long to make is made once (:func:`shared`): who needs it does not know who
+else does, such as the attacks of an audit that look at a release through one embedding.
 """
 
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from numpy.random import Generator
 
 from tabveil.core import check
+from tabveil.core.rng import stream
 
 Listener = Callable[[str, float], None]
 """Told what is being done and which share of it is complete."""
@@ -141,3 +148,66 @@ def each_chunk(n_items: int, chunk: int, function: Callable[[int, int], None], *
             for future in waiting:
                 future.cancel()
             raise
+
+
+Kind = TypeVar("Kind")
+
+MOST_KEPT = 4
+"""Of what was made, the last that were asked for; more would fill the memory."""
+
+
+class _Shelf:
+    """What was made for one piece of work, the last that was asked for at the end."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._made: OrderedDict[tuple[str, ...], Any] = OrderedDict()
+
+    def get(self, key: tuple[str, ...], make: Callable[[Generator], Kind]) -> Kind:
+        found: Kind
+        try:
+            found = self._made.pop(key)
+        except KeyError:  # asked rather than looked up first: several threads may share a shelf
+            found = make(stream(self._seed, *key))
+        self._made[key] = found
+        while len(self._made) > MOST_KEPT:
+            self._made.popitem(last=False)
+        return found
+
+
+_kept = lru_cache(maxsize=16)(_Shelf)
+"""The shelves of the seeds that were worked with last in this process; work on several may be mixed."""
+
+
+_shelf: ContextVar[_Shelf | None] = ContextVar("tabveil_shelf", default=None)
+
+
+@contextmanager
+def sharing(seed: int, *, kept: bool = False) -> Iterator[None]:
+    """Let all that runs in the block share what :func:`shared` makes.
+
+    Where it is ``kept``, the next block of the same seed finds it, too. That saves time and changes nothing:
+    what is made follows from the seed and the key alone.
+    """
+    token = _shelf.set(_kept(seed) if kept else _Shelf(seed))
+    try:
+        yield
+    finally:
+        _shelf.reset(token)
+
+
+def shared(key: tuple[str, ...], make: Callable[[Generator], Kind], *, rng: Generator) -> Kind:
+    """Return what was made under this key, or make it; the key must say all that it depends on.
+
+    Where things are shared, what is made depends on the seed and the key alone, and not on who needed it
+    first. Where nothing is, it is made with ``rng``.
+
+    >>> import numpy as np
+    >>> draw = lambda rng: rng.random()
+    >>> with sharing(seed=0):
+    ...     lots = [shared(("lot",), draw, rng=np.random.default_rng(i)) for i in (1, 2)]
+    >>> lots[0] == lots[1]
+    True
+    """
+    shelf = _shelf.get()
+    return make(rng) if shelf is None else shelf.get(key, make)

@@ -18,7 +18,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core.storage.arrays import Expected, require_arrays
-from tabveil.core.storage.reading import Unreadable
+from tabveil.core.storage.files import Unreadable
 from tabveil.core.workers import current, part, tell
 from tabveil.errors import ParameterError, TabveilError
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tabveil.core import check
+from tabveil.core.check import listed
 from tabveil.core.rng import stream
 from tabveil.core.sampling import count_share
 from tabveil.core.table import Categorical, Column, Floats, Indices, Split, Table
@@ -18,7 +19,6 @@ from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.registry import read_setting
 from tabveil.protocols import Representation
 from tabveil.tables.reading import dataframes, load_table
-from tabveil.tables.reading.wording import listed
 
 FEW_ROWS = 8
 """So many positions stand in a line; all are asked for by name."""

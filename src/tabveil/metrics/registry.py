@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple, Self
 from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.settings import values
-from tabveil.core.settings.naming import check_names, make, settings_of
-from tabveil.core.settings.registry import Registry
+from tabveil.core.settings.registry import Registry, check_names, make, settings_of
 from tabveil.core.wording import value_of
 from tabveil.engines.representation import REPRESENTATIONS, Contrastive
 from tabveil.errors import ParameterError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from tabveil.core.estimate import Estimate
-from tabveil.core.settings.plain import Number, from_plain, to_plain
+from tabveil.core.storage.plain import Number, from_plain, to_plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,14 +18,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from tabveil.core import check
+from tabveil.core.check import quoted
 from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.estimate.rates import probit
 from tabveil.core.rng import stream
 from tabveil.core.wording import people
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import native_parts, raw_rows
-from tabveil.tables.reading.hashing import Hashes, RawTable, hash_cells, hash_rows, missing_cells
-from tabveil.tables.reading.wording import quoted
+from tabveil.tables.reading.arrow import Hashes, RawTable, hash_cells, hash_rows, missing_cells
 
 Indices = NDArray[np.int64]
 

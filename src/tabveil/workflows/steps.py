@@ -20,7 +20,7 @@ from tabveil.metrics.control.shared_rows import NearRows, near_rows
 from tabveil.metrics.utility import Utility
 from tabveil.tables.holdout import coincide
 from tabveil.tables.reading import LoadedTables, load_split, native_parts, raw_rows
-from tabveil.tables.reading.hashing import Hashes, RawTable, hash_cells, hash_rows, missing_cells
+from tabveil.tables.reading.arrow import Hashes, RawTable, hash_cells, hash_rows, missing_cells
 
 COINCIDENCE = (
     "Equal rows seem to be different people who coincide, as many others differ in one column only: "

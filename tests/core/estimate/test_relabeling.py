@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tabveil.core.estimate import Scanned
-from tabveil.core.estimate.relabeling import chances_of_hits, shuffled
+from tabveil.core.estimate.ranking import chances_of_hits, shuffled
 
 
 @pytest.mark.parametrize("n_people", [0, 1, 2, 3, 64, 65, 1000, 4097])

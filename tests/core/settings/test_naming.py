@@ -10,8 +10,15 @@ import numpy as np
 import pytest
 
 from tabveil.core.result import Labels, Result, params_of, plain
-from tabveil.core.settings.naming import describe, is_named, rebuild, restore, settings_of, values_of
-from tabveil.core.settings.registry import Registry
+from tabveil.core.settings.registry import (
+    Registry,
+    describe,
+    is_named,
+    rebuild,
+    restore,
+    settings_of,
+    values_of,
+)
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.trees.synthesizer import Trees

@@ -11,7 +11,7 @@ from made_reports import report
 
 from tabveil.auditing.report import Report
 from tabveil.core.estimate import Estimate
-from tabveil.core.settings.plain import WITHOUT_NULLS, Number, from_plain, to_plain
+from tabveil.core.storage.plain import WITHOUT_NULLS, Number, from_plain, to_plain
 from tabveil.errors import ParameterError
 
 

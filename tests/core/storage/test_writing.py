@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import tabveil
 from tabveil.cli import app
-from tabveil.core.storage.writing import new_folder, replacing, write_text
+from tabveil.core.storage.files import new_folder, replacing, write_text
 from tabveil.datasets import hospital
 
 TESTS = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ from populations import population, split
 
 import tabveil
 from tabveil.auditing.power import measure
-from tabveil.core import sharing as sharing_module
+from tabveil.core import workers as sharing_module
 from tabveil.core.rng import stream
-from tabveil.core.sharing import MOST_KEPT, shared, sharing
 from tabveil.core.table import Split
+from tabveil.core.workers import MOST_KEPT, shared, sharing
 from tabveil.engines.representation import Contrastive
 from tabveil.engines.representation.contrastive import UNION
 from tabveil.engines.representation.embedding import Embedding

@@ -21,7 +21,7 @@ from tabveil.metrics.attacks import (
     MembershipRatio,
     NeighborVote,
 )
-from tabveil.tables.matrices.scale import unit
+from tabveil.tables.matrices.ordinal import unit
 
 NAN = np.nan
 

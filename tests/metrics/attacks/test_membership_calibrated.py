@@ -9,7 +9,7 @@ from populations import population, split
 from scipy.stats import binom, fisher_exact, hypergeom
 
 from tabveil.core.estimate import Deals, Scanned, deal, sidak
-from tabveil.core.estimate.relabeling import chance_of_ranks, chances_of_hits
+from tabveil.core.estimate.ranking import chance_of_ranks, chances_of_hits
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.engines.representation import Euclidean, Mixed, Tolerant

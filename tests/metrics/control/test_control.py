@@ -11,7 +11,7 @@ from needs import SHARED, need_table
 from populations import SCHEMAS, adult_thirds, population, rows, split, split_keeping_equal_rows
 from strategies import splits
 
-from tabveil.core.settings.plain import from_plain, to_plain
+from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.metrics.control import ControlCheck, check_control
 from tabveil.metrics.control.differences import MATERIAL

@@ -13,7 +13,7 @@ from strategies import splits
 from tabveil.auditing.judging import Grounds, judge
 from tabveil.auditing.policy import Policy
 from tabveil.core.sampling import held_chance
-from tabveil.core.settings.plain import from_plain, to_plain
+from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.table import Categorical, Numeric, Schema, Split
 from tabveil.errors import ParameterError
 from tabveil.metrics.control.copies import RARE, Copies, copies

@@ -10,12 +10,7 @@ from scipy import stats
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.correlation import (
-    Codes,
-    Numbers,
-    associate,
-    relate,
-)
+from tabveil.metrics.utility.correlation import Codes, Numbers, associate, relate
 
 NAN = np.nan
 

@@ -7,7 +7,7 @@ from populations import population, split
 from scipy import stats
 from strategies import splits
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.marginals import MOST_LABELS, MOST_RANGES, bars, measure_columns

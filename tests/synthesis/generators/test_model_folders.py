@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import tabveil
 from tabveil.cli import app
-from tabveil.core.storage import reading
+from tabveil.core.storage import files as reading
 from tabveil.core.table import Schema
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError

@@ -9,7 +9,7 @@ from needs import need_adult
 
 import tabveil
 from tabveil.core.result import plain
-from tabveil.core.settings.naming import describe, restore
+from tabveil.core.settings.registry import describe, restore
 from tabveil.core.table import Categorical
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError

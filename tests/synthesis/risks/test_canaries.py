@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from populations import SCHEMAS, rows
 from strategies import schemas, tables
 
-from tabveil.core.settings.naming import describe, restore
+from tabveil.core.settings.registry import describe, restore
 from tabveil.core.table import Categorical, Numeric, Schema, Table, holds
 from tabveil.errors import ParameterError
 from tabveil.metrics.attacks.inference import Inference

@@ -8,7 +8,7 @@ import pytest
 from populations import SCHEMAS, rows
 from toys import ToyGenerator
 
-from tabveil.core.settings.naming import describe, restore
+from tabveil.core.settings.registry import describe, restore
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.protocols import Release

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from populations import SCHEMAS, rows
 from strategies import schemas, tables
 
-from tabveil.core.settings.naming import describe, restore
+from tabveil.core.settings.registry import describe, restore
 from tabveil.core.table import Numeric, Schema, Split, Table
 from tabveil.engines.representation import Euclidean, Mixed, VectorView
 from tabveil.errors import ParameterError, SchemaError

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tabveil.core.storage.reading import Unreadable
+from tabveil.core.storage.files import Unreadable
 from tabveil.core.table import Categorical, Numeric
 from tabveil.tables.matrices.modes import (
     MOST_MODES,

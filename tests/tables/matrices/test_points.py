@@ -4,8 +4,7 @@ import numpy as np
 from populations import population
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
-from tabveil.tables.matrices.axes import MOST_LABELS, principal_axes
-from tabveil.tables.matrices.points import Coordinates
+from tabveil.tables.matrices.points import MOST_LABELS, Coordinates, principal_axes
 
 NAN = np.nan
 AGE = Numeric(name="age", low=0, high=100, decimals=0)

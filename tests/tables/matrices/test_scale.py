@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table, within
-from tabveil.tables.matrices.scale import in_last_places, n_steps, places_a_unit, shares_of_range, unit
+from tabveil.tables.matrices.ordinal import in_last_places, n_steps, places_a_unit, shares_of_range, unit
 
 NAN = np.nan
 AGE = Numeric(name="age", low=20, high=60, decimals=0)

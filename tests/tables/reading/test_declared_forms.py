@@ -10,7 +10,7 @@ import yaml
 from tabveil.errors import SchemaError
 from tabveil.tables import reading as frame
 from tabveil.tables.reading.layout import to_arrow
-from tabveil.tables.reading.moment_form import of_template, template_of
+from tabveil.tables.reading.moments import of_template, template_of
 
 AGE = {"type": "integer", "low": 0, "high": 120}
 KG = {"type": "real", "low": 0, "high": 300, "decimals": 2}

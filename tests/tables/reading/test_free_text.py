@@ -8,7 +8,7 @@ import yaml
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import describe, load_split, load_table
-from tabveil.tables.reading.free_text import SEVERAL
+from tabveil.tables.reading.identifiers import SEVERAL
 
 N = 40
 WARDS = ["surgery", "cardiology"]

@@ -15,7 +15,7 @@ from tabveil.core.table import Categorical, Numeric
 from tabveil.errors import SchemaError
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import layout_json
-from tabveil.tables.reading.moment_form import DATES, of_template, template_of
+from tabveil.tables.reading.moments import DATES, of_template, template_of
 from tabveil.tables.reading.number_form import NumberForm, example_of, of_example
 
 DAY = 86_400_000_000

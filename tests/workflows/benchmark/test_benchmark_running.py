@@ -16,7 +16,7 @@ import psutil
 import pytest
 from distributed import Client
 
-from tabveil.core import sharing
+from tabveil.core import workers as sharing
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result
 from tabveil.engines.representation.embedding import Embedding

@@ -3,34 +3,56 @@
 Nothing here is clipped or rounded: a negative risk is noise around zero and is shown as such.
 """
 
-from tabveil.core.estimate.difference import chance_of_difference, difference, over_all, tail_beyond_zero
-from tabveil.core.estimate.exact import chance_of_at_least, exact_rate, largest_rate, least_rate
-from tabveil.core.estimate.joint import sidak, strongest
 from tabveil.core.estimate.means import (
     around,
     bounded_distance,
     grouped_error,
     mean_of,
     percentile_interval,
+    ratio,
     ratio_of_means,
     resamples_for,
 )
-from tabveil.core.estimate.ranking import AreaUnderCurve, mean_ranks, outranked, rate_beyond
+from tabveil.core.estimate.ranking import (
+    AreaUnderCurve,
+    Deals,
+    Scanned,
+    chance_of_ranks,
+    deal,
+    mean_ranks,
+    outranked,
+    rate_beyond,
+)
 from tabveil.core.estimate.rates import (
     CONFIDENCE,
     Estimate,
+    chance_of_at_least,
+    exact_rate,
     known,
+    largest_rate,
+    least_rate,
     level_of,
     mean_share,
     probit,
     rate,
     share,
+    sidak,
+    strongest,
     wilson,
 )
-from tabveil.core.estimate.ratio import ratio
-from tabveil.core.estimate.relabeling import Deals, Scanned, chance_of_ranks, deal
-from tabveil.core.estimate.risk import excess, part_of_room, risk_between, risk_toward
-from tabveil.core.estimate.squared_errors import error_score, risk_of_errors, root_score
+from tabveil.core.estimate.risk import (
+    chance_of_difference,
+    difference,
+    error_score,
+    excess,
+    over_all,
+    part_of_room,
+    risk_between,
+    risk_of_errors,
+    risk_toward,
+    root_score,
+    tail_beyond_zero,
+)
 
 __all__ = [
     "CONFIDENCE",

@@ -1,16 +1,20 @@
-"""Shares and success rates with their uncertainty.
+"""Shares and success rates with their uncertainty, one at a time or many at once.
 
 All bounds are Wilson's in the end: they hold where nothing was counted and where everything was, which is
-where a normal interval has no width at all.
+where a normal interval has no width at all. They hold on average over the rates there may be; where a bound
+is to prove something, it must hold for each, and is an exact one (:func:`exact_rate`; Clopper and Pearson
+1934).
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
-from scipy.special import ndtr, ndtri
+from scipy.special import betainc, betaincinv, ndtr, ndtri
 
 from tabveil.core import check
-from tabveil.core.settings.plain import Number
+from tabveil.core.storage.plain import Number
 
 CONFIDENCE = 0.95
 FEW = 5  # fewer losses than this say little about how large they are
@@ -123,3 +127,82 @@ def mean_share(value: float, variance: float, n: int, confidence: float, *, inde
     half = probit(confidence) * variance**0.5
     high = min(max(value + half, bounds.high), max(value, 1.0))  # no mean of such scores exceeds 1
     return Estimate(value=value, low=min(value - half, bounds.low), high=high, n=n)
+
+
+def least_rate(successes: int, trials: int, tail: float) -> float:
+    """Return the smallest rate by which so many successes have a chance of ``tail`` or more.
+
+    >>> round(least_rate(100, 100, 0.025), 4), least_rate(0, 100, 0.025)
+    (0.9638, 0.0)
+    """
+    _check_counts(successes, trials)
+    return float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
+
+
+def largest_rate(successes: int, trials: int, tail: float) -> float:
+    """Return the largest rate by which so few successes have a chance of ``tail`` or more.
+
+    >>> round(largest_rate(0, 100, 0.025), 4), largest_rate(100, 100, 0.025)
+    (0.0362, 1.0)
+    """
+    return 1.0 - least_rate(trials - successes, trials, tail)
+
+
+def chance_of_at_least(successes: int, trials: int, rate: float) -> float:
+    """Return the chance of so many successes or more: the upper tail of the binomial law.
+
+    >>> chance_of_at_least(2, 2, 0.5), chance_of_at_least(0, 2, 0.5), chance_of_at_least(3, 2, 0.5)
+    (0.25, 1.0, 0.0)
+    """
+    if successes <= 0:
+        return 1.0
+    return float(betainc(successes, trials - successes + 1, rate)) if successes <= trials else 0.0
+
+
+def exact_rate(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estimate:
+    """Estimate a rate by the observed one, between exact bounds.
+
+    >>> found = exact_rate(8, 10)
+    >>> found.value, round(found.low, 3), round(found.high, 3)
+    (0.8, 0.444, 0.975)
+    """
+    check.between("exact_rate", "confidence", confidence, 0, 1)
+    tail = (1 - confidence) / 2
+    return Estimate(
+        value=successes / trials,
+        low=least_rate(successes, trials, tail),
+        high=largest_rate(successes, trials, tail),
+        n=trials,
+    )
+
+
+def _check_counts(successes: int, trials: int) -> None:
+    check.at_least("exact rate", "trials", trials, 1)
+    check.at_least("exact rate", "successes", successes, 0)
+    check.at_least("exact rate", "failures", trials - successes, 0)
+
+
+Key = TypeVar("Key")
+
+
+def sidak(confidence: float, n_intervals: int) -> float:
+    """Return the level each of several intervals needs so that all hold together with ``confidence``.
+
+    Exact where they are independent; where they go together, as attacks on the same rows do, all hold even
+    more often (Šidák 1967).
+
+    >>> round(sidak(0.95, 10), 4)
+    0.9949
+    """
+    check.at_least("sidak", "n_intervals", n_intervals, 1)
+    check.between("sidak", "confidence", confidence, 0, 1)
+    return float(confidence ** (1 / n_intervals))
+
+
+def strongest(configurations: Mapping[Key, Estimate]) -> Key:
+    """Return the configuration with the largest lower bound (the first of equals).
+
+    The intervals must be simultaneous (:func:`sidak`): the largest of many noisy values is biased upward, the
+    largest of many lower bounds that hold together is not.
+    """
+    return max(configurations, key=lambda key: configurations[key].low)

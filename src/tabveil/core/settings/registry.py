@@ -1,12 +1,16 @@
-"""Kinds of things by their names: ours, and those that users add in their own code.
+"""Things that are chosen by name and made of settings: metrics, generators, risk models, ours and users' own.
 
-Everything that lists, chooses, documents or loads by name looks here, so a new metric, generator or risk
-model joins by one registration and is named nowhere else.
+Everything that lists, chooses, documents or loads by name looks into a :class:`Registry`, so a new metric,
+generator or risk model joins by one registration and is named nowhere else. A class that stands in one has a
+``name``. What its constructor takes by name are its settings, whether it is a dataclass or not; an object
+keeps each setting under its name. So name and settings say everything about an object, in JSON as well.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from tabveil.core import check
 from tabveil.errors import ParameterError
@@ -75,3 +79,136 @@ class Registry(Mapping[str, type[Kind]]):
 def _is_same(one: type, other: type) -> bool:
     """Tell whether two classes are one, though perhaps defined twice."""
     return one is other or (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+Reader = Callable[[str, str, object, Any], Any]
+"""Turns what was given for a setting into its value: ``read(owner, setting, given, type)``."""
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_DESCRIPTION = {"name", "settings"}
+
+
+class SettingType(NamedTuple):
+    """The type of a setting, and its default: ``MISSING`` where it must be given."""
+
+    hint: Any
+    default: Any
+
+
+def settings_of(kind: type) -> dict[str, SettingType]:
+    """Return the settings of a class by name.
+
+    >>> class Shaken:
+    ...     name = "shaken"
+    ...
+    ...     def __init__(self, noise: float = 0.1) -> None:
+    ...         self.noise = noise
+    >>> settings_of(Shaken)
+    {'noise': SettingType(hint=<class 'float'>, default=0.1)}
+    """
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return {
+            item.name: SettingType(hints[item.name], _default(item)) for item in fields(kind) if item.init
+        }
+    found = [item for item in inspect.signature(kind).parameters.values() if item.kind in _BY_NAME]
+    hints = get_type_hints(kind.__init__) if found else {}  # type: ignore[misc]
+    return {
+        item.name: SettingType(
+            hints.get(item.name, Any), MISSING if item.default is item.empty else item.default
+        )
+        for item in found
+    }
+
+
+def _default(item: Field[Any]) -> Any:  # noqa: ANN401 - of any type
+    if not _is_missing(item.default_factory):
+        return item.default_factory()  # type: ignore[operator]
+    return MISSING if _is_missing(item.default) else item.default
+
+
+def _is_missing(value: object) -> bool:
+    """Tell the mark of what is not given: a class that was sent to another process has a copy of it."""
+    return isinstance(value, type(MISSING))
+
+
+def values_of(thing: object) -> dict[str, Any]:
+    """Return the settings of an object with their values."""
+    kind = type(thing)
+    names = settings_of(kind)
+    for name in names:
+        if not hasattr(thing, name):
+            raise ParameterError(f"{kind.__name__}: must keep its setting {name!r} under that name.")
+    return {name: getattr(thing, name) for name in names}
+
+
+def is_named(value: object) -> bool:
+    """Tell an object whose class has a name from plain data."""
+    return isinstance(getattr(type(value), "name", None), str)
+
+
+def describe(thing: Any) -> dict[str, Any]:  # noqa: ANN401 - an object of any registered class
+    """Return the name and the settings of an object, its values as they are."""
+    return {"name": thing.name, "settings": values_of(thing)}
+
+
+def make(kind: type[Kind], given: Mapping[str, object], read: Reader) -> Kind:
+    """Make an object of a class from settings, each read by its type."""
+    owner, known = _name(kind), settings_of(kind)
+    check_names(owner, given, known)
+    for name, setting in known.items():
+        if name not in given and setting.default is MISSING:
+            raise ParameterError(f"{owner}: {name} must be given.")
+    return kind(**{name: read(owner, name, value, known[name].hint) for name, value in given.items()})
+
+
+def check_names(owner: str, given: Iterable[str], known: Mapping[str, object]) -> None:
+    """Require settings that there are."""
+    given = list(given)
+    if given and not known:
+        raise ParameterError(f"{owner}: there are no settings, got {given[0]!r}.")
+    check.known_names(owner, "setting", given, known)
+
+
+def rebuild(kind: type[Kind], settings: Mapping[str, object], known: Registry[Any]) -> Kind:
+    """Make an object again from settings that came out of JSON; those with a name are found in ``known``."""
+
+    def read(owner: str, name: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - of any type
+        found = _with_objects(owner, value, known)
+        return found if found is not value else _stored(owner, name, value, hint)
+
+    return make(kind, settings, read)
+
+
+def restore(owner: str, description: object, known: Registry[Kind]) -> Kind:
+    """Make the object again that :func:`describe` described, or complain for ``owner``."""
+    match description:
+        case {"name": str(name), "settings": Mapping() as settings, **others} if not others:
+            return rebuild(known.find(owner, name), settings, known)
+    raise ParameterError(f"{owner}: expected a name and settings, got {description!r}.")
+
+
+def _with_objects(owner: str, value: object, known: Registry[Any]) -> object:
+    """Put objects in the place of their descriptions; return the value itself where there are none."""
+    if isinstance(value, Mapping) and set(value) == _DESCRIPTION:
+        return restore(owner, value, known)
+    if isinstance(value, list):
+        found = tuple(_with_objects(owner, item, known) for item in value)
+        return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
+    return value
+
+
+def _stored(owner: str, name: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - of any type
+    """Read a value that came out of JSON, where a tuple is a list."""
+    from tabveil.core.storage.plain import from_plain, readable  # noqa: PLC0415 - slow to load, and only needed to read
+
+    if not readable(hint):
+        return tuple(value) if isinstance(value, list) else value
+    try:
+        return from_plain(hint, value)
+    except ValueError:
+        raise ParameterError(f"{owner}: {name} cannot be {value!r}.") from None
+
+
+def _name(kind: type) -> str:
+    return str(getattr(kind, "name", kind.__name__))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.core.storage.reading import Unreadable
+from tabveil.core.storage.files import Unreadable
 
 Arrays = Mapping[str, NDArray[Any]]
 

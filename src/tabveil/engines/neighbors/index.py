@@ -11,8 +11,7 @@ from tabveil.core.table import Categorical, Floats, Indices, Table
 from tabveil.engines.neighbors import build_kernels
 from tabveil.engines.neighbors.search_kernels import STRIP
 from tabveil.engines.neighbors.space import Space
-from tabveil.tables.matrices.ordinal import label_codes
-from tabveil.tables.matrices.scale import in_last_places, places_a_unit
+from tabveil.tables.matrices.ordinal import in_last_places, label_codes, places_a_unit
 
 Array = NDArray[Any]
 Groups = tuple[Array, Array, Indices, Indices]

@@ -12,9 +12,9 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.sampling import in_order
-from tabveil.core.settings.naming import values_of
-from tabveil.core.sharing import shared
+from tabveil.core.settings.registry import values_of
 from tabveil.core.table import Floats, Numeric, Schema, Split, Table
+from tabveil.core.workers import shared
 from tabveil.engines.neighbors import MeasuredColumn, Space
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation.embedding import ContrastiveSettings, Embedding, EmbeddingModel

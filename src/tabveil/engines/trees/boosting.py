@@ -15,7 +15,7 @@ from scipy.special import expit, softmax
 
 from tabveil.core.table import Categorical, Floats, Table
 from tabveil.engines.trees.forest import Forest, Singles
-from tabveil.tables.matrices.scale import unit
+from tabveil.tables.matrices.ordinal import unit
 
 ROUNDS = 100  # XGBoost's default, like all other settings
 CHECKED = 64  # rows for which the fast way through the trees is compared with XGBoost's own

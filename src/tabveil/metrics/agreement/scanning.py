@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import workers
-from tabveil.core.estimate.relabeling import chances_of_hits, log_ways
+from tabveil.core.estimate.ranking import chances_of_hits, log_ways
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Floats, Indices, Numeric, Split
 from tabveil.metrics.agreement.cells import Cells, Hashes

@@ -12,8 +12,8 @@ from typing import Any, Self
 from tabveil.core import check
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Input
-from tabveil.core.settings.plain import PlainData
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
+from tabveil.core.storage.plain import PlainData
 from tabveil.errors import ParameterError
 from tabveil.metrics.black_box.pool import Group, Rules
 

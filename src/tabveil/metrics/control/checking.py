@@ -23,7 +23,7 @@ from numpy.random import Generator
 
 from tabveil.core.people import Holders
 from tabveil.core.sampling import group_equal_rows
-from tabveil.core.settings.plain import Number, from_plain, to_plain
+from tabveil.core.storage.plain import Number, from_plain, to_plain
 from tabveil.core.table import Split
 from tabveil.core.wording import listed, plural
 from tabveil.metrics.control.differences import MATERIAL, differences

@@ -13,7 +13,7 @@ from tabveil.core.estimate import CONFIDENCE, Estimate, chance_of_at_least
 from tabveil.core.estimate.matching import Matching
 from tabveil.core.people import Holders, any_of_person, count_sharers_once, numbered, rows_worth
 from tabveil.core.sampling import group_equal_rows, in_order
-from tabveil.core.settings.plain import Number, from_plain, to_plain
+from tabveil.core.storage.plain import Number, from_plain, to_plain
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import NearPeople, Neighbors, Space
 from tabveil.metrics.control.shared_rows import equal_rows_kept_together

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tabveil.core.estimate import chance_of_at_least
 from tabveil.core.people import Holders, any_of_person
 from tabveil.core.sampling import draw, shuffled_rows
-from tabveil.core.settings.plain import Number
+from tabveil.core.storage.plain import Number
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import Neighbors, Space
 

@@ -18,7 +18,7 @@ from tabveil.core.table import Floats, Indices, Numeric, Schema, Split, Table
 from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators.comparison import Indicator, at_most_all
 from tabveil.metrics.indicators.partition_kernels import add_counts, hash_bins
-from tabveil.tables.matrices.scale import unit
+from tabveil.tables.matrices.ordinal import unit
 
 _PAIRS_FOR_MEDIAN = 2000
 _PARTITIONS_AT_ONCE = 8

@@ -1,6 +1,6 @@
 """What does a release look like beside the people it was made from? Pictures in which nobody can be found.
 
-Every share that is drawn rests on enough rows (:mod:`tabveil.core.disclosure`), no place on the map is a
+Every share that is drawn rests on enough rows (:mod:`tabveil.core.people`), no place on the map is a
 person's, and no axis ends at someone's value.
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.sampling import draw, in_order
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.engines.neighbors import Neighbors, Space

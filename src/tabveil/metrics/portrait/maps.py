@@ -9,16 +9,15 @@ import numpy as np
 from numpy.random import Generator
 from scipy.linalg import eigh
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.sampling import count_share, draw
 from tabveil.core.table import Categorical, Floats, Indices, Numeric, Split, Table
 from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.errors import NotApplicable
 from tabveil.metrics.portrait.pictures import Cell, Map, Outlying, OutlyingCell
 from tabveil.protocols import Representation
-from tabveil.tables.matrices.axes import HALF_ROOT, one_hot
-from tabveil.tables.matrices.ordinal import label_codes
-from tabveil.tables.matrices.scale import shares_of_range
+from tabveil.tables.matrices.ordinal import label_codes, shares_of_range
+from tabveil.tables.matrices.points import HALF_ROOT, one_hot
 
 MOST_LABELS = 30  # of a column that get a dimension of their own
 LEAST_LABELS = 2  # likewise, however many columns there are

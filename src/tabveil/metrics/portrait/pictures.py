@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
-from tabveil.core.settings.plain import from_plain, to_plain
+from tabveil.core.storage.plain import from_plain, to_plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tabveil.core import check
 from tabveil.core.sampling import group_equal_rows
-from tabveil.core.settings.plain import PlainData, Unbounded
+from tabveil.core.storage.plain import PlainData, Unbounded
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Split, Table
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.properties import sensitive as closeness

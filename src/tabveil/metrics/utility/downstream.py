@@ -17,7 +17,7 @@ from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import Relations
 from tabveil.metrics.utility.findings import Figure, TargetUtility
 from tabveil.metrics.utility.telling_apart import tell_apart
-from tabveil.tables.matrices.scale import shares_of_range
+from tabveil.tables.matrices.ordinal import shares_of_range
 
 N_TARGETS = 3
 MOST_LABELS = 20  # a tree a label and round: columns with more are not chosen, but may be asked for

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Omission
-from tabveil.core.settings.plain import WITHOUT_NULLS, Number, PlainData
+from tabveil.core.storage.plain import WITHOUT_NULLS, Number, PlainData
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import chdtrc
 
-from tabveil.core.disclosure import LEAST_SHARED
 from tabveil.core.estimate import CONFIDENCE, Estimate
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Column, Floats, Numeric, Split
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.distances import (
@@ -24,8 +24,7 @@ from tabveil.metrics.utility.distances import (
     wasserstein,
 )
 from tabveil.metrics.utility.findings import Bar, ChiSquared, ColumnUtility, Figure
-from tabveil.tables.matrices.ordinal import ComparedLevels
-from tabveil.tables.matrices.scale import shares_of_range
+from tabveil.tables.matrices.ordinal import ComparedLevels, shares_of_range
 
 MOST_LABELS = 15
 MOST_RANGES = 30

@@ -14,8 +14,8 @@ from tabveil.core.table import Column, Floats, Indices, Numeric, Split, Table
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.findings import Figure, Rule, RuleKind, Rules
 from tabveil.metrics.utility.utility_kernels import find_ordered
-from tabveil.tables.matrices.dependency_kernels import find_determined
 from tabveil.tables.matrices.ordinal import Codes, ComparedLevels
+from tabveil.tables.matrices.ranked_kernels import find_determined
 
 Flags = NDArray[np.bool_]
 

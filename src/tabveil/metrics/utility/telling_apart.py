@@ -15,7 +15,7 @@ from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.findings import Figure
 from tabveil.metrics.utility.utility_kernels import kernel_sum
-from tabveil.tables.matrices.scale import unit
+from tabveil.tables.matrices.ordinal import unit
 
 WIDE = 64  # columns; time grows with them
 COLUMNS_A_TREE = 32  # of a wider table, drawn anew for each tree

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from tabveil.auditing.policy import COMMON_THRESHOLDS, RISKS, WHY_THE_DEFAULT, Policy
 from tabveil.auditing.report import Report
 from tabveil.core import wording
-from tabveil.core.disclosure import LEAST_SHARED_IN_WORDS
+from tabveil.core.people import LEAST_SHARED_IN_WORDS
 from tabveil.metrics.registry import inline
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS
 from tabveil.render import svg

@@ -12,7 +12,7 @@ from rich.text import Text
 from tabveil.auditing.policy import RISKS
 from tabveil.auditing.report import Report
 from tabveil.auditing.verdict import CopiesVerdict, RiskVerdict
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.core.wording import escaped, name
 from tabveil.errors import ParameterError
 from tabveil.render.audit.page import comparison_page

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tabveil.core.settings import files as settings
+from tabveil.core.settings import yaml_files
 from tabveil.core.wording import LONGEST_BRIEF, clean, listed, name, number, plural, setting
 from tabveil.metrics.utility import MEANINGS
 from tabveil.workflows.tuning.tradeoffs import Tried, Tuned
@@ -43,7 +43,7 @@ def _value(value: Any) -> str:  # noqa: ANN401 - JSON types
 def as_file(tuned: Tuned, chosen: Tried) -> str:
     """Write a configuration as ``tabveil synthesize --config`` reads it."""
     said = {"generator": tuned.asked.generator, "settings": dict(chosen.settings)}
-    return settings.to_yaml(said).rstrip("\n")
+    return yaml_files.to_yaml(said).rstrip("\n")
 
 
 def search(tuned: Tuned) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tabveil.core.settings import files as settings
+from tabveil.core.check import nearest, quoted
+from tabveil.core.settings import yaml_files
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.synthesis.anonymize.anonymizing import anonymize
 from tabveil.synthesis.anonymize.building import ColumnValues, HierarchyEntry, read_entry
@@ -29,7 +30,6 @@ from tabveil.synthesis.anonymize.models import (
 from tabveil.synthesis.anonymize.result import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
 from tabveil.tables.reading import LoadedTable
-from tabveil.tables.reading.wording import nearest, quoted
 
 KEYS = (
     "hierarchies",
@@ -76,8 +76,8 @@ class Configuration:
 
 def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     """Read a file (YAML, JSON) or a mapping; paths in a file start at its folder."""
-    where = settings.place(source, "configuration")
-    said = settings.load(Path(source), where) if isinstance(source, (str, Path)) else source
+    where = yaml_files.place(source, "configuration")
+    said = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
     folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
     if not isinstance(said, Mapping):
         raise SchemaError(f"{where}: the top level must hold settings, such as hierarchies and models.")

@@ -12,7 +12,7 @@ from tabveil.core.table import Table
 from tabveil.synthesis.anonymize.result import Anonymization
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout
-from tabveil.tables.reading.relabeled import as_labels
+from tabveil.tables.reading.layout import as_labels
 
 
 def to_native(found: Anonymization, layout: Layout) -> Any:  # noqa: ANN401 - whichever library the user works with

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from typing import Any
 
 from tabveil.core import check
-from tabveil.core.disclosure import LEAST_SHARED
-from tabveil.core.settings import files as settings
+from tabveil.core.people import LEAST_SHARED
+from tabveil.core.settings import yaml_files
 from tabveil.errors import SchemaError
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
 from tabveil.synthesis.anonymize.building.automatic import Kept, Neighbors
@@ -60,9 +60,9 @@ def template(loaded: LoadedTable, columns: Collection[str] = ()) -> str:
         values = ColumnValues.of(loaded.table, name, loaded.layout)
         entry, note = _entry(values)
         lines += [f"  # {note}\n"] if note else []
-        lines += [f"  {line}\n" for line in settings.to_yaml({name: entry}).splitlines()]
+        lines += [f"  {line}\n" for line in yaml_files.to_yaml({name: entry}).splitlines()]
     dropped = [name for name in loaded.identifiers if name not in chosen]
-    return "".join([*lines, _TAIL, settings.to_yaml({"drop": dropped})])
+    return "".join([*lines, _TAIL, yaml_files.to_yaml({"drop": dropped})])
 
 
 def _entry(values: ColumnValues) -> tuple[Any, str]:
@@ -89,7 +89,7 @@ def _entry(values: ColumnValues) -> tuple[Any, str]:
 def _labels(values: ColumnValues) -> str:
     """List the labels that enough rows share, for somebody who wants to group them."""
     shared = [text for text, n in zip(values.texts, values.counts, strict=True) if n >= LEAST_SHARED]
-    written = settings.to_yaml({"labels": shared}).replace("\n", " ").strip() if shared else ""
+    written = yaml_files.to_yaml({"labels": shared}).replace("\n", " ").strip() if shared else ""
     return f"; {' '.join(written.split())}" if written else ""
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Numeric, Table
-from tabveil.tables.matrices.dependency_kernels import find_determined
 from tabveil.tables.matrices.ordinal import MISSING, Codes, CountedValues
+from tabveil.tables.matrices.ranked_kernels import find_determined
 
 COVERED = {"labels": 0.5, "numbers": 0.95}
 """Of the rows that have a value of the source, so many must have one that enough rows share.

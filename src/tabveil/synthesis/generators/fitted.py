@@ -17,11 +17,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.result import plain
-from tabveil.core.settings.naming import describe, rebuild
-from tabveil.core.settings.plain import FORBID_OTHERS, require_plain
+from tabveil.core.settings.registry import describe, rebuild
 from tabveil.core.storage.arrays import Arrays, require
-from tabveil.core.storage.reading import opening, read_arrays, read_json, require_format
-from tabveil.core.storage.writing import new_folder
+from tabveil.core.storage.files import new_folder, opening, read_arrays, read_json, require_format
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
 from tabveil.core.table import Schema, Table
 from tabveil.engines.networks import Epoch
 from tabveil.errors import ParameterError
@@ -78,7 +77,7 @@ class FittedModel(ABC):
         """Rebuild the model; ``shared`` are the fields every model has.
 
         What comes is as it was read: state and arrays must be required to be what :meth:`state` returns
-        (:func:`tabveil.core.settings.plain.require_plain`,
+        (:func:`tabveil.core.storage.plain.require_plain`,
         :func:`tabveil.core.storage.arrays.require_arrays`) before any use.
         """
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tabveil.core.settings.registry import Registry
-from tabveil.core.storage.reading import Unreadable, opening, read_json, require_format
-from tabveil.core.storage.writing import new_folder
+from tabveil.core.storage.files import Unreadable, new_folder, opening, read_json, require_format
 from tabveil.core.table import Schema
 from tabveil.engines.networks import Epoch
 from tabveil.errors import ParameterError

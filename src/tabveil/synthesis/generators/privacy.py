@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from tabveil.core.settings.plain import from_plain, to_plain
+from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.table import Categorical, Column, Schema
 from tabveil.errors import ParameterError
 

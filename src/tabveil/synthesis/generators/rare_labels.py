@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.core.disclosure import LEAST_SHARED, LEAST_SHARED_IN_WORDS
+from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
 from tabveil.core.table import Categorical, Floats, Indices, Table
 from tabveil.synthesis.generators.dependencies import Dependency, families
 from tabveil.tables.matrices.ordinal import label_codes
@@ -49,7 +49,7 @@ def _counted(n: int, thing: str) -> str:
 def pool_rare_labels(
     table: Table, *, keep: Collection[str], dependencies: Sequence[Dependency] = (), rng: Generator
 ) -> Pooled:
-    """Replace labels that fewer than :data:`~tabveil.core.disclosure.LEAST_SHARED` rows share.
+    """Replace labels that fewer than :data:`~tabveil.core.people.LEAST_SHARED` rows share.
 
     Columns in ``keep`` stay as they are, and so do ordered ones: somebody listed their labels, so that a
     label says nothing but where it stands.

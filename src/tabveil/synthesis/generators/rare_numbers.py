@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.disclosure import LEAST_SHARED, LEAST_SHARED_IN_WORDS
+from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
 from tabveil.core.table import Floats, Numeric, Table
 from tabveil.core.wording import plural
 from tabveil.tables.matrices.unshared import only_few_have, stand_ins
@@ -38,7 +38,7 @@ class Redrawn:
 
 
 def redraw_rare_numbers(table: Table, *, rng: Generator) -> Redrawn:
-    """Replace numbers that fewer than :data:`~tabveil.core.disclosure.LEAST_SHARED` rows share."""
+    """Replace numbers that fewer than :data:`~tabveil.core.people.LEAST_SHARED` rows share."""
     values, n_cells = np.array(table.values), []
     for position, column in enumerate(table.schema.columns):
         if isinstance(column, Numeric):

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import bdtrc
 
 from tabveil.core.sampling import group_equal_rows
-from tabveil.core.settings.plain import FORBID_OTHERS
+from tabveil.core.storage.plain import FORBID_OTHERS
 from tabveil.core.table import Table
 
 TARGETS = (1e-6, 1e-5, 1e-4, 1e-3)

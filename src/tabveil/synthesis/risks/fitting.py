@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from numpy.random import Generator
 
 from tabveil.core.settings import values
-from tabveil.core.settings.naming import make, settings_of, values_of
+from tabveil.core.settings.registry import make, settings_of, values_of
 from tabveil.core.table import Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError, SchemaError

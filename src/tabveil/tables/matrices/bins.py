@@ -15,10 +15,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.sampling import draw_given
-from tabveil.core.settings.plain import require_plain
 from tabveil.core.storage.arrays import require
+from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Schema, within
-from tabveil.tables.matrices.scale import n_steps
+from tabveil.tables.matrices.ordinal import n_steps
 
 PARTS = 5
 """Parts of a bin: how the rows of a bin are spread within it is counted once, without other columns."""

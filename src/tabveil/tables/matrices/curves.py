@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import ndtr
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.storage.arrays import (
     Arrays,
     Expected,

@@ -18,11 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.settings.plain import FORBID_OTHERS, require_plain
 from tabveil.core.storage.arrays import ascending, require
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, holds, within
-from tabveil.tables.matrices.ordinal import at_places, find, label_places, seen_values
-from tabveil.tables.matrices.scale import n_steps
+from tabveil.tables.matrices.ordinal import at_places, find, label_places, n_steps, seen_values
 
 MOST_MODES = 10
 SIGMAS = 4.0

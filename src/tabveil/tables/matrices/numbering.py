@@ -12,13 +12,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.disclosure import LEAST_SHARED
-from tabveil.core.settings.plain import FORBID_OTHERS, require_plain
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.storage.arrays import ascending, require
-from tabveil.core.storage.reading import Unreadable
+from tabveil.core.storage.files import Unreadable
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, holds
-from tabveil.tables.matrices.ordinal import at_places, label_places, seen_values
-from tabveil.tables.matrices.scale import in_last_places, places_a_unit
+from tabveil.tables.matrices.ordinal import (
+    at_places,
+    in_last_places,
+    label_places,
+    places_a_unit,
+    seen_values,
+)
 
 EXACT = 2**53
 """Whole numbers below are exact as 64-bit floats."""

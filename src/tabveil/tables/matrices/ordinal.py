@@ -1,8 +1,12 @@
-"""A column's cells as places among its values in ascending order, and back: labels by code, numbers by rank.
+"""A column's cells on a scale, or as places among its values in ascending order, and back.
 
-Missing has two places, as results hang on either. Counted or drawn level by level, it comes *after* the last
-value (:meth:`OrderedValues.places`): so do the levels of bins, slots and curves in this package, and sums
-over levels run in that order. Compared by size, it comes *before* the first, as code 0
+Distances and trees need one scale for all columns (single precision is easily lost): a share of the range.
+Whoever compares differences, or counts what is possible, needs whole numbers, of the last decimal place: 0.3
+is then exactly as far from 0.2 as that is from 0.1.
+
+Among places, missing has two, as results hang on either. Counted or drawn level by level, it comes *after*
+the last value (:meth:`OrderedValues.places`): so do the levels of bins, slots and curves in this package, and
+sums over levels run in that order. Compared by size, it comes *before* the first, as code 0
 (:meth:`OrderedValues.codes`): "at most" is then a range that begins at 1, a tree parts missing from all
 numbers at once, and stored trees hold such codes.
 """
@@ -16,7 +20,47 @@ from numpy.typing import NDArray
 
 from tabveil.core.storage.arrays import ascending
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table, holds
-from tabveil.tables.matrices.scale import n_steps
+
+
+def unit(table: Table) -> Floats:
+    """Return the cells (n, d) with numbers as shares of their column's range; codes and NaN stay."""
+    low, width = np.array([_range(column) for column in table.schema.columns]).reshape(-1, 2).T
+    return np.ascontiguousarray((table.values - low) / width)
+
+
+def shares_of_range(column: Column, cells: Floats) -> Floats:
+    """Return the cells of one column as :func:`unit` does.
+
+    >>> shares_of_range(Numeric(name="age", low=20, high=60), np.array([20.0, 30.0, np.nan])).tolist()
+    [0.0, 0.25, nan]
+    """
+    low, width = _range(column)
+    return (cells - low) / width
+
+
+def _range(column: Column) -> tuple[float, float]:
+    """Return low end and width; those of a constant column and of labels change nothing but the origin."""
+    return (column.low, column.width or 1.0) if isinstance(column, Numeric) else (0.0, 1.0)
+
+
+def places_a_unit(decimals: int | None) -> float:
+    """Return how many last decimal places make 1; numbers without such a place are left as they are."""
+    return 10.0 ** (decimals or 0)
+
+
+def in_last_places(cells: Floats, decimals: int | None) -> Floats:
+    """Return numbers as whole numbers of their last decimal place, or as they are if they have none.
+
+    >>> in_last_places(np.array([0.1, 0.2, 0.3]), 1).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    return cells if decimals is None else np.rint(cells * places_a_unit(decimals))
+
+
+def n_steps(column: Numeric) -> float:
+    """Return how many last decimal places the range has: no end of them where any number is legal."""
+    return np.inf if column.decimals is None else column.width * places_a_unit(column.decimals)
+
 
 Codes = NDArray[np.int32]
 

@@ -12,7 +12,7 @@ import numpy as np
 from tabveil.core import workers
 from tabveil.core.table import Indices, Schema, Table
 from tabveil.tables.matrices.ordinal import Codes, OrderedValues, possible_values
-from tabveil.tables.matrices.rank_kernels import sort_rows
+from tabveil.tables.matrices.ranked_kernels import sort_rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

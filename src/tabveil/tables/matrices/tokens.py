@@ -15,8 +15,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.core.settings.plain import FORBID_OTHERS, require_plain
 from tabveil.core.storage.arrays import require
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
 from tabveil.core.table import Column, Floats, Indices, Schema, Table, within
 from tabveil.tables.matrices.numbering import Numbering, SeenLabels, numbering_from_json, numbering_of
 

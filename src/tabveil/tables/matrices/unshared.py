@@ -19,10 +19,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Floats, Indices, Numeric, within
 from tabveil.tables.matrices.numbering import EXACT, LEAST_FOR_STEP, common_step
-from tabveil.tables.matrices.scale import in_last_places, places_a_unit
+from tabveil.tables.matrices.ordinal import in_last_places, places_a_unit
 
 FEWEST_NEIGHBORS = 5
 """A group with fewer different numbers that few rows share says too little about what lies between them."""

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from tabveil.core.table import Table
 from tabveil.tables.reading import files
-from tabveil.tables.reading.arrow_types import take_rows
+from tabveil.tables.reading.arrow import take_rows
 from tabveil.tables.reading.describe import describe
 from tabveil.tables.reading.files import read_raw, write_raw
 from tabveil.tables.reading.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
 from tabveil.tables.reading.load import LoadedTable, LoadedTables, load_split, load_table, person_columns
-from tabveil.tables.reading.parting import as_read, native_parts, parts_as_read, raw_rows
+from tabveil.tables.reading.rewriting import as_read, native_parts, parts_as_read, raw_rows
 from tabveil.tables.reading.sources import Source
 
 __all__ = [

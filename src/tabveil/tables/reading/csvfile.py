@@ -14,7 +14,22 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import packing
+
+MOST_UNPACKED = 200
+"""How many times its size a packed file may unpack to; tables of people stay far below."""
+
+_ALWAYS_UNPACKED = 1 << 25  # 32 MiB are no burden, however small the file
+
+
+def require_room(unpacked: int, packed: int, what: str) -> None:
+    """Refuse a file of ``packed`` bytes that has unpacked to too many."""
+    most = max(_ALWAYS_UNPACKED, MOST_UNPACKED * packed)
+    if unpacked > most:
+        raise SchemaError(
+            f"{what} unpacks to more than {most >> 20:,} MiB, over {MOST_UNPACKED} times its size; unpack it "
+            "yourself if that is meant."
+        )
+
 
 Bytes = bytes | bytearray
 
@@ -68,7 +83,7 @@ def _unpack(data: bytes, what: str) -> Bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             while piece := packed.read(_PIECE):
                 unpacked += piece
-                packing.require_room(len(unpacked), len(data), what)
+                require_room(len(unpacked), len(data), what)
     except (OSError, EOFError, zlib.error) as error:
         raise SchemaError(f"{what} is a damaged gzip file.") from error
     return unpacked

@@ -13,17 +13,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from tabveil.core.settings import files as settings
-from tabveil.core.settings.files import Strict
+from tabveil.core.check import nearest, quoted
+from tabveil.core.settings import yaml_files
+from tabveil.core.settings.yaml_files import Strict
 from tabveil.errors import SchemaError
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.infer import Declaration, TypeName
-from tabveil.tables.reading.moment_form import MomentForm, of_template
-from tabveil.tables.reading.moments import STEPS
+from tabveil.tables.reading.moments import STEPS, MomentForm, of_template
 from tabveil.tables.reading.number_form import NumberForm, of_example
 from tabveil.tables.reading.raw_column import Form
 from tabveil.tables.reading.text_format import TRUTH, TextFormat
-from tabveil.tables.reading.wording import nearest, quoted
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -309,4 +308,4 @@ class SchemaFile(Strict):
 
 def read(schema: str | Path | Mapping[str, Any] | SchemaFile | None) -> SchemaFile:
     """Read a schema from a file or a mapping; None says nothing about any column."""
-    return settings.read(schema, SchemaFile, "schema")
+    return yaml_files.read(schema, SchemaFile, "schema")

@@ -8,14 +8,13 @@ import numpy as np
 import pyarrow.types as pt
 import yaml
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Column
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.infer import TypeName
 from tabveil.tables.reading.layout import ColumnLayout, Layout
 from tabveil.tables.reading.load import load_table
-from tabveil.tables.reading.moment_form import ISO, MomentForm, template_of
-from tabveil.tables.reading.moments import STEPS
+from tabveil.tables.reading.moments import ISO, STEPS, MomentForm, template_of
 from tabveil.tables.reading.number_form import NumberForm, example_of
 from tabveil.tables.reading.raw_column import Kind
 

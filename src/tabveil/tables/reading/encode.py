@@ -8,16 +8,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from tabveil.core.check import quoted, rows
 from tabveil.core.table import LARGEST, Categorical, Column, Numeric
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import bounds, parsing, text
-from tabveil.tables.reading.infer import Declaration, decide
+from tabveil.tables.reading import arrow, parsing
+from tabveil.tables.reading.arrow import Bools, Floats
+from tabveil.tables.reading.infer import DOMAIN_HINT, Declaration, decide, declared_or_found
 from tabveil.tables.reading.layout import ColumnLayout
 from tabveil.tables.reading.moments import MINUTE, STEPS
 from tabveil.tables.reading.raw_column import EXACT, Kind, RawColumn, Texts, has_values
-from tabveil.tables.reading.text import Bools, Floats
 from tabveil.tables.reading.text_format import form_of, moment_type, plain_type
-from tabveil.tables.reading.wording import quoted, rows
 
 _MOST_DECIMALS = 6
 _PIECE = 1 << 14
@@ -163,7 +163,7 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
         _require_decimals(name, pieces, cells, declared.decimals)
         decimals = declared.decimals
     rounded = cells if decimals is None else [_rounded(each, decimals) for each in cells]
-    low, high = bounds.declared_or_found(name, pieces, rounded, declared)
+    low, high = declared_or_found(name, pieces, rounded, declared)
     return _Read(
         column=Numeric(name=name, low=low, high=high, decimals=decimals),
         cells=rounded,
@@ -188,7 +188,7 @@ def _require_decimals(name: str, pieces: list[RawColumn], cells: list[Floats], d
         bad = ~(np.isnan(each) | _close(each, decimals))
         if bad.any():
             raise parsing.offending(
-                name, piece, bad, f"numbers with at most {decimals} decimals", bounds.DOMAIN_HINT
+                name, piece, bad, f"numbers with at most {decimals} decimals", DOMAIN_HINT
             )
 
 
@@ -253,7 +253,7 @@ def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declarati
     _require_one_clock(name, pieces, [each.zoned for each in read])
     step = _step(name, pieces, read, kind, declared)
     cells = [np.where(each.missing, np.nan, each.ticks // step) for each in read]
-    low, high = bounds.declared_or_found(name, pieces, cells, declared, step=step)
+    low, high = declared_or_found(name, pieces, cells, declared, step=step)
     coarse = any(each.rounded for each in read) or max(abs(low), abs(high)) > EXACT
     note = f"Column {quoted(name)}: times are finer than can be held exactly; they are rounded."
     return _Read(
@@ -355,7 +355,7 @@ def _union(read: list[Texts], *, numeric: bool) -> pa.Array:
 def _sorted(texts: pa.Array, *, numeric: bool) -> pa.Array:
     if not numeric:
         return texts.take(pc.sort_indices(texts))
-    return texts.take(pa.array(np.argsort(text.numbers(pc.utf8_trim_whitespace(texts))[0], kind="stable")))
+    return texts.take(pa.array(np.argsort(arrow.numbers(pc.utf8_trim_whitespace(texts))[0], kind="stable")))
 
 
 def _strangers(name: str, read: list[Texts]) -> tuple[str, ...]:
@@ -363,7 +363,7 @@ def _strangers(name: str, read: list[Texts]) -> tuple[str, ...]:
     first = read[0].texts.filter(pa.array(read[0].counts > 0))
     for each in read[1:]:
         used = each.texts.filter(pa.array(each.counts > 0))
-        if len(first) and len(used) and not text.as_bools(pc.is_in(used, first)).any():
+        if len(first) and len(used) and not arrow.as_bools(pc.is_in(used, first)).any():
             where = f"no label of {each.role} occurs in {read[0].role}"
             return (f"Column {quoted(name)}: {where}; check spelling and spaces.",)
     return ()

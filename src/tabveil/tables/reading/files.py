@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tabveil.core import check
-from tabveil.core.storage.writing import replacing
+from tabveil.core.check import quoted, shown
+from tabveil.core.storage.files import replacing
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.reading import csvfile, sheet
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.text_format import TextFormat, render
-from tabveil.tables.reading.wording import quoted, shown
 
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")

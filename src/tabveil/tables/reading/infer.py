@@ -1,17 +1,20 @@
-"""What is each column? Decided once for all tables together, so that no metric ever asks again."""
+"""What is each column, and what is its range? Decided once for all tables, so that no metric asks again."""
 
-from collections.abc import Mapping
+import datetime as dt
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.check import quoted, shown
+from tabveil.core.people import LEAST_SHARED
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import parsing, text, ways
+from tabveil.tables.reading import arrow, parsing, ways
+from tabveil.tables.reading.arrow import Floats
+from tabveil.tables.reading.moments import STEPS
 from tabveil.tables.reading.raw_column import Form, Kind, RawColumn, Texts, has_values
 from tabveil.tables.reading.text_format import TextFormat
-from tabveil.tables.reading.wording import quoted, shown
 
 TypeName = Literal[
     "integer",
@@ -172,7 +175,7 @@ def _text_or_number(name: str, holding: list[RawColumn]) -> Kind:
     """Text in one table, numbers in another: stray text among numbers, or codes that happen to be digits."""
     worded = [piece for piece in holding if isinstance(piece, Texts) and piece.kind is Kind.TEXT]
     readable = all(isinstance(piece, Texts) for piece in holding)  # the numbers, too, are there as written
-    if readable and any(text.has_leading_zero(piece.words) for piece in worded):
+    if readable and any(arrow.has_leading_zero(piece.words) for piece in worded):
         return Kind.TEXT
     for piece in worded:
         bad = parsing.numbers(piece)[1]
@@ -195,7 +198,60 @@ def _markers(piece: RawColumn) -> list[str]:
 
 def _suspects(piece: Texts) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Flag words known to mean missing, and the few words that keep a column from being numbers."""
-    known = text.is_missing_word(piece.words) | text.matches(piece.words, r"^(\?|-|\.)$")
+    known = arrow.is_missing_word(piece.words) | arrow.matches(piece.words, r"^(\?|-|\.)$")
     bad = piece.numbers[1]
     few = bad.sum() <= _STRAY and piece.counts[~bad].sum() > piece.counts[bad].sum()
-    return known | bad if piece.verbatim and few and not text.has_leading_zero(piece.words) else known
+    return known | bad if piece.verbatim and few and not arrow.has_leading_zero(piece.words) else known
+
+
+DOMAIN_HINT = "Correct them, or what the schema declares."
+
+
+def found(cells: Sequence[Floats]) -> tuple[float, float]:
+    """Return the smallest and the largest value of all tables; zeros if there is none."""
+    held = [each[~np.isnan(each)] for each in cells]
+    lows = [float(each.min()) for each in held if len(each)]
+    highs = [float(each.max()) for each in held if len(each)]
+    return (min(lows), max(highs)) if lows else (0.0, 0.0)
+
+
+def declared_or_found(
+    name: str,
+    pieces: Sequence[RawColumn],
+    cells: Sequence[Floats],
+    declared: Declaration | None,
+    *,
+    step: int = 1,
+) -> tuple[float, float]:
+    """Return the declared range, in units of ``step``; a bound that is not declared comes from the rows.
+
+    Rows outside are refused by their numbers: a value may be shown only where many rows share it.
+    """
+    if declared is None or not declared.bounds:
+        return found(cells)
+    low = -np.inf if declared.low is None else declared.low / step
+    high = np.inf if declared.high is None else declared.high / step
+    for piece, each in zip(pieces, cells, strict=True):
+        outside = (each < low) | (each > high)
+        if outside.any():
+            raise parsing.offending(name, piece, outside, _expected(declared), DOMAIN_HINT)
+    held = found([*cells, np.array([bound / step for bound in declared.bounds])])
+    return (held[0] if declared.low is None else low, held[1] if declared.high is None else high)
+
+
+def _expected(declared: Declaration) -> str:
+    what, write = ("dates", _date) if declared.type in ("date", "datetime") else ("numbers", _number)
+    if declared.high is None:
+        return f"{what} from {write(declared.low or 0)} on"
+    if declared.low is None:
+        return f"{what} up to {write(declared.high)}"
+    return f"{what} from {write(declared.low)} to {write(declared.high)}"
+
+
+def _number(bound: float) -> str:
+    return f"{bound:.15g}"
+
+
+def _date(bound: float) -> str:
+    moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=bound)  # noqa: DTZ001 - as it was written
+    return moment.date().isoformat() if bound % STEPS["days"] == 0 else moment.isoformat(" ")

@@ -1,8 +1,14 @@
-"""The way back: from cells to the kind of table that came in, with its names, types and text forms."""
+"""The way back: from cells to the kind of table that came in, with its names, types and text forms.
+
+Labels that no row holds are left out of what is handed over. The labels of a column are read from real rows.
+A categorical column lists all of them, also those that only one person has and no synthetic row holds: a
+release would name them. An ordered column is left whole: its labels are a scale (or an enumeration of
+polars), which its author listed and which says little in parts.
+"""
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any
@@ -15,14 +21,14 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from tabveil.core import check
+from tabveil.core.check import quoted
 from tabveil.core.table import Categorical, Column, Numeric, Schema, Table
 from tabveil.core.wording import dates
 from tabveil.errors import SchemaError
+from tabveil.tables.reading.arrow import Floats
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.raw_column import EXACT, Kind, is_text
-from tabveil.tables.reading.text import Floats
 from tabveil.tables.reading.text_format import TextFormat, render
-from tabveil.tables.reading.wording import quoted
 
 _MOST_IN_NS = 2**63 // 1000
 """Microseconds."""
@@ -287,3 +293,39 @@ def _polars_column(pl: Any, array: pa.Array, place: ColumnLayout) -> Any:  # noq
         fresh = [item for item in series.drop_nulls().unique(maintain_order=True) if item not in set(known)]
         return series.cast(pl.Enum([*known, *fresh]) if fresh else place.dtype)
     return series.cast(place.dtype)
+
+
+def without_unused_labels(table: Table, layout: Layout, *, keep: Collection[str]) -> tuple[Table, Layout]:
+    """Return the same rows with only the labels in use, but for the columns in ``keep``, and their layout."""
+    values, columns, places = np.array(table.values), list(table.schema.columns), dict(layout.columns)
+    for position, (column, place) in enumerate(layout.of(table)):
+        whole = column.name in keep or (pt.is_dictionary(place.type) and place.type.ordered)
+        if whole or place.kind is not Kind.LABELS or not isinstance(column, Categorical):
+            continue
+        cells = values[:, position]
+        held = ~np.isnan(cells)
+        used, codes = np.unique(cells[held].astype(np.int64), return_inverse=True)
+        values[held, position] = codes
+        columns[position] = replace(column, labels=tuple(column.labels[code] for code in used))
+        if isinstance(place.dtype, pd.CategoricalDtype):  # it lists them too; Arrow's column brings its own
+            places[column.name] = replace(place, dtype=None)
+    return Table(schema=Schema(tuple(columns)), values=values), replace(layout, columns=places)
+
+
+def without_labels(place: ColumnLayout) -> ColumnLayout:
+    """Return how a column stands without the labels that its type lists: those of pandas and enumerations."""
+    lists = isinstance(place.dtype, pd.CategoricalDtype)
+    enumerated = pt.is_dictionary(place.type) and place.type.ordered
+    return replace(place, dtype=None) if lists or enumerated else place
+
+
+def as_labels(layout: Layout, names: Collection[str]) -> Layout:
+    """Return the layout in which these columns are text; all others leave as they came."""
+    columns = {name: _text(place) if name in names else place for name, place in layout.columns.items()}
+    return replace(layout, columns=columns)
+
+
+def _text(place: ColumnLayout) -> ColumnLayout:
+    text = pa.large_string()
+    form = TextFormat(missing=place.form.missing)
+    return ColumnLayout(label=place.label, kind=Kind.LABELS, type=text, plain=text, form=form)

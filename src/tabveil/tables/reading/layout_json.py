@@ -10,13 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-from tabveil.core.settings.plain import require_plain
 from tabveil.core.storage.arrays import require
+from tabveil.core.storage.plain import require_plain
 from tabveil.errors import ParameterError
 from tabveil.tables.reading.csvfile import DELIMITERS, ENCODINGS, CsvForm
 from tabveil.tables.reading.layout import ColumnLayout, Layout, Library
-from tabveil.tables.reading.moment_form import DATES, is_zone
-from tabveil.tables.reading.moments import MINUTE, STEPS
+from tabveil.tables.reading.moments import DATES, MINUTE, STEPS, is_zone
 from tabveil.tables.reading.number_form import GROUPS, MARKS, NumberForm, is_unit
 from tabveil.tables.reading.raw_column import Kind, is_number, is_text
 from tabveil.tables.reading.text_format import MOST_DIGITS, TextFormat

@@ -8,19 +8,17 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from tabveil.core.check import listed
 from tabveil.core.result import DroppedColumn, Input
 from tabveil.core.table import Schema, Split, Table
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import columns, declare, free_text, sources
+from tabveil.tables.reading import declare, sources
 from tabveil.tables.reading.encode import EncodedColumn, encode
-from tabveil.tables.reading.free_text import as_word_counts, is_free_text
-from tabveil.tables.reading.identifiers import identifies
+from tabveil.tables.reading.identifiers import as_word_counts, free_text_note, identifies, is_free_text
 from tabveil.tables.reading.layout import Layout
-from tabveil.tables.reading.parted_people import people_on_both_sides
-from tabveil.tables.reading.people import People, require_person, suspects
+from tabveil.tables.reading.people import People, people_on_both_sides, require_person, suspects
 from tabveil.tables.reading.raw_column import piece_of
 from tabveil.tables.reading.sources import Source
-from tabveil.tables.reading.wording import listed
 from tabveil.tables.reading.written import named_split, written_split
 
 SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
@@ -95,9 +93,9 @@ def load_split(
     if person is not None:
         require_person(came, person, reader.declared.drop)
     passed = {*reader.declared.drop, *([] if person is None else [person])}
-    uneven = columns.uneven(came, passed)
+    uneven = sources.uneven(came, passed)
     alone = {name: encoded for name in uneven if (encoded := reader.identifier_in(came, name)) is not None}
-    columns.require_same(came, passed, alone, dropping=drop_identifiers)
+    sources.require_same(came, passed, alone, dropping=drop_identifiers)
     whose = {} if person is None else {person: reader.encode_names(came, person)}
     read = _encode_all(came, reader.without_bounds(), without=passed.union(uneven))
     texts = [name for name, encoded in read.items() if is_free_text(encoded, reader.declared.of(name))]
@@ -114,7 +112,7 @@ def load_split(
     }
     if not kept:
         raise SchemaError(f"No columns are left once identifiers are dropped ({listed(found)}).")
-    dropped = columns.dropped(came, reader.declared.drop, gone.union(uneven), person)
+    dropped = sources.dropped(came, reader.declared.drop, gone.union(uneven), person)
     tables = {role: _table(kept, role, source.data.num_rows) for role, source in came.items()}
     empty = Table(schema=tables["train"].schema, values=np.empty((0, len(kept))))
     people = None if person is None else People.of(whose[person])
@@ -144,7 +142,7 @@ def load_split(
         layout=_layout(came["train"], kept),
         notes=(
             *_notes(came, {name: encoded for name, encoded in read.items() if name not in texts}),
-            *free_text.note(texts),
+            *free_text_note(texts),
             *(() if drop_identifiers else _identifier_note(found)),
             *(() if people is None or person is None else people.notes(person)),
         ),

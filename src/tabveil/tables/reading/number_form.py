@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabveil.tables.reading import text
-from tabveil.tables.reading.text import Bools
+from tabveil.tables.reading import arrow
+from tabveil.tables.reading.arrow import Bools
 
 SPACES = (" ", "\u00a0", "\u202f")
 MARKS = (".", ",")
@@ -56,7 +56,7 @@ class NumberForm:
 
 def looks_like_number(words: pa.Array) -> Bools:
     """Flag the words that are numbers in some way of writing; none where any is a code such as 00123."""
-    return text.matches(words, _LOOKS) & (not text.has_leading_zero(words))
+    return arrow.matches(words, _LOOKS) & (not arrow.has_leading_zero(words))
 
 
 def ways_of_plain(words: pa.Array) -> tuple[NumberForm, ...]:
@@ -69,7 +69,7 @@ def ways_of_plain(words: pa.Array) -> tuple[NumberForm, ...]:
     """
     plain, thousands = NumberForm(), NumberForm(mark=",", group=".")
     few = words.slice(0, 3)  # most columns show in the first that they are no thousands
-    if not _fits(few, thousands) or not text.matches(words, r"\.").any() or not _fits(words, thousands):
+    if not _fits(few, thousands) or not arrow.matches(words, r"\.").any() or not _fits(words, thousands):
         return (plain,)
     return (thousands, plain) if _zeros_differ(words) else (plain, thousands)
 
@@ -87,7 +87,7 @@ def ways(words: pa.Array, *, comma: bool) -> tuple[NumberForm, ...]:
     >>> ways(pa.array(["€ 1.324,85", "€ 12,00"]), comma=False)
     (NumberForm(mark=',', group='.', before='€ ', after='', sign_inside=False),)
     """
-    if not text.matches(words.slice(0, 3), _WORD).all():
+    if not arrow.matches(words.slice(0, 3), _WORD).all():
         return ()
     parts = pc.extract_regex(words, _WORD)
     if parts.null_count:
@@ -96,10 +96,10 @@ def ways(words: pa.Array, *, comma: bool) -> tuple[NumberForm, ...]:
         pc.struct_field(parts, name) for name in ("lead", "before", "sign", "digits", "after")
     )
     units = [pc.unique(part).to_pylist() for part in (before, after)]
-    outside, inside = (text.matches(part, "-") for part in (lead, sign))
+    outside, inside = (arrow.matches(part, "-") for part in (lead, sign))
     if any(len(unit) > 1 for unit in units) or (outside.any() and inside.any()):
         return ()
-    if (text.matches(lead, ".") & text.matches(sign, ".")).any():
+    if (arrow.matches(lead, ".") & arrow.matches(sign, ".")).any():
         return ()
     form = NumberForm(before=units[0][0], after=units[1][0], sign_inside=bool(inside.any()))
     if not (comma or form.before or form.after) and _may_be_lists(digits):
@@ -114,8 +114,8 @@ def ways(words: pa.Array, *, comma: bool) -> tuple[NumberForm, ...]:
 
 def _marks(digits: pa.Array, *, comma: bool) -> list[tuple[str, str]]:
     """Return the decimal marks and the marks between thousands that fit all, the likeliest first."""
-    odd = {mark for mark in GROUPS if mark not in ("", *MARKS) and text.matches(digits, mark).any()}
-    point, has_comma = (bool(text.matches(digits, f"[{mark}]").any()) for mark in MARKS)
+    odd = {mark for mark in GROUPS if mark not in ("", *MARKS) and arrow.matches(digits, mark).any()}
+    point, has_comma = (bool(arrow.matches(digits, f"[{mark}]").any()) for mark in MARKS)
     if len(odd) > 1:
         return []
     if odd:
@@ -132,20 +132,20 @@ def _marks(digits: pa.Array, *, comma: bool) -> list[tuple[str, str]]:
 def _fits(digits: pa.Array, form: NumberForm) -> bool:
     """Whether all digits are grouped as they must be, and none is written like a code."""
     whole = rf"[1-9]\d{{0,2}}(?:[{form.group}]\d{{3}})*" if form.group else r"[1-9]\d*"
-    return bool(text.matches(digits, rf"^[+-]?(?:0|{whole})(?:[{form.mark}]\d+)?$").all())
+    return bool(arrow.matches(digits, rf"^[+-]?(?:0|{whole})(?:[{form.mark}]\d+)?$").all())
 
 
 def _zeros_differ(digits: pa.Array) -> bool:
     """Whether 1.250 stands beside 12: whoever wrote the zero of decimals would have written 12.000."""
-    return bool(text.matches(digits, "[.,].*0$").any() and not text.matches(digits, "[.,]").all())
+    return bool(arrow.matches(digits, "[.,].*0$").any() and not arrow.matches(digits, "[.,]").all())
 
 
 def _may_be_lists(digits: pa.Array) -> bool:
     """Whether these may be lists of answers: 1,3 for the first and the third, and never the larger first."""
     parts = pc.extract_regex(digits, r"^(?P<first>\d+),(?P<second>\d+)$")
     first, second = (pc.struct_field(parts.drop_null(), name) for name in ("first", "second"))
-    decimals = text.matches(first, "^0") | text.matches(second, r"^0|^\d{3}$")
-    rising = text.numbers(first)[0] < text.numbers(second)[0]
+    decimals = arrow.matches(first, "^0") | arrow.matches(second, r"^0|^\d{3}$")
+    rising = arrow.numbers(first)[0] < arrow.numbers(second)[0]
     return len(first) > 0 and bool(rising.all()) and not decimals.any()
 
 
@@ -172,11 +172,11 @@ def to_plain(words: pa.Array, form: NumberForm) -> pa.Array:
     lead, sign, whole, rest = (pc.struct_field(parts, name) for name in ("lead", "sign", "whole", "rest"))
     if form.group:
         whole = pc.replace_substring(whole, form.group, "")
-    written = text.joined(words.type, lead, sign, whole, pc.if_else(pc.equal(rest, ""), "", "."), rest)
-    twice = pa.array(text.matches(lead, ".") & text.matches(sign, "."))
+    written = arrow.joined(words.type, lead, sign, whole, pc.if_else(pc.equal(rest, ""), "", "."), rest)
+    twice = pa.array(arrow.matches(lead, ".") & arrow.matches(sign, "."))
     written = pc.if_else(twice, pa.scalar(None, written.type), written)
     if form.mark == ".":
-        plain = pa.array(text.matches(words, text.NUMBER))  # also with an exponent
+        plain = pa.array(arrow.matches(words, arrow.NUMBER))  # also with an exponent
         written = pc.coalesce(written, pc.if_else(plain, words, pa.scalar(None, words.type)))
     return written
 
@@ -191,11 +191,11 @@ def from_plain(numbers: pa.Array, form: NumberForm) -> pa.Array:
         return numbers
     sign = pc.if_else(pc.starts_with(numbers, "-"), "-", "")
     written = pc.replace_substring_regex(numbers, "^-", "")
-    while form.group and text.matches(written, r"^\d{4,}(?:[._]|$)").any():
+    while form.group and arrow.matches(written, r"^\d{4,}(?:[._]|$)").any():
         written = pc.replace_substring_regex(written, r"^(\d+)(\d{3})([._].*)?$", r"\1_\2\3")
     written = pc.replace_substring(pc.replace_substring(written, ".", form.mark), "_", form.group)
     first, second = (form.before, sign) if form.sign_inside else (sign, form.before)
-    return text.joined(numbers.type, first, second, written, form.after)
+    return arrow.joined(numbers.type, first, second, written, form.after)
 
 
 def of_example(example: str, *, whole: bool, mark: str = ".") -> NumberForm | None:

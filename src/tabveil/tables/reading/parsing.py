@@ -7,10 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.check import quoted, rows, shown
+from tabveil.core.people import LEAST_SHARED
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import moments, text
-from tabveil.tables.reading.moment_form import ISO, MomentForm, template_of
+from tabveil.tables.reading import arrow, moments
+from tabveil.tables.reading.arrow import Bools, Floats, Ints
+from tabveil.tables.reading.moments import ISO, MomentForm, template_of
 from tabveil.tables.reading.number_form import NumberForm, example_of
 from tabveil.tables.reading.raw_column import (
     EXACT,
@@ -22,8 +24,6 @@ from tabveil.tables.reading.raw_column import (
     is_number,
     label_texts,
 )
-from tabveil.tables.reading.text import Bools, Floats, Ints
-from tabveil.tables.reading.wording import quoted, rows, shown
 
 
 class Ticks(NamedTuple):
@@ -96,8 +96,8 @@ def booleans(piece: RawColumn) -> tuple[Floats, Bools]:
     """Read every row as 0 (false) or 1 (true)."""
     match piece:
         case Texts():
-            values, bad = text.booleans(piece.words)
-            digits, no_digit = text.numbers(piece.words)
+            values, bad = arrow.booleans(piece.words)
+            digits, no_digit = arrow.numbers(piece.words)
             digit = ~no_digit & ((digits == 0) | (digits == 1)) & piece.verbatim
             values = np.where(digit, digits, values)
             return piece.spread(values), piece.flag(bad & ~digit & ~piece.missing_words)
@@ -111,7 +111,7 @@ def labels(piece: RawColumn, listed: tuple[str, ...] = ()) -> Texts:
     match piece:
         case Texts(kind=Kind.NUMBER | Kind.MOMENT | Kind.TIME | Kind.BOOLEAN) if piece.missing_words.any():
             # A column of codes and "NA" declared a category: NA is still missing there.
-            kept = ~piece.missing_words | text.as_bools(
+            kept = ~piece.missing_words | arrow.as_bools(
                 pc.is_in(piece.texts, pa.array(listed, piece.texts.type))
             )
             into = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)
@@ -175,14 +175,14 @@ def _typed_ticks(array: pa.Array, kind: Kind) -> tuple[Ints, Bools, bool]:
 
 def present(array: pa.Array) -> Bools:
     """Flag the rows that hold something."""
-    return text.as_bools(array.is_valid())
+    return arrow.as_bools(array.is_valid())
 
 
 def too_large(piece: RawColumn) -> bool:
     """Whether a 64-bit float would round these numbers: long identifiers, exact decimals."""
     match piece:
         case Texts():
-            whole = text.matches(piece.numerals, r"^[+-]?\d{16,}$")
+            whole = arrow.matches(piece.numerals, r"^[+-]?\d{16,}$")
             return bool(whole.any() and (np.abs(piece.numbers[0][whole]) >= EXACT).any())
         case Values(array=array) if pt.is_int64(array.type) or pt.is_uint64(array.type):
             bounds = pc.min_max(array).as_py()

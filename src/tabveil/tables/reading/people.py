@@ -1,7 +1,17 @@
-"""Whose rows are whose: the numbers of people, from the column that names them.
+"""Whose rows are whose: the numbers of people, from the column that names them, or from one that must.
 
 The column itself is shown to no attack: that a release repeats it is for those to say who look for values
 that reappear.
+
+Where nobody said whose rows they are, rows of one person may stand on both sides. A split by rows puts some
+rows of a patient into train and others into control. Then nobody in control is new to the generator, and any
+leak looks like chance. Values of such a column repeat, and many of them stand in both tables. So do those of
+ordinary columns: weights, incomes, dates, zip codes. Two things tell them apart:
+
+- the name, or a schema, says that the column numbers people;
+- or rows with the same value agree in most other columns more than rows with the next value do, and in one of
+  them always, as a person's sex and year of birth stay. Rows of one zip code agree in the state, but not in
+  most columns; rows of equal survey weight in most that the weight is made of, but in none always.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,13 +21,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.core.table import Floats, Indices, Numeric, Table
+from tabveil.core.check import nearest, quoted
+from tabveil.core.table import Categorical, Floats, Indices, Numeric, Table
 from tabveil.core.wording import plural
 from tabveil.errors import SchemaError
 from tabveil.tables.reading.encode import EncodedColumn
+from tabveil.tables.reading.identifiers import FOUR_DIGITS, numbers_people, numbers_something
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.tables.reading.sources import Source
-from tabveil.tables.reading.wording import nearest, quoted
 
 FEWEST_VALUES = 20
 """With fewer different values it is chance, or a group, that train and control share none."""
@@ -121,3 +132,139 @@ def _parted(train: Floats, control: Floats) -> bool:
         and sum(map(len, sides)) >= SEVERAL * sum(map(len, values))
         and not np.isin(values[1], values[0]).any()
     )
+
+
+FEWEST_ROWS, LEAST_SHARE = 10, 0.02
+"""So many rows, and such a share of control, must be of people in train: fewer move no risk that matters."""
+MOST_ROWS_EACH = 20
+"""Rows of a value on average: people have few, groups of people many."""
+LEAST_DIFFERENT = 0.2
+"""The share of different values, where a name says no more than that something is numbered."""
+PAIRS = 50
+"""So many pairs of rows must tell that rows of a value agree."""
+COLUMNS = 4
+"""And so many columns."""
+USUAL, MOSTLY, ALWAYS = 0.9, 0.2, 0.97
+"""Columns that agree anyway tell nothing; in half of the others so much more must, and in one nearly all."""
+
+_MOST_PAIRS = 2000
+
+
+def people_on_both_sides(
+    read: Mapping[str, EncodedColumn], identifiers: Collection[str] = (), passed: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return the columns by which rows of one person stand in train and in control.
+
+    ``identifiers`` are columns that a schema declares to name people, ``passed`` those of free text, which
+    name nobody. Of one table (``data``) it returns those by which they would after a split of its rows.
+    """
+    rows = _Rows.of(read)
+    return tuple(
+        name
+        for name, encoded in read.items()
+        if name not in passed
+        and (cells := _shared(encoded)) is not None
+        and (name in identifiers or _named_so(name, cells, encoded) or rows.agree_by(name, cells))
+    )
+
+
+def _shared(encoded: EncodedColumn) -> Floats | None:
+    """Return the cells of a column that may number people, if enough rows of several people's are parted."""
+    if not _may_number(encoded):
+        return None
+    if "data" in encoded.cells:
+        cells = encoded.cells["data"]
+        held = cells[~np.isnan(cells)]
+        values, counts = np.unique(held, return_counts=True)
+        shared, among = int(counts[counts > 1].sum()), len(cells)
+    elif "train" in encoded.cells and "control" in encoded.cells:
+        train, control = encoded.cells["train"], encoded.cells["control"]
+        cells = np.concatenate([train, control])
+        held = cells[~np.isnan(cells)]
+        values = np.unique(held)
+        shared, among = int(np.isin(control, train[~np.isnan(train)]).sum()), len(control)
+    else:
+        return None
+    few_each = len(values) >= FEWEST_VALUES and len(held) <= MOST_ROWS_EACH * len(values)
+    return cells if few_each and shared >= max(FEWEST_ROWS, LEAST_SHARE * among) else None
+
+
+def _may_number(encoded: EncodedColumn) -> bool:
+    match encoded.column:
+        case Categorical(ordered=ordered):
+            return not ordered and encoded.place.kind is Kind.LABELS
+        case Numeric(integer=integer):
+            return integer and encoded.place.kind is Kind.NUMBER
+
+
+def _named_so(name: str, cells: Floats, encoded: EncodedColumn) -> bool:
+    held = cells[~np.isnan(cells)]
+    if (
+        encoded.place.kind is Kind.NUMBER
+        and float(np.median(held)) < FOUR_DIGITS
+        and not numbers_people(name)
+    ):
+        return False
+    if numbers_people(name):
+        return True
+    return numbers_something(name) and len(np.unique(held)) >= LEAST_DIFFERENT * len(held)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Rows:
+    """All rows of the real tables, in whatever order the files have them."""
+
+    names: tuple[str, ...]
+    keys: NDArray[np.uint64]  # (n, d) equal where cells are; missing equals missing
+    hashes: NDArray[np.uint64]  # (n,) of the rows
+
+    @classmethod
+    def of(cls, read: Mapping[str, EncodedColumn]) -> "_Rows":
+        whole = {
+            name: np.concatenate([encoded.cells[role] for role in roles])
+            for name, encoded in read.items()
+            if (roles := [role for role in ("data", "train", "control") if role in encoded.cells])
+        }
+        n_rows = max(map(len, whole.values()), default=0)
+        names = tuple(sorted(name for name, cells in whole.items() if len(cells) == n_rows))
+        keys = np.empty((n_rows, len(names)), dtype=np.uint64)
+        hashes = np.zeros(n_rows, dtype=np.uint64)
+        for place, name in enumerate(names):
+            cells = whole[name] + 0.0
+            cells[np.isnan(cells)] = np.nan
+            keys[:, place] = cells.view(np.uint64)
+            hashes = (hashes ^ keys[:, place]) * np.uint64(0xBF58476D1CE4E5B9)
+            hashes ^= hashes >> np.uint64(29)
+        return cls(names=names, keys=keys, hashes=hashes)
+
+    def agree_by(self, name: str, cells: Floats) -> bool:
+        """Tell whether rows of the same value are as alike as those of one person."""
+        if name not in self.names or len(cells) != len(self.keys):
+            return False
+        others = np.array([place for place, other in enumerate(self.names) if other != name], dtype=np.int64)
+        known = np.flatnonzero(~np.isnan(cells))
+        order = known[np.lexsort((self.hashes[known], cells[known]))]
+        new = np.flatnonzero(np.diff(cells[order], prepend=np.nan) != 0)  # where each value begins
+        if len(new) < FEWEST_VALUES:
+            return False
+        ends = np.append(new[1:], len(order))
+        first = self._chosen(order, np.flatnonzero(np.diff(cells[order]) == 0))
+        end = ends[np.searchsorted(new, first, side="right") - 1]
+        stranger = np.where(end < len(order), end, new[-1] - 1)  # of the next value, or of the last but one
+        one, same, other = order[first], order[first + 1], order[stranger]
+        alike = self.keys[one][:, others] == self.keys[same][:, others]
+        told = ~alike.all(axis=1)  # a record that is stored twice tells nothing about its columns
+        if np.count_nonzero(told) < PAIRS:
+            return False
+        usual = np.mean(self.keys[one[told]][:, others] == self.keys[other[told]][:, others], axis=0)
+        asked = usual < USUAL
+        if np.count_nonzero(asked) < COLUMNS:
+            return False
+        more = (alike[told].mean(axis=0)[asked] - usual[asked]) / (1 - usual[asked])
+        return bool(np.median(more) >= MOSTLY and more.max() >= ALWAYS)
+
+    def _chosen(self, order: Indices, places: Indices) -> Indices:
+        """Return some of very many places: those whose rows have the smallest hashes."""
+        if len(places) <= _MOST_PAIRS:
+            return places
+        return places[np.argsort(self.hashes[order[places]], kind="stable")[:_MOST_PAIRS]]

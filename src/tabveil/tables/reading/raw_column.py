@@ -14,13 +14,12 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from numpy.typing import NDArray
 
+from tabveil.core.check import quoted
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import moments, number_form, text
-from tabveil.tables.reading.moment_form import MomentForm
-from tabveil.tables.reading.moments import Moments
+from tabveil.tables.reading import arrow, moments, number_form
+from tabveil.tables.reading.arrow import Bools, Floats, Ints
+from tabveil.tables.reading.moments import MomentForm, Moments
 from tabveil.tables.reading.number_form import NumberForm
-from tabveil.tables.reading.text import Bools, Floats, Ints
-from tabveil.tables.reading.wording import quoted
 
 Codes = NDArray[np.int32]
 Form = NumberForm | MomentForm
@@ -77,7 +76,7 @@ class Texts:
     @cached_property
     def missing_words(self) -> Bools:
         """The strings that mean missing if the column turns out to hold numbers, dates or truth values."""
-        return text.is_missing_word(self.words) if self.verbatim else np.zeros(len(self.texts), np.bool_)
+        return arrow.is_missing_word(self.words) if self.verbatim else np.zeros(len(self.texts), np.bool_)
 
     @cached_property
     def held(self) -> pa.Array:
@@ -93,10 +92,10 @@ class Texts:
     def ways(self) -> tuple[Form, ...]:
         """The ways of writing numbers or moments that fit all strings, the likeliest first."""
         words = self.held
-        if self.levels or len(words) == 0 or not text.matches(words.slice(0, 3), _DIGIT).all():
+        if self.levels or len(words) == 0 or not arrow.matches(words.slice(0, 3), _DIGIT).all():
             return ()  # most columns of text are told from numbers and dates at once
         if self.verbatim and not (self._plain_numbers[1] & ~self.missing_words).any():
-            if text.has_leading_zero(words):
+            if arrow.has_leading_zero(words):
                 return ()
             dates = tuple(found.form for found in moments.ways_of_digits(words))
             return (*dates, *number_form.ways_of_plain(words))
@@ -110,7 +109,7 @@ class Texts:
 
     @cached_property
     def _plain_numbers(self) -> tuple[Floats, Bools]:
-        return text.numbers(self.words)
+        return arrow.numbers(self.words)
 
     @cached_property
     def numerals(self) -> pa.Array:
@@ -120,7 +119,7 @@ class Texts:
     @cached_property
     def numbers(self) -> tuple[Floats, Bools]:
         """The numbers that the strings say, and which of them say none."""
-        return self._plain_numbers if self.numerals is self.words else text.numbers(self.numerals)
+        return self._plain_numbers if self.numerals is self.words else arrow.numbers(self.numerals)
 
     @cached_property
     def moments(self) -> Moments:
@@ -143,7 +142,7 @@ class Texts:
                 return Kind.TIME
             case MomentForm():
                 return Kind.MOMENT
-        if self.verbatim and len(self.held) and not text.booleans(self.held)[1].any():
+        if self.verbatim and len(self.held) and not arrow.booleans(self.held)[1].any():
             return Kind.BOOLEAN
         return Kind.TEXT
 
@@ -252,9 +251,9 @@ def _strings(
 ) -> Texts:
     coded = array.cast(pa.large_string()).dictionary_encode()
     _require_short(role, name, coded.dictionary)
-    blank = text.as_bools(pc.is_in(pc.utf8_trim_whitespace(coded.dictionary), missing))
+    blank = arrow.as_bools(pc.is_in(pc.utf8_trim_whitespace(coded.dictionary), missing))
     if verbatim:
-        blank |= text.as_bools(pc.equal(pc.utf8_trim_whitespace(coded.dictionary), ""))
+        blank |= arrow.as_bools(pc.equal(pc.utf8_trim_whitespace(coded.dictionary), ""))
     kept = np.append(np.cumsum(~blank) - 1, -1).astype(np.int32)  # where each string stands among those kept
     kept[np.append(blank, True)] = -1
     return Texts(

@@ -16,10 +16,9 @@ from xml.parsers import expat
 
 import pyarrow as pa
 
+from tabveil.core.check import quoted
 from tabveil.errors import ParameterError, SchemaError
-from tabveil.tables.reading.csvfile import require_names
-from tabveil.tables.reading.packing import require_room
-from tabveil.tables.reading.wording import quoted
+from tabveil.tables.reading.csvfile import require_names, require_room
 
 MOST_CELLS = 100
 """How many cells a sheet may span for each byte of its file; tables of people have less than one."""

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from tabveil.tables.reading import text
-from tabveil.tables.reading.moment_form import MomentForm, from_iso
+from tabveil.tables.reading import arrow
+from tabveil.tables.reading.moments import MomentForm, from_iso
 from tabveil.tables.reading.number_form import NumberForm, from_plain
 from tabveil.tables.reading.raw_column import EXACT, Kind, Texts, is_number, is_text
 
@@ -47,7 +47,7 @@ def form_of(piece: Texts, kind: Kind) -> TextFormat:
     match kind:
         case Kind.NUMBER:
             words = piece.numerals.filter(pa.array(kept))
-            point = bool(text.matches(words, r"[.eE]").all()) and len(words) > 0
+            point = bool(arrow.matches(words, r"[.eE]").all()) and len(words) > 0
             number = piece.way if isinstance(piece.way, NumberForm) else NumberForm()
             fewest, most = _digits(words)
             return TextFormat(
@@ -70,7 +70,7 @@ def plain_type(piece: Texts, kind: Kind, form: TextFormat) -> pa.DataType:
     match kind:
         case Kind.NUMBER:
             words = piece.numerals.filter(pa.array(~piece.missing_words))
-            return pa.int64() if text.matches(words, r"^[+-]?\d+$").all() else pa.float64()
+            return pa.int64() if arrow.matches(words, r"^[+-]?\d+$").all() else pa.float64()
         case Kind.BOOLEAN:
             return pa.bool_()
         case Kind.MOMENT | Kind.TIME:
@@ -90,8 +90,8 @@ def moment_type(form: MomentForm) -> pa.DataType:
 
 def _digits(words: pa.Array) -> tuple[int | None, int | None]:
     """Return the fewest and the most digits after the point, if there are any and never too many."""
-    pointed = text.matches(words, r"\.").any()
-    if not pointed or not text.matches(words, rf"^[+-]?\d+(?:\.\d{{1,{MOST_DIGITS}}})?$").all():
+    pointed = arrow.matches(words, r"\.").any()
+    if not pointed or not arrow.matches(words, rf"^[+-]?\d+(?:\.\d{{1,{MOST_DIGITS}}})?$").all():
         return None, None
     whole = pc.find_substring(words, ".")
     digits = pc.if_else(pc.less(whole, 0), 0, pc.subtract(pc.subtract(pc.binary_length(words), whole), 1))
@@ -100,10 +100,10 @@ def _digits(words: pa.Array) -> tuple[int | None, int | None]:
 
 
 def _truth_words(words: pa.Array) -> tuple[str, str]:
-    if len(words) and not text.numbers(words)[1].any():
+    if len(words) and not arrow.numbers(words)[1].any():
         return "0", "1"
     for pair in TRUTH.values():
-        if text.as_bools(pc.is_in(words, pa.array(pair, words.type))).all():
+        if arrow.as_bools(pc.is_in(words, pa.array(pair, words.type))).all():
             return pair
     return TRUTH["True"]
 
@@ -157,7 +157,7 @@ def _fixed(array: pa.Array, digits: int) -> pa.Array:
     if digits:
         written = pc.replace_substring_regex(written, rf"(\d{{{digits}}})$", r".\1")
     sign = pc.if_else(pc.less(units, 0), "-", "")
-    return text.joined(pa.large_string(), sign, written)
+    return arrow.joined(pa.large_string(), sign, written)
 
 
 def _render_moments(array: pa.Array, form: MomentForm | None) -> pa.Array:

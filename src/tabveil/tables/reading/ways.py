@@ -9,12 +9,12 @@ from itertools import islice
 
 import pyarrow as pa
 
-from tabveil.tables.reading import moments, number_form, text
-from tabveil.tables.reading.moment_form import COMPACT, MomentForm, template_of
+from tabveil.core.check import quoted
+from tabveil.tables.reading import arrow, moments, number_form
+from tabveil.tables.reading.arrow import Bools
+from tabveil.tables.reading.moments import COMPACT, MomentForm, template_of
 from tabveil.tables.reading.number_form import NumberForm, example_of
 from tabveil.tables.reading.raw_column import Form, Kind, RawColumn, Texts, has_values
-from tabveil.tables.reading.text import Bools
-from tabveil.tables.reading.wording import quoted
 
 _NUMBER_NOT_DATE = (
     "Column {name} was taken for numbers, although some may be dates. If they are, declare it in a schema: "
@@ -172,7 +172,7 @@ def unread(name: str, pieces: Sequence[RawColumn]) -> tuple[str, ...]:
     """Say that a column was taken for labels although most of its rows look like numbers, dates or times."""
     leader = next((piece for piece in pieces if isinstance(piece, Texts)), None)
     listed = any(isinstance(piece, Texts) and piece.levels for piece in pieces)  # somebody meant labels
-    if leader is None or listed or _share(leader, lambda words: text.matches(words, r"\d")) <= _MOST:
+    if leader is None or listed or _share(leader, lambda words: arrow.matches(words, r"\d")) <= _MOST:
         return ()
     alike = (what for what, looks_like in _KINDS.items() if _share(leader, looks_like) > _MOST)
     return tuple(_UNREAD.format(name=quoted(name), what=what) for what in islice(alike, 1))

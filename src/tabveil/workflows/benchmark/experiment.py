@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tabveil.core import check
-from tabveil.core.sharing import sharing
 from tabveil.core.table import Split, Table
-from tabveil.core.workers import Listener, tell, unheard, working
+from tabveil.core.workers import Listener, sharing, tell, unheard, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Dataset, Release
 from tabveil.workflows.benchmark.plan import Cells, Plan, content, work_of

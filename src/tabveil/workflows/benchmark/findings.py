@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from tabveil.core.settings.plain import PlainData
+from tabveil.core.storage.plain import PlainData
 from tabveil.workflows.benchmark.curves import (
     Curve,
     Trials,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tabveil.core.result import Labels
-from tabveil.core.settings.plain import PlainData
+from tabveil.core.storage.plain import PlainData
 from tabveil.core.table import Table
 from tabveil.core.workers import tell
 from tabveil.protocols import Dataset, Metric

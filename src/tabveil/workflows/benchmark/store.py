@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tabveil.core.result import plain
-from tabveil.core.storage.writing import OWNER_FOLDER, replacing, write_text
+from tabveil.core.storage.files import OWNER_FOLDER, replacing, write_text
 from tabveil.core.table import Schema, Table
 from tabveil.errors import ParameterError
 from tabveil.protocols import Release

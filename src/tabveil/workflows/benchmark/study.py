@@ -20,11 +20,9 @@ from pydantic import Field, ValidationError, field_validator
 from tabveil import datasets
 from tabveil.core import check
 from tabveil.core.rng import stream
-from tabveil.core.settings import files as settings
-from tabveil.core.settings import values
-from tabveil.core.settings.files import Strict
-from tabveil.core.settings.naming import make
-from tabveil.core.settings.registry import Registry
+from tabveil.core.settings import values, yaml_files
+from tabveil.core.settings.registry import Registry, make
+from tabveil.core.settings.yaml_files import Strict
 from tabveil.core.table import Indices, Table
 from tabveil.core.wording import clean
 from tabveil.errors import ParameterError, TabveilError
@@ -194,8 +192,8 @@ class Study(Strict):
     @classmethod
     def read(cls, source: str | Path | Mapping[str, Any], **given: Any) -> Self:  # noqa: ANN401 - checked by the fields
         """Read a file (YAML, JSON) or a mapping; what is given by name replaces what it says."""
-        where = settings.place(source, "study")
-        said = settings.load(Path(source), where) if isinstance(source, (str, Path)) else source
+        where = yaml_files.place(source, "study")
+        said = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
         if not isinstance(said, Mapping):
             raise ParameterError(
                 f"{where}: the top level must hold settings, such as 'datasets: [hospital]'."
@@ -269,7 +267,7 @@ def first_fault(error: ValidationError, where: str) -> TabveilError:
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, TabveilError):
         return type(cause)(f"{where}: {cause}")
-    return ParameterError(f"{where}: {settings.complaint(error)}")
+    return ParameterError(f"{where}: {yaml_files.complaint(error)}")
 
 
 def _listed(key: str, value: Any) -> list[Any]:  # noqa: ANN401 - checked here

@@ -19,8 +19,8 @@ import numpy as np
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Result, plain
 from tabveil.core.rng import stream
-from tabveil.core.settings.naming import describe
-from tabveil.core.settings.plain import PlainData
+from tabveil.core.settings.registry import describe
+from tabveil.core.storage.plain import PlainData
 from tabveil.core.table import Split, Table
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility import Utility

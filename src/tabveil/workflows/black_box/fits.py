@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tabveil.core.storage.writing import OWNER_FOLDER, replacing
+from tabveil.core.storage.files import OWNER_FOLDER, replacing
 from tabveil.core.table import Table
 from tabveil.core.workers import tell, unheard, working
 from tabveil.errors import ParameterError, TabveilError

@@ -10,8 +10,9 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.core.check import listed
 from tabveil.core.result import Input, plain
-from tabveil.core.settings.naming import describe
+from tabveil.core.settings.registry import describe
 from tabveil.core.table import Table
 from tabveil.errors import ParameterError
 from tabveil.metrics.black_box.games import other_kind
@@ -21,7 +22,6 @@ from tabveil.synthesis.generators.rare_labels import pool_rare_labels
 from tabveil.synthesis.risks.fitting import fit_and_draw
 from tabveil.tables.reading import Layout, load_split, load_table
 from tabveil.tables.reading.raw_column import Kind
-from tabveil.tables.reading.wording import listed
 from tabveil.workflows.benchmark.trials import identified
 from tabveil.workflows.synthesizing.learning import (
     keeps_dependencies,

@@ -11,8 +11,8 @@ from scipy.special import ndtri
 
 from tabveil.core import check
 from tabveil.core.estimate import Estimate
-from tabveil.core.settings import naming
-from tabveil.core.settings.plain import Number, PlainData
+from tabveil.core.settings import registry
+from tabveil.core.storage.plain import Number, PlainData
 from tabveil.core.table import Indices
 from tabveil.core.workers import Listener, available_threads, working
 from tabveil.errors import ParameterError
@@ -290,7 +290,7 @@ def _description(fits: Fits, seed: int | None) -> dict[str, object]:
     kind = type(fits.synthesizer)
     return {
         "generator": f"{kind.__module__}.{kind.__qualname__}",
-        "settings": naming.values_of(fits.synthesizer),
+        "settings": registry.values_of(fits.synthesizer),
         "schema": fits.worlds.without.schema.to_json(),
         "without": fits.worlds.without.values.tolist(),
         "canary": fits.worlds.canary.tolist(),
@@ -321,7 +321,7 @@ def _find(
     return EpsilonFinding(
         tabveil=__version__,
         generator=synthesizer.name,
-        settings={name: value for name, value in naming.values_of(synthesizer).items() if name != "public"},
+        settings={name: value for name, value in registry.values_of(synthesizer).items() if name != "public"},
         promised=promised,
         delta=delta,
         alpha=alpha,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tabveil.core.rng import stream
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
 from tabveil.core.table import Indices, Table
 from tabveil.core.workers import tell, unheard, working
 from tabveil.engines.networks import INTERRUPTED

@@ -12,8 +12,8 @@ from tabveil.auditing.verdict import Verdict
 from tabveil.core import pages
 from tabveil.core.estimate import Estimate, ratio
 from tabveil.core.result import Result
-from tabveil.core.settings.plain import PlainData, to_plain
-from tabveil.core.storage.writing import write_text
+from tabveil.core.storage.files import write_text
+from tabveil.core.storage.plain import PlainData, to_plain
 from tabveil.core.wording import LONGEST_TITLE, clean, escaped
 from tabveil.metrics.properties import Properties, SensitiveProperties, measure
 from tabveil.metrics.utility import MEANINGS

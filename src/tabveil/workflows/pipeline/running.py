@@ -20,7 +20,7 @@ from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid, Stages
 from tabveil.synthesis.hybrid.promises import Promises
 from tabveil.tables.holdout import split_rows
 from tabveil.tables.reading import as_read, parts_as_read, raw_rows
-from tabveil.tables.reading.unused import without_unused_labels
+from tabveil.tables.reading.layout import without_unused_labels
 from tabveil.version import __version__
 from tabveil.workflows.pipeline import settings as configuration
 from tabveil.workflows.pipeline.report import TITLES, AnonymizedTable, PipelineReport, Stage, StageName

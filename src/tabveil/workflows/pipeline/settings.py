@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tabveil.core.result import plain
-from tabveil.core.settings import files as settings
-from tabveil.core.settings.naming import settings_of, values_of
-from tabveil.core.settings.plain import PlainData
+from tabveil.core.settings import yaml_files
+from tabveil.core.settings.registry import settings_of, values_of
+from tabveil.core.storage.plain import PlainData
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Synthesizer
 from tabveil.synthesis.generators.hybrid.synthesizer import NOTHING, Hybrid
@@ -79,7 +79,7 @@ def read(source: str | Path | Mapping[str, Any] | Hybrid) -> PipelineSettings:
     if isinstance(source, Hybrid):
         return PipelineSettings(hybrid=source)
     said = configuration.read(source)
-    where = settings.place(source, "configuration")
+    where = yaml_files.place(source, "configuration")
     if said.generator != Hybrid.name:
         raise ParameterError(f"{where}: a pipeline needs generator: {Hybrid.name}, and its settings.")
     try:

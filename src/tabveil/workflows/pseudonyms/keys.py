@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 
 from tabveil.core import check
-from tabveil.core.storage.writing import OWNER_FILE
+from tabveil.core.storage.files import OWNER_FILE
 from tabveil.errors import ParameterError
-from tabveil.tables.reading.replaced_texts import ColumnTexts
+from tabveil.tables.reading.rewriting import ColumnTexts
 from tabveil.workflows.synthesizing.fresh_identifiers import fresh_texts
 
 N_BYTES = 32

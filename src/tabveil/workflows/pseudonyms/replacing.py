@@ -16,8 +16,8 @@ from tabveil.core.wording import escaped, listed, plural
 from tabveil.errors import ParameterError
 from tabveil.metrics.properties.replay.patterns import kind_called, name_part
 from tabveil.tables.reading import Source, load_table, raw_rows, sources
-from tabveil.tables.reading.hashing import RawTable
-from tabveil.tables.reading.replaced_texts import ColumnTexts, column_texts, replace_native, replace_source
+from tabveil.tables.reading.arrow import RawTable
+from tabveil.tables.reading.rewriting import ColumnTexts, column_texts, replace_native, replace_source
 from tabveil.workflows.pseudonyms.keys import Style, hide, make_key, read_key
 from tabveil.workflows.pseudonyms.texts import TextCounts, hide_in_texts
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tabveil.core.settings.plain import PlainData
+from tabveil.core.storage.plain import PlainData
 from tabveil.core.wording import joined, listed, plural
 from tabveil.metrics.properties.replay.patterns import (
     PLURALS,
@@ -28,7 +28,7 @@ from tabveil.metrics.properties.replay.patterns import (
 )
 from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
 from tabveil.metrics.properties.replay.sources import FEWEST_CHARACTERS, MOST_WORDS, values_of, without_title
-from tabveil.tables.reading.replaced_texts import ColumnTexts
+from tabveil.tables.reading.rewriting import ColumnTexts
 from tabveil.tables.words import word_spans
 from tabveil.workflows.pseudonyms.keys import Hidden, Style, hashes, invented
 from tabveil.workflows.synthesizing import codes

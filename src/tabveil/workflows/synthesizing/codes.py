@@ -16,8 +16,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.core.disclosure import LEAST_SHARED
-from tabveil.core.settings.plain import FORBID_OTHERS
+from tabveil.core.people import LEAST_SHARED
+from tabveil.core.storage.plain import FORBID_OTHERS
 
 Texts = NDArray[np.str_]
 

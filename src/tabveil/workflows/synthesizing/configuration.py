@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from tabveil.core import check
-from tabveil.core.settings import files as settings
-from tabveil.core.settings import values
+from tabveil.core.check import nearest, quoted
+from tabveil.core.settings import values, yaml_files
 from tabveil.errors import SchemaError
 from tabveil.synthesis.hybrid.entries import with_paths_from
-from tabveil.tables.reading.wording import nearest, quoted
 from tabveil.workflows.steps import require_limits, require_shares
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
 from tabveil.workflows.synthesizing.learning import RareLabels
@@ -78,9 +77,9 @@ class Configuration:
 
 def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     """Read a file (YAML, JSON) or a mapping; paths in a file start at its folder."""
-    where = settings.place(source, "configuration")
+    where = yaml_files.place(source, "configuration")
     from_file = isinstance(source, (str, Path))
-    said = settings.load(Path(source), where) if isinstance(source, (str, Path)) else source
+    said = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
     folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
     if not isinstance(said, Mapping):
         raise SchemaError(f"{where}: the top level must hold settings, such as generator: hybrid.")

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import wording
-from tabveil.core.settings.plain import FORBID_OTHERS
+from tabveil.core.storage.plain import FORBID_OTHERS
 from tabveil.core.table import Categorical, Column, Floats, Numeric, Schema, Table
 from tabveil.errors import ParameterError
 from tabveil.tables.reading import Layout, LoadedTable
-from tabveil.tables.reading.layout import ColumnLayout, roomier
+from tabveil.tables.reading.layout import ColumnLayout, roomier, without_labels
 from tabveil.tables.reading.raw_column import Kind
-from tabveil.tables.reading.unused import without_labels
 from tabveil.workflows.synthesizing import codes
 from tabveil.workflows.synthesizing.codes import Code, Known, Texts
 

@@ -13,8 +13,8 @@ from numpy.random import Generator
 from tabveil.core import check, wording
 from tabveil.core.rng import stream
 from tabveil.core.settings import values
-from tabveil.core.settings.naming import SettingType, check_names, make, settings_of, values_of
-from tabveil.core.storage.writing import refuse_existing
+from tabveil.core.settings.registry import SettingType, check_names, make, settings_of, values_of
+from tabveil.core.storage.files import refuse_existing
 from tabveil.core.table import Categorical, Schema, Table
 from tabveil.core.workers import Listener, tell, warn, working
 from tabveil.errors import ParameterError
@@ -25,8 +25,8 @@ from tabveil.synthesis.generators.models import require_model, require_synthesiz
 from tabveil.synthesis.generators.privacy import PUBLIC, too_likely
 from tabveil.synthesis.generators.rare_labels import pool_rare_labels
 from tabveil.tables.reading import Layout, LoadedTable, load_table
+from tabveil.tables.reading.layout import without_unused_labels
 from tabveil.tables.reading.raw_column import Kind
-from tabveil.tables.reading.unused import without_unused_labels
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers, SetAside, set_aside
 from tabveil.workflows.synthesizing.table_model import TableModel, whole_rows, whole_seed
 

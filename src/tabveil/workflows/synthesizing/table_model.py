@@ -10,18 +10,16 @@ from typing import Any, Self
 from tabveil.core import check
 from tabveil.core.rng import stream
 from tabveil.core.sampling import random_order
-from tabveil.core.settings.plain import require_plain, to_plain
-from tabveil.core.storage.reading import Unreadable, read_json
-from tabveil.core.storage.writing import new_folder, write_text
+from tabveil.core.storage.files import Unreadable, new_folder, read_json, write_text
+from tabveil.core.storage.plain import require_plain, to_plain
 from tabveil.core.table import Categorical, Column, Numeric, Schema, Table
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Model
 from tabveil.synthesis.generators import Account, Privacy, load_model, save_model
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout, layout_json
-from tabveil.tables.reading.layout import ColumnLayout
+from tabveil.tables.reading.layout import ColumnLayout, without_unused_labels
 from tabveil.tables.reading.raw_column import Kind
-from tabveil.tables.reading.unused import without_unused_labels
 from tabveil.workflows.synthesizing.fresh_identifiers import MOST_ROWS, FreshColumn, note, with_fresh
 
 LAYOUT = "layout.json"

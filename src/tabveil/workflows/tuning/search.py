@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError
 
 from tabveil.auditing.policy import Policy, read_policy
-from tabveil.core.settings import files as settings
-from tabveil.core.settings.files import Strict
-from tabveil.core.settings.naming import check_names, settings_of
+from tabveil.core.settings import yaml_files
+from tabveil.core.settings.registry import check_names, settings_of
+from tabveil.core.settings.yaml_files import Strict
 from tabveil.core.wording import clean
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.synthesis.generators import GENERATORS
@@ -85,8 +85,8 @@ class Tuning:
     @classmethod
     def read(cls, source: str | Path | Mapping[str, Any]) -> Self:
         """Read a file (YAML, JSON) or a mapping, or say in one line what is wrong with it."""
-        where = settings.place(source, "tuning")
-        given = settings.load(Path(source), where) if isinstance(source, (str, Path)) else source
+        where = yaml_files.place(source, "tuning")
+        given = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
         if not isinstance(given, Mapping):
             raise ParameterError(f"{where}: the top level must hold settings, such as 'data: patients.csv'.")
         folder = Path(source).parent if isinstance(source, (str, Path)) else Path()

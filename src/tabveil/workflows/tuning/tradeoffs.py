@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, get_args
 from tabveil.auditing.policy import REQUIRED, Policy, Risk, risk_of
 from tabveil.core import check
 from tabveil.core.estimate import Estimate
-from tabveil.core.settings.plain import PlainData
+from tabveil.core.storage.plain import PlainData
 from tabveil.errors import ParameterError
 from tabveil.metrics.registry import Knowledge, MetricChoice
 from tabveil.metrics.utility.one_figure import NAMES, loss

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core import check
-from tabveil.core.settings.plain import FORBID_OTHERS, require_plain, to_plain
 from tabveil.core.storage.arrays import require
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain, to_plain
 from tabveil.core.table import LARGEST, Categorical, Floats, Indices, Numeric, Schema, Table, mix_bits
 from tabveil.errors import ParameterError
 

@@ -17,8 +17,7 @@ from tabveil.metrics.attacks.domias.kde import set_aside
 from tabveil.metrics.attacks.guessing import scores
 from tabveil.metrics.attacks.phrases import members_found, membership_threat
 from tabveil.metrics.attacks.roc import Ranking, judge
-from tabveil.tables.matrices.axes import principal_axes
-from tabveil.tables.matrices.points import Coordinates
+from tabveil.tables.matrices.points import Coordinates, principal_axes
 
 VARIANT = (
     "A flow learns the population and not its members: it reads about zero even on a full copy. That it sees "

@@ -14,7 +14,7 @@ import numpy as np
 
 from tabveil.core.sampling import group_equal_rows
 from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Split, Table
-from tabveil.tables.matrices.scale import in_last_places, places_a_unit
+from tabveil.tables.matrices.ordinal import in_last_places, places_a_unit
 
 ROUNDING = 1 + 1e-9  # 0.4 is within 0.1 of 0.3, whatever their last bits say
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.estimate import CONFIDENCE, chance_of_at_least, difference, probit, sidak
-from tabveil.core.estimate.difference import exact_chance
+from tabveil.core.estimate.risk import exact_chance
 from tabveil.core.people import numbered
 from tabveil.core.table import Categorical, Column, Floats, Indices, Split, Table
 from tabveil.core.wording import UNSEEN, listed, percent, plural

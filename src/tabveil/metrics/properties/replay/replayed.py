@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tabveil.core.estimate import CONFIDENCE, difference
-from tabveil.core.estimate.difference import exact_chance
+from tabveil.core.estimate.risk import exact_chance
 from tabveil.core.result import Configuration, Result
 from tabveil.core.wording import UNSEEN, listed, percent, plural
 from tabveil.metrics.properties.replay.patterns import PLURALS

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tabveil.core.check import nearest, quoted
 from tabveil.synthesis.anonymize.building.automatic import Automatic
 from tabveil.synthesis.anonymize.building.dates import Dates
 from tabveil.synthesis.anonymize.building.faults import EntryError
@@ -14,7 +15,6 @@ from tabveil.synthesis.anonymize.building.masks import Mask
 from tabveil.synthesis.anonymize.building.trees import Tree
 from tabveil.synthesis.anonymize.building.values import ColumnValues
 from tabveil.synthesis.anonymize.hierarchy import Hierarchy
-from tabveil.tables.reading.wording import nearest, quoted
 
 AUTO = "auto"
 KEYS = {

@@ -1,7 +1,7 @@
 """How a bad entry is told: one line, with the column and the entry at fault."""
 
+from tabveil.core.check import quoted
 from tabveil.errors import SchemaError
-from tabveil.tables.reading.wording import quoted
 
 
 class EntryError(SchemaError):

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from tabveil.core import check
+from tabveil.core.check import quoted
 from tabveil.errors import ParameterError
 from tabveil.synthesis.anonymize.building.assembling import assemble
 from tabveil.synthesis.anonymize.building.faults import EntryError
 from tabveil.synthesis.anonymize.building.leaves import match_leaves, require_covered
 from tabveil.synthesis.anonymize.building.values import ColumnValues
 from tabveil.synthesis.anonymize.hierarchy import Hierarchy
-from tabveil.tables.reading.wording import quoted
 
 ENTRY = "file"
 _HEADERS = {"leaf", "value", "level 0", "level0"}

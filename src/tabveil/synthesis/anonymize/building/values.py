@@ -5,7 +5,7 @@ from typing import Self
 
 import numpy as np
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.core.wording import name as short
 from tabveil.core.wording import plural

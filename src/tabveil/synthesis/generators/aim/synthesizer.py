@@ -12,8 +12,8 @@ from numpy.random import Generator
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 
 from tabveil.core import check
-from tabveil.core.settings.plain import FORBID_OTHERS, require_plain
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
 from tabveil.core.table import LARGEST, Floats, Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError

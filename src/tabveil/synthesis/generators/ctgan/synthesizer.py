@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.settings.plain import FORBID_OTHERS, require_plain
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
 from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
 from tabveil.core.workers import tell
 from tabveil.engines.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of

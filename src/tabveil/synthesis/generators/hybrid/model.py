@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.settings.plain import FORBID_OTHERS, require_plain, to_plain
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain, to_plain
 from tabveil.core.table import Floats, Schema, Table, holds
 from tabveil.synthesis.generators.fitted import FittedModel
 from tabveil.synthesis.hybrid.promises import Promises

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.settings import values
-from tabveil.core.settings.naming import make
+from tabveil.core.settings.registry import make
 from tabveil.core.table import Schema, Table
 from tabveil.core.workers import part, tell
 from tabveil.engines.networks import INTERRUPTED

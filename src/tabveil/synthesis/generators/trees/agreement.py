@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Floats, Indices, Numeric
 from tabveil.synthesis.generators.dependencies import NOTHING, Dependency, pairs
 from tabveil.synthesis.generators.trees.growth import Tree

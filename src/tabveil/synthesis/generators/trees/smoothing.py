@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.disclosure import LEAST_SHARED
+from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Floats, Indices, Numeric
 from tabveil.synthesis.generators.trees.growth import Tree
 from tabveil.tables.matrices.ordinal import MISSING, Codes, CountedValues

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check, wording
-from tabveil.core.settings.plain import FORBID_OTHERS, require_plain
 from tabveil.core.storage.arrays import (
     MOST_ROWS,
     Arrays,
@@ -19,6 +18,7 @@ from tabveil.core.storage.arrays import (
     require_arrays,
     split_pieces,
 )
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
 from tabveil.core.table import Floats, Schema, Table
 from tabveil.engines.networks import Epoch
 from tabveil.errors import ParameterError

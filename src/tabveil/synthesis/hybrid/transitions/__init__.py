@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tabveil.core.settings import values
-from tabveil.core.settings.naming import make
-from tabveil.core.settings.registry import Registry
+from tabveil.core.settings.registry import Registry, make
 from tabveil.synthesis.hybrid.entries import read_named
 from tabveil.synthesis.hybrid.transitions.conditional import Conditional
 from tabveil.synthesis.hybrid.transitions.noisy_conditional import NoisyConditional

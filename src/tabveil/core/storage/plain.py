@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, TypeVar
 
-from tabveil.core.storage.reading import Unreadable
+from tabveil.core.storage.files import Unreadable
 
 Kind = TypeVar("Kind")
 
@@ -112,7 +112,7 @@ def require_plain(kind: type[Kind], data: Any, what: str) -> Kind:  # noqa: ANN4
     >>> require_plain(tuple[int, ...], [1, None], "visits")
     Traceback (most recent call last):
     ...
-    tabveil.core.storage.reading.Unreadable: visits.1: input should be a valid integer
+    tabveil.core.storage.files.Unreadable: visits.1: input should be a valid integer
     """
     from pydantic import ValidationError  # noqa: PLC0415 - see _adapter
 
