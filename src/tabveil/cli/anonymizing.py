@@ -19,11 +19,10 @@ from tabveil.core.workers import part, tell, working
 from tabveil.metrics.properties import WEAKNESSES, Properties, measure
 from tabveil.render.anonymize.page import page
 from tabveil.synthesis.anonymize import configuration, releasing
+from tabveil.synthesis.anonymize.anonymizing import Anonymization
 from tabveil.synthesis.anonymize.building import ColumnValues
-from tabveil.synthesis.anonymize.proposing import Proposal, propose
-from tabveil.synthesis.anonymize.result import Anonymization
-from tabveil.synthesis.anonymize.summary import Summary
-from tabveil.synthesis.anonymize.template import template
+from tabveil.synthesis.anonymize.proposing import Proposal, propose, template
+from tabveil.synthesis.anonymize.releasing import Summary
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import LoadedTable
 

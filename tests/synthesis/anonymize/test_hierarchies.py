@@ -11,8 +11,7 @@ import yaml
 from tabveil.errors import SchemaError
 from tabveil.synthesis.anonymize import Hierarchy, configuration
 from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
-from tabveil.synthesis.anonymize.proposing import propose
-from tabveil.synthesis.anonymize.template import template
+from tabveil.synthesis.anonymize.proposing import propose, template
 from tabveil.tables import reading as frame
 
 DAYS = [dt.date(2019, 12, 31), dt.date(2020, 1, 1), dt.date(2020, 4, 30), dt.date(2021, 7, 1)]

@@ -10,7 +10,7 @@ import pytest
 import tabveil
 from tabveil.datasets import hospital
 from tabveil.errors import TabveilError
-from tabveil.synthesis.anonymize.models import Closeness, KAnonymity
+from tabveil.synthesis.anonymize.privacy_models import Closeness, KAnonymity
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
 from tabveil.tables.reading import load_table
 from tabveil.workflows.pipeline import AnonymizedTable

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from tabveil.core.wording import number
 from tabveil.metrics.properties import Properties
 from tabveil.render.audit.page import dated, environment, heading, style_sheet
-from tabveil.synthesis.anonymize.summary import Summary
+from tabveil.synthesis.anonymize.releasing import Summary
 
 TITLE = "A table, generalized"
 MOST_STEPS = 40

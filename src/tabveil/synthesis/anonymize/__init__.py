@@ -16,7 +16,7 @@
 (((1,),), 0, 0.333, ('30-39', '40-49'))
 """
 
-from tabveil.synthesis.anonymize.anonymizing import anonymize
+from tabveil.synthesis.anonymize.anonymizing import Anonymization, anonymize
 from tabveil.synthesis.anonymize.hierarchy import Hierarchy
 from tabveil.synthesis.anonymize.losses import (
     LOSSES,
@@ -26,7 +26,7 @@ from tabveil.synthesis.anonymize.losses import (
     GeneralizationLoss,
     LossModel,
 )
-from tabveil.synthesis.anonymize.models import (
+from tabveil.synthesis.anonymize.privacy_models import (
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
@@ -34,7 +34,6 @@ from tabveil.synthesis.anonymize.models import (
     PrivacyModel,
     RecursiveDiversity,
 )
-from tabveil.synthesis.anonymize.result import Anonymization
 
 __all__ = [
     "LOSSES",

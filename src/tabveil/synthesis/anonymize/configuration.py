@@ -14,10 +14,10 @@ from typing import Any
 from tabveil.core.check import nearest, quoted
 from tabveil.core.settings import yaml_files
 from tabveil.errors import ParameterError, SchemaError
-from tabveil.synthesis.anonymize.anonymizing import anonymize
+from tabveil.synthesis.anonymize.anonymizing import Anonymization, anonymize
 from tabveil.synthesis.anonymize.building import ColumnValues, HierarchyEntry, read_entry
 from tabveil.synthesis.anonymize.losses import LOSSES, GeneralizationLoss, LossModel
-from tabveil.synthesis.anonymize.models import (
+from tabveil.synthesis.anonymize.privacy_models import (
     DISTANCES,
     Closeness,
     Distance,
@@ -27,7 +27,6 @@ from tabveil.synthesis.anonymize.models import (
     PrivacyModel,
     RecursiveDiversity,
 )
-from tabveil.synthesis.anonymize.result import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
 from tabveil.tables.reading import LoadedTable
 

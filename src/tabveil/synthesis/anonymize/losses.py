@@ -15,8 +15,8 @@ import numpy as np
 
 from tabveil.core import check
 from tabveil.core.table import Floats
+from tabveil.synthesis.anonymize.class_kernels import suppressed_entropy, suppressed_shares
 from tabveil.synthesis.anonymize.lattice import Classes, Keep, Lattice, Node
-from tabveil.synthesis.anonymize.loss_kernels import suppressed_entropy, suppressed_shares
 
 Mean = Literal["geometric", "arithmetic"]
 

@@ -1,9 +1,4 @@
-"""How rows are generalized in the end: by one node (full domain), or by several in turn (local recoding).
-
-Local recoding takes the rows that the best node suppresses and searches again for them alone, and so on: few
-rows are left, and most lose less than under one rule for all. Classes of different rounds never share a row,
-so every promise that each of them keeps is kept.
-"""
+"""How rows are generalized in the end, by one node or by several in turn, and what that loses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +12,14 @@ from tabveil.errors import NotApplicable
 from tabveil.synthesis.anonymize.combinations import Combinations
 from tabveil.synthesis.anonymize.grouping_kernels import number_rows
 from tabveil.synthesis.anonymize.lattice import Lattice, Node
-from tabveil.synthesis.anonymize.losses import LossModel
-from tabveil.synthesis.anonymize.models import PrivacyModel
+from tabveil.synthesis.anonymize.losses import (
+    AverageClassSize,
+    Discernibility,
+    Entropy,
+    GeneralizationLoss,
+    LossModel,
+)
+from tabveil.synthesis.anonymize.privacy_models import PrivacyModel
 from tabveil.synthesis.anonymize.search import Found, search
 
 RESIDUE = 0.99
@@ -126,3 +127,53 @@ def _kept(lattice: Lattice, found: Found) -> NDArray[np.bool_]:
     keep = np.zeros(n, dtype=np.bool_)
     keep[numbers[found.classes.rows]] = found.keep
     return keep[numbers]
+
+
+def column_losses(recoding: Recoding) -> Floats:
+    """Return the share of its values that a cell of each column stands for, above that of one value, (d,)."""
+    combinations = recoding.combinations
+    n_rows = combinations.n_rows
+    found = []
+    for column, hierarchy in enumerate(combinations.hierarchies):
+        least = n_rows / len(hierarchy.leaves)
+        total = float(recoding.shares(column) @ combinations.counts)
+        found.append(max((total - least) / (n_rows - least), 0.0) if n_rows > least else 0.0)
+    return np.array(found)
+
+
+def recoded_loss(loss: LossModel, recoding: Recoding) -> float:
+    """Return the loss of a recoding."""
+    n_rows, n_suppressed = recoding.combinations.n_rows, recoding.n_suppressed
+    match loss:
+        case GeneralizationLoss(mean=mean):
+            lost = column_losses(recoding)
+            return float(np.expm1(np.log1p(lost).mean()) if mean == "geometric" else lost.mean())
+        case Discernibility():
+            sizes = recoding.classes[1].astype(np.float64)
+            return float(sizes @ sizes + n_rows * n_suppressed)
+        case AverageClassSize():
+            return n_rows / (len(recoding.classes[1]) + (n_suppressed > 0))
+        case Entropy():
+            return sum(_lost_bits(recoding, column) for column in range(len(recoding.nodes[0])))
+    raise TypeError(f"no such loss: {loss!r}")
+
+
+def _lost_bits(recoding: Recoding, column: int) -> float:
+    """Return the bits that a column loses; suppressed rows count as the last round generalizes them."""
+    combinations = recoding.combinations
+    hierarchy, leaves = combinations.hierarchies[column], combinations.leaves[column]
+    counts = combinations.leaf_counts(column).astype(np.float64)
+    lost = 0.0
+    for place, node in enumerate(recoding.nodes):
+        codes = hierarchy.codes[node[column]]
+        chosen = recoding.rounds == place
+        if place == len(recoding.nodes) - 1:
+            chosen |= ~recoding.kept
+        totals = np.bincount(codes, weights=counts)[codes]  # rows with each leaf's value
+        own = leaves[chosen]
+        lost += float(combinations.counts[chosen] @ np.log2(totals[own] / counts[own]))
+    hidden = ~recoding.kept
+    values = hierarchy.codes[recoding.nodes[-1][column]][leaves[hidden]]
+    held = np.bincount(values, weights=combinations.counts[hidden])
+    held = held[held > 0]
+    return lost - float(held @ np.log2(held / held.sum())) if len(held) else lost

@@ -22,10 +22,9 @@ from tabveil.core import workers
 from tabveil.core.table import Indices
 from tabveil.errors import NotApplicable
 from tabveil.synthesis.anonymize.combinations import SensitiveColumn
-from tabveil.synthesis.anonymize.lattice import Classes, Keep, Lattice, Node, above, below
+from tabveil.synthesis.anonymize.lattice import Classes, Keep, Lattice, Node, Sources, above, below
 from tabveil.synthesis.anonymize.losses import LossModel
-from tabveil.synthesis.anonymize.models import KAnonymity, PrivacyModel
-from tabveil.synthesis.anonymize.sources import Sources
+from tabveil.synthesis.anonymize.privacy_models import KAnonymity, PrivacyModel
 
 BUDGET = 10_000_000_000
 """Groups that a search may look at; a few minutes of computing."""

@@ -13,8 +13,7 @@ from tabveil.core.table import Numeric, Table
 from tabveil.errors import ParameterError
 from tabveil.synthesis.anonymize import Anonymization, KAnonymity, PrivacyModel, anonymize
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
-from tabveil.synthesis.anonymize.building.files import FromFile
-from tabveil.synthesis.anonymize.building.trees import Tree
+from tabveil.synthesis.anonymize.building.written import FromFile, Tree
 from tabveil.synthesis.anonymize.configuration import Configuration
 from tabveil.synthesis.anonymize.configuration import read as read_configuration
 from tabveil.tables.reading import Layout

@@ -19,7 +19,7 @@ from tabveil.metrics.properties import Properties, SensitiveProperties, measure
 from tabveil.metrics.utility import MEANINGS
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
-from tabveil.synthesis.anonymize.models import (
+from tabveil.synthesis.anonymize.privacy_models import (
     ROUNDING,
     Closeness,
     DistinctDiversity,
@@ -28,7 +28,7 @@ from tabveil.synthesis.anonymize.models import (
     PrivacyModel,
     RecursiveDiversity,
 )
-from tabveil.synthesis.anonymize.summary import Summary
+from tabveil.synthesis.anonymize.releasing import Summary
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid, Stages
 from tabveil.synthesis.hybrid.promises import Promises
 from tabveil.tables.reading import Layout

@@ -10,11 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabveil.core.table import Floats, Numeric
-from tabveil.synthesis.anonymize.building.assembling import assemble
-from tabveil.synthesis.anonymize.building.dates import Dates, as_moments
-from tabveil.synthesis.anonymize.building.intervals import Intervals
-from tabveil.synthesis.anonymize.building.masks import Mask
-from tabveil.synthesis.anonymize.building.values import ColumnValues
+from tabveil.synthesis.anonymize.building.column_values import ColumnValues, assemble
+from tabveil.synthesis.anonymize.building.graded import Dates, Intervals, Mask, as_moments
 from tabveil.synthesis.anonymize.hierarchy import Hierarchy
 
 FEW = 4

@@ -7,13 +7,9 @@ from typing import Any, Protocol
 
 from tabveil.core.check import nearest, quoted
 from tabveil.synthesis.anonymize.building.automatic import Automatic
-from tabveil.synthesis.anonymize.building.dates import Dates
-from tabveil.synthesis.anonymize.building.faults import EntryError
-from tabveil.synthesis.anonymize.building.files import FromFile
-from tabveil.synthesis.anonymize.building.intervals import Intervals
-from tabveil.synthesis.anonymize.building.masks import Mask
-from tabveil.synthesis.anonymize.building.trees import Tree
-from tabveil.synthesis.anonymize.building.values import ColumnValues
+from tabveil.synthesis.anonymize.building.column_values import ColumnValues, EntryError
+from tabveil.synthesis.anonymize.building.graded import Dates, Intervals, Mask
+from tabveil.synthesis.anonymize.building.written import FromFile, Tree
 from tabveil.synthesis.anonymize.hierarchy import Hierarchy
 
 AUTO = "auto"

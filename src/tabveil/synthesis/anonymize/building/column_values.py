@@ -1,17 +1,29 @@
-"""The values of a column that a hierarchy must cover, how they are written, and how many rows have each."""
+"""The values of a column that a hierarchy must cover, levels of labels for them, and what entries lack."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
+from tabveil.core.check import quoted
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.core.wording import name as short
 from tabveil.core.wording import plural
+from tabveil.errors import SchemaError
+from tabveil.synthesis.anonymize.hierarchy import EVERYTHING, MISSING, NOT_IN_TABLE, Hierarchy
 from tabveil.tables.reading import Layout
 from tabveil.tables.reading.layout import as_written
 from tabveil.tables.reading.raw_column import Kind
+
+
+class EntryError(SchemaError):
+    """An entry of a hierarchy cannot be used."""
+
+    def __init__(self, column: str, entry: str, problem: str) -> None:
+        super().__init__(f"hierarchies: column {quoted(column)}, entry {quoted(entry)}: {problem}")
+
 
 MOST_POSSIBLE = 10_000
 """Whole numbers, or days, from the smallest to the largest value: up to so many, all of them are leaves."""
@@ -99,3 +111,83 @@ def written(cells: Floats, column: Column, layout: Layout | None) -> tuple[str, 
             return tuple(f"{cell:.15g}" for cell in cells)
         case Numeric(decimals=decimals):
             return tuple(f"{cell:.{decimals}f}" for cell in cells)
+
+
+def assemble(
+    values: ColumnValues,
+    cells: Floats,
+    levels: Sequence[Sequence[str]],
+    *,
+    edges: Sequence[Floats | None] = (),
+    top: bool = False,
+) -> Hierarchy:
+    """Make a hierarchy from the labels of each level, the leaves' own first, each (n_leaves,).
+
+    A missing value that is no leaf becomes one, and meets the others only where they have all met. ``edges``
+    are those of each leaf's value at each level, (n_leaves, 2). ``top`` puts ``*`` above.
+    """
+    labels = [list(level) for level in levels]
+    ends = [*edges] or [None] * len(labels)
+    if top and set(labels[-1]) != {EVERYTHING}:
+        labels.append([EVERYTHING] * len(labels[0]))
+        ends.append(None)
+    if values.has_missing and not np.isnan(cells).any():
+        cells = np.append(cells, np.nan)
+        for place, level in enumerate(labels):
+            level.append(level[0] if place and len(set(level)) == 1 else MISSING)
+            end = ends[place]
+            ends[place] = None if end is None else np.vstack((end, [np.nan, np.nan]))
+    codes, names, bounds = [], [], []
+    for level, end in zip(labels, ends, strict=True):
+        numbers: dict[str, int] = {}
+        found = np.array([numbers.setdefault(label, len(numbers)) for label in level], dtype=np.int64)
+        _, firsts = np.unique(found, return_index=True)
+        codes.append(found)
+        names.append(tuple(numbers))
+        bounds.append(None if end is None else end[firsts])
+    return Hierarchy(
+        column=values.name,
+        leaves=names[0],
+        cells=cells,
+        codes=np.array(codes),
+        labels=tuple(names),
+        edges=tuple(bounds),
+    )
+
+
+def match_leaves(values: ColumnValues, leaves: Sequence[str], entry: str) -> Floats:
+    """Return what stands for each leaf in the table: numbers by their value, labels by their text."""
+    known = dict(zip(values.texts, values.cells.tolist(), strict=True))
+    if isinstance(values.column, Categorical):
+        known = {label: float(code) for code, label in enumerate(values.column.labels)} | known
+    cells = np.array([_cell(values, known, leaf, entry) for leaf in leaves])
+    finite = cells[np.isfinite(cells)]
+    n_twice = len(finite) - len(np.unique(finite)) + max(int(np.isnan(cells).sum()) - 1, 0)
+    n_twice = max(n_twice, len(leaves) - len(set(leaves)))
+    if n_twice:
+        raise EntryError(values.name, entry, f"{n_twice:,} of its {len(leaves):,} leaves occur twice.")
+    return cells
+
+
+def _cell(values: ColumnValues, known: dict[str, float], leaf: str, entry: str) -> float:
+    if leaf == MISSING:
+        return np.nan
+    if leaf in known:
+        return known[leaf]
+    if isinstance(values.column, Categorical) or values.clock is not None:
+        return NOT_IN_TABLE
+    try:
+        number = float(leaf)
+    except ValueError:
+        raise EntryError(values.name, entry, "the column holds numbers, and a leaf is none.") from None
+    if not np.isfinite(number):
+        raise EntryError(values.name, entry, "a leaf must be a finite number.")
+    return number
+
+
+def require_covered(values: ColumnValues, cells: Floats, entry: str, what: str) -> None:
+    """Refuse leaves that lack values of the table."""
+    lacking = np.flatnonzero(~np.isin(values.cells, cells))
+    if len(lacking):
+        verb = "is" if len(lacking) == 1 else "are"
+        raise EntryError(values.name, entry, f"{values.told(lacking)} {verb} not in {what}.")

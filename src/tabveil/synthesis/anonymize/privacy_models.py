@@ -14,7 +14,7 @@ import numpy as np
 
 from tabveil.core import check
 from tabveil.core.table import Indices
-from tabveil.synthesis.anonymize import model_kernels as kernels
+from tabveil.synthesis.anonymize import class_kernels as kernels
 from tabveil.synthesis.anonymize.combinations import SensitiveColumn
 from tabveil.synthesis.anonymize.lattice import Classes, Keep
 
