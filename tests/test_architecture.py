@@ -1,0 +1,73 @@
+"""What pages say about the source is there: paths, modules, functions, and the nine rooms."""
+
+import importlib
+import re
+
+import pytest
+from commands import ROOT
+from test_layers import DOORS, ROOMS
+
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "experiments/*.md")
+    for path in sorted(ROOT.glob(pattern))
+}
+ARCHITECTURE = PAGES["ARCHITECTURE.md"]
+DOTTED = re.compile(r"\btabveil(?:\.[A-Za-z_]\w*)+")
+"""A module, or something in it."""
+PATH = re.compile(r"`((?:src|tests|docs|docs_build|benchmarks|examples|experiments|\.ci|\.github)/[\w./-]*)`")
+"""A path as it stands in the repository."""
+MADE_UP = {"tabveil.yaml"}
+
+
+def names(page):
+    """The dotted names of a page, but for what moved away."""
+    return set(DOTTED.findall(re.sub(r"^\| `tabveil\.\S+` \| ", "", page, flags=re.MULTILINE))) - MADE_UP
+
+
+def found(dotted):
+    """Whether a module has this name, or something that a module holds."""
+    parts = dotted.split(".")
+    for n_parts in range(len(parts), 0, -1):
+        try:
+            here = importlib.import_module(".".join(parts[:n_parts]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[n_parts:]:
+            if not hasattr(here, name):
+                return False
+            here = getattr(here, name)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("place", sorted(PAGES))
+def test_every_name_that_a_page_gives_is_there(place):
+    assert sorted(name for name in names(PAGES[place]) if not found(name)) == []
+
+
+@pytest.mark.parametrize("place", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"])
+def test_every_path_that_a_page_gives_is_there(place):
+    assert [path for path in PATH.findall(PAGES[place]) if not (ROOT / path).exists()] == []
+
+
+def test_every_room_is_in_the_picture_in_its_order():
+    rows = re.findall(r"^\| (\d) \| `(\w+)` \|", ARCHITECTURE, flags=re.MULTILINE)
+    assert rows == [(str(place), room) for place, room in enumerate(ROOMS, start=1)]
+
+
+def test_every_door_is_named():
+    assert {f"tabveil.{door}" for door in DOORS} <= names(ARCHITECTURE)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("tabveil.core.table.Split", True),
+        ("tabveil.audit", True),
+        ("tabveil.core.table.Splits", False),
+        ("tabveil.frame", False),
+    ],
+)
+def test_what_counts_as_there(name, answer):
+    assert found(name) is answer
