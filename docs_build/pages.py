@@ -9,8 +9,8 @@ from markdown_text import plain, table
 from tabveil.auditing.policy import WHY_THE_DEFAULT, Policy
 from tabveil.metrics.registry import METRICS
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES, Meaning
-from tabveil.synthesis.hybrid import TRANSITIONS
-from tabveil.synthesis.hybrid.promises import SampledPrivacy
+from tabveil.synthesis.generators.hybrid import TRANSITIONS
+from tabveil.synthesis.generators.hybrid.promises import SampledPrivacy
 from tabveil.synthesis.risks import MODIFIERS, RISKS
 from tabveil.workflows.synthesizing import GENERATORS, summary
 

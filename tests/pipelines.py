@@ -5,7 +5,7 @@ import numpy as np
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.synthesis.anonymize import KAnonymity, anonymize
 from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
-from tabveil.synthesis.hybrid import GeneralizedRows
+from tabveil.synthesis.generators.hybrid import GeneralizedRows
 
 JOBS = ("nurse", "doctor", "teacher", "professor")
 TREE = {"tree": {"health": ["nurse", "doctor"], "education": ["teacher", "professor"]}}

@@ -5,7 +5,7 @@ import pytest
 
 from tabveil.core.table import Categorical, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.synthesis.hybrid import Sampling
+from tabveil.synthesis.generators.hybrid import Sampling
 
 
 def table(codes):

@@ -14,8 +14,8 @@ from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
 from tabveil.metrics.properties import measure
 from tabveil.synthesis.generators import load_model
+from tabveil.synthesis.generators.hybrid.promises import SampledPrivacy, delta, least_epsilon, measure_classes
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
-from tabveil.synthesis.hybrid.promises import SampledPrivacy, delta, least_epsilon, measure_classes
 from tabveil.tables.reading import load_table
 from tabveil.workflows.synthesizing import learn
 

@@ -13,7 +13,7 @@ from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.properties import measure
 from tabveil.synthesis.anonymize import KAnonymity, anonymize
 from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
-from tabveil.synthesis.hybrid import TRANSITIONS, GeneralizedRows, read_transition
+from tabveil.synthesis.generators.hybrid import TRANSITIONS, GeneralizedRows, read_transition
 from tabveil.tables.reading import load_table
 
 KINDS = [

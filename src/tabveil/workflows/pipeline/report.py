@@ -29,8 +29,8 @@ from tabveil.synthesis.anonymize.privacy_models import (
     RecursiveDiversity,
 )
 from tabveil.synthesis.anonymize.releasing import Summary
+from tabveil.synthesis.generators.hybrid.promises import Promises
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid, Stages
-from tabveil.synthesis.hybrid.promises import Promises
 from tabveil.tables.reading import Layout
 from tabveil.workflows.pipeline.settings import StepTaken
 from tabveil.workflows.synthesizing import SyntheticRows, TableModel

@@ -1,4 +1,18 @@
-"""Anonymize, sample, go back to concrete values, and let another generator learn.
+"""The steps of a hybrid pipeline: generalize, sample, and the transition back to concrete values.
 
 See docs/definitions.md, Hybrid pipeline.
+
+Each can be used alone. The generator ``hybrid`` brings them together with any other generator.
 """
+
+from tabveil.synthesis.generators.hybrid.domains import Domain
+from tabveil.synthesis.generators.hybrid.sampling import Sampling
+from tabveil.synthesis.generators.hybrid.transitions import (
+    TRANSITIONS,
+    GeneralizedRows,
+    Transition,
+    WayBack,
+    read_transition,
+)
+
+__all__ = ["TRANSITIONS", "Domain", "GeneralizedRows", "Sampling", "Transition", "WayBack", "read_transition"]

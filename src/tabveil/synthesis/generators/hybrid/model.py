@@ -11,8 +11,8 @@ from tabveil.core.storage.arrays import Arrays, Expected, require, require_array
 from tabveil.core.storage.plain import FORBID_OTHERS, require_plain, to_plain
 from tabveil.core.table import Floats, Schema, Table, holds
 from tabveil.synthesis.generators.fitted import FittedModel
-from tabveil.synthesis.hybrid.promises import Promises
-from tabveil.synthesis.hybrid.transitions import Stored, WayBack
+from tabveil.synthesis.generators.hybrid.promises import Promises
+from tabveil.synthesis.generators.hybrid.transitions import Stored, WayBack
 
 GENERATOR, ROWS = "generator", "rows"
 

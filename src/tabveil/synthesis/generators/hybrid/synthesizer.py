@@ -19,17 +19,21 @@ from tabveil.protocols import Synthesizer
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
 from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.hybrid.entries import as_plain, read_named
 from tabveil.synthesis.generators.hybrid.model import GENERATOR, HybridModel
+from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, broken, measure_classes
+from tabveil.synthesis.generators.hybrid.sampling import Sampling
+from tabveil.synthesis.generators.hybrid.transitions import (
+    GeneralizedRows,
+    Transition,
+    WayBack,
+    read_transition,
+)
 from tabveil.synthesis.generators.models import GENERATORS, Account, require_model, require_synthesizer
 from tabveil.synthesis.generators.privacy import PUBLIC, WARNING
-from tabveil.synthesis.hybrid.conditions import broken
-from tabveil.synthesis.hybrid.entries import as_plain, read_named
-from tabveil.synthesis.hybrid.promises import Promises, SampledPrivacy, measure_classes
-from tabveil.synthesis.hybrid.sampling import Sampling
-from tabveil.synthesis.hybrid.transitions import GeneralizedRows, Transition, WayBack, read_transition
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.hybrid.generalizing import Generalizing
+    from tabveil.synthesis.generators.hybrid.generalizing import Generalizing
     from tabveil.tables.reading import Layout
 
 Placement = Literal["pre", "post"]
@@ -84,7 +88,7 @@ class Hybrid(Maker):
         for strata, ``when`` (after the table is anonymized, or before).
     transition
         How generalized values become concrete: a name, or a name and its settings; see
-        :data:`tabveil.synthesis.hybrid.TRANSITIONS`.
+        :data:`tabveil.synthesis.generators.hybrid.TRANSITIONS`.
     placement
         Whether the transition comes before the generator (pre), which then learns concrete rows, or after it
         (post): then it learns generalized values as labels.
@@ -297,7 +301,7 @@ class Hybrid(Maker):
                     raise ParameterError(f"{name}: they need hierarchies of the quasi-identifiers.")
             return None
         # What builds hierarchies reads files and tables of all libraries: not needed where none is built.
-        from tabveil.synthesis.hybrid.generalizing import Generalizing  # noqa: PLC0415
+        from tabveil.synthesis.generators.hybrid.generalizing import Generalizing  # noqa: PLC0415
 
         asked = ("hierarchies", "models", "loss", "suppression", "local", "budget")
         return Generalizing.read({name: getattr(self, name) for name in asked}, self.levels)

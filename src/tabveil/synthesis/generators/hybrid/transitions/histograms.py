@@ -1,21 +1,18 @@
-"""Histograms of classes: how much weight each bin of its generalized value has, in every class and column.
-
-Labels are bins of their own; an interval of numbers is cut into some, and drawn from evenly within each. So
-what is drawn is nobody's number, and what is stored are weights.
-"""
+"""Histograms of classes: how much weight a bin has, smoothed towards coarser ones or counted with noise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.core import check
 from tabveil.core.storage.arrays import Expected, require
 from tabveil.core.table import Floats, Indices, Table
-from tabveil.synthesis.hybrid.domains import Domain, choose_within
-from tabveil.synthesis.hybrid.transitions.way_back import Classes, GeneralizedRows, Stored, WayBack
+from tabveil.synthesis.generators.hybrid.domains import Domain, choose_within
+from tabveil.synthesis.generators.hybrid.transitions.way_back import Classes, GeneralizedRows, Stored, WayBack
 
 BINS = 16
 """Bins of an interval, unless somebody wants others."""
@@ -157,3 +154,127 @@ class Counted:
             counts.append(own.count(numbers, bins))
             everywhere.append(in_all[own.bins])
         return cls(domains=domains, classes=classes, cells=cells, counts=counts, everywhere=everywhere)
+
+
+Towards = Literal["population", "uniform"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothedConditional:
+    """Draw from the class as far as many rows support it, and else from all rows with the same value.
+
+    A bin counts in its class only if at least ``support`` rows of the class lie in it, so what few people
+    have is not passed on as theirs. To these counts, ``strength`` rows are added that are distributed as all
+    rows with the same generalized value are (``towards`` the population, again only bins that ``support``
+    rows have), or evenly (uniform). So a large class speaks for itself, and a small one hardly. Numbers are
+    drawn evenly within one of ``bins`` parts of their interval.
+    """
+
+    strength: float = 10.0
+    support: int = 5
+    towards: Towards = "population"
+    bins: int = BINS
+
+    name: ClassVar[str] = "smoothed_conditional"
+    asks_rows: ClassVar[bool] = True
+    covers: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        check.between(self.name, "strength", self.strength, 0, float("inf"))
+        check.at_least(self.name, "support", self.support, 1)
+        check.one_of(self.name, "towards", self.towards, get_args(Towards))
+        check.at_least(self.name, "bins", self.bins, 1)
+
+    @property
+    def keeps(self) -> str:
+        """What a model holds of real rows."""
+        return (
+            f"for every class, how its rows are spread over parts that at least {self.support} of them have"
+        )
+
+    def learn(self, rows: GeneralizedRows, *, rng: Generator) -> HistogramWay:
+        """Count, leave out what few have, and mix."""
+        del rng
+        found = Counted.of(rows, self.bins)
+        weights = [
+            self._mixed(cells, counts, everywhere)
+            for cells, counts, everywhere in zip(found.cells, found.counts, found.everywhere, strict=True)
+        ]
+        return HistogramWay(domains=found.domains, classes=found.classes, weights=tuple(weights))
+
+    def _mixed(self, cells: Cells, counts: Floats, everywhere: Floats) -> Floats:
+        even = cells.domain.sizes[cells.bins]
+        coarser = self._supported(everywhere) if self.towards == "population" else np.zeros(len(even))
+        weights = self._supported(counts) + self.strength * cells.normalized(coarser, even)
+        return cells.normalized(weights, even)
+
+    def _supported(self, counts: Floats) -> Floats:
+        return np.where(counts >= self.support, counts, 0.0)
+
+    def open(self, stored: Stored) -> HistogramWay:
+        """Rebuild the way back."""
+        return HistogramWay.open(stored)
+
+
+Noise = Literal["geometric", "laplace"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyConditional:
+    """Draw from the class as it was counted with noise: ε bounds what its histograms tell of a row in it.
+
+    A row lies in one bin of its class in each column that is generalized, so that ``epsilon`` is shared
+    evenly by these columns, and every count of a column gets noise for its share: the two-sided geometric
+    kind, or Laplace's. Counts below zero are zero, and a class without any is drawn evenly. Numbers are drawn
+    evenly within one of ``bins`` parts of their interval; fewer parts have less noise.
+
+    The classes are taken as given. Which classes there are, the generalized rows, all other columns and the
+    generator are not covered by ε.
+    """
+
+    epsilon: float = 1.0
+    noise: Noise = "geometric"
+    bins: int = BINS
+
+    name: ClassVar[str] = "noisy_conditional"
+    asks_rows: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check.between(self.name, "epsilon", self.epsilon, 0, float("inf"))
+        check.one_of(self.name, "noise", self.noise, get_args(Noise))
+        check.at_least(self.name, "bins", self.bins, 1)
+
+    @property
+    def keeps(self) -> str:
+        """What a model holds of real rows."""
+        return "which classes there are, and for each a histogram of its rows that was counted with noise"
+
+    @property
+    def covers(self) -> str:
+        """What ε covers, and what not."""
+        return (
+            f"The noise of the transition (ε = {self.epsilon:g}) covers the values of rows within their "
+            "classes, where the classes are taken as given. It does not cover which classes there are, the "
+            "generalized rows, other columns or the generator, and it holds while the seed is secret."
+        )
+
+    def learn(self, rows: GeneralizedRows, *, rng: Generator) -> HistogramWay:
+        """Count with noise."""
+        found = Counted.of(rows, self.bins)
+        share = self.epsilon / max(len(found.domains), 1)
+        weights = []
+        for cells, counts in zip(found.cells, found.counts, strict=True):
+            noisy = np.maximum(counts + self._drawn(len(counts), share, rng=rng), 0.0)
+            weights.append(cells.normalized(noisy, cells.domain.sizes[cells.bins]))
+        return HistogramWay(domains=found.domains, classes=found.classes, weights=tuple(weights))
+
+    def _drawn(self, n: int, epsilon: float, *, rng: Generator) -> Floats:
+        if self.noise == "laplace":
+            return rng.laplace(scale=1 / epsilon, size=n)
+        chance = -np.expm1(-epsilon)
+        difference: Floats = (rng.geometric(chance, n) - rng.geometric(chance, n)).astype(np.float64)
+        return difference
+
+    def open(self, stored: Stored) -> HistogramWay:
+        """Rebuild the way back."""
+        return HistogramWay.open(stored)

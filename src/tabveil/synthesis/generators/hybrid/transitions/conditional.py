@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tabveil.core.storage.arrays import MOST_ROWS, Expected, require
 from tabveil.core.table import Floats, Indices, Numeric, Table, holds, within
-from tabveil.synthesis.hybrid.domains import Domain, choose_within
-from tabveil.synthesis.hybrid.transitions.way_back import Classes, GeneralizedRows, Stored, WayBack
+from tabveil.synthesis.generators.hybrid.domains import Domain, choose_within
+from tabveil.synthesis.generators.hybrid.transitions.way_back import Classes, GeneralizedRows, Stored, WayBack
 
 _SILVERMAN, _POWER = 1.06, -0.2  # the bandwidth that suits a bell curve
 

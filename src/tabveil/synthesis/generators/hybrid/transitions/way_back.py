@@ -17,7 +17,7 @@ from tabveil.core.sampling import group_equal_rows
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
 from tabveil.core.table import Categorical, Floats, Indices, Schema, Table, holds
 from tabveil.synthesis.anonymize import Anonymization
-from tabveil.synthesis.hybrid.domains import Domain, domains_of
+from tabveil.synthesis.generators.hybrid.domains import Domain, domains_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,21 +1,22 @@
-"""What a pipeline promises, with numbers: how large classes are, and what sampling adds where it is proven.
-
-Records that are sampled at random, then generalized in a way that no record has a say in, and then released
-only in classes of at least k, are differentially private: Li, Qardaji and Su, *On sampling, anonymization,
-and differential privacy* (2012), theorem 5. It speaks of everything that is released of a record. So every
-column must be generalized by levels that somebody chose, and nothing else may be read from the rows.
-"""
+"""What a pipeline promises, with numbers; under which conditions that is proven, and which are broken."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import bdtrc
 
 from tabveil.core.sampling import group_equal_rows
 from tabveil.core.storage.plain import FORBID_OTHERS
-from tabveil.core.table import Table
+from tabveil.core.table import Categorical, Column, Numeric, Schema, Table
+from tabveil.synthesis.generators.hybrid.sampling import Sampling
+from tabveil.synthesis.generators.hybrid.transitions import Transition
+
+if TYPE_CHECKING:
+    from tabveil.synthesis.generators.hybrid.generalizing import Generalizing
+
 
 TARGETS = (1e-6, 1e-5, 1e-4, 1e-3)
 """Chances of a failure: the least ε is stated for the first of them that any ε reaches."""
@@ -165,3 +166,64 @@ def least_epsilon(k: int, beta: float, target: float) -> float | None:
         middle = (low + high) / 2
         low, high = (middle, high) if delta(k, beta, middle) > target else (low, middle)
     return high
+
+
+MOST_LISTED = 10_000
+"""Whole numbers: of a column with more, a hierarchy has only those of the rows."""
+
+
+def broken(
+    generalizing: "Generalizing | None",
+    sampling: Sampling,
+    transition: Transition,
+    *,
+    schema: Schema | None = None,
+    declared: Collection[str] | None = None,
+) -> tuple[str, ...]:
+    """Return why nothing is promised, the weightiest first; nothing if all conditions hold.
+
+    ``declared`` are the columns of which a schema file says everything; None where nobody knows, as where a
+    schema is handed over as public.
+    """
+    if generalizing is None:
+        return ("nothing is generalized",)
+    names = () if schema is None else schema.names
+    conditions = (
+        (generalizing.levels is None, "the levels were searched for, which asks the rows"),
+        (bool(generalizing.automatic), "hierarchies were made from the values of the rows"),
+        (
+            any(model.column is not None for model in generalizing.models),
+            "classes are also suppressed for their sensitive values",
+        ),
+        (
+            bool(set(names) - set(generalizing.quasi_identifiers)),
+            "columns without a hierarchy are learned as they are",
+        ),
+        (
+            schema is not None and not all(map(_can_be_listed, schema.columns)),
+            "not all values of a column can be listed, so its hierarchy is made from those of the rows",
+        ),
+        (generalizing.asked.suppression < 1, "whether anything is released depends on the rows"),
+        (
+            sampling.when != "before" or sampling.stratified or sampling.beta == 1,
+            "records are not sampled one by one before they are generalized",
+        ),
+        (transition.asks_rows, "the transition asks the rows"),
+        (
+            declared is not None and bool(set(names) - set(declared)),
+            "labels or ranges of columns were read from the rows, as no schema declares them",
+        ),
+    )
+    reasons = tuple(reason for holds, reason in conditions if holds)
+    if not reasons and SampledPrivacy.of(sampling.beta, generalizing.k) is None:
+        return (f"k = {generalizing.k} is too small for beta = {sampling.beta:g}",)
+    return reasons
+
+
+def _can_be_listed(column: Column) -> bool:
+    """Whether a hierarchy covers all values that a column may have, whichever rows there are."""
+    match column:
+        case Categorical():
+            return True
+        case Numeric(low=low, high=high):
+            return column.integer and high - low < MOST_LISTED

@@ -1,4 +1,4 @@
-"""Single: one value for all that was generalized to the same."""
+"""One value for all that was generalized to the same, or any that it may stand for."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,8 +10,8 @@ from numpy.random import Generator
 from tabveil.core import check
 from tabveil.core.storage.arrays import Expected, require
 from tabveil.core.table import Categorical, Floats, Indices, Table, holds, within
-from tabveil.synthesis.hybrid.domains import Domain
-from tabveil.synthesis.hybrid.transitions.way_back import GeneralizedRows, Stored, WayBack
+from tabveil.synthesis.generators.hybrid.domains import Domain
+from tabveil.synthesis.generators.hybrid.transitions.way_back import GeneralizedRows, Stored, WayBack
 
 Numbers = Literal["mean", "median"]
 Labels = Literal["mode", "leaf"]
@@ -124,3 +124,36 @@ def _middles(domain: Domain, kind: Numbers) -> Floats:
         elif len(low):
             found[label] = low.mean() if kind == "mean" else low[(len(low) - 1) // 2]
     return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UniformWay(WayBack):
+    """Nothing but what the hierarchies say."""
+
+    def draw(self, table: Table, *, rng: Generator) -> list[Floats]:
+        """Draw every cell by itself."""
+        return [domain.uniform(table.column(domain.name), rng=rng) for domain in self.domains]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uniform:
+    """Draw any number of the interval, or any leaf, evenly: no row is asked, and little is kept.
+
+    Columns are drawn by themselves, so what goes together within a class is lost. Where
+    values that are missing are generalized together with others, missing is one value among them.
+    """
+
+    name: ClassVar[str] = "uniform"
+    keeps: ClassVar[str] = ""
+    asks_rows: ClassVar[bool] = False
+    covers: ClassVar[str] = ""
+
+    def learn(self, rows: GeneralizedRows, *, rng: Generator) -> UniformWay:
+        """Take the domains as they are."""
+        del rng
+        return UniformWay(domains=rows.domains())
+
+    def open(self, stored: Stored) -> UniformWay:
+        """Rebuild the way back."""
+        stored.own({})
+        return UniformWay(domains=stored.domains())

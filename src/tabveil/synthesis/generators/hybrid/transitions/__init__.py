@@ -5,13 +5,16 @@ from typing import Any
 
 from tabveil.core.settings import values
 from tabveil.core.settings.registry import Registry, make
-from tabveil.synthesis.hybrid.entries import read_named
-from tabveil.synthesis.hybrid.transitions.conditional import Conditional
-from tabveil.synthesis.hybrid.transitions.noisy_conditional import NoisyConditional
-from tabveil.synthesis.hybrid.transitions.single import Single
-from tabveil.synthesis.hybrid.transitions.smoothed_conditional import SmoothedConditional
-from tabveil.synthesis.hybrid.transitions.uniform import Uniform
-from tabveil.synthesis.hybrid.transitions.way_back import GeneralizedRows, Stored, Transition, WayBack
+from tabveil.synthesis.generators.hybrid.entries import read_named
+from tabveil.synthesis.generators.hybrid.transitions.conditional import Conditional
+from tabveil.synthesis.generators.hybrid.transitions.histograms import NoisyConditional, SmoothedConditional
+from tabveil.synthesis.generators.hybrid.transitions.single import Single, Uniform
+from tabveil.synthesis.generators.hybrid.transitions.way_back import (
+    GeneralizedRows,
+    Stored,
+    Transition,
+    WayBack,
+)
 
 TRANSITIONS: Registry[Transition] = Registry(
     "transition", (Single, Uniform, Conditional, SmoothedConditional, NoisyConditional)
