@@ -20,7 +20,7 @@ from tabveil.core.rng import stream
 from tabveil.engines.neighbors import Neighbors, Space
 from tabveil.metrics.attacks.inference import Inference
 from tabveil.metrics.attacks.linkability import Linkability
-from tabveil.metrics.attacks.singling_out.attack import SinglingOut
+from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut
 from tabveil.synthesis.risks import Leaky
 from tabveil.tables import reading as frame
 

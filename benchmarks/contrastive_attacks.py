@@ -26,10 +26,10 @@ from tabveil.core.rng import stream
 from tabveil.engines.representation import VectorView
 from tabveil.engines.representation.embedding import Embedding
 from tabveil.metrics.attacks import Inference, Linkability, MembershipCalibrated, SinglingOut
-from tabveil.metrics.attacks.contrastive.inference import InferenceContrastive
-from tabveil.metrics.attacks.contrastive.linkability import LinkabilityContrastive
-from tabveil.metrics.attacks.contrastive.membership import MembershipContrastive
-from tabveil.metrics.attacks.contrastive.singling_out import SinglingOutContrastive
+from tabveil.metrics.attacks.calibrated import MembershipContrastive
+from tabveil.metrics.attacks.inference import InferenceContrastive
+from tabveil.metrics.attacks.linkability import LinkabilityContrastive
+from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOutContrastive
 from tabveil.metrics.indicators import DistanceToClosest
 from tabveil.metrics.indicators.closest import DistanceToClosestContrastive
 from tabveil.tables.reading import load_split

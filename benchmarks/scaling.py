@@ -20,7 +20,7 @@ from tabveil.core.table import Split
 from tabveil.core.workers import sharing, working
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.attacks import SinglingOut
-from tabveil.metrics.attacks.contrastive.singling_out import SinglingOutContrastive
+from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOutContrastive
 from tabveil.synthesis.risks import Noisy
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "experiments"))

@@ -5,7 +5,7 @@ import pytest
 import tabveil
 from tabveil.auditing.report import Report
 from tabveil.datasets import hospital
-from tabveil.metrics.attacks.singling_out.attack import SinglingOut
+from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut
 from tabveil.render.audit import signing
 
 ATTACKS = ("singling_out", "linkability", "inference", "membership_distance")

@@ -16,7 +16,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Numeric, Schema
 from tabveil.engines.representation import Mixed
 from tabveil.metrics.agreement import nearly_copied, scan, scanning
-from tabveil.metrics.attacks.contrastive.singling_out import SinglingOutContrastive
+from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOutContrastive
 from tabveil.metrics.control import check_control, held_out
 from tabveil.metrics.control.copies import copies
 from tabveil.metrics.registry import METRICS, defaults

@@ -16,15 +16,14 @@ from tabveil.core.table import Split
 from tabveil.engines.representation import Contrastive, Mixed
 from tabveil.errors import NotApplicable
 from tabveil.metrics.attacks import ATTACKS
-from tabveil.metrics.attacks.contrastive.singling_out import SinglingOutContrastive
+from tabveil.metrics.attacks.calibrated import MembershipCalibrated
 from tabveil.metrics.attacks.domias.kde import DomiasKde
-from tabveil.metrics.attacks.gtcap.attack import Attribution
+from tabveil.metrics.attacks.gtcap.attribution import Attribution
 from tabveil.metrics.attacks.inference import Inference
 from tabveil.metrics.attacks.linkability import Linkability
 from tabveil.metrics.attacks.membership import MembershipDistance
-from tabveil.metrics.attacks.membership_calibrated import MembershipCalibrated
-from tabveil.metrics.attacks.neighbor_vote.attack import NeighborVote
-from tabveil.metrics.attacks.singling_out.attack import SinglingOut
+from tabveil.metrics.attacks.neighbor_vote import NeighborVote
+from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut, SinglingOutContrastive
 from tabveil.metrics.attacks.singling_out.descriptions import DescriptionAttack
 from tabveil.metrics.registry import contrastive
 

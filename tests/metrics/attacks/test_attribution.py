@@ -11,8 +11,8 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Split
 from tabveil.core.workers import working
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.attacks.gtcap.attack import Attribution
-from tabveil.metrics.attacks.gtcap.synthetic_claims import chance_of_any
+from tabveil.metrics.attacks.gtcap.attribution import Attribution
+from tabveil.metrics.attacks.gtcap.claims import chance_of_any
 from tabveil.metrics.attacks.guessing import NO_CONTROL
 
 NAN = np.nan

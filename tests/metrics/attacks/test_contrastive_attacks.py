@@ -20,7 +20,7 @@ from tabveil.metrics.attacks import (
     MembershipContrastive,
     SinglingOutContrastive,
 )
-from tabveil.metrics.attacks.contrastive.inference import Candidates, predict
+from tabveil.metrics.attacks.inference import Candidates, predict
 from tabveil.metrics.attacks.singling_out.predicates import around_rows, bins, match
 from tabveil.metrics.indicators import DistanceToClosestContrastive
 from tabveil.metrics.registry import METRICS, contrastive

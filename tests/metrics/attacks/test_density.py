@@ -11,6 +11,7 @@ from scipy.stats import gaussian_kde
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
+from tabveil.metrics.attacks.domias.density_kernels import exponential
 from tabveil.metrics.attacks.domias.kde import (
     OUTLYING_MEMBERS,
     DomiasKde,
@@ -20,7 +21,6 @@ from tabveil.metrics.attacks.domias.kde import (
     log_density,
     set_aside,
 )
-from tabveil.metrics.attacks.domias.kernels import exponential
 from tabveil.tables.matrices.points import Coordinates, Points
 
 NAN = np.nan

@@ -7,9 +7,9 @@ from tabveil.core.estimate import risk_between
 from tabveil.core.result import Result
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable, ParameterError
+from tabveil.metrics.attacks.attack import Truth
 from tabveil.metrics.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE
 from tabveil.metrics.attacks.inference import Inference
-from tabveil.metrics.attacks.tolerance import Truth
 
 AGE = Numeric(name="age", low=0, high=100, decimals=0)
 JOB = Categorical(name="job", labels=("nurse", "clerk", "judge"))

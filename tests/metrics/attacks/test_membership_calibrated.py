@@ -21,8 +21,8 @@ from tabveil.metrics.attacks import (
     MembershipRatio,
     MembershipTrees,
 )
-from tabveil.metrics.attacks.membership_calibrated import surroundings, unexplained
-from tabveil.metrics.attacks.scan import Pooled, depths, scan
+from tabveil.metrics.attacks.calibrated import surroundings, unexplained
+from tabveil.metrics.attacks.roc import Pooled, depths, scan
 
 NAN = np.nan
 LINE = Schema((Numeric(name="x", low=0, high=100, decimals=0),))
@@ -177,7 +177,7 @@ def test_unusual_people_behind_noise_are_seen_though_the_nearest_distance_does_n
 
 
 def test_it_is_the_calibration_that_sees_them(monkeypatch):
-    module = "tabveil.metrics.attacks.membership_calibrated.unexplained"
+    module = "tabveil.metrics.attacks.calibrated.unexplained"
     monkeypatch.setattr(module, lambda distance, others: distance)
     assert share_seen(fast(MembershipCalibrated), blurred, 10) <= 0.4
 

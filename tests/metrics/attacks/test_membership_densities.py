@@ -17,8 +17,7 @@ from tabveil.metrics.attacks import (
     MembershipTrees,
 )
 from tabveil.metrics.attacks.domias.kde import Kernel
-from tabveil.metrics.attacks.membership_influence import influence
-from tabveil.metrics.attacks.sampled import Suspects
+from tabveil.metrics.attacks.membership_sampled import Suspects, influence
 from tabveil.synthesis.generators.trees.synthesizer import Trees
 from tabveil.tables.matrices.points import Coordinates
 

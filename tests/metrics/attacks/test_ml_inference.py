@@ -12,8 +12,13 @@ from tabveil.core.table import Categorical, Numeric, Schema, Split
 from tabveil.core.workers import working
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks.guessing import NO_CONTROL, Tally
-from tabveil.metrics.attacks.ml_inference.attack import MLInference, NumberErrors
-from tabveil.metrics.attacks.ml_inference.models import GENERAL_ROUNDS, LabelModel, NumberModel
+from tabveil.metrics.attacks.ml_inference import (
+    GENERAL_ROUNDS,
+    LabelModel,
+    MLInference,
+    NumberErrors,
+    NumberModel,
+)
 
 NAN = np.nan
 TOWN = Categorical(name="town", labels=tuple("abcd"))

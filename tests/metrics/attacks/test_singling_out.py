@@ -11,10 +11,9 @@ from tabveil.core.result import Combination, Result
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.attacks.singling_out.attack import SinglingOut
-from tabveil.metrics.attacks.singling_out.combinations import combinations
+from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut
 from tabveil.metrics.attacks.singling_out.descriptions import rows_a_person
-from tabveil.metrics.attacks.singling_out.isolation import Isolation
+from tabveil.metrics.attacks.singling_out.isolation import Isolation, combinations
 from tabveil.metrics.attacks.singling_out.predicates import Matches
 
 NAN = np.nan

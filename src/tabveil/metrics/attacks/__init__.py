@@ -1,22 +1,16 @@
 """Attacks: what an intruder who holds only the release can do with it."""
 
-from tabveil.metrics.attacks.contrastive.inference import InferenceContrastive
-from tabveil.metrics.attacks.contrastive.linkability import LinkabilityContrastive
-from tabveil.metrics.attacks.contrastive.membership import MembershipContrastive
-from tabveil.metrics.attacks.contrastive.singling_out import SinglingOutContrastive
+from tabveil.metrics.attacks.calibrated import MembershipCalibrated, MembershipContrastive
 from tabveil.metrics.attacks.domias.flow import DomiasFlow
 from tabveil.metrics.attacks.domias.kde import DomiasKde
-from tabveil.metrics.attacks.gtcap.attack import Attribution
-from tabveil.metrics.attacks.inference import Inference
-from tabveil.metrics.attacks.linkability import Linkability
+from tabveil.metrics.attacks.gtcap.attribution import Attribution
+from tabveil.metrics.attacks.inference import Inference, InferenceContrastive
+from tabveil.metrics.attacks.linkability import Linkability, LinkabilityContrastive
 from tabveil.metrics.attacks.membership import MembershipDistance
-from tabveil.metrics.attacks.membership_calibrated import MembershipCalibrated
-from tabveil.metrics.attacks.membership_influence import MembershipInfluence
-from tabveil.metrics.attacks.membership_ratio import MembershipRatio
-from tabveil.metrics.attacks.membership_trees import MembershipTrees
-from tabveil.metrics.attacks.ml_inference.attack import MLInference
-from tabveil.metrics.attacks.neighbor_vote.attack import NeighborVote
-from tabveil.metrics.attacks.singling_out.attack import SinglingOut
+from tabveil.metrics.attacks.membership_sampled import MembershipInfluence, MembershipRatio, MembershipTrees
+from tabveil.metrics.attacks.ml_inference import MLInference
+from tabveil.metrics.attacks.neighbor_vote import NeighborVote
+from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut, SinglingOutContrastive
 from tabveil.protocols import Metric
 
 ATTACKS: tuple[type[Metric], ...] = (

@@ -1,11 +1,159 @@
-"""What attacks take: how sure their intervals are to be, and what they call near."""
+"""What attacks take and how they speak: intervals, nearness, tolerance, and phrases for their results."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE
+from tabveil.core.result import Result, Threat
+from tabveil.core.table import Column, Floats, Numeric
+from tabveil.core.wording import NOT_COMPUTED, UNSEEN, begin, listed, name, percent, share_of
 from tabveil.engines.representation import Mixed, require_representation
 from tabveil.protocols import Representation
+
+REST = "all other data of the person (worst case)"
+
+
+def surely(result: Result) -> str:
+    """Say at which level a careful attacker acted, if the headline is theirs."""
+    if result.leading is None or result.leading.level == 1:
+        return ""
+    if result.params.get("calibrated"):
+        return f"Counting only the surest {surest(result)} of all guesses: "
+    return f"Counting only guesses as sure as the surest {surest(result)} about {UNSEEN}: "
+
+
+def surest(result: Result) -> str:
+    """Write the level of the headline, to a tenth of a percent as in its name."""
+    return f"{float(f'{100 * result.leading.level:.1f}'):g}%" if result.leading else NOT_COMPUTED
+
+
+def both_sides(result: Result) -> str:
+    """Say for how many training people, and how many others, the attack succeeded."""
+    train = _of("train", result, "training people")
+    return f"{train} and {_of('control', result, UNSEEN)}" if result.control else train
+
+
+def _of(side: str, result: Result, who: str) -> str:
+    """Write how many people of one side the attack succeeded on, by count where there is one."""
+    facts = result.facts
+    successes, among = facts.get(f"people_{side}", facts.get(f"successes_{side}")), facts.get(f"n_{side}")
+    if isinstance(successes, (int, float)) and isinstance(among, int) and among > 0:
+        return f"{round(successes):,} of {among:,} {who} ({percent(round(successes) / among)})"
+    estimate = result.attack if side == "train" else result.control
+    return f"{share_of(estimate)} of {who}" if estimate else f"an unknown share of {who}"
+
+
+def naively(result: Result) -> str:
+    """Say how often a guesser without the release is right: counted, where the sides are counted, too."""
+    if result.baseline is None:
+        return ""
+    counted = result.facts.get("naive")
+    rate = counted if isinstance(counted, (int, float)) else result.baseline.value
+    return f" Guessing without the release would do so for {percent(rate)}."
+
+
+def guessed(result: Result) -> str:
+    """Tell how often one secret was guessed: a label, or a number that is near enough."""
+    secret = None if result.leading is None else result.leading.target
+    what = f"the value of “{name(secret)}”" if secret else "the unknown value"
+    told = f"{surely(result)}{what} is guessed right for {both_sides(result)}"
+    return f"{begin(told)}.{naively(result)}"
+
+
+def members_found(result: Result) -> str:
+    """Tell how well members were told from others."""
+    if result.leading is not None and result.leading.statistic == "area":
+        return (
+            "Shown one training person and one of the people the generator never saw, the attack tells which "
+            f"is which in {share_of(result.attack)} of cases; a coin is right in 50%."
+        )
+    return (
+        f"An attacker who would take at most about {surest(result)} of {UNSEEN} for members names "
+        f"{both_sides(result)}. Equal shares would mean that membership does not show."
+    )
+
+
+def members_named(result: Result) -> str:
+    """Tell how well members were told from others by somebody who names those most like members."""
+    if result.leading is None or result.leading.statistic == "area":
+        return members_found(result)
+    return (
+        f"An attacker who names the {surest(result)} of all people that are most like members names "
+        f"{both_sides(result)}. Equal shares would mean that membership does not show."
+    )
+
+
+def targets(result: Result) -> str | None:
+    """List the columns that the configurations are about."""
+    found = dict.fromkeys(item.setting.target for item in result.configurations if item.setting.target)
+    return listed(list(found)) or None
+
+
+def secret_threat(known: Sequence[str] | None, secrets: Sequence[str] | None, otherwise: str) -> Threat:
+    """Describe somebody who knows some columns and wants others."""
+    return Threat(
+        knows=listed(known) if known else REST,
+        wants=listed(secrets) if secrets else otherwise,
+    )
+
+
+def membership_threat(*, reference: bool = False, outliers_only: bool = False) -> Threat:
+    """Describe somebody who asks whether a person's data were trained on."""
+    more = " and a sample of the same population" if reference else ""
+    return Threat(
+        knows=f"the person's whole row{more}",
+        wants="whether the person's data were trained on",
+        outliers_only=outliers_only,
+    )
+
+
+Bools = NDArray[np.bool_]
+
+TOLERANCE = 0.05
+ZERO_TOLERANCE = 0.001
+ROUNDING = 1 + 1e-9  # 0.315 is within 5 % of 0.3, whatever floating point makes of it
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Truth:
+    """The values that count as right for each row.
+
+    A label must be met exactly. A number must be met within ``tolerance`` times its true size; where that
+    size says nothing (a true 0, a date) within ``zero_tolerance`` times the column's range. Where the true
+    value is missing, no guess is right: there is nothing to infer.
+    """
+
+    low: Floats  # (n,) NaN where the true value is missing
+    high: Floats  # (n,)
+
+    @property
+    def present(self) -> Bools:
+        """Tell for each row whether there is a true value."""
+        return ~np.isnan(self.low)
+
+    @classmethod
+    def of(cls, cells: Floats, column: Column, *, tolerance: float, zero_tolerance: float) -> Self:
+        """Put the bounds around the true cells of a column."""
+        if not isinstance(column, Numeric):
+            return cls(low=cells, high=cells)
+        sizeless = (cells == 0) | column.arbitrary_zero
+        slack = np.where(sizeless, zero_tolerance * column.width, tolerance * np.abs(cells)) * ROUNDING
+        return cls(low=cells - slack, high=cells + slack)
+
+    def met_by(self, guesses: Floats | float) -> Bools:
+        """Tell for each row whether its guess is right."""
+        return np.asarray((guesses >= self.low) & (guesses <= self.high))
+
+    def chance(self, pool: Floats) -> Floats:
+        """Return for each row the share of a pool of guesses that would be right."""
+        ordered = np.sort(pool[~np.isnan(pool)])
+        n_met = np.searchsorted(ordered, self.high, side="right") - np.searchsorted(ordered, self.low)
+        return np.where(self.present, n_met, 0) / len(pool)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,33 +1,241 @@
-"""Guesses judged blind: how surely each was made, by what nearness means for this person, and tested exactly.
+"""Nearness calibrated by what it means for this person: attacks on membership, and guesses judged blind."""
 
-The nearest synthetic row is near to common people whether they were trained on or not; for an unusual person
-the same distance is striking. So a guess about somebody is the surer the nearer the row is for a person with
-so many others around (as in :mod:`tabveil.metrics.attacks.membership_calibrated`). The plain distance
-competes.
-
-Training and control rows are pooled, and neither confidence nor guess knows who is who. Where nothing leaks,
-right and sure guesses then fall on training people as often as their share of all; so all secrets, depths and
-confidences share one exact test (labels dealt anew), which costs less than Šidák's correction.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.estimate import Scanned, deal
-from tabveil.core.result import Setting
+from tabveil.core.result import Cost, Result, Setting
 from tabveil.core.sampling import surest_rows
-from tabveil.core.table import Floats, Indices, Split
-from tabveil.engines.neighbors import to_others
+from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.engines.neighbors import Neighbors, to_others
+from tabveil.engines.representation import Contrastive, Tolerant
 from tabveil.metrics.attacks.configurations import Headline, choose, compare_counts
-from tabveil.metrics.attacks.guessing import Bools, Guesses, Tally
-from tabveil.metrics.attacks.membership_calibrated import unexplained
-from tabveil.metrics.attacks.scan import DECIMALS, depths, pool
-from tabveil.protocols import View
+from tabveil.metrics.attacks.guessing import Bools, Guesses, Tally, draw_attacked, scores
+from tabveil.metrics.attacks.membership_sampled import mean_rank
+from tabveil.metrics.attacks.roc import DECIMALS, Pooled, PooledAttack, depths, pool, scan
+from tabveil.protocols import Representation, View
+
+
+@dataclass(frozen=True, kw_only=True)
+class MembershipCalibrated(PooledAttack):
+    """Is a synthetic row nearer to a person than it should be, with so many people around?
+
+    Common people have some synthetic row nearby whether they were trained on or not; for an unusual person
+    the same distance is striking. So the attacker learns what distance to expect from how near other real
+    people are, and suspects those to whom the release is nearer than that.
+
+    Parameters
+    ----------
+    n_attacks
+        How many training rows, and as many control rows, are attacked; None attacks all.
+    n_permutations
+        How often labels are dealt anew for the exact test.
+    representation
+        What is called near: few columns that differ, numbers within a tolerance by a part (``Tolerant``),
+        Gower's distance (``Mixed``), the Euclidean one, or the distance in an embedding.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    The score is what is left of the distance to the nearest synthetic row after least squares on the distance
+    to the nearest other real person, the mean of those to the five nearest, and the square of this mean. The
+    other people are all who are attacked, training and control rows alike: an attacker would need a sample of
+    about that size. The plain distance competes. Of people who are equally near, those come first of whom no
+    other row is near, neither a real one nor a second synthetic one.
+
+    Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
+    any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all, then a quarter and a
+    half: ``attack`` is the share of training people named, ``control`` and ``baseline`` that of other people,
+    ``risk`` is ``(attack − control) / (1 − control)``. The area, as ``2·AUC − 1``, is one more test; it
+    counts nobody and has no gain. The headline is the reading with the largest lower bound of its gain, in
+    intervals that hold for all of them together, by the same deals of the labels (max-T); each is in
+    ``details``. The p-value is that of the joint test.
+
+    The test asks that training and control rows are drawn alike. Where equal rows were kept on one side on
+    purpose, they are not.
+
+    References
+    ----------
+    - Watson, L., Guo, C., Cormode, G. and Sablayrolles, A. (2022). On the Importance of Difficulty
+      Calibration in Membership Inference Attacks. ICLR.
+    - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
+    """
+
+    representation: Representation = field(default_factory=Tolerant)
+
+    name: ClassVar[str] = "membership_calibrated"
+    title: ClassVar[str] = "Membership by calibrated distance"
+    on_request: ClassVar[bool] = False  # of all that see members, it sees most (docs/contrastive.md)
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Attack, and compare members with others."""
+        split.require_control(self.name)
+        attacked = draw_attacked(split, self.n_attacks, rng=rng)
+        n_train = len(attacked[0])
+        people = pool(*(drawn.table for drawn in attacked))
+        around = surroundings(split, people, self.representation, rng=rng)
+        surprise = -unexplained(around.release, around.others)
+        rankings = {
+            "calibrated distance": Pooled.of(surprise, n_train, people=people.people),
+            "distance": Pooled.of(-around.release, n_train, around.loneliness, people=people.people),
+        }
+        judged = scan(
+            rankings,
+            "calibrated distance",
+            confidence=self.confidence,
+            n_deals=self.n_permutations,
+            rng=rng,
+        )
+        return judged.headline.answer(
+            self, curve=judged.curve, scores=scores(attacked, (surprise[:n_train], surprise[n_train:]))
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Surroundings:
+    """How far away rows are from each person."""
+
+    release: Floats  # (n,) the nearest synthetic one
+    others: Floats  # (n, 2) other people: the nearest, the mean of the five nearest
+    loneliness: Floats  # (n,) the nearest row of all but the nearest synthetic one
+
+
+def surroundings(
+    split: Split, people: Table, representation: Representation, *, rng: Generator
+) -> Surroundings:
+    """Look how near the release is to each person, and how near other people are.
+
+    The representation is shown the people as one table: it must not know who was trained on either.
+    """
+    blind = Split(train=people, control=people, synthetic=split.synthetic)
+    view, names = representation.view(blind, rng=rng), split.schema.names
+    space, seen = view.space(names), view.see(people, names)
+    n_synthetic = min(2, len(split.synthetic))
+    release = Neighbors(space, view.see(split.synthetic, names)).nearest(seen, n_synthetic).distance
+    others = to_others(space, seen)
+    return Surroundings(
+        release=release[:, 0],
+        others=others,
+        loneliness=np.column_stack([others[:, 0], release[:, 1:]]).min(axis=1),
+    )
+
+
+def unexplained(distance: Floats, others: Floats) -> Floats:
+    """Return what least squares on the distances to other people (n, 2) leave of a distance (n,).
+
+    >>> others = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 4.0], [5.0, 5.0]])
+    >>> bool(np.abs(unexplained(np.array([2.0, 4.0, 6.0, 8.0, 10.0]), others)).max() < 1e-9)
+    True
+    """
+    known = np.column_stack([np.ones(len(distance)), others, others[:, -1] ** 2])
+    return np.asarray(distance - known @ np.linalg.lstsq(known, distance, rcond=None)[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class MembershipContrastive(PooledAttack):
+    """Is a synthetic row nearer to a person than it should be, in a learned space or by columns that differ?
+
+    As ``membership_calibrated``: the attacker suspects those to whom the release is nearer than is to be
+    expected with so many people around. What is near is asked twice: in a contrastive embedding of the
+    release, and by the share of columns that differ, numbers within a tolerance by a part (``Tolerant``). A
+    leaked row whose values were moved a little is still near in the first; an exact copy stands out most in
+    the second; who stands out in both is suspected first.
+
+    Parameters
+    ----------
+    n_attacks
+        How many training rows, and as many control rows, are attacked; None attacks all.
+    n_permutations
+        How often labels are dealt anew for the exact test.
+    representation
+        The learned space: an embedding that is trained on the release.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+
+    Notes
+    -----
+    Two scores are made in each space. The first is what is left of d, the distance to the nearest synthetic
+    row, after least squares on the distances to other people (``membership_calibrated`` tells more). The
+    second is ``r − d``, r the distance to the nearest other person. For each, the mean of a person's ranks in
+    both spaces is one more ranking. The other people are all who are attacked, training and control rows
+    alike: an attacker would need a sample of about that size.
+
+    Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
+    any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all, then a quarter and a
+    half: ``attack`` is the share of training people named, ``control`` and ``baseline`` that of other people,
+    ``risk`` is ``(attack − control) / (1 − control)``. The area, as ``2·AUC − 1``, is one more test; it
+    counts nobody and has no gain. The headline is the reading with the largest lower bound of its gain, in
+    intervals that hold for all of them together, by the same deals of the labels (max-T); each is in
+    ``details``. The p-value is that of the joint test.
+
+    The test asks that training and control rows are drawn alike. Where equal rows were kept on one side on
+    purpose, they are not.
+
+    References
+    ----------
+    - Plasencia Palacios, M. N. et al. (2025). Contrastive Learning-Based Privacy Metrics in Tabular Synthetic
+      Datasets. arXiv:2502.13833.
+    - Watson, L., Guo, C., Cormode, G. and Sablayrolles, A. (2022). On the Importance of Difficulty
+      Calibration in Membership Inference Attacks. ICLR.
+    - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
+    """
+
+    representation: Representation = field(default_factory=Contrastive)
+
+    name: ClassVar[str] = "membership_contrastive"
+    title: ClassVar[str] = "Membership, contrastive and tolerant"
+    cost: ClassVar[Cost] = "slow"
+    extra: ClassVar[str] = "deep"
+    beside: ClassVar[tuple[str, ...]] = ("membership_calibrated", "membership_distance")
+
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Attack in both spaces, and compare members with others."""
+        split.require_control(self.name)
+        attacked = draw_attacked(split, self.n_attacks, rng=rng)
+        n_train, people = len(attacked[0]), pool(*(drawn.table for drawn in attacked))
+        suspicion = self._suspicion(split, people, rng=rng)
+        drawn = next(iter(suspicion))
+        judged = scan(
+            {
+                name: Pooled.of(score, n_train, rare, people=people.people)
+                for name, (score, rare) in suspicion.items()
+            },
+            drawn,
+            confidence=self.confidence,
+            n_deals=self.n_permutations,
+            rng=rng,
+        )
+        shown = suspicion[drawn][0]
+        return judged.headline.answer(
+            self, curve=judged.curve, scores=scores(attacked, (shown[:n_train], shown[n_train:]))
+        )
+
+    def _suspicion(self, split: Split, people: Table, *, rng: Generator) -> dict[str, tuple[Floats, Floats]]:
+        """Score people by each way of looking, (n,), and say how rare they are, which breaks ties (n,)."""
+        spaces = {"contrastive": self.representation, "tolerant": Tolerant()}
+        found: dict[str, dict[str, tuple[Floats, Floats]]] = {"calibrated": {}, "difference": {}}
+        for name, representation in spaces.items():
+            around = surroundings(split, people, representation, rng=rng)
+            distance, others = around.release, around.others
+            found["calibrated"][name] = -unexplained(distance, others), others[:, -1]
+            found["difference"][name] = others[:, 0] - distance, others[:, -1]
+        return {
+            **{f"both spaces, {score}": _together(by.values()) for score, by in found.items()},
+            **{f"{name}, {score}": one for score, by in found.items() for name, one in by.items()},
+        }
+
+
+def _together(rankings: Iterable[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return the mean of a person's ranks, of the scores and of what breaks their ties."""
+    scores, rare = zip(*rankings, strict=True)
+    return mean_rank(*scores), mean_rank(*rare)
+
 
 OFFSET = 0.001  # added to distances before their logarithm: the size of differences that mean nothing
 N_DEALS = 999

@@ -10,9 +10,8 @@ from tabveil.core.result import Cost, Labels, OutlierRisk, Result, Threat
 from tabveil.core.sampling import surest_rows
 from tabveil.core.table import Floats, Split
 from tabveil.engines.neighbors import Neighbors
-from tabveil.metrics.attacks.attack import NearestRowAttack
+from tabveil.metrics.attacks.attack import NearestRowAttack, members_found, membership_threat
 from tabveil.metrics.attacks.guessing import draw_attacked, rarity, scores, seen_by, ties_matter
-from tabveil.metrics.attacks.phrases import members_found, membership_threat
 from tabveil.metrics.attacks.roc import Ranking, judge, levels
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.25)  # of the simulation: quantiles of the distances of control rows

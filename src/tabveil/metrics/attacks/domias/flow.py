@@ -12,10 +12,9 @@ from tabveil.core.sampling import draw
 from tabveil.core.table import Floats, Split
 from tabveil.engines.networks import limited_threads, load_torch, require_device
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks.attack import Attack
+from tabveil.metrics.attacks.attack import Attack, members_found, membership_threat
 from tabveil.metrics.attacks.domias.kde import set_aside
 from tabveil.metrics.attacks.guessing import scores
-from tabveil.metrics.attacks.phrases import members_found, membership_threat
 from tabveil.metrics.attacks.roc import Ranking, judge
 from tabveil.tables.matrices.points import Coordinates, principal_axes
 

@@ -12,10 +12,9 @@ from tabveil.core import check, workers
 from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import Sample, draw_people, in_order, surest_rows
 from tabveil.core.table import Floats, Indices, Numeric, Schema, Split, Table
-from tabveil.metrics.attacks.attack import Attack
-from tabveil.metrics.attacks.domias.kernels import log_sums
+from tabveil.metrics.attacks.attack import Attack, members_found, membership_threat
+from tabveil.metrics.attacks.domias.density_kernels import log_sums
 from tabveil.metrics.attacks.guessing import scores
-from tabveil.metrics.attacks.phrases import members_found, membership_threat
 from tabveil.metrics.attacks.roc import Ranking, judge
 from tabveil.tables.matrices.points import PLACE_DEVIATION, Coordinates, Points
 

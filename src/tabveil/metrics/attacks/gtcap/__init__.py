@@ -1,5 +1,5 @@
 """GTCAP: claims that a release makes about people with some keys."""
 
-from tabveil.metrics.attacks.gtcap.attack import Attribution
+from tabveil.metrics.attacks.gtcap.attribution import Attribution
 
 __all__ = ["Attribution"]

@@ -1,5 +1,5 @@
 """Singling out by predicates."""
 
-from tabveil.metrics.attacks.singling_out.attack import SinglingOut
+from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut
 
 __all__ = ["SinglingOut"]

@@ -1,24 +1,6 @@
-"""How often do guesses single out exactly one person, and how much does that prove?
+"""How often do guesses single out one person, how much does that prove, and by which columns together?"""
 
-What is judged are people: those whom a description fits, and nobody else (:meth:`Isolation.people`). Beside
-it stands the literature's rate of descriptions that fit one person of a table. Three things lie between
-counting matches and an honest rate:
-
-- *Other sizes.* How many predicates hold for exactly one person depends on the number of people. Both rates
-  are therefore those expected in a random sample as large as the smaller table: of m matching people among N,
-  exactly one is in a sample of n with a hypergeometric probability. Nothing is drawn, and no model of the
-  predicates' weights is needed, nor can one fail.
-- *The worst case.* Where control is the smaller table, even a person leaked for certain is in the sample with
-  probability n / N only. Rates are stated as shares of that, so that a copy of train scores 1 at any sizes.
-- *Dependence.* Many guesses can single out the same person; they stand or fall together. Were nothing leaked,
-  train and control people could have changed places. So people are dealt out anew, many times: the spread of
-  the score over the deals, against what it would be for independent guesses, tells how many independent
-  guesses these are worth.
-
-Somebody may have several rows: a person is singled out by a description that fits one or more of these rows,
-and nobody else's.
-"""
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,9 +9,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core import workers
+from tabveil.core.result import Combination
 from tabveil.core.table import Floats, Indices
 from tabveil.metrics.attacks.guessing import Tally
-from tabveil.metrics.attacks.singling_out.kernels import deal_people
+from tabveil.metrics.attacks.singling_out.predicate_kernels import deal_people
 from tabveil.metrics.attacks.singling_out.predicates import LISTED, Matches
 
 _DEALS = 300
@@ -156,3 +139,47 @@ def _expected(matches: Matches, n_people: int, size: int) -> float:
 def singled_out(matches: Matches) -> Indices:
     """Return the person of each predicate that holds for exactly one."""
     return np.asarray(matches.people[matches.counts == 1, 0], dtype=np.int64)
+
+
+MOST = 10
+SURE = 4.5  # standard errors: fewer would rank chance, of so many pairs and configurations
+
+
+def combinations(names: Sequence[str], made: Iterable[Isolation]) -> tuple[Combination, ...]:
+    """Rank the pairs of columns by how surely their descriptions are about training people.
+
+    Each pair is shown as the configuration shows it that tells most: wide descriptions, which fit as many
+    people never seen, would hide what narrow ones betray. Descriptions of all columns tell no pair from
+    another and are left out.
+    """
+    found: dict[tuple[int, int], tuple[float, Combination]] = {}
+    for item in made:
+        if not 1 < item.columns.shape[1] < len(names):
+            continue
+        train, control = _by_pair(item, len(names))
+        sureness = (train - control) / np.sqrt(train + control + 1)
+        for a, b in np.argwhere(np.triu(sureness > SURE, 1)):
+            pair = Combination(
+                columns=(names[a], names[b]),
+                train=round(float(train[a, b]), 1),
+                control=round(float(control[a, b]), 1),
+            )
+            found[a, b] = max(found.get((a, b), (0.0, pair)), (float(sureness[a, b]), pair), key=_sureness)
+    return tuple(pair for _, pair in sorted(found.values(), key=_sureness, reverse=True)[:MOST])
+
+
+def _sureness(entry: tuple[float, Combination]) -> float:
+    return entry[0]
+
+
+def _by_pair(item: Isolation, n_columns: int) -> tuple[Floats, Floats]:
+    """Return (d, d) each: the descriptions with both columns that fit one person of train, of control."""
+    used = np.zeros((len(item.columns), n_columns))
+    np.put_along_axis(used, item.columns.astype(np.int64), 1.0, axis=1)
+    counts = []
+    for matches, n_people in ((item.train, item.n_train), (item.control, item.n_control)):
+        chances = chance_of_one(int(matches.counts.max(initial=0)), max(n_people, 1), item.size)
+        fitting = chances[matches.counts] if n_people else np.zeros(len(used))
+        kept = fitting > 0
+        counts.append(np.asarray(used[kept].T @ (used[kept] * fitting[kept, None])))
+    return counts[0], counts[1]

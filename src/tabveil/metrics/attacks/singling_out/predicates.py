@@ -20,7 +20,12 @@ from numpy.random import Generator
 
 from tabveil.core import workers
 from tabveil.core.table import Floats, Indices, Numeric
-from tabveil.metrics.attacks.singling_out.kernels import count_matches, count_people, draw_columns, isolate
+from tabveil.metrics.attacks.singling_out.predicate_kernels import (
+    count_matches,
+    count_people,
+    draw_columns,
+    isolate,
+)
 from tabveil.tables.matrices.ordinal import MISSING, Codes
 from tabveil.tables.matrices.ranked_tables import RankedTable
 

@@ -12,13 +12,12 @@ from tabveil.core.result import Cost, Labels, Result, Setting, Threat
 from tabveil.core.table import Indices, Split
 from tabveil.core.wording import UNSEEN, name, plural, share_of
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks.attack import Attack
+from tabveil.metrics.attacks.attack import Attack, secret_threat, targets
 from tabveil.metrics.attacks.column_choice import choose_secrets, given_secrets, known_columns
 from tabveil.metrics.attacks.configurations import choose
-from tabveil.metrics.attacks.gtcap import kernels
+from tabveil.metrics.attacks.gtcap import claim_kernels as kernels
+from tabveil.metrics.attacks.gtcap.claims import Answer, CheckedClaims, Claims, find_pure
 from tabveil.metrics.attacks.gtcap.key_classes import arrange
-from tabveil.metrics.attacks.gtcap.synthetic_claims import Answer, CheckedClaims, Claims, find_pure
-from tabveil.metrics.attacks.phrases import secret_threat, targets
 
 ALL_KEYS = "Keys: all columns but the target."
 SEVERAL_ROWS = (

@@ -16,10 +16,10 @@ from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import UNSEEN, begin, listed, plural, share_of
 from tabveil.engines.neighbors import NearestRows, Neighbors
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.attacks.attack import NearestRowAttack
+from tabveil.metrics.attacks.attack import TOLERANCE, ZERO_TOLERANCE, NearestRowAttack, Truth, surely
 from tabveil.metrics.attacks.configurations import Comparator, choose
 from tabveil.metrics.attacks.guessing import draw_attacked, scores, usable_levels
-from tabveil.metrics.attacks.neighbor_vote.votes import (
+from tabveil.metrics.attacks.votes import (
     FEWEST_PEOPLE,
     Votes,
     VoteScores,
@@ -28,8 +28,6 @@ from tabveil.metrics.attacks.neighbor_vote.votes import (
     typical,
     vote,
 )
-from tabveil.metrics.attacks.phrases import surely
-from tabveil.metrics.attacks.tolerance import TOLERANCE, ZERO_TOLERANCE, Truth
 from tabveil.protocols import View
 
 LEVELS = (1.0, 0.1, 0.01)

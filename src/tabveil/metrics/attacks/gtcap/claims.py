@@ -25,7 +25,7 @@ from tabveil.core.estimate import (
 from tabveil.core.result import Role, Scores
 from tabveil.core.table import Floats, Indices
 from tabveil.metrics.attacks.configurations import Comparison
-from tabveil.metrics.attacks.gtcap import kernels
+from tabveil.metrics.attacks.gtcap import claim_kernels as kernels
 from tabveil.metrics.attacks.gtcap.key_classes import KeyIndex, Kinds
 from tabveil.metrics.attacks.guessing import Bools
 
