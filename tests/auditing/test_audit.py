@@ -9,9 +9,13 @@ import pytest
 from rich.console import Console
 
 import tabveil
+from tabveil.auditing import audit as auditing
+from tabveil.auditing import plan
+from tabveil.auditing.audit import conduct, load
 from tabveil.auditing.detection import Detection, Power, Trial
-from tabveil.auditing.plan import NO_CONTROL
+from tabveil.auditing.plan import NO_CONTROL, checked_control
 from tabveil.auditing.report import Report
+from tabveil.auditing.request import AuditRequest
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Input, Labels, Omission, Result, Scores
 from tabveil.core.rng import stream
@@ -363,3 +367,25 @@ def test_the_notebook_shows_everything_escaped():
     assert "neighbor_distance_ratio" in html
     assert "0.070" in html
     assert "nan" not in html.lower()
+
+
+def test_tables_that_were_loaded_are_not_read_again_and_their_control_is_not_checked_again(monkeypatch):
+    tables = {
+        role: tabveil.datasets.hospital(80, seed=seed)
+        for seed, role in enumerate(("train", "synthetic", "control"))
+    }
+    request = AuditRequest.read(**tables, metrics=["identical_match_share", "singling_out"], seed=3)
+    whole = conduct(request)
+    loaded = load(request)
+    checked = checked_control(request, loaded)
+    for name in ("load", "load_split"):
+        monkeypatch.setattr(auditing, name, lambda *_, **__: pytest.fail("read the tables"))
+    monkeypatch.setattr(plan, "check_control", lambda *_, **__: pytest.fail("checked the control"))
+    again = conduct(request, loaded=loaded, checked=checked)
+    assert again.control == checked
+    assert _timeless(again) == _timeless(whole)
+
+
+def _timeless(report):
+    results = tuple(replace(result, seconds=0.0) for result in report.results)
+    return replace(report, seconds=0.0, results=results).to_json()

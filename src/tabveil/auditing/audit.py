@@ -14,9 +14,10 @@ from tabveil.core import check
 from tabveil.core.workers import Listener, part, sharing, tell, warn, working
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.black_box import ShadowResult
+from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.scales import on_one_scale
 from tabveil.protocols import Metric
-from tabveil.tables.reading import load_split
+from tabveil.tables.reading import LoadedTables, load_split
 
 MANY_COLUMNS, VERY_MANY_COLUMNS = 300, 2000
 """Attacked each in turn, so many columns take minutes, or hours: the time grows with their square."""
@@ -167,25 +168,42 @@ def audit(
     return conduct(request, progress=progress)
 
 
-def conduct(request: AuditRequest, *, progress: Listener | None = None) -> Report:
-    """Do what was asked for: the one way that Python, the command line and a web page all take."""
+def load(request: AuditRequest) -> LoadedTables:
+    """Read the tables that a request names, and bring the release to the scale of the real rows."""
+    given = load_split(
+        request.train,
+        request.synthetic,
+        request.control,
+        schema=request.column_types,
+        missing=request.missing,
+        drop_identifiers=request.drop_identifiers,
+        person=request.person,
+        independent_rows=request.independent_rows,
+    )
+    attacked = on_one_scale(given.split)
+    notes = (*given.notes, *attacked.notes)
+    return replace(given, split=attacked.split, turned=attacked.turned, notes=notes)
+
+
+def conduct(
+    request: AuditRequest,
+    *,
+    loaded: LoadedTables | None = None,
+    checked: ControlCheck | None = None,
+    progress: Listener | None = None,
+) -> Report:
+    """Do what was asked for: the one way that Python, the command line and a web page all take.
+
+    Tables that were ``loaded`` before are not read again, and a control that was ``checked`` before is not
+    checked again (see :func:`load` and :func:`tabveil.auditing.plan.checked_control`): so releases of one
+    train and control can stand on one schema. What the request says of tables then only names them.
+    """
     start = time.perf_counter()
-    plan = Plan.of(request)
+    plan = Plan.of(request, checked=checked)
     with working(threads=request.threads, listener=progress), sharing(request.seed):
-        tell("reading the tables", 0.0)
-        given = load_split(
-            request.train,
-            request.synthetic,
-            request.control,
-            schema=request.column_types,
-            missing=request.missing,
-            drop_identifiers=request.drop_identifiers,
-            person=request.person,
-            independent_rows=request.independent_rows,
-        )
-        attacked = on_one_scale(given.split)
-        notes = (*given.notes, *attacked.notes)
-        loaded = replace(given, split=attacked.split, turned=attacked.turned, notes=notes)
+        if loaded is None:
+            tell("reading the tables", 0.0)
+            loaded = load(request)
         check.known_names("audit", "column", request.columns(), loaded.split.schema.names)
         _warn_of_columns(plan, len(loaded.split.schema))
         steps = plan.steps(loaded)

@@ -57,6 +57,16 @@ FITTING, TRAINING = 20.0, 300.0
 Found = TypeVar("Found")
 
 
+def checked_control(request: AuditRequest, loaded: LoadedTables) -> ControlCheck:
+    """Check the control as the audit of such a request does."""
+    return check_control(
+        loaded.split,
+        parted_by=loaded.parted_by,
+        grouped_by=loaded.grouped_by,
+        rng=stream(request.seed, "control"),
+    )
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
     """What was asked for, and the metrics that it comes to."""
@@ -64,11 +74,12 @@ class Plan:
     request: AuditRequest
     metrics: Sequence[Metric]
     attacked: ShadowResult | None = None  # found by an attack of the generator, and only passed on
+    checked: ControlCheck | None = None  # the control, where it was checked before
 
     @classmethod
-    def of(cls, request: AuditRequest) -> Self:
+    def of(cls, request: AuditRequest, *, checked: ControlCheck | None = None) -> Self:
         """Settle what a request comes to."""
-        return cls(request=request, metrics=choose(request), attacked=request.attacked)
+        return cls(request=request, metrics=choose(request), attacked=request.attacked, checked=checked)
 
     @property
     def runs(self) -> list[AuditedMetric]:
@@ -96,15 +107,8 @@ class Plan:
             confidence=request.judged_by.confidence,
             rng=stream(request.seed, "nearly copied"),
         )
-        check = partial(
-            check_control,
-            loaded.split,
-            parted_by=loaded.parted_by,
-            grouped_by=loaded.grouped_by,
-            rng=stream(request.seed, "control"),
-        )
         return [
-            Step(title="control", work=check),
+            Step(title="control", work=lambda: self.checked or checked_control(request, loaded)),
             Step(title="copies", work=count),
             Step(title="copies but for a column", work=nearly, weight=0),
             Step(
