@@ -120,7 +120,7 @@ def _fit(name, device, table, folder, fit):
     """Make one fit, look at its release, and keep what it says."""
     _alone()
     game, watch, _ = _game(table)
-    rare_labels = importlib.import_module("tabveil.synthesis.generators.rare_labels")
+    rare_labels = importlib.import_module("tabveil.synthesis.generators.rare_values")
     workers = importlib.import_module("tabveil.core.workers")
     synthesizer = _synthesizer(name, device)
     rng = game.pool.rng(fit, name)

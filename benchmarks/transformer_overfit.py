@@ -15,7 +15,7 @@ from tabveil.core import workers
 from tabveil.core.table import Split
 from tabveil.metrics.indicators.closest import DistanceToClosest
 from tabveil.metrics.indicators.identical import IdenticalMatchShare
-from tabveil.synthesis.generators.transformer.synthesizer import Transformer
+from tabveil.synthesis.generators.transformer import Transformer
 from tabveil.tables.reading import load_table
 
 RATIOS = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0)

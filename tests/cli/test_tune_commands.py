@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tabveil.synthesis.generators import GENERATORS
-from tabveil.synthesis.generators.bootstrap import Bootstrap
+from tabveil.synthesis.generators.baselines import Bootstrap
 
 
 @GENERATORS.add

@@ -23,8 +23,7 @@ from tabveil.metrics.black_box.judging import (
     membership_scores,
     true_positives,
 )
-from tabveil.synthesis.generators.bootstrap import Bootstrap
-from tabveil.synthesis.generators.marginals import Marginals
+from tabveil.synthesis.generators.baselines import Bootstrap, Marginals
 
 N_FITS = 80
 

@@ -14,11 +14,11 @@ from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis import generators
-from tabveil.synthesis.generators.ctgan.synthesizer import Ctgan
+from tabveil.synthesis.generators.ctgan import Ctgan
 
 torch = pytest.importorskip("torch")
 
-from tabveil.synthesis.generators.ctgan.network import (  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.ctgan_network import (  # noqa: E402 - needs torch
     Conditions,
     Critic,
     Generator,

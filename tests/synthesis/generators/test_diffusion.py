@@ -12,11 +12,11 @@ from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import load_model
-from tabveil.synthesis.generators.diffusion.synthesizer import WITHOUT_HELD_OUT, Diffusion
+from tabveil.synthesis.generators.diffusion import WITHOUT_HELD_OUT, Diffusion
 
 torch = pytest.importorskip("torch")
 
-from tabveil.synthesis.generators.diffusion.network import Batch, Diffusing, Network, Noisy  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.diffusion_network import Batch, Diffusing, Network, Noisy  # noqa: E402 - needs torch
 
 QUICK = {"steps": 10, "batch_size": 32, "timesteps": 8, "width": 16, "layers": 1}
 SMALL = {"steps": 500, "batch_size": 128, "timesteps": 40, "width": 64, "layers": 2, "learning_rate": 3e-3}
@@ -248,7 +248,7 @@ def test_rows_that_are_all_the_same_need_no_network(tmp_path):
 
 
 def test_chunks_of_rows_are_only_a_matter_of_memory(monkeypatch):
-    monkeypatch.setattr("tabveil.synthesis.generators.diffusion.synthesizer.MOST_NUMBERS", 1000)
+    monkeypatch.setattr("tabveil.synthesis.generators.diffusion.MOST_NUMBERS", 1000)
     drawn = Diffusion(**QUICK, smoothing=False).fit(people(60), rng=rng()).sample(300, rng=rng(5))
     assert len(drawn) == 300
     assert len(np.unique(drawn.column("dose"))) > 270  # no chunk is drawn twice

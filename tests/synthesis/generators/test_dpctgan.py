@@ -25,7 +25,7 @@ from tabveil.workflows.epsilon.bounds import Guess, least_epsilon
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
-from tabveil.synthesis.generators.ctgan.network import Critic, Layout, Rows  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.ctgan_network import Critic, Layout, Rows  # noqa: E402 - needs torch
 from tabveil.synthesis.generators.dpctgan import network as dpctgan_network  # noqa: E402 - needs torch
 from tabveil.synthesis.generators.dpctgan.network import PrivateCritic, Steepest  # noqa: E402 - needs torch
 

@@ -14,7 +14,7 @@ from tabveil.core.table import Schema, Table
 from tabveil.errors import ParameterError
 from tabveil.protocols import Synthesizer
 from tabveil.synthesis.generators import GENERATORS, FittedModel, Maker, load_model, save_model
-from tabveil.synthesis.generators.marginals import Marginals
+from tabveil.synthesis.generators.baselines import Marginals
 from tabveil.workflows import synthesizing
 
 

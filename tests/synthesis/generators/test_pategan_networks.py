@@ -19,8 +19,8 @@ from tabveil.workflows.epsilon.bounds import Counts, least_epsilon
 
 torch = pytest.importorskip("torch")
 
-from tabveil.synthesis.generators.pategan import network_teachers  # noqa: E402 - needs torch
-from tabveil.synthesis.generators.pategan.network_teachers import NetworkTeachers  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.pategan import network as network_teachers  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.pategan.network import NetworkTeachers  # noqa: E402 - needs torch
 
 DELTA = 1e-5
 QUICK = {

@@ -9,7 +9,7 @@ import pytest
 
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
-from tabveil.synthesis.generators.rare_labels import pool_rare_labels
+from tabveil.synthesis.generators.rare_values import pool_rare_labels
 from tabveil.workflows import synthesizing
 from tabveil.workflows.synthesizing.learning import is_private
 

@@ -5,7 +5,7 @@ import pytest
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.synthesis.generators import GENERATORS
-from tabveil.synthesis.generators.rare_numbers import redraw_rare_numbers
+from tabveil.synthesis.generators.rare_values import redraw_rare_numbers
 
 SMALL = {
     "ctgan": {"epochs": 20, "batch_size": 100, "layers": (32,), "embedding": 16},

@@ -14,11 +14,11 @@ from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import load_model
-from tabveil.synthesis.generators.transformer.synthesizer import MOST_NUMBERS, WITHOUT_HELD_OUT, Transformer
+from tabveil.synthesis.generators.transformer import MOST_NUMBERS, WITHOUT_HELD_OUT, Transformer
 
 torch = pytest.importorskip("torch")
 
-from tabveil.synthesis.generators.transformer.network import Network, Reader  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.transformer_network import Network, Reader  # noqa: E402 - needs torch
 
 QUICK = {"width": 16, "layers": 1, "heads": 2, "epochs": 3}
 SMALL = {"width": 32, "layers": 2, "heads": 4, "learning_rate": 3e-3, "dropout": 0.0}

@@ -10,7 +10,7 @@ from tabveil.errors import ParameterError
 from tabveil.metrics.indicators.closest import DistanceToClosest
 from tabveil.metrics.indicators.identical import IdenticalMatchShare
 from tabveil.synthesis.generators import GENERATORS
-from tabveil.synthesis.generators.transformer.synthesizer import Transformer
+from tabveil.synthesis.generators.transformer import Transformer
 from tabveil.synthesis.risks import Overfit
 
 SMALL = {"width": 32, "layers": 2, "heads": 4, "learning_rate": 3e-3}

@@ -7,8 +7,7 @@ from populations import SCHEMAS, rows
 from tabveil.core.table import Split, Table
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.protocols import People
-from tabveil.synthesis.generators.bootstrap import Bootstrap
-from tabveil.synthesis.generators.marginals import Marginals
+from tabveil.synthesis.generators.baselines import Bootstrap, Marginals
 from tabveil.synthesis.risks import Canaries
 from tabveil.workflows.epsilon import audit_in_one_run, tell_canaries, tell_split
 

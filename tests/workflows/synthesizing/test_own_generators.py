@@ -20,7 +20,7 @@ from tabveil.core.table import Schema, Table
 from tabveil.engines.networks import Epoch
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS, Account, Privacy
-from tabveil.synthesis.generators.marginals import Marginals
+from tabveil.synthesis.generators.baselines import Marginals
 from tabveil.workflows import synthesizing
 from tabveil.workflows.synthesizing import TableModel
 

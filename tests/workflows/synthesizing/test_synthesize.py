@@ -31,7 +31,7 @@ from tabveil.core.settings import values
 from tabveil.engines.networks import INTERRUPTED, train
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS, Maker, Privacy, load_model
-from tabveil.synthesis.generators.marginals import Marginals
+from tabveil.synthesis.generators.baselines import Marginals
 from tabveil.workflows import synthesizing
 from tabveil.workflows.synthesizing import TableModel, table_model
 from tabveil.workflows.synthesizing import learning as choice

@@ -14,7 +14,7 @@ from needs import need_optuna
 
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
-from tabveil.synthesis.generators.bootstrap import Bootstrap
+from tabveil.synthesis.generators.baselines import Bootstrap
 from tabveil.workflows.benchmark.plan import content
 from tabveil.workflows.benchmark.study import Hospital, load
 from tabveil.workflows.tuning import Tuned, Tuning, tune

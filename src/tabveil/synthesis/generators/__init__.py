@@ -4,17 +4,22 @@ See docs/definitions.md, Generators.
 """
 
 from tabveil.synthesis.generators.aim.synthesizer import Aim
-from tabveil.synthesis.generators.bootstrap import Bootstrap
-from tabveil.synthesis.generators.ctgan.synthesizer import Ctgan
-from tabveil.synthesis.generators.diffusion.synthesizer import Diffusion
+from tabveil.synthesis.generators.baselines import Bootstrap, Marginals
+from tabveil.synthesis.generators.ctgan import Ctgan
+from tabveil.synthesis.generators.diffusion import Diffusion
 from tabveil.synthesis.generators.dpctgan.synthesizer import DpCtgan
-from tabveil.synthesis.generators.fitted import FittedModel, Maker
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
-from tabveil.synthesis.generators.marginals import Marginals
-from tabveil.synthesis.generators.models import GENERATORS, Account, load_model, save_model
+from tabveil.synthesis.generators.models import (
+    GENERATORS,
+    Account,
+    FittedModel,
+    Maker,
+    load_model,
+    save_model,
+)
 from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.synthesis.generators.privacy import Privacy
-from tabveil.synthesis.generators.transformer.synthesizer import Transformer
+from tabveil.synthesis.generators.transformer import Transformer
 from tabveil.synthesis.generators.trees.synthesizer import Trees
 
 __all__ = ["GENERATORS", "Account", "FittedModel", "Maker", "Privacy", "load_model", "save_model"]

@@ -18,7 +18,7 @@ from tabveil.errors import ParameterError
 from tabveil.metrics.black_box.games import other_kind
 from tabveil.protocols import Model, Synthesizer
 from tabveil.synthesis.generators.dependencies import dependencies_of
-from tabveil.synthesis.generators.rare_labels import pool_rare_labels
+from tabveil.synthesis.generators.rare_values import pool_rare_labels
 from tabveil.synthesis.risks.fitting import fit_and_draw
 from tabveil.tables.reading import Layout, load_split, load_table
 from tabveil.tables.reading.raw_column import Kind

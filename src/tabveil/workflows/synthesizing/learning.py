@@ -23,7 +23,7 @@ from tabveil.synthesis.generators import GENERATORS, Account
 from tabveil.synthesis.generators.dependencies import Dependency, dependencies_of
 from tabveil.synthesis.generators.models import require_model, require_synthesizer
 from tabveil.synthesis.generators.privacy import PUBLIC, too_likely
-from tabveil.synthesis.generators.rare_labels import pool_rare_labels
+from tabveil.synthesis.generators.rare_values import pool_rare_labels
 from tabveil.tables.reading import Layout, LoadedTable, load_table
 from tabveil.tables.reading.layout import without_unused_labels
 from tabveil.tables.reading.raw_column import Kind

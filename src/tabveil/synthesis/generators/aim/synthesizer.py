@@ -19,9 +19,8 @@ from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.aim import zcdp
 from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, believe, junction_tree
-from tabveil.synthesis.generators.aim.rounds import Budget, Rounds, candidates_of
-from tabveil.synthesis.generators.aim.rows import PrivateRows
-from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.aim.rounds import Budget, PrivateRows, Rounds, candidates_of
+from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 

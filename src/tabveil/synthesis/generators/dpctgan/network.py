@@ -9,7 +9,7 @@ from numpy.random import Generator as Randomness
 from opacus.grad_sample import GradSampleModuleFastGradientClipping  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
-from tabveil.synthesis.generators.ctgan.network import (
+from tabveil.synthesis.generators.ctgan_network import (
     BETAS,
     SETTLING,
     WEIGHT_DECAY,

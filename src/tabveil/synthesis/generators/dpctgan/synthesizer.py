@@ -11,14 +11,14 @@ from numpy.random import Generator
 from tabveil.core import check
 from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
 from tabveil.engines.networks import TrainingRecord, seeded, train
-from tabveil.synthesis.generators.ctgan.synthesizer import GanModel, build, encode
+from tabveil.synthesis.generators.ctgan import GanModel, build, encode
 from tabveil.synthesis.generators.dpctgan.budget import Budget
-from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.tables.matrices.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.ctgan import network as gan_network
+    from tabveil.synthesis.generators import ctgan_network as gan_network
     from tabveil.synthesis.generators.dpctgan import network as dpctgan_network
 
 EVEN = 2.0
@@ -194,7 +194,7 @@ class DpCtgan(Maker):
         rng: Generator,
     ) -> "dpctgan_network.PrivateLearner":
         """Bring generator and private critic together."""
-        from tabveil.synthesis.generators.ctgan.network import Conditions, Rows  # noqa: PLC0415 - need torch
+        from tabveil.synthesis.generators.ctgan_network import Conditions, Rows  # noqa: PLC0415 - need torch
         from tabveil.synthesis.generators.dpctgan.network import PrivateCritic, PrivateLearner  # noqa: PLC0415
 
         layout = generator.layout

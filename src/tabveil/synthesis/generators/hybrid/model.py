@@ -10,9 +10,9 @@ from numpy.random import Generator
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
 from tabveil.core.storage.plain import FORBID_OTHERS, require_plain, to_plain
 from tabveil.core.table import Floats, Schema, Table, holds
-from tabveil.synthesis.generators.fitted import FittedModel
 from tabveil.synthesis.generators.hybrid.promises import Promises
 from tabveil.synthesis.generators.hybrid.transitions import Stored, WayBack
+from tabveil.synthesis.generators.models import FittedModel
 
 GENERATOR, ROWS = "generator", "rows"
 

@@ -18,7 +18,6 @@ from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Synthesizer
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
-from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.hybrid.entries import as_plain, read_named
 from tabveil.synthesis.generators.hybrid.model import GENERATOR, HybridModel
 from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, broken, measure_classes
@@ -29,7 +28,15 @@ from tabveil.synthesis.generators.hybrid.transitions import (
     WayBack,
     read_transition,
 )
-from tabveil.synthesis.generators.models import GENERATORS, Account, require_model, require_synthesizer
+from tabveil.synthesis.generators.models import (
+    GENERATORS,
+    Account,
+    FittedModel,
+    Maker,
+    require_model,
+    require_rows,
+    require_synthesizer,
+)
 from tabveil.synthesis.generators.privacy import PUBLIC, WARNING
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tabveil.core.storage.arrays import Arrays, require
 from tabveil.core.table import Indices, Schema, Table
 from tabveil.engines.networks import rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
-from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.pategan.accounting import Accountant, GaussianSums, NoisyMajorities, Plan
 from tabveil.synthesis.generators.pategan.agreement import AgreementTeachers
 from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
@@ -331,7 +331,7 @@ class PateGan(Maker):
         n_levels = sum(map(len, levels))
         network = self.build(levels).to(self.device)
         if self.teachers == "networks":
-            from tabveil.synthesis.generators.pategan.network_teachers import NetworkTeachers  # noqa: PLC0415
+            from tabveil.synthesis.generators.pategan.network import NetworkTeachers  # noqa: PLC0415
 
             learning = NetworkTeachers(codes, teacher, n_levels, self, noise=plan.noise, rng=rng)
             return NetworkGame(network, learning, self, plan.iterations)

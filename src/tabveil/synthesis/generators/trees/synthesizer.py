@@ -23,13 +23,25 @@ from tabveil.core.table import Floats, Schema, Table
 from tabveil.engines.networks import Epoch
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.dependencies import find_dependencies
-from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_numbers import drop_lone_numbers
-from tabveil.synthesis.generators.trees.agreement import Agreement, Agreements, visits_with
-from tabveil.synthesis.generators.trees.chain import Chain, grow_chain
+from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.rare_values import drop_lone_numbers
+from tabveil.synthesis.generators.trees.chain import (
+    Chain,
+    Losses,
+    Memorization,
+    grow_chain,
+    memorize,
+    memorized,
+)
+from tabveil.synthesis.generators.trees.drawing import (
+    Agreement,
+    Agreements,
+    Mover,
+    move_between_neighbors,
+    move_by_kernel,
+    visits_with,
+)
 from tabveil.synthesis.generators.trees.growth import Tree
-from tabveil.synthesis.generators.trees.memorization import Losses, Memorization, memorize, memorized
-from tabveil.synthesis.generators.trees.smoothing import Mover, move_between_neighbors, move_by_kernel
 from tabveil.tables.matrices.ordinal import Codes, CountedValues
 
 HELD_OUT = 10

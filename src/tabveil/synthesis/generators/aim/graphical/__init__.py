@@ -1,13 +1,12 @@
 """A probabilistic graphical model of a table of levels: built, fitted to noisy counts, sampled from."""
 
-from tabveil.synthesis.generators.aim.graphical.beliefs import Beliefs
+from tabveil.synthesis.generators.aim.graphical.beliefs import Beliefs, Columns, JunctionTree, junction_tree
 from tabveil.synthesis.generators.aim.graphical.estimation import (
     Measurement,
     believe,
     estimate,
     estimate_total,
 )
-from tabveil.synthesis.generators.aim.graphical.junction import Columns, JunctionTree, junction_tree
 
 __all__ = [
     "Beliefs",

@@ -1,6 +1,7 @@
-"""Belief propagation: from tables of weights on a junction tree to the distribution they define."""
+"""A probabilistic graphical model of a table of levels: a junction tree, and belief propagation on it."""
 
 import math
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from string import ascii_letters
@@ -10,7 +11,124 @@ from numpy.random import Generator
 
 from tabveil.core.sampling import draw_given
 from tabveil.core.table import Floats, Indices
-from tabveil.synthesis.generators.aim.graphical.junction import ROOT, Columns, JunctionTree
+
+Columns = tuple[int, ...]
+"""Columns by their position, in the order of a table's axes."""
+
+ROOT = -1
+
+
+@dataclass(frozen=True)
+class JunctionTree:
+    """Cliques, each after its parent; what a clique shares with its parent (its separator) comes first in it.
+
+    Cliques without a parent are the roots: their columns depend on no column of another root's tree.
+    """
+
+    sizes: tuple[int, ...]  # the number of levels of each column
+    cliques: tuple[Columns, ...]
+    parents: tuple[int, ...]
+    shared: tuple[int, ...]  # how many columns of the clique are its separator
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells of all tables."""
+        return sum(self.cells_of(clique) for clique in self.cliques)
+
+    def cells_of(self, columns: Iterable[int]) -> int:
+        """Return the number of cells of one table."""
+        return math.prod(self.sizes[column] for column in columns)
+
+    def shape(self, columns: Iterable[int]) -> tuple[int, ...]:
+        """Return the shape of one table."""
+        return tuple(self.sizes[column] for column in columns)
+
+    def separator(self, clique: int) -> Columns:
+        """Return what a clique shares with its parent."""
+        return self.cliques[clique][: self.shared[clique]]
+
+    @cached_property
+    def top(self) -> tuple[int, ...]:
+        """The clique nearest to its root that holds each column."""
+        found = dict.fromkeys(range(len(self.sizes)), 0)
+        for clique in reversed(range(len(self.cliques))):
+            found.update(dict.fromkeys(self.cliques[clique], clique))
+        return tuple(found[column] for column in range(len(self.sizes)))
+
+    def holds(self, columns: Collection[int]) -> bool:
+        """Say whether one clique holds all these columns."""
+        return any(set(columns) <= set(clique) for clique in self.cliques)
+
+
+def neighborhoods(n_columns: int, sets: Iterable[Collection[int]]) -> list[int]:
+    """Return each column's neighbors, as bits: columns are neighbors if they stand in one set."""
+    around = [0] * n_columns
+    for members in sets:
+        together = sum(1 << column for column in members)
+        for column in members:
+            around[column] |= together
+    return [bits & ~(1 << column) for column, bits in enumerate(around)]
+
+
+def eliminate(logs: Sequence[float], around: Sequence[int]) -> list[tuple[int, int]]:
+    """Take out the columns, the one with the smallest table first.
+
+    ``logs`` are the logarithms of the columns' numbers of levels. Returns, in the order taken, each column
+    and the neighbors it still had (as bits), which become neighbors of each other.
+    """
+    around = list(around)
+    weights = [logs[column] + _weight(logs, bits) for column, bits in enumerate(around)]
+    left = set(range(len(around)))
+    taken = []
+    while left:
+        column = min(left, key=weights.__getitem__)
+        left.remove(column)
+        bits = around[column]
+        taken.append((column, bits))
+        for neighbor in _members(bits):
+            around[neighbor] = (around[neighbor] | bits) & ~(1 << neighbor) & ~(1 << column)
+            weights[neighbor] = logs[neighbor] + _weight(logs, around[neighbor])
+    return taken
+
+
+def junction_tree(sizes: Sequence[int], sets: Iterable[Collection[int]]) -> JunctionTree:
+    """Build a tree in which each of the sets lies in one clique."""
+    taken = eliminate([math.log(size) for size in sizes], neighborhoods(len(sizes), sets))
+    turn = {column: i for i, (column, _) in enumerate(taken)}
+    cliques: list[list[int]] = []
+    parents: list[int] = []
+    shared: list[int] = []
+    home: dict[int, int] = {}
+    for column, bits in reversed(taken):
+        neighbors = _members(bits)
+        parent = home[min(neighbors, key=turn.__getitem__)] if neighbors else ROOT
+        if neighbors and len(cliques[parent]) == len(neighbors):  # then they are the same columns
+            cliques[parent].append(column)
+            home[column] = parent
+            continue
+        home[column] = len(cliques)
+        cliques.append([*neighbors, column])
+        parents.append(parent)
+        shared.append(len(neighbors))
+    return JunctionTree(
+        sizes=tuple(sizes),
+        cliques=tuple(map(tuple, cliques)),
+        parents=tuple(parents),
+        shared=tuple(shared),
+    )
+
+
+def _members(bits: int) -> list[int]:
+    found = []
+    while bits:
+        lowest = bits & -bits
+        found.append(lowest.bit_length() - 1)
+        bits ^= lowest
+    return found
+
+
+def _weight(logs: Sequence[float], bits: int) -> float:
+    return sum(logs[column] for column in _members(bits))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -29,8 +29,15 @@ import numpy as np
 from scipy.optimize import minimize
 
 from tabveil.core.table import Floats
-from tabveil.synthesis.generators.aim.graphical.beliefs import Beliefs, aligned, projected, propagate
-from tabveil.synthesis.generators.aim.graphical.junction import Columns, JunctionTree, junction_tree
+from tabveil.synthesis.generators.aim.graphical.beliefs import (
+    Beliefs,
+    Columns,
+    JunctionTree,
+    aligned,
+    junction_tree,
+    projected,
+    propagate,
+)
 
 FLATNESS = 0.05
 

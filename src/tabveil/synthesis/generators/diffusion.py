@@ -1,4 +1,4 @@
-"""Diffusion: a network learns to take noise out of rows, and new rows come out of nothing but noise."""
+"""Diffusion over mixed columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,13 @@ from tabveil.core.storage.arrays import Arrays, require, require_arrays
 from tabveil.core.table import Table
 from tabveil.core.workers import part
 from tabveil.engines.networks import rebuild, seeded, train, weights_of
-from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_numbers import Redrawn, redraw_rare_numbers
+from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.rare_values import Redrawn, redraw_rare_numbers
 from tabveil.tables.matrices.curves import CurveScheme
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.diffusion.network import Network
+    from tabveil.synthesis.generators.diffusion_network import Network
+
 
 HELD_OUT = 10
 """One row in so many is held out, to see when learning turns into memorizing..."""
@@ -45,7 +46,7 @@ class DiffusionModel(FittedModel):
         """Take the noise out of pure noise, step by step."""
         if self.network is None:
             return self.encoding.decode(np.empty((n_rows, 0)), np.empty((n_rows, 0), dtype=np.int64))
-        from tabveil.synthesis.generators.diffusion.network import draw  # noqa: PLC0415 - needs torch
+        from tabveil.synthesis.generators.diffusion_network import draw  # noqa: PLC0415 - needs torch
 
         chunk = max(1, MOST_NUMBERS // max(self.made_by.width, sum(self.encoding.sizes)))
         drawn = []
@@ -181,7 +182,7 @@ class Diffusion(Maker):
         rounds = min(ROUNDS, self.steps)
         n_held_out = min(len(table) // HELD_OUT, MOST_HELD_OUT)
         with seeded(rng, owner=self.name, device=self.device, width=self.width):
-            from tabveil.synthesis.generators.diffusion.network import Learner  # noqa: PLC0415 - needs torch
+            from tabveil.synthesis.generators.diffusion_network import Learner  # noqa: PLC0415 - needs torch
 
             rows = encoding.encode(table.take(rng.permutation(len(table))))
             learner = Learner(self.build(encoding).to(self.device), rows, n_held_out, self)
@@ -202,7 +203,7 @@ class Diffusion(Maker):
 
     def build(self, encoding: CurveScheme) -> "Network":
         """Return an untrained network for an encoding."""
-        from tabveil.synthesis.generators.diffusion.network import Network  # noqa: PLC0415 - needs torch
+        from tabveil.synthesis.generators.diffusion_network import Network  # noqa: PLC0415 - needs torch
 
         return Network(
             encoding.n_numbers,

@@ -18,7 +18,7 @@ from tabveil.core.workers import tell
 from tabveil.engines.networks import require_finite
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.transformer.synthesizer import Transformer
+    from tabveil.synthesis.generators.transformer import Transformer
 
 INITIAL_SPREAD = 0.02
 PRIOR = 0.5

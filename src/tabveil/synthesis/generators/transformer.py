@@ -1,4 +1,4 @@
-"""An autoregressive transformer: rows are written token by token, each given all before it."""
+"""A transformer over rows as sequences of tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,12 +12,13 @@ from tabveil.core.storage.arrays import Arrays, require, require_arrays
 from tabveil.core.table import Table
 from tabveil.engines.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
-from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_numbers import Redrawn, redraw_rare_numbers
+from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.rare_values import Redrawn, redraw_rare_numbers
 from tabveil.tables.matrices.tokens import Drawing, TokenScheme, draw_tokens
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.transformer.network import Network
+    from tabveil.synthesis.generators.transformer_network import Network
+
 
 HELD_OUT = 10
 """One row in so many is held out, to see when learning turns into memorizing."""
@@ -47,7 +48,7 @@ class TransformerModel(FittedModel):
     def _draw_chunk(self, n_rows: int, *, rng: Generator) -> Table:
         drawing = Drawing(self.scheme, n_rows)
         if self.network is not None:
-            from tabveil.synthesis.generators.transformer.network import Reader  # noqa: PLC0415 - needs torch
+            from tabveil.synthesis.generators.transformer_network import Reader  # noqa: PLC0415 - needs torch
 
             reader = Reader(self.network, n_rows)
             tokens = None
@@ -179,7 +180,7 @@ class Transformer(Maker):
                 made_by=self, schema=table.schema, scheme=scheme, network=None, notes=notes
             )
         with seeded(rng, owner=self.name, device=self.device, width=self.width) as torch:
-            from tabveil.synthesis.generators.transformer.network import Learner  # noqa: PLC0415 - needs torch
+            from tabveil.synthesis.generators.transformer_network import Learner  # noqa: PLC0415 - needs torch
 
             rows = torch.from_numpy(rng.permutation(scheme.encode(table))).to(self.device)
             n_held_out = len(rows) // HELD_OUT
@@ -203,7 +204,7 @@ class Transformer(Maker):
 
     def build(self, scheme: TokenScheme) -> "Network":
         """Return an untrained network for a vocabulary."""
-        from tabveil.synthesis.generators.transformer.network import Network  # noqa: PLC0415 - needs torch
+        from tabveil.synthesis.generators.transformer_network import Network  # noqa: PLC0415 - needs torch
 
         dropout = self._unhindered().dropout
         return Network(scheme.sizes, width=self.width, layers=self.layers, heads=self.heads, dropout=dropout)

@@ -1,13 +1,4 @@
-"""Labels that few rows share, replaced before a generator learns: what one person holds may be their name.
-
-A generator gives labels back word for word, a free text with a telephone number among them. So those that too
-few rows share never reach it: each such cell is learned as another label of its column, drawn as often as
-rows share it, and as missing where the column has none. The release holds no label that the data do not have,
-and neither it nor a stored model names one that was replaced. Numbers are the generators' own business.
-
-Where one column follows from another, such as a description from its code, both are replaced by those of
-another row: a label drawn for each alone would make a pair that does not exist.
-"""
+"""Labels and numbers that few rows share, replaced before a generator learns: one person's tell on them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,9 +8,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
-from tabveil.core.table import Categorical, Floats, Indices, Table
+from tabveil.core.table import Categorical, Floats, Indices, Numeric, Table
+from tabveil.core.wording import plural
 from tabveil.synthesis.generators.dependencies import Dependency, families
 from tabveil.tables.matrices.ordinal import label_codes
+from tabveil.tables.matrices.unshared import only_few_have, stand_ins
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,3 +105,62 @@ def _take_from_others(values: Floats, family: Indices, rare: NDArray[np.bool_], 
         ]
     values[needy[:, None], family] = own[donors]
     return needy
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Redrawn:
+    """A table with stand-ins for rare numbers, in how many cells, and of how many columns."""
+
+    table: Table
+    n_cells: int = 0
+    n_columns: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was replaced, in a sentence; nothing if nothing was."""
+        if not self.n_cells:
+            return ()
+        note = (
+            f"Rare numbers: those that fewer than {LEAST_SHARED_IN_WORDS} rows share, in "
+            f"{plural(self.n_cells, 'cell')} of {plural(self.n_columns, 'column')}, learned as numbers near "
+            f"them, none beyond what {LEAST_SHARED_IN_WORDS} rows reach."
+        )
+        return (note,)
+
+
+def redraw_rare_numbers(table: Table, *, rng: Generator) -> Redrawn:
+    """Replace numbers that fewer than :data:`~tabveil.core.people.LEAST_SHARED` rows share."""
+    values, n_cells = np.array(table.values), []
+    for position, column in enumerate(table.schema.columns):
+        if isinstance(column, Numeric):
+            n_cells.append(_count_rare(values[:, position]))
+            values[:, position] = stand_ins(column, values[:, position], rng=rng)
+    return Redrawn(
+        table=Table(schema=table.schema, values=values),
+        n_cells=sum(n_cells),
+        n_columns=sum(n > 0 for n in n_cells),
+    )
+
+
+def drop_lone_numbers(table: Table) -> tuple[Table, tuple[str, ...]]:
+    """Make columns missing in which fewer than ten rows have a number and others have none; say how many."""
+    lone = [
+        position
+        for position, column in enumerate(table.schema.columns)
+        if isinstance(column, Numeric) and only_few_have(table.values[:, position])
+    ]
+    if not lone:
+        return table, ()
+    values = np.array(table.values)
+    values[:, lone] = np.nan
+    note = (
+        f"Lone numbers: {plural(len(lone), 'column')} in which fewer than {LEAST_SHARED_IN_WORDS} rows have "
+        "a number, learned as missing."
+    )
+    return Table(schema=table.schema, values=values), (note,)
+
+
+def _count_rare(cells: Floats) -> int:
+    """Return how many cells hold a number that few rows share."""
+    _, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
+    return int(counts[counts < LEAST_SHARED].sum())

@@ -22,7 +22,7 @@ from tabveil.engines.networks import require_finite
 from tabveil.tables.matrices.curves import OUTERMOST, CurveRows
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.diffusion.synthesizer import Diffusion
+    from tabveil.synthesis.generators.diffusion import Diffusion
 
 PRIOR = 0.5
 """Rows added to every option's count before training."""

@@ -1,4 +1,4 @@
-"""CTGAN: a generator of rows and a critic of rows learn from each other."""
+"""CTGAN: a conditional generative adversarial network."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,12 +14,13 @@ from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Ta
 from tabveil.core.workers import tell
 from tabveil.engines.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of
 from tabveil.errors import ParameterError
-from tabveil.synthesis.generators.fitted import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_numbers import Redrawn, redraw_rare_numbers
+from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.rare_values import Redrawn, redraw_rare_numbers
 from tabveil.tables.matrices.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.ctgan import network as gan_network
+    from tabveil.synthesis.generators import ctgan_network as gan_network
+
 
 MOST_NUMBERS = 8_000_000
 """Rows are drawn in chunks whose vectors are at most so many numbers."""
@@ -54,7 +55,7 @@ class GanModel(FittedModel):
         self, generator: "gan_network.Generator", n_rows: int, *, rng: Generator
     ) -> tuple[Indices, Floats]:
         """Return the slots and the scalars of so many rows, (n, columns) each."""
-        from tabveil.synthesis.generators.ctgan.network import Conditions  # noqa: PLC0415 - needs torch
+        from tabveil.synthesis.generators.ctgan_network import Conditions  # noqa: PLC0415 - needs torch
 
         layout = generator.layout
         chunk = max(1, MOST_NUMBERS // layout.width)
@@ -146,7 +147,7 @@ def build(
     slots: tuple[Slots, ...], conditional: tuple[int, ...], *, embedding: int, layers: tuple[int, ...]
 ) -> "gan_network.Generator | None":
     """Return an untrained generator for these columns, or None where there is nothing to choose."""
-    from tabveil.synthesis.generators.ctgan import network as gan_network  # noqa: PLC0415 - needs torch
+    from tabveil.synthesis.generators import ctgan_network as gan_network  # noqa: PLC0415 - needs torch
 
     scalar = tuple(place for place, item in enumerate(slots) if item.has_scalar)
     layout = gan_network.Layout(
@@ -293,7 +294,7 @@ class Ctgan(Maker):
         self, generator: "gan_network.Generator", chosen: Indices, scalars: Floats
     ) -> "gan_network.Learner":
         """Bring generator and rows together; labels are practiced by the logarithm of their count."""
-        from tabveil.synthesis.generators.ctgan.network import Conditions, Learner, Rows  # noqa: PLC0415 - needs torch
+        from tabveil.synthesis.generators.ctgan_network import Conditions, Learner, Rows  # noqa: PLC0415 - needs torch
 
         layout = generator.layout
         pairs = zip(chosen.T, layout.sizes, strict=True)

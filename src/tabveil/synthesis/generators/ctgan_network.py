@@ -19,7 +19,7 @@ from tabveil.core.table import Floats, Indices
 from tabveil.core.workers import tell
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.ctgan.synthesizer import Ctgan
+    from tabveil.synthesis.generators.ctgan import Ctgan
 
 TEMPERATURE = 0.2
 LEAK = 0.2
