@@ -1,12 +1,10 @@
 """What all tests share."""
 
 import signal
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # strategies and oracles, importable from every folder
+pytest.register_assert_rewrite("supplies")  # so that what it compares is shown where it differs
 
 
 @pytest.fixture(scope="session", autouse=True)

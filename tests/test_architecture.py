@@ -4,7 +4,7 @@ import importlib
 import re
 
 import pytest
-from commands import ROOT
+from supplies.page_commands import ROOT
 from test_layers import DOORS, ROOMS
 
 PAGES = {

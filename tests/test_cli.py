@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from broken_inputs import BROKEN, SECRET
-from typer.testing import CliRunner
+from supplies.broken_inputs import BROKEN, SECRET
+from supplies.terminal import AUDIT, refused, run
 
 from tabveil import datasets
 from tabveil.auditing import audit as auditor
 from tabveil.auditing.report import Report
-from tabveil.cli import app, demo, files
+from tabveil.cli import demo, files
 from tabveil.cli.exit_codes import exit_code
 from tabveil.core.rng import stream
 from tabveil.core.storage.files import write_text
@@ -33,24 +33,6 @@ def folder(tmp_path, monkeypatch):
     people.iloc[100:170].to_csv("control.csv", index=False)
     pd.concat([people.iloc[:30], people.iloc[170:]]).to_csv("synthetic.csv", index=False)
     return tmp_path
-
-
-AUDIT = ("audit", "--train", "train.csv", "--synthetic", "synthetic.csv", "--control", "control.csv")
-
-
-def run(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def refused(*args, code=2):
-    """Run a command that must fail with one line, and return the line."""
-    result = run(*args)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, lines
-    assert lines[0].startswith("tabveil: ")
-    return lines[0]
 
 
 def test_audit_prints_a_table_of_80_columns(folder):

@@ -8,51 +8,37 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from populations import population, split
-from strategies import splits
-from words_of_people import names, split_of, texts
+from hypothesis import given
+from supplies.asked_metrics import (
+    answer,
+    as_text,
+    ask,
+    assert_order_does_not_matter,
+    made,
+    on_tables,
+    shuffled,
+    tables,
+    words,
+)
+from supplies.populations import population, split
+from supplies.strategies import splits
 
 from tabveil.core.result import Cost, Result
-from tabveil.core.rng import stream
 from tabveil.core.settings.registry import describe, is_named
 from tabveil.core.table import Split
 from tabveil.core.workers import working
 from tabveil.engines.neighbors import Space
-from tabveil.engines.representation import Contrastive
-from tabveil.errors import NotApplicable, ParameterError
+from tabveil.errors import ParameterError
 from tabveil.metrics.attacks import ATTACKS, DomiasFlow, Linkability
 from tabveil.metrics.indicators import INDICATORS
 from tabveil.metrics.properties import PROPERTIES
-from tabveil.metrics.registry import contrastive, described, explain, reads_words
+from tabveil.metrics.registry import described, explain, reads_words
 
 EVERY = (*INDICATORS, *ATTACKS, *PROPERTIES)
-TINY = Contrastive(width=16, layers=1, dimension=8, epochs=2, batch_size=64)
 METRICS = tuple(kind for kind in EVERY if kind.cost != "training")
 
 every_metric = pytest.mark.parametrize("kind", METRICS, ids=lambda kind: kind.name)
 even_deep_ones = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.name)
-on_tables = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-def made(kind, **given):
-    """Make a metric; one that trains an embedding trains a small one."""
-    if kind.name in contrastive():
-        pytest.importorskip("torch")
-        given = {"representation": TINY, **given}
-    return kind(**given)
-
-
-def ask(metric, tables):
-    return metric(tables, rng=stream(3, metric.name))
-
-
-def answer(metric, tables):
-    """Return the result, or the reason why there is none."""
-    try:
-        return ask(metric, tables)
-    except NotApplicable as reason:
-        return str(reason)
 
 
 def fixed(kind, tables):
@@ -63,42 +49,10 @@ def fixed(kind, tables):
     return made(kind, auxiliary=((tuple(names[::2]), tuple(names[1::2])),))
 
 
-def as_text(found):
-    return found if isinstance(found, str) else json.dumps(found.to_json(), allow_nan=False)
-
-
-def tables(kind):
-    if reads_words(kind):
-        return words((90, 60, 80), leak=0.3, seed=4)
-    return population("mixed", (90, 60, 80), leak=0.3, seed=4)
-
-
-def words(sizes, *, leak=0.0, seed):
-    """Tables of names and texts, of which a share of the release is that of training people."""
-    rng = np.random.default_rng(seed)
-    train, control, synthetic = (
-        {"name": names(n, rng), "notes": texts(n, rng), "ward": rng.choice(["a", "b"], n).tolist()}
-        for n in sizes
-    )
-    copied = round(leak * sizes[2])
-    for column, own in train.items():
-        synthetic[column][:copied] = own[:copied]
-    return split_of(train, control, synthetic, notes="text")
-
-
 def estimates(result):
     return [
         item for item in (result.risk, result.attack, result.control, result.baseline) if item is not None
     ]
-
-
-def shuffled(tables, seed):
-    """Return the tables with rows and columns in another order, and the order of each table's rows."""
-    rng = np.random.default_rng(seed)
-    names = [tables.schema.names[position] for position in rng.permutation(len(tables.schema))]
-    orders = {role: rng.permutation(len(getattr(tables, role))) for role in ("train", "control", "synthetic")}
-    moved = {role: getattr(tables, role).take(order).select(names) for role, order in orders.items()}
-    return Split(**moved), orders
 
 
 @every_metric
@@ -212,16 +166,7 @@ def test_threads_do_not_matter(kind):
 
 @every_metric
 def test_row_and_column_order_do_not_matter(kind):
-    metric = fixed(kind, tables(kind))
-    plain = ask(metric, tables(kind))
-    moved_tables, orders = shuffled(tables(kind), seed=1)
-    moved = ask(metric, moved_tables)
-    assert as_text(plain) == as_text(moved)
-    for before, after in zip(plain.scores, moved.scores, strict=True):
-        original = orders[after.table][after.rows]
-        assert dict(zip(original, after.values, strict=True)) == dict(
-            zip(before.rows, before.values, strict=True)
-        )
+    assert_order_does_not_matter(fixed(kind, tables(kind)))
 
 
 @every_metric

@@ -2,7 +2,7 @@
 
 import re
 
-from commands import ROOT
+from supplies.places import ROOT
 
 PAGE = "docs/definitions.md"
 CITED = re.compile(r"docs/definitions\.md, ([A-Z][a-z]+(?: [a-z]+)?)")

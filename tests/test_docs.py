@@ -11,7 +11,8 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
-from commands import READ, ROOT, RUN, blocks, commands, follow
+from supplies.page_commands import READ, RUN, blocks, commands, follow
+from supplies.places import ROOT
 
 import tabveil
 from tabveil.auditing import verdict as judgment

@@ -4,7 +4,7 @@ import re
 import tomllib
 
 import yaml
-from commands import ROOT
+from supplies.places import ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 PINNED = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:([0-9a-f]{64})")

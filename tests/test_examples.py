@@ -2,15 +2,15 @@
 
 import re
 import runpy
-from pathlib import Path
 
 import pytest
+from supplies.places import ROOT
 
 import tabveil
 from tabveil.auditing.policy import RISKS
 from tabveil.auditing.verdict import EXIT_CODES
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,16 @@
 import importlib.util
 import sys
 from collections import defaultdict
-from pathlib import Path
 from statistics import fmean
 
 import pytest
 import yaml
+from supplies.places import ROOT
 
 from tabveil.metrics.registry import METRICS
 from tabveil.workflows.benchmark import DATASETS, Store, Study, run
 
-FOLDER = Path(__file__).parents[1] / "experiments"
+FOLDER = ROOT / "experiments"
 SMALL = sorted((FOLDER / "small").glob("*.yaml"))
 PAPERS = FOLDER / "papers.yaml"  # the published numbers, not a study
 FULL = [path for path in sorted(FOLDER.glob("*.yaml")) if path != PAPERS]

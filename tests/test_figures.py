@@ -6,7 +6,7 @@ import sys
 from xml.etree import ElementTree as ET
 
 import pytest
-from commands import ROOT
+from supplies.places import ROOT
 
 from tabveil.errors import ParameterError
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
-from needs import need_calamine
-from table_files import spreadsheets, text_files, typed_files
+from supplies.needs import need_calamine
+from supplies.table_files import spreadsheets, text_files, typed_files
 from typer.testing import CliRunner
 
 from tabveil import audit

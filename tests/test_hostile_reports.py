@@ -7,10 +7,10 @@ import tempfile
 import threading
 from pathlib import Path
 
-import made_reports
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
+from supplies import made_reports
 from typer.testing import CliRunner
 
 from tabveil.auditing.report import Report

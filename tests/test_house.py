@@ -7,8 +7,8 @@ import ast
 from collections import defaultdict
 
 import pytest
-from commands import ROOT
-from test_layers import DOORS, ROOMS
+from supplies.places import ROOT
+from supplies.rooms import DOORS, ROOMS
 
 SOURCE = ROOT / "src" / "tabveil"
 MOST_LINES = 450

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toys import ToyAttack, ToyGenerator, ToyRisk
+from supplies.places import ROOT
+from supplies.toys import ToyAttack, ToyGenerator, ToyRisk
 from typer.testing import CliRunner
 
 import tabveil
@@ -20,11 +21,10 @@ from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.risks import RISKS
 from tabveil.tables.reading import load_split
 
-ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs_build"))
 
-import metric_pages  # noqa: E402 - beside the package
-import pages  # noqa: E402 - likewise
+import metric_pages
+import pages
 
 NAMES = (ToyAttack.name, ToyGenerator.name, ToyRisk.name)
 

@@ -10,17 +10,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from imports import cycle, imports, modules, third_parties
+from supplies.imports import cycle, imports, modules, third_parties
+from supplies.rooms import DOORS, ROOMS
 
 import tabveil
 
 ROOT = Path(tabveil.__file__).parent
 PROJECT = ROOT.parent.parent / "pyproject.toml"
 
-ROOMS = ("core", "tables", "engines", "synthesis", "metrics", "auditing", "workflows", "render", "cli")
-"""From the ground up: a room imports only from itself and from the rooms before it."""
-DOORS = {"errors": "core", "version": "core", "datasets": "tables", "protocols": "engines"}
-"""The public doors beside the rooms; each counts to the last room that it looks into."""
 LEVEL = {name: level for level, name in enumerate(ROOMS)}
 LEVEL |= {door: LEVEL[room] for door, room in DOORS.items()}
 

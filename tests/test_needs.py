@@ -4,9 +4,9 @@ import os
 import subprocess
 import sys
 
-import needs
 import pytest
-from commands import ROOT
+from supplies import needs
+from supplies.places import ROOT
 
 TESTS = ("tests/render/test_browser.py", "-k", "amber")
 

@@ -3,10 +3,10 @@
 import inspect
 from dataclasses import replace
 
-import made_reports as made
 import pandas as pd
 import pyarrow as pa
 import pytest
+from supplies import made_reports as made
 from typer.testing import CliRunner
 
 import tabveil

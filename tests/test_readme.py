@@ -5,9 +5,10 @@ import shutil
 import subprocess
 from dataclasses import replace
 
-import made_reports as made
 import pytest
-from commands import ROOT, blocks, commands, follow
+from supplies import made_reports as made
+from supplies.page_commands import blocks, commands, follow
+from supplies.places import ROOT
 from typer.testing import CliRunner
 
 from tabveil.cli import app

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from commands import ROOT
+from supplies.places import ROOT
 
 from tabveil import audit
 from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN

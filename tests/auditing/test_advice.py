@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from documents import FORBIDDEN
 from numpy.testing import assert_array_equal
 from rich.console import Console
+from supplies.html_documents import FORBIDDEN
 
 import tabveil
 from tabveil.auditing.carriers import leaking_columns

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import made_reports as made
 import pandas as pd
 import pytest
 import yaml
-from documents import Document
 from hypothesis import given
 from hypothesis import strategies as st
+from supplies import made_reports as made
+from supplies.html_documents import Document
 from typer.testing import CliRunner
 
 import tabveil

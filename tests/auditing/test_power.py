@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from populations import population, split
+from supplies.populations import population, split
 
 from tabveil.auditing import power
 from tabveil.auditing.audit import audit

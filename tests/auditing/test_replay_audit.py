@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from needs import need_table
 from rich.console import Console
+from supplies.needs import need_table
 
 import tabveil
 from tabveil.auditing.report import Report

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from documents import Document
+from supplies.html_documents import Document
 from typer.testing import CliRunner
 
 import tabveil

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from documents import Document
+from supplies.html_documents import Document
 from typer.testing import CliRunner
 
 from tabveil.cli import app

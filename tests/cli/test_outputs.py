@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_cli import AUDIT, refused, run
+from supplies.terminal import AUDIT, refused, run
 
 from tabveil import datasets
 from tabveil.auditing import audit as auditor

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_cli import AUDIT, run
+from supplies.terminal import AUDIT, run
 
 from tabveil.auditing import audit as auditor
 from tabveil.cli import progress

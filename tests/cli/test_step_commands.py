@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from supplies.workbooks import number, rows, text, workbook
 from typer.testing import CliRunner
-from workbooks import number, rows, text, workbook
 
 import tabveil
 from tabveil.cli import app

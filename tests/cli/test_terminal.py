@@ -13,7 +13,7 @@ import pytest
 import yaml
 from rich.table import Table
 from rich.text import Text
-from test_cli import run
+from supplies.terminal import run
 
 from tabveil import datasets
 from tabveil.cli.screen import Screen

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 import yaml
-from documents import Document
+from supplies.html_documents import Document
 from typer.testing import CliRunner
 
 from tabveil.cli import app

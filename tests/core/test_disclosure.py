@@ -1,12 +1,9 @@
 """One number says how many people must share a value; pages and documents say the same one."""
 
-from pathlib import Path
-
 import pytest
+from supplies.places import ROOT
 
 from tabveil.core.people import LEAST_SHARED, LEAST_SHARED_IN_WORDS
-
-PROJECT = Path(__file__).parents[2]
 
 
 def test_the_word_is_the_number():
@@ -16,4 +13,4 @@ def test_the_word_is_the_number():
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tool_privacy.md"])
 def test_the_documents_state_the_rule(name):
-    assert f"at least {LEAST_SHARED_IN_WORDS} real" in (PROJECT / name).read_text(encoding="utf-8")
+    assert f"at least {LEAST_SHARED_IN_WORDS} real" in (ROOT / name).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import inspect
 
 import numpy as np
 import pytest
-from populations import population, split
+from supplies.populations import population, split
 
 import tabveil.metrics.agreement.near_copies as agreement_trace
 import tabveil.metrics.control.copies as copies_module

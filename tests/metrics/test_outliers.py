@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from populations import SCHEMAS, rows
-from strategies import schemas, tables
+from supplies.populations import SCHEMAS, rows
+from supplies.strategies import schemas, tables
 
 import tabveil
 from tabveil.core.rng import stream

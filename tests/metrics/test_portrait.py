@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from populations import SCHEMAS, population, rows, split
-from strategies import splits
+from supplies.populations import SCHEMAS, population, rows, split
+from supplies.strategies import splits
 
 import tabveil
 from tabveil.core.people import LEAST_SHARED

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from populations import ignoring_people, patients, population, with_people
 from scipy.stats import binom
+from supplies.populations import ignoring_people, patients, population, with_people
 
 from tabveil.core.rng import stream
 from tabveil.core.table import Split

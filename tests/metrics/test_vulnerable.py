@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import schemas, tables
+from supplies.strategies import schemas, tables
 
 import tabveil
 from tabveil.core.table import Categorical, Numeric, Schema, Table

@@ -4,10 +4,10 @@ import datetime as dt
 import io
 import re
 
-import made_benchmarks as made
 import pytest
-from browser import dump, need_chromium, print_pdf, screenshot
-from documents import FORBIDDEN, Document, says
+from supplies import made_benchmarks as made
+from supplies.browser import dump, need_chromium, print_pdf, screenshot
+from supplies.html_documents import FORBIDDEN, Document, says
 
 from tabveil.cli.screen import Screen
 from tabveil.render import svg

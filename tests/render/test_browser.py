@@ -3,10 +3,10 @@
 import datetime as dt
 import re
 
-import made_reports as made
 import numpy as np
 import pytest
-from browser import dump, need_chromium, print_pdf, screenshot
+from supplies import made_reports as made
+from supplies.browser import dump, need_chromium, print_pdf, screenshot
 
 from tabveil.render.audit.page import comparison_page, page
 

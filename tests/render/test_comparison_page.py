@@ -5,9 +5,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import made_reports as made
 import pytest
-from documents import FORBIDDEN, Document, says
+from supplies import made_reports as made
+from supplies.html_documents import FORBIDDEN, Document, says
 
 from tabveil.auditing.policy import Policy, Thresholds
 from tabveil.errors import ParameterError

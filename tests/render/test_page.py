@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-import made_reports as made
 import pytest
-from documents import FORBIDDEN, Document, says
+from supplies import made_reports as made
+from supplies.html_documents import FORBIDDEN, Document, says
 
 from tabveil.auditing.detection import PositiveControl, PositiveControls
 from tabveil.auditing.policy import RISKS, Policy, Thresholds

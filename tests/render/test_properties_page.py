@@ -4,12 +4,12 @@ import io
 import json
 import math
 
-import made_reports as made
 import numpy as np
 import pandas as pd
 import pytest
-from documents import FORBIDDEN, Document, says
 from rich.console import Console
+from supplies import made_reports as made
+from supplies.html_documents import FORBIDDEN, Document, says
 from typer.testing import CliRunner
 
 import tabveil

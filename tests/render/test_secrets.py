@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-import made_reports as made
-from documents import Document
+from supplies import made_reports as made
+from supplies.html_documents import Document
 
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import ColumnRisk, Configuration, Setting

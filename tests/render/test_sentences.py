@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-import made_reports as made
 import pytest
+from supplies import made_reports as made
 
 from tabveil.core.result import Configuration, Labels, Result, Setting
 from tabveil.metrics.attacks import (

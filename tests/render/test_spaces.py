@@ -3,8 +3,8 @@
 import io
 from dataclasses import replace
 
-import made_reports as made
 from rich.console import Console
+from supplies import made_reports as made
 
 from tabveil.auditing.report import Report
 from tabveil.core.result import Setting

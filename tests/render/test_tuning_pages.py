@@ -4,9 +4,9 @@ import io
 import re
 
 import pytest
-from documents import Document
-from made_searches import check, score, tried, tuned
 from rich.console import Console
+from supplies.html_documents import Document
+from supplies.made_searches import check, score, tried, tuned
 
 from tabveil.render import svg
 from tabveil.render.tuning import view as words

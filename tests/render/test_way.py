@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from documents import Document
+from supplies.html_documents import Document
 
 from tabveil.core.estimate import Estimate
 from tabveil.render.svg import WayPoint, reach_of, way

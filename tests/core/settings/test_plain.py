@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import pytest
-from made_reports import report
+from supplies.made_reports import report
 
 from tabveil.auditing.report import Report
 from tabveil.core.estimate import Estimate

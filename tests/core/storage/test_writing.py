@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from shuffle import people
+from supplies.places import TESTS
+from supplies.shuffle import people
 from typer.testing import CliRunner
 
 import tabveil
 from tabveil.cli import app
 from tabveil.core.storage.files import new_folder, replacing, write_text
 from tabveil.datasets import hospital
-
-TESTS = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -97,7 +96,7 @@ def test_records_and_reports_that_show_people_are_guarded(folder):
 ENDED_WHILE_STORING = """
 import os, signal, sys, time
 sys.path.insert(0, {tests!r})
-from shuffle import Shuffle
+from supplies.shuffle import Shuffle
 from tabveil.cli import main
 from tabveil.synthesis.generators import GENERATORS
 

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from populations import SCHEMAS, population, rows
+from supplies.populations import SCHEMAS, population, rows
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Table

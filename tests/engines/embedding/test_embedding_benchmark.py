@@ -3,14 +3,14 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from supplies.places import ROOT
 
 pytest.importorskip("torch")
 
-FOLDER = Path(__file__).parents[3] / "benchmarks"
+FOLDER = ROOT / "benchmarks"
 ABSENT = ("pydantic", "pydantic_core", "narwhals", "polars", "xgboost", "dask", "opacus")
 
 

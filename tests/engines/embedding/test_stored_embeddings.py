@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from damaged_models import as_bytes, copy_of, damages, pack
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from populations import SCHEMAS, rows
+from supplies.damaged_models import as_bytes, copy_of, damages, pack
+from supplies.populations import SCHEMAS, rows
 
 from tabveil.core.table import Table
 from tabveil.engines.representation.embedding import Embedding

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from several_rows import people
+from supplies.people_with_rows import people
 
 from tabveil.engines.neighbors import NearPeople, Neighbors, Space, by_person
 

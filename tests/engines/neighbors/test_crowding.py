@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from populations import VISITS, visits
+from supplies.populations import VISITS, visits
 
 from tabveil.core.table import Table
 from tabveil.engines.neighbors import Neighbors, Space, crowding, to_others

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import schemas, tables
-from test_engine import KINDS as ALL_KINDS
-from test_engine import SHAPES, make_space, population
+from supplies.spaces import KINDS as ALL_KINDS
+from supplies.spaces import SHAPES, make_space, population
+from supplies.strategies import schemas, tables
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Table

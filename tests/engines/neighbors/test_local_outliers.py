@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import LocalOutlierFactor
-from strategies import schemas, tables
+from supplies.strategies import schemas, tables
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.engines.neighbors import Space, local_outlier_factors

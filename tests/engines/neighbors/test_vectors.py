@@ -1,10 +1,10 @@
 """Vectors are searched by products of matrices, and the answers are those of every other road."""
 
-import brute_force
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from supplies import brute_force
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Table

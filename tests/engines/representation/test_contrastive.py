@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from populations import population, split
+from supplies.populations import population, split
 
 import tabveil
 from tabveil.auditing.power import measure

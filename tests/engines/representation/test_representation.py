@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from populations import population, split
+from supplies.populations import population, split
 
 from tabveil.core.result import Result
 from tabveil.core.rng import stream

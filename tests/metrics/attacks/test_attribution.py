@@ -3,8 +3,8 @@ import re
 
 import numpy as np
 import pytest
-from configurations import by_name
-from populations import adult_thirds, patients, population, risks, split, with_people
+from supplies.configurations import by_name
+from supplies.populations import adult_thirds, patients, population, risks, split, with_people
 
 from tabveil.core.estimate import difference
 from tabveil.core.rng import stream

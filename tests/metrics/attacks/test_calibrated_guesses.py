@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from configurations import by_name
-from populations import population, rows, split
 from scipy.stats import binom
+from supplies.configurations import by_name
+from supplies.populations import population, rows, split
 
 from tabveil.core.estimate import Scanned, deal
 from tabveil.core.result import Setting

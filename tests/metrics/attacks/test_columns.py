@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from populations import adult_thirds, population, split, with_people
+from supplies.populations import adult_thirds, population, split, with_people
 
 from tabveil.core.table import Categorical, Numeric, Schema, Split
 from tabveil.core.workers import working

@@ -3,10 +3,10 @@ import time
 
 import numpy as np
 import pytest
-from configurations import by_name
-from populations import adult_thirds, patients, population, risks, split
 from scipy.special import logsumexp
 from scipy.stats import gaussian_kde
+from supplies.configurations import by_name
+from supplies.populations import adult_thirds, patients, population, risks, split
 
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Table

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from populations import population, split
+from supplies.populations import population, split
 
 from tabveil.core.rng import stream
 from tabveil.engines.networks import limited_threads

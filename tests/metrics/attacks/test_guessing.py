@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from configurations import by_name
-from populations import patients, population, split, with_people
+from supplies.configurations import by_name
+from supplies.populations import patients, population, split, with_people
 
 from tabveil.core.estimate import difference, excess, rate, risk_between, sidak
 from tabveil.core.result import Setting

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from configurations import by_name
-from populations import adult_thirds, population, risks, split, with_people
+from supplies.configurations import by_name
+from supplies.populations import adult_thirds, population, risks, split, with_people
 
 from tabveil.core.estimate import risk_between
 from tabveil.core.result import Result

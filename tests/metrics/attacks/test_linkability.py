@@ -3,11 +3,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-import test_contracts as contracts
-from configurations import by_name
 from hypothesis import given
-from populations import adult_thirds, population, risks, split
-from strategies import splits
+from supplies.asked_metrics import answer, as_text, assert_order_does_not_matter, on_tables, shuffled
+from supplies.configurations import by_name
+from supplies.populations import adult_thirds, population, risks, split
+from supplies.strategies import splits
 
 from tabveil.core.estimate import rate, risk_between, sidak
 from tabveil.core.table import Categorical, Numeric, Schema, Table
@@ -178,14 +178,14 @@ def test_the_users_parts_may_leave_columns_out():
 
 
 def test_columns_may_stand_in_any_order_where_the_parts_are_named():
-    contracts.test_row_and_column_order_do_not_matter(kind=GivenParts)
+    assert_order_does_not_matter(GivenParts())
 
 
 @given(tables=splits(max_rows=25))
-@contracts.on_tables
+@on_tables
 def test_rows_may_stand_in_any_order(tables):
-    moved = contracts.shuffled(tables, seed=2)[0].select(tables.schema.names)
-    found, again = (contracts.as_text(contracts.answer(Linkability(), item)) for item in (tables, moved))
+    moved = shuffled(tables, seed=2)[0].select(tables.schema.names)
+    found, again = (as_text(answer(Linkability(), item)) for item in (tables, moved))
     assert found == again
 
 

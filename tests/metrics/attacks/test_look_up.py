@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from populations import population
+from supplies.populations import population
 
 from tabveil.core.workers import working
 from tabveil.engines.representation import Euclidean, Mixed

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from configurations import by_name
-from populations import SCHEMAS, population, risks, split
 from scipy.stats import mannwhitneyu
 from sklearn.metrics import roc_auc_score, roc_curve
+from supplies.configurations import by_name
+from supplies.populations import SCHEMAS, population, risks, split
 
 from tabveil.core.rng import stream
 from tabveil.core.table import Numeric, Schema, Split, Table

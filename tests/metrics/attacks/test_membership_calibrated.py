@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from populations import population, split
 from scipy.stats import binom, fisher_exact, hypergeom
+from supplies.populations import population, split
 
 from tabveil.core.estimate import Deals, Scanned, deal, sidak
 from tabveil.core.estimate.ranking import chance_of_ranks, chances_of_hits

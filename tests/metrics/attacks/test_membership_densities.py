@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from populations import adult_thirds, population, split
 from scipy.special import logsumexp
 from scipy.stats import binom
+from supplies.populations import adult_thirds, population, split
 
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table

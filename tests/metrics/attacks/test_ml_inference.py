@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 import xgboost
-from configurations import by_name
-from populations import adult_thirds, population, risks, split, with_people
+from supplies.configurations import by_name
+from supplies.populations import adult_thirds, population, risks, split, with_people
 
 from tabveil.core.estimate import difference, rate, risk_between
 from tabveil.core.rng import stream

@@ -2,8 +2,8 @@ import math
 
 import numpy as np
 import pytest
-from configurations import by_name
-from populations import adult_thirds, patients, population, risks, split, with_people
+from supplies.configurations import by_name
+from supplies.populations import adult_thirds, patients, population, risks, split, with_people
 
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table

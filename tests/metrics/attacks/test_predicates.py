@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from populations import population
-from strategies import splits
+from supplies.populations import population
+from supplies.strategies import splits
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.core.workers import working

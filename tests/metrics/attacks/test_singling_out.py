@@ -3,8 +3,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from configurations import by_name
-from populations import adult_thirds, ignoring_people, patients, population, risks, split, with_people
+from supplies.configurations import by_name
+from supplies.populations import (
+    adult_thirds,
+    ignoring_people,
+    patients,
+    population,
+    risks,
+    split,
+    with_people,
+)
 
 from tabveil.core.estimate import rate
 from tabveil.core.result import Combination, Result

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from populations import SCHEMAS, rows
 from scipy.special import ndtr, ndtri
+from supplies.populations import SCHEMAS, rows
 
 from tabveil.core.table import Table
 from tabveil.errors import ParameterError

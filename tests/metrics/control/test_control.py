@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from needs import SHARED, need_table
-from populations import SCHEMAS, adult_thirds, population, rows, split, split_keeping_equal_rows
-from strategies import splits
+from supplies.needs import SHARED, need_table
+from supplies.populations import SCHEMAS, adult_thirds, population, rows, split, split_keeping_equal_rows
+from supplies.strategies import splits
 
 from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table

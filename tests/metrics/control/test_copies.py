@@ -6,9 +6,9 @@ from math import comb, log
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from populations import SCHEMAS, adult_thirds, population, rows, split, split_keeping_equal_rows
 from scipy.stats import binom
-from strategies import splits
+from supplies.populations import SCHEMAS, adult_thirds, population, rows, split, split_keeping_equal_rows
+from supplies.strategies import splits
 
 from tabveil.auditing.judging import Grounds, judge
 from tabveil.auditing.policy import Policy

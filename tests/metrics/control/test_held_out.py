@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from populations import SCHEMAS, population, rows, split, split_keeping_equal_rows
-from several_rows import visits
+from supplies.people_with_rows import visits
+from supplies.populations import SCHEMAS, population, rows, split, split_keeping_equal_rows
 
 from tabveil.core.sampling import group_equal_rows
 from tabveil.core.table import Numeric, Schema, Split, Table

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from populations import split
-from several_rows import one_row_each, people, repeated, unknown, visits
+from supplies.people_with_rows import one_row_each, people, repeated, unknown, visits
+from supplies.populations import split
 
 from tabveil.core.people import Holders, any_of_person, count_sharers_once, rows_worth
 from tabveil.core.sampling import group_equal_rows

@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from populations import population, risks, split
+from supplies.populations import population, risks, split
 
 from tabveil.core.estimate.means import MOST_RESAMPLES, resamples_for
 from tabveil.core.table import Numeric, Schema

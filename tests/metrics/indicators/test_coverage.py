@@ -6,7 +6,7 @@ whatever the sizes of train and control (``docs/coverage.md``).
 
 import numpy as np
 import pytest
-from populations import adult_thirds, population, risks, split
+from supplies.populations import adult_thirds, population, risks, split
 
 from tabveil.core.rng import stream
 from tabveil.errors import NotApplicable

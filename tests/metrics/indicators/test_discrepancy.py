@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from populations import population, split
+from supplies.populations import population, split
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError

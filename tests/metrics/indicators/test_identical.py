@@ -1,6 +1,14 @@
 import numpy as np
 import pytest
-from populations import SCHEMAS, adult_thirds, population, risks, rows, split, split_keeping_equal_rows
+from supplies.populations import (
+    SCHEMAS,
+    adult_thirds,
+    population,
+    risks,
+    rows,
+    split,
+    split_keeping_equal_rows,
+)
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.metrics.indicators import IdenticalMatchShare

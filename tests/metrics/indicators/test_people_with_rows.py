@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from populations import population, split
-from several_rows import VISITS, one_row_each, people, repeated, unknown, visits
+from supplies.people_with_rows import VISITS, one_row_each, people, repeated, unknown, visits
+from supplies.populations import population, split
 
 from tabveil.core.table import Numeric, Schema, Split, Table
 from tabveil.engines.neighbors import Space

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from populations import population, split
+from supplies.populations import population, split
 
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from words_of_people import FIRST, LAST, names, split_of
+from supplies.words_of_people import FIRST, LAST, names, split_of
 
 from tabveil.core.rng import stream
 from tabveil.errors import NothingToAsk

@@ -1,8 +1,8 @@
 """What is recognized as identifying: forms, check digits, and the names of columns."""
 
 import pytest
-from needs import need
-from words_of_people import split_of
+from supplies.needs import need
+from supplies.words_of_people import split_of
 
 from tabveil.metrics.properties.replay import checksums, phones
 from tabveil.metrics.properties.replay.patterns import kind_called, name_part, titled_names, values_in

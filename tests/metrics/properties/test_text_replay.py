@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from words_of_people import VOCABULARY, split_of, split_of_texts, texts
+from supplies.words_of_people import VOCABULARY, split_of, split_of_texts, texts
 
 from tabveil.core.rng import stream
 from tabveil.errors import NothingToAsk, ParameterError

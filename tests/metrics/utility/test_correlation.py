@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from populations import SCHEMAS, population, rows, split
 from scipy import stats
+from supplies.populations import SCHEMAS, population, rows, split
 
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from populations import SCHEMAS, population, rows, split
+from supplies.populations import SCHEMAS, population, rows, split
 
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.errors import NotApplicable, ParameterError

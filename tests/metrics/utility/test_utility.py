@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from populations import SCHEMAS, population, rows, split
-from strategies import splits
+from supplies.populations import SCHEMAS, population, rows, split
+from supplies.strategies import splits
 
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Split

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from populations import population, split
 from scipy import stats
-from strategies import splits
+from supplies.populations import population, split
+from supplies.strategies import splits
 
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Numeric, Schema

@@ -1,7 +1,7 @@
 """Equal to ARX 3.9.2 on its own example: every optimum, how many rows it suppresses, and what it loses."""
 
 import pytest
-from made_hierarchies import QUASI_IDENTIFIERS, arx_adult
+from supplies.made_hierarchies import QUASI_IDENTIFIERS, arx_adult
 
 from tabveil.metrics.properties import measure
 from tabveil.synthesis.anonymize import LOSSES, Closeness, DistinctDiversity, KAnonymity, anonymize

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_hierarchies import hierarchy, problems
+from supplies.made_hierarchies import hierarchy, problems
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Table

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from generator_tables import rng
 from scipy.stats import beta
+from supplies.generator_tables import rng
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Table

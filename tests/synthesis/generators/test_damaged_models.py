@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from damaged_models import copy_of, damages
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from test_generator_contract import PIPELINES, make
+from supplies.damaged_models import copy_of, damages
+from supplies.small_generators import PIPELINES, make
 
 from tabveil.core.table import Categorical, Numeric
 from tabveil.datasets import hospital

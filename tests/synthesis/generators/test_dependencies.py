@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from needs import need_table
+from supplies.needs import need_table
 
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import load_model

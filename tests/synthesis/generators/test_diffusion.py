@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from generator_tables import labels, rng
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import schemas, tables
+from supplies.generator_tables import labels, rng
+from supplies.strategies import schemas, tables
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Table

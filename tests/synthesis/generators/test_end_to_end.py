@@ -3,11 +3,10 @@
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from needs import need_adult
-from test_generator_contract import SMALL
-from typer.testing import CliRunner
+from supplies.needs import need_adult
+from supplies.small_generators import SMALL
+from supplies.terminal import printed
 
-from tabveil.cli import app
 from tabveil.synthesis.generators import GENERATORS
 
 
@@ -31,16 +30,9 @@ def test_synthesize_then_audit(name, folder, monkeypatch):
     }
     settings = [part for key, value in small.items() for part in ("--set", f"{key}={value}")]
     learned = {"data": "train.parquet", "missing": "?", "generator": name, "save": name}
-    run("synthesize", **learned, rows=200, out=f"{name}.parquet", more=settings)
+    printed("synthesize", **learned, rows=200, out=f"{name}.parquet", more=settings)
     assert pq.read_schema(f"{name}.parquet").equals(pq.read_schema("train.parquet"))
-    run("sample", rows=10, out=f"{name}.csv", more=[name])
+    printed("sample", rows=10, out=f"{name}.csv", more=[name])
     audit = {"train": "train.parquet", "control": "control.parquet", "synthetic": f"{name}.parquet"}
-    shown = run("audit", **audit, missing="?", metric="membership_distance")
+    shown = printed("audit", **audit, missing="?", metric="membership_distance")
     assert "Membership by distance" in shown
-
-
-def run(command, *, more=(), **options):
-    given = [part for name, value in options.items() for part in (f"--{name}", str(value))]
-    result = CliRunner().invoke(app, [command, *given, *more])
-    assert result.exit_code == 0, result.output
-    return result.stdout

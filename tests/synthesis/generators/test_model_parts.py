@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from shuffle import Shuffle, fails, people
+from supplies.shuffle import Shuffle, fails, people
 
 import tabveil
 from tabveil.core.table import Schema, Table

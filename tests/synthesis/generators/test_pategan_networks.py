@@ -5,10 +5,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from generator_tables import labels, patients, rng
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
+from supplies.generator_tables import labels, patients, rng
 
 from tabveil.core import workers
 from tabveil.core.table import Schema, Table

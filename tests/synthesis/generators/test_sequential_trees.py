@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import schemas, tables
+from supplies.strategies import schemas, tables
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table

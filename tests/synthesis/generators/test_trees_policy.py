@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from needs import need_table
+from supplies.needs import need_table
 
 from tabveil import audit
 from tabveil.auditing.verdict import ABOVE, WITHIN

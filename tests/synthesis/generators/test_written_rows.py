@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from test_end_to_end import run
-from test_generator_contract import SMALL
+from supplies.small_generators import SMALL
+from supplies.terminal import printed
 
 from tabveil.synthesis.generators import GENERATORS
 
@@ -81,7 +81,9 @@ def test_new_rows_are_written_as_those_learned(name, folder, monkeypatch):
         for key, value in SMALL.get(name, {}).items()
     }
     settings = [part for key, value in small.items() for part in ("--set", f"{key}={value}")]
-    run("synthesize", data="train.csv", generator=name, save=name, out=f"{name}.csv", rows=80, more=settings)
-    run("sample", rows=30, out=f"{name}-more.csv", seed=1, more=[name])
+    printed(
+        "synthesize", data="train.csv", generator=name, save=name, out=f"{name}.csv", rows=80, more=settings
+    )
+    printed("sample", rows=30, out=f"{name}-more.csv", seed=1, more=[name])
     for part in (f"{name}.csv", f"{name}-more.csv"):
         assert_formed(rows(folder / part))

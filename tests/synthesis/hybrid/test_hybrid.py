@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from needs import need_adult
+from supplies.needs import need_adult
 
 import tabveil
 from tabveil.core.result import plain

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pipelines import CLASS, JOBS, OTHERS, SCHEMA, TREE, drawn, generalized, people, table
-from strategies import schemas, tables
+from supplies.anonymized_by_head import CLASS, JOBS, OTHERS, SCHEMA, TREE, drawn, generalized, people, table
+from supplies.strategies import schemas, tables
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table, holds
 from tabveil.errors import ParameterError, TabveilError

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from populations import SCHEMAS, rows
-from strategies import schemas, tables
+from supplies.populations import SCHEMAS, rows
+from supplies.strategies import schemas, tables
 
 from tabveil.core.settings.registry import describe, restore
 from tabveil.core.table import Categorical, Numeric, Schema, Table, holds

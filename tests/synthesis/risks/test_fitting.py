@@ -5,8 +5,8 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from populations import SCHEMAS, rows
-from toys import ToyGenerator
+from supplies.populations import SCHEMAS, rows
+from supplies.toys import ToyGenerator
 
 from tabveil.core.settings.registry import describe, restore
 from tabveil.core.table import Categorical, Numeric, Schema, Table

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from populations import SCHEMAS, rows
-from strategies import schemas, tables
+from supplies.populations import SCHEMAS, rows
+from supplies.strategies import schemas, tables
 
 from tabveil.core.sampling import count_share
 from tabveil.core.table import Categorical, Numeric, Schema, Table

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from populations import SCHEMAS, rows
+from supplies.populations import SCHEMAS, rows
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import ParameterError

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from populations import SCHEMAS, rows
+from supplies.populations import SCHEMAS, rows
 
 from tabveil.core.table import Split, Table
 from tabveil.errors import ParameterError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
-from strategies import schemas, tables
+from supplies.strategies import schemas, tables
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.tables.matrices.bins import Levels

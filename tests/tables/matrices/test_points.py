@@ -1,7 +1,7 @@
 """Rows as points, and the axes along which they differ most."""
 
 import numpy as np
-from populations import population
+from supplies.populations import population
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.tables.matrices.points import MOST_LABELS, Coordinates, principal_axes

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import schemas, tables
+from supplies.strategies import schemas, tables
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.tables.matrices.numbering import Intervals, SeenLabels, Steps, numbering_of

@@ -1,5 +1,5 @@
 import pytest
-from broken_inputs import BROKEN, SECRET
+from supplies.broken_inputs import BROKEN, SECRET
 
 from tabveil.errors import TabveilError
 from tabveil.tables import reading as frame

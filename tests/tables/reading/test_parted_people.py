@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from needs import SHARED, need_table
+from supplies.needs import SHARED, need_table
 
 import tabveil
 from tabveil.datasets import hospital, visits

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from test_round_trip import arrow_tables
+from supplies.arrow_tables import arrow_tables
 
 from tabveil.errors import ParameterError
 from tabveil.tables import reading as frame

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from needs import need_calamine
+from supplies.needs import need_calamine
+from supplies.workbooks import Cell, error, number, rows, text, workbook
 from typer.testing import CliRunner
-from workbooks import Cell, error, number, rows, text, workbook
 
 from tabveil.cli import app
 from tabveil.core.table import Categorical, Numeric

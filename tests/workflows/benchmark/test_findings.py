@@ -3,8 +3,8 @@
 import json
 import math
 
-import made_benchmarks as made
 import pytest
+from supplies import made_benchmarks as made
 
 from tabveil.errors import ParameterError
 from tabveil.workflows.benchmark import Store

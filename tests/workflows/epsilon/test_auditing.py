@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from commands import ROOT
-from mechanisms import Answer, NoisyCount, Told
+from supplies.mechanisms import Answer, NoisyCount, Told
+from supplies.places import ROOT
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.engines.networks import INTERRUPTED

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from documents import FORBIDDEN, Document, says
+from supplies.html_documents import FORBIDDEN, Document, says
 from typer.testing import CliRunner
 
 import tabveil

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from documents import FORBIDDEN, Document, says
+from supplies.html_documents import FORBIDDEN, Document, says
 from typer.testing import CliRunner
 
 import tabveil

@@ -12,8 +12,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from supplies.words_of_people import VOCABULARY, names
 from typer.testing import CliRunner
-from words_of_people import VOCABULARY, names
 
 import tabveil
 from tabveil.cli import app

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import typer
-from commands import ROOT
-from shuffle import Shuffle, ShuffleModel, fails, people
+from supplies.places import ROOT
+from supplies.shuffle import Shuffle, ShuffleModel, fails, people
 from typer.testing import CliRunner
 
 import tabveil

@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from commands import ROOT, blocks
+from supplies.page_commands import blocks
+from supplies.places import ROOT
 from typer.testing import CliRunner
 
 from tabveil import datasets

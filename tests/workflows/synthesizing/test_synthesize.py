@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
-from broken_inputs import BROKEN, SECRET
+from supplies.broken_inputs import BROKEN, SECRET
 from typer.testing import CliRunner
 
 from tabveil import datasets

@@ -1,7 +1,7 @@
 """Which configurations are worth a look, and which one is taken, computed by hand."""
 
 import pytest
-from made_searches import score, tried
+from supplies.made_searches import score, tried
 
 from tabveil.auditing.policy import Policy, Thresholds
 from tabveil.core.estimate import Estimate

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from needs import need_optuna
+from supplies.needs import need_optuna
 
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import workbooks
 from hypothesis import strategies as st
+from supplies import workbooks
 
 NAMES = st.sampled_from(["a", "b", "age", "Ärger", "", " ", "1", "x y", "__index_level_0__", '"', "€", "="])
 CELLS = st.sampled_from(

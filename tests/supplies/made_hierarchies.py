@@ -2,7 +2,7 @@
 
 import numpy as np
 from hypothesis import strategies as st
-from needs import need_table
+from supplies.needs import need_table
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.synthesis.anonymize import Hierarchy

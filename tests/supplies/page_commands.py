@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from needs import need_table
+from supplies.needs import need_table
+from supplies.places import ROOT
 from typer.testing import CliRunner
 
 import tabveil
 from tabveil.cli import app
 
-ROOT = Path(__file__).parents[1]
 JUDGING = {"--policy", "--fail-above", "--config"}
 VERDICTS = {0, 1, 3}
 """How a command may end that judges a release; what the verdict on a few rows is does not matter here."""

@@ -5,11 +5,11 @@ A test that is left out in silence protects nothing.
 
 import importlib.util
 import os
-from pathlib import Path
 
 import pytest
+from supplies.places import ROOT
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+SHARED = ROOT.parent / "shared" / "data"
 ADULT = SHARED / "adult.parquet"
 
 
