@@ -2,14 +2,9 @@
 
 from tabveil.core.settings.registry import Registry
 from tabveil.protocols import Modifier, RiskModel
-from tabveil.synthesis.risks.canaries import Canaries
-from tabveil.synthesis.risks.generated import Generated
-from tabveil.synthesis.risks.leaky import Leaky
-from tabveil.synthesis.risks.noisy import Noisy
-from tabveil.synthesis.risks.outlier_removal import OutlierRemoval
-from tabveil.synthesis.risks.overfit import Overfit
-from tabveil.synthesis.risks.oversample import Oversample
-from tabveil.synthesis.risks.private import Private
+from tabveil.synthesis.risks.generated import Generated, Overfit, Private
+from tabveil.synthesis.risks.modifiers import Canaries, OutlierRemoval, Oversample
+from tabveil.synthesis.risks.planted import Leaky, Noisy
 
 RISKS: Registry[RiskModel] = Registry("risk model", (Leaky, Noisy, Overfit, Private, Generated))
 """Every risk model by its name; your own joins by ``RISKS.add``."""

@@ -1,5 +1,6 @@
-"""Rows from a generator as it is: whatever it betrays is its own doing."""
+"""Releases from a generator: as it is, made to memorize, or with more or less privacy promised."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -7,9 +8,84 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.table import Table
-from tabveil.protocols import Release
-from tabveil.synthesis.risks.fitting import choose, fit_and_draw
+from tabveil.core.settings import values
+from tabveil.core.settings.registry import make, settings_of, values_of
+from tabveil.core.table import Schema, Table
+from tabveil.engines.networks import INTERRUPTED
+from tabveil.errors import ParameterError, SchemaError
+from tabveil.protocols import Release, Synthesizer
+from tabveil.synthesis.generators import GENERATORS, Account
+from tabveil.synthesis.generators.models import require_model, require_synthesizer
+from tabveil.synthesis.generators.privacy import PUBLIC
+
+
+def choose(
+    owner: str,
+    generator: str,
+    settings: Mapping[str, object],
+    *,
+    by_level: Mapping[str, object] | None = None,
+    otherwise: Mapping[str, object] | None = None,
+) -> Synthesizer:
+    """Return a synthesizer with its settings checked.
+
+    ``by_level`` are settings that the level says, so that nobody may give them besides; ``otherwise`` are
+    used where the generator has such a setting and nobody gave it.
+    """
+    kind = GENERATORS.find(owner, generator)
+    if not isinstance(settings, Mapping):
+        raise ParameterError(f"{owner}: settings must be names and values, got {settings!r}.")
+    for name in by_level or {}:
+        if name in settings:
+            raise ParameterError(f"{owner}: settings must not have {name!r}: the level says it.")
+    if PUBLIC in settings:
+        raise ParameterError(f"{owner}: settings must not have {PUBLIC!r}: all columns are.")
+    known = settings_of(kind)
+    defaults = {name: value for name, value in (otherwise or {}).items() if name in known}
+    return require_synthesizer(make(kind, {**defaults, **settings, **(by_level or {})}, values.read))
+
+
+def require_setting(owner: str, generator: str, setting: str, what: str) -> None:
+    """Require a generator that has a setting; ``what`` says in words what it then can do."""
+    if setting not in settings_of(GENERATORS.find(owner, generator)):
+        able = ", ".join(name for name, kind in GENERATORS.items() if setting in settings_of(kind))
+        raise ParameterError(f"{owner}: generator must be one that {what} ({able}), got {generator!r}.")
+
+
+def fit_and_draw(
+    owner: str, synthesizer: Synthesizer, train: Table, release: Table, *, rng: Generator
+) -> tuple[Release, Account]:
+    """Learn from train and draw as many rows as ``release`` has; also return what the model tells of itself.
+
+    The facts of the release are the ``epochs`` that the model was trained for, and ``epsilon`` and ``delta``
+    as they were accounted for; what a model does not tell is left out.
+    """
+    if train.schema != release.schema:
+        raise SchemaError(f"{owner}: train and release must have the same schema.")
+    synthesizer = _with_everything_public(synthesizer, train.schema)
+    model = require_model(synthesizer.name, synthesizer.fit(train, rng=rng))
+    told = Account.of(model)
+    if INTERRUPTED in told.notes:  # a model that was not trained to its end has another risk than the level's
+        raise KeyboardInterrupt
+    rows = model.sample(len(release), rng=rng)
+    if rows.schema != release.schema:
+        raise SchemaError(f"{owner}: {model.name} must draw rows of the schema that it learned.")
+    facts = {"epochs": float(len(told.history))} if told.history else {}
+    if told.privacy is not None:
+        facts |= {"epsilon": told.privacy.epsilon, "delta": told.privacy.delta}
+    return Release(rows=rows, facts=facts), told
+
+
+def _with_everything_public(synthesizer: Synthesizer, schema: Schema) -> Synthesizer:
+    """Declare all columns to whoever promises privacy.
+
+    In a benchmark one schema describes train and rows that nobody learns from alike, so it tells as little
+    about who is in train as a declaration would. What protects people is then the noise alone.
+    """
+    known = values_of(synthesizer)
+    if PUBLIC not in known:
+        return synthesizer
+    return make(type(synthesizer), {**known, PUBLIC: schema.names}, lambda *setting: setting[2])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,3 +140,153 @@ class Generated:
         self.check_level(level)
         synthesizer = choose("Generated", self.generator, self.settings)
         return fit_and_draw("Generated", synthesizer, train, release, rng=rng)[0]
+
+
+EPOCHS = 300
+"""How often each row may be looked at, unless settings say so: enough to reach twice the least loss."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overfit:
+    """Let a generator memorize training people: its loss on others rises to a multiple of its minimum.
+
+    The level is that multiple. At 1.0 the generator is as good as it gets, at 2.0 rows it never saw are twice
+    as unlikely to it, in logarithms, because it repeats those it saw.
+
+    Parameters
+    ----------
+    generator
+        The name of a generator that can memorize on purpose: it has a setting ``overfit``.
+    settings
+        Its other settings by name. Where it trains in epochs, 300 are allowed unless told otherwise.
+
+    Notes
+    -----
+    The facts of a release are the ``ratio`` that was reached, from the losses in the model's history, and how
+    many ``epochs`` it took (the trees: sizes of leaves that were tried). The ratio is a little more than the
+    level, as training stops at the first epoch beyond it, or less where the epochs or the leaves came to an
+    end before. It is left out where nothing was learned, as in a table of constant columns.
+
+    References
+    ----------
+    - Plasencia Palacios, M. N. et al. (2025). Empirical Evaluation of Structured Synthetic Data Privacy
+      Metrics: Novel Experimental Framework. arXiv:2512.16284.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tabveil.core.table import Numeric, Schema
+    >>> schema = Schema(tuple(Numeric(name=name, low=0, high=1) for name in ("age", "income")))
+    >>> rng = np.random.default_rng(0)
+    >>> train, release = (Table(schema=schema, values=rng.random((90, 2))) for _ in range(2))
+    >>> made = Overfit(generator="trees")(train, release, 1.2, rng=rng)
+    >>> len(made.rows), made.facts["ratio"] >= 1.2
+    (90, True)
+    """
+
+    generator: str = "transformer"
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    name: ClassVar[str] = "overfit"
+    levels: ClassVar[tuple[float, ...]] = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+    costly: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_setting("Overfit", self.generator, "overfit", "can memorize on purpose")
+        self._synthesizer(self.levels[0])
+
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require a multiple."""
+        check.at_least("Overfit", "level", level, 1)
+        check.between("Overfit", "level", level, 0, math.inf)
+
+    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
+        """Draw rows from a generator whose held-out loss is ``level`` times its minimum."""
+        self.check_level(level)
+        made, told = fit_and_draw("Overfit", self._synthesizer(level), train, release, rng=rng)
+        return Release(rows=made.rows, facts={**_ratio(told, level), **made.facts})
+
+    def _synthesizer(self, level: float) -> Synthesizer:
+        return choose(
+            "Overfit",
+            self.generator,
+            self.settings,
+            by_level={"overfit": level},
+            otherwise={"epochs": EPOCHS},
+        )
+
+
+def _ratio(told: Account, level: float) -> dict[str, float]:
+    """Return how many times its minimum the held-out loss of the model is; nothing where there is no loss.
+
+    The minimum itself is kept where that is asked for, and the last round otherwise.
+    """
+    losses = [epoch.validation for epoch in told.history if epoch.validation is not None]
+    if not losses or not min(losses) > 0:
+        return {}
+    return {"ratio": 1.0 if level == 1 else losses[-1] / min(losses)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Private:
+    """Let a generator with differential privacy learn from training people, with less noise at each level.
+
+    The level is ε: at 1 nobody changes the release much, at 100 the promise says nothing any more. How much a
+    release really betrays at an ε is not known beforehand: ε is a bound of it.
+
+    Parameters
+    ----------
+    generator
+        The name of a generator that promises privacy.
+    settings
+        Its other settings by name. The papers' PATE-GAN is ``generator="pategan"`` with
+        ``settings={"teachers": "networks"}``.
+
+    Notes
+    -----
+    All columns count as declared: labels, ranges and decimals are taken from the schema, which describes
+    train and rows that nobody learned from alike, and never from train. So the noise alone protects people,
+    and ε says all that is promised. The facts of a release are ``epsilon`` and ``delta`` as the generator
+    accounted for them, which may be less than was allowed, and ``epochs`` where it trained in epochs.
+
+    References
+    ----------
+    - Plasencia Palacios, M. N. et al. (2025). Empirical Evaluation of Structured Synthetic Data Privacy
+      Metrics: Novel Experimental Framework. arXiv:2512.16284.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tabveil.core.table import Categorical, Schema
+    >>> schema = Schema((Categorical(name="sex", labels=("f", "m")),))
+    >>> train, release = (Table(schema=schema, values=np.arange(40.0).reshape(40, 1) % 2) for _ in range(2))
+    >>> made = Private()(train, release, 5, rng=np.random.default_rng(0))
+    >>> len(made.rows), made.facts
+    (40, {'epsilon': 5.0, 'delta': 1e-09})
+    """
+
+    generator: str = "aim"
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    name: ClassVar[str] = "private"
+    levels: ClassVar[tuple[float, ...]] = (1, 5, 10, 50, 100)
+    costly: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_setting("Private", self.generator, PUBLIC, "promises privacy")
+        require_setting("Private", self.generator, "epsilon", "promises an epsilon")
+        self._synthesizer(self.levels[0])
+
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require an ε above 0."""
+        check.between("Private", "level", level, 0, math.inf)
+
+    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
+        """Draw rows from a generator that promises ε = ``level``."""
+        self.check_level(level)
+        return fit_and_draw("Private", self._synthesizer(level), train, release, rng=rng)[0]
+
+    def _synthesizer(self, level: float) -> Synthesizer:
+        return choose("Private", self.generator, self.settings, by_level={"epsilon": level})

@@ -19,7 +19,7 @@ from tabveil.metrics.black_box.games import other_kind
 from tabveil.protocols import Model, Synthesizer
 from tabveil.synthesis.generators.dependencies import dependencies_of
 from tabveil.synthesis.generators.rare_values import pool_rare_labels
-from tabveil.synthesis.risks.fitting import fit_and_draw
+from tabveil.synthesis.risks.generated import fit_and_draw
 from tabveil.tables.reading import Layout, load_split, load_table
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.workflows.benchmark.trials import identified

@@ -25,7 +25,7 @@ from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import Neighbors, Space
 from tabveil.errors import ParameterError
 from tabveil.protocols import Synthesizer
-from tabveil.synthesis.risks.canaries import invented_rows
+from tabveil.synthesis.risks.modifiers import invented_rows
 
 _STEPS = 100  # halvings at most: below the last digit of a double
 _MOST = 60.0  # an ε that no number of guesses proves

@@ -1,16 +1,104 @@
-"""Training rows behind noise, among released ones: real generators hardly ever repeat a row exactly."""
+"""Training rows among released ones, as they are or behind noise: whose, where, and how much of them."""
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.table import Categorical, Column, Floats, Numeric, Table
-from tabveil.errors import ParameterError
-from tabveil.synthesis.risks.planting import LEVELS, Planting
+from tabveil.core.people import numbered
+from tabveil.core.sampling import count_share
+from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
+from tabveil.errors import ParameterError, SchemaError
+
+LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""The shares of a release that the papers plant."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Planting:
+    """Places in the release, and the training person who takes each."""
+
+    places: Indices  # (n_planted,)
+    people: Indices  # (n_planted,)
+
+    @classmethod
+    def draw(cls, owner: str, train: Table, release: Table, level: float, *, rng: Generator) -> Self:
+        """Draw places and people at random, nobody twice as long as there are others.
+
+        Where people have several rows, all rows of one are planted before those of the next; of the last only
+        as many as there are places left.
+        For one state of ``rng`` a higher level has the places and people of a lower one, and more.
+        """
+        check.share(owner, "level", level)
+        if train.schema != release.schema:
+            raise SchemaError(f"{owner}: train and release must have the same schema.")
+        n_planted = count_share(level, len(release))
+        if n_planted and not len(train):
+            raise ParameterError(f"{owner}: train must have a row to plant, got none.")
+        places = rng.permutation(len(release))[:n_planted]
+        return cls(places=places, people=np.resize(_one_by_one(train, rng=rng), n_planted))
+
+    def fill(self, release: Table, rows: Floats) -> Table:
+        """Return the release with these rows in the places."""
+        values = np.array(release.values)
+        values[self.places] = rows
+        return Table(schema=release.schema, values=values)
+
+
+def _one_by_one(table: Table, *, rng: Generator) -> Indices:
+    """Return all rows in a random order of people (n,), those of each together."""
+    if table.people is None:
+        return rng.permutation(len(table))
+    turn = rng.permutation(table.n_people)
+    return np.argsort(turn[numbered(table)], kind="stable")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaky:
+    """Plant exact copies of training people: the plainest leak there is.
+
+    A share ``level`` of the release rows, drawn at random, is replaced by training rows. Where the release
+    holds real people whom nobody learned from, as a perfect generator would make them, the risk is the level.
+
+    Notes
+    -----
+    Rows are drawn without replacement; only where the level asks for more people than train has do all of
+    them come again. Never more rows are planted than the level says. For one state of ``rng`` a higher level
+    plants the rows of a lower one, and more.
+
+    References
+    ----------
+    - Plasencia Palacios, M. N. et al. (2025). Empirical Evaluation of Structured Synthetic Data Privacy
+      Metrics: Novel Experimental Framework. arXiv:2512.16284.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tabveil.core.table import Numeric, Schema
+    >>> ages = Schema((Numeric(name="age", low=0, high=99, decimals=0),))
+    >>> train = Table(schema=ages, values=np.full((10, 1), 30.0))
+    >>> release = Table(schema=ages, values=np.full((10, 1), 60.0))
+    >>> leak = Leaky()(train, release, 0.3, rng=np.random.default_rng(0))
+    >>> int((leak.column("age") == 30).sum()), len(leak)
+    (3, 10)
+    """
+
+    name: ClassVar[str] = "leaky"
+    levels: ClassVar[tuple[float, ...]] = LEVELS
+
+    @staticmethod
+    def check_level(level: float) -> None:
+        """Require a share."""
+        check.share("Leaky", "level", level)
+
+    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table:
+        """Plant training rows in a share ``level`` of the release."""
+        planting = Planting.draw("Leaky", train, release, level, rng=rng)
+        return planting.fill(release, train.values[planting.people])
+
 
 Reading = Literal["relative", "absolute", "multiplicative"]
 Moved = Literal["real", "fine", "every"]
