@@ -17,7 +17,7 @@ from measure import HEADER, Row, cpu_seconds, machine, markdown, once, peak_mebi
 from tabveil.core.table import Table
 from tabveil.synthesis.anonymize import LOSSES, Closeness, DistinctDiversity, KAnonymity, anonymize
 from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
-from tabveil.tables import reading as frame
+from tabveil.tables.reading import load_table
 
 HERE = Path(__file__).resolve().parent
 FOLDER = data.FOLDER / "hierarchies" / "adult"
@@ -59,7 +59,7 @@ of the whole process, with the table.
 
 def adult():
     """Return ARX's table and its hierarchies, by column."""
-    loaded = frame.load_table(data.read("hierarchies/adult/arx_adult_30162.parquet"))
+    loaded = load_table(data.read("hierarchies/adult/arx_adult_30162.parquet"))
     return loaded.table, {
         name: read_entry(name, {"file": f"adult_hierarchy_{name}.csv"}, FOLDER).build(
             ColumnValues.of(loaded.table, name, loaded.layout)

@@ -22,7 +22,7 @@ from tabveil.metrics.attacks.inference import Inference
 from tabveil.metrics.attacks.linkability import Linkability
 from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut
 from tabveil.synthesis.risks import Leaky
-from tabveil.tables import reading as frame
+from tabveil.tables.reading import load_split, to_native
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = ROOT / ".bench" / "anonymeter" / "bin" / "python"
@@ -130,9 +130,9 @@ def people():
     """Return thirds, thirds with a fifth of the release leaked, and full, as dataframes."""
     adult = data.read("adult.parquet")
     train, control, release = data.adult_thirds()
-    loaded = frame.load_split(train, release)
+    loaded = load_split(train, release)
     planted = Leaky()(loaded.split.train, loaded.split.synthetic, 0.2, rng=stream(0, "leak20"))
-    leak20 = frame.to_native(planted, loaded.layout)
+    leak20 = to_native(planted, loaded.layout)
     ctgan = data.read("adult_ctgan.parquet")[: data.N_FULL].set_axis(adult.columns, axis=1)
     tables = {
         "thirds": (train, control, release),
@@ -147,8 +147,8 @@ def read(name, three, peer, folder):
     for role, table in zip(ROLES, three, strict=True):
         table.to_parquet(Path(folder) / f"{name}_{role}.parquet")
     train, control, synthetic = three
-    reading = warm(lambda: frame.load_split(train, synthetic, control))
-    split = frame.load_split(train, synthetic, control).split
+    reading = warm(lambda: load_split(train, synthetic, control))
+    split = load_split(train, synthetic, control).split
     return Tables(name=name, split=split, reading=reading, peer=peer)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
-from tabveil.tables import reading as frame
+from tabveil.tables.reading import load_split, load_table
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 N_FULL = 32_561
@@ -22,14 +22,14 @@ def read(name):
 
 def full():
     """Return train and synthetic: 32,561 rows of Anonymeter's example each, under one schema."""
-    loaded = frame.load_split(read("adult_train.parquet")[:N_FULL], read("adult_ctgan.parquet")[:N_FULL])
+    loaded = load_split(read("adult_train.parquet")[:N_FULL], read("adult_ctgan.parquet")[:N_FULL])
     return loaded.split
 
 
 def thirds():
     """Return Adult in three disjoint sets of 16,280 rows."""
     train, control, release = adult_thirds()
-    return frame.load_split(train, release, control, missing=["?"]).split
+    return load_split(train, release, control, missing=["?"]).split
 
 
 def adult_thirds():
@@ -41,7 +41,7 @@ def adult_thirds():
 
 def adult():
     """Return all of Adult as one table."""
-    return frame.load_table(read("adult.parquet")).table
+    return load_table(read("adult.parquet")).table
 
 
 def grown(table, n_rows, seed):

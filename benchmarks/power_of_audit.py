@@ -18,14 +18,14 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Split, Table
 from tabveil.metrics.attacks import ATTACKS
 from tabveil.metrics.indicators import INDICATORS
-from tabveil.tables import reading as frame
+from tabveil.tables.reading import load_split
 
 METRICS = {metric.name: metric for metric in (*ATTACKS, *INDICATORS)}
 
 
 def adult():
     tables = (data.read(f"adult_{name}.parquet") for name in ("train", "ctgan", "control"))
-    return frame.load_split(*tables, missing=["?"]).split
+    return load_split(*tables, missing=["?"]).split
 
 
 def pooled(split):

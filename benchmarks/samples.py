@@ -3,7 +3,7 @@
 import data
 import numpy as np
 
-from tabveil.tables import reading as frame
+from tabveil.tables.reading import load_table
 
 
 def adult():
@@ -36,7 +36,7 @@ TABLES = {"adult": adult, "census": census, "diabetes": diabetes}
 
 
 def _loaded(people):
-    return frame.load_table(people, missing=["?"]).table
+    return load_table(people, missing=["?"]).table
 
 
 def most_informative(people, n_columns):

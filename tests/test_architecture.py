@@ -1,16 +1,22 @@
 """What pages say about the source is there: paths, modules, functions, and the nine rooms."""
 
+import ast
 import importlib
 import re
 
 import pytest
-from supplies.page_commands import ROOT
-from test_layers import DOORS, ROOMS
+from supplies.places import ROOT
+from supplies.rooms import DOORS, ROOMS
 
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "experiments/*.md")
     for path in sorted(ROOT.glob(pattern))
+}
+SCRIPTS = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for folder in ("benchmarks", "experiments", "examples", "docs_build")
+    for path in sorted((ROOT / folder).rglob("*.py"))
 }
 ARCHITECTURE = PAGES["ARCHITECTURE.md"]
 DOTTED = re.compile(r"\btabveil(?:\.[A-Za-z_]\w*)+")
@@ -44,6 +50,17 @@ def found(dotted):
 @pytest.mark.parametrize("place", sorted(PAGES))
 def test_every_name_that_a_page_gives_is_there(place):
     assert sorted(name for name in names(PAGES[place]) if not found(name)) == []
+
+
+@pytest.mark.parametrize("place", sorted(SCRIPTS))
+def test_every_name_that_a_script_imports_is_there(place):
+    imported = {
+        f"{node.module}.{item.name}"
+        for node in ast.walk(ast.parse(SCRIPTS[place]))
+        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "tabveil"
+        for item in node.names
+    }
+    assert sorted(name for name in imported if not found(name)) == []
 
 
 @pytest.mark.parametrize("place", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"])
