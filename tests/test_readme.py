@@ -11,9 +11,9 @@ from supplies.page_commands import blocks, commands, follow
 from supplies.places import ROOT
 from typer.testing import CliRunner
 
+from tabveil.auditing.findings import finding
 from tabveil.cli import app
 from tabveil.metrics.registry import METRICS, defaults
-from tabveil.render.audit import terminal as text
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -45,7 +45,7 @@ def every_finding():
         made.report(results=(item, *(replace(other, p_value=0.5) for other in others))) for item in results
     ]
     reports.append(replace(reports[0], inputs=made.inputs(control=0)))
-    return {text.finding(report, report.results[0].key) for report in reports}
+    return {finding(report, report.results[0].key) for report in reports}
 
 
 def test_the_page_is_short():

@@ -13,6 +13,7 @@ from tabveil.auditing import audit as auditing
 from tabveil.auditing import plan
 from tabveil.auditing.audit import conduct, load
 from tabveil.auditing.detection import Detection, Power, Trial
+from tabveil.auditing.findings import finding
 from tabveil.auditing.plan import NO_CONTROL, checked_control
 from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
@@ -23,7 +24,9 @@ from tabveil.core.workers import current, tell, working
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.registry import METRICS, defaults
-from tabveil.render.audit.terminal import comparison, finding, number, report_page
+from tabveil.render.audit.terminal import report_page
+from tabveil.render.comparison.terminal import comparison
+from tabveil.render.console import number
 
 LABELS = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 

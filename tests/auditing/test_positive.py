@@ -14,7 +14,7 @@ from tabveil.auditing.verdict import COULD_NOT_SEE
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result
 from tabveil.datasets import hospital
-from tabveil.render.audit.signing import planted
+from tabveil.render.audit.signing import planted_here
 from tabveil.tables.reading import load_split
 
 LAX = {"thresholds": {risk.replace(" ", "_"): 0.25 for risk in RISKS}, "copies": 0.2}
@@ -53,7 +53,7 @@ def test_a_blind_attack_is_found_out():
     assert risk.within_at is None
     (tried,) = report.positive.tried
     assert (tried.n_planted, tried.share, tried.seen) == (20, 0.1, False)
-    assert "Blind linkage saw 0 (at most 1: too little)" in planted(report)[0]
+    assert "Blind linkage saw 0 (at most 1: too little)" in next(planted_here(report))
     assert any("Blind linkage" in told for told in report.advice.obstacles)
 
 
@@ -86,7 +86,7 @@ def test_clean_releases_are_within_where_planted_people_are_seen(release):
     assert {item.metric for item in report.positive.tried} == set(report.policy.required)
     assert all(item.seen and item.n_planted == 450 for item in report.positive.tried)
     assert "people who were planted into this release" in report.verdict.sentence
-    (told,) = planted(report)
+    (told,) = planted_here(report)
     assert "50 of 100 training people (450 people, with all of their rows) were planted into this" in told
     again = Report.from_json(report.to_json())
     assert again.positive == report.positive
@@ -111,7 +111,7 @@ def test_attacks_that_use_some_columns_are_tried_with_these_alone():
     )
     whole, some = report.positive.tried
     assert (whole.columns, set(some.columns)) == ((), {"age", "ward", "triage", "region", "sex"})
-    assert "only their " in planted(report)[-1]
+    assert "only their " in list(planted_here(report))[-1]
 
 
 def loaded(n_release=60, person=None):

@@ -14,7 +14,7 @@ from tabveil.render import svg
 from tabveil.render.benchmark import markdown
 from tabveil.render.benchmark.page import LARGEST_PAGE, page
 from tabveil.render.benchmark.terminal import summary
-from tabveil.render.svg.response import value_range
+from tabveil.render.svg import value_range
 from tabveil.workflows.benchmark.trials import Answer
 
 DAY = dt.date(2026, 3, 1)

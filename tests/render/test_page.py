@@ -22,7 +22,8 @@ from tabveil.metrics.indicators import ClosestShare
 from tabveil.metrics.registry import described
 from tabveil.metrics.utility import MEANINGS, Rules
 from tabveil.render.audit import page as html
-from tabveil.render.audit.page import comparison_page, page
+from tabveil.render.audit.page import page
+from tabveil.render.comparison.page import page as comparison_page
 
 DAY = dt.date(2026, 3, 1)
 SECTIONS = (

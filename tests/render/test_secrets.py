@@ -5,11 +5,12 @@ from dataclasses import replace
 from supplies import made_reports as made
 from supplies.html_documents import Document
 
+from tabveil.auditing.findings import alike
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import ColumnRisk, Configuration, Setting
 from tabveil.metrics.attacks import Inference
+from tabveil.render.audit.columns import MOST_DRAWN, inferred
 from tabveil.render.audit.page import page
-from tabveil.render.audit.sections import MOST_DRAWN, alike, secrets
 
 
 def column(name, value, low, high, level=0.01):
@@ -28,7 +29,7 @@ def audited(*found):
 
 
 def shown(*found):
-    (section,) = secrets(audited(*found))
+    (section,) = inferred(audited(*found))
     return section
 
 
@@ -61,11 +62,11 @@ def test_columns_are_alike_by_their_risks_and_drawn_and_judged_by_their_gains():
         replace(item, gain=Estimate(value=gain, low=gain / 2, high=2 * gain, n=100))
         for item, gain in zip(attack.columns, (0.1, 0.05, 0.04, 0.02), strict=True)
     )
-    (section,) = secrets(made.report(results=(replace(attack, columns=columns),)))
+    (section,) = inferred(made.report(results=(replace(attack, columns=columns),)))
     assert section.alike == ("a", "b", "c", "d")
     assert section.bars[0].risk == columns[2].gain
     unseen = tuple(replace(item, gain=replace(item.gain, low=-0.01)) for item in columns)
-    (section,) = secrets(made.report(results=(replace(attack, columns=unseen),)))
+    (section,) = inferred(made.report(results=(replace(attack, columns=unseen),)))
     assert section.alike == ()
     assert [bar.risk.value for bar in section.bars] == [
         item.gain.value for item in sorted(unseen, key=name_of)

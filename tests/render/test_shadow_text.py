@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from tabveil.core.estimate import Estimate
-from tabveil.render.black_box.terminal import shadow_text
-from tabveil.render.black_box.view import GroupRow, Shown, ShownAttack
+from tabveil.render.black_box.terminal import access_text
+from tabveil.render.black_box.view import AttackRows, GeneratorAccess, GroupRow
 
 
 def group(label, *readings):
@@ -24,7 +24,7 @@ def test_a_rate_that_too_few_fits_can_tell_leaves_its_cell_empty(few):
         group("many fits", ("1%", False), ("10%", True)),
         group("few fits", ("1%", False), ("10%", False)),
     ]
-    item = ShownAttack(
+    item = AttackRows(
         title="Membership",
         question="Was the target there?",
         measured="AUC",
@@ -33,9 +33,11 @@ def test_a_rate_that_too_few_fits_can_tell_leaves_its_cell_empty(few):
         groups=tuple(groups if few else groups[::-1]),
         targets=(),
     )
-    found = Shown(sentence="It was fitted.", settings="", attacks=(item,), notes=(), confidence=0.95)
+    found = GeneratorAccess(
+        sentence="It was fitted.", settings="", attacks=(item,), notes=(), confidence=0.95
+    )
     console = Console(file=StringIO(), width=80)
-    console.print(shadow_text(found))
+    console.print(access_text(found))
     lines = console.file.getvalue().splitlines()
     heading = next(line for line in lines if "at 10%" in line)
     assert "at 1%" not in heading

@@ -8,7 +8,7 @@ from tabveil.cli import files
 from tabveil.cli.progress import progress_shown, progress_to_go_on
 from tabveil.cli.screen import Screen, show_json
 from tabveil.cli.synthetic import read_settings
-from tabveil.render.black_box.terminal import shadow_text
+from tabveil.render.black_box.terminal import access_text
 from tabveil.render.black_box.view import TITLE, shown
 from tabveil.workflows import black_box as attacking
 
@@ -40,4 +40,4 @@ def attack(
     if not quiet:
         screen = Screen(stderr=json == STDOUT)
         screen.say(TITLE, style="bold")
-        screen.print(shadow_text(shown(found)))
+        screen.print(access_text(shown(found)))

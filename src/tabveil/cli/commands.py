@@ -13,7 +13,7 @@ from tabveil.cli.screen import Screen, show
 from tabveil.core.storage.files import write_text
 from tabveil.metrics.registry import METRICS
 from tabveil.render.comparison.side_by_side import compare as side_by_side
-from tabveil.render.comparison.side_by_side import ranking
+from tabveil.render.comparison.terminal import ranking
 from tabveil.tables import reading as frame
 from tabveil.tables.holdout import count_people, in_words, parted_people, split_rows
 from tabveil.tables.reading.files import ending_of_parts

@@ -12,6 +12,7 @@ from numpy.random import Generator
 from rich.text import Text
 
 from tabveil.auditing import audit as auditing
+from tabveil.auditing.findings import LEAK, finding
 from tabveil.auditing.report import Report
 from tabveil.cli import files
 from tabveil.cli.progress import progress_shown
@@ -22,7 +23,7 @@ from tabveil.core.table import Table
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
 from tabveil.render.audit.page import page
-from tabveil.render.audit.terminal import LEAK, comparison, finding
+from tabveil.render.comparison.terminal import comparison
 from tabveil.synthesis.risks import Leaky, Noisy
 from tabveil.tables import reading as frame
 

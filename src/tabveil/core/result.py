@@ -163,6 +163,11 @@ class ColumnRisk:
     attack: Estimate | None
     gain: Estimate | None = None
 
+    @property
+    def measure(self) -> Estimate | None:
+        """What is judged and drawn: the gain, or where there is none the risk."""
+        return self.risk if self.gain is None else self.gain
+
 
 @dataclass(frozen=True, kw_only=True)
 class Combination:

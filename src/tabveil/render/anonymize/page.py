@@ -1,7 +1,6 @@
 """The page of an anonymization: what was promised and measured, what was lost, and the way to it.
 
-Of the same house as the audit's page: no script, nothing loaded, every text from outside escaped. It shows
-counts, levels and losses, and no value of anybody.
+It shows counts, levels and losses, and no value of anybody.
 """
 
 import datetime as dt
@@ -9,7 +8,7 @@ from collections.abc import Mapping
 
 from tabveil.core.wording import number
 from tabveil.metrics.properties import Properties
-from tabveil.render.audit.page import dated, environment, heading, style_sheet
+from tabveil.render.html import laid_out
 from tabveil.synthesis.anonymize.releasing import Summary
 
 TITLE = "A table, generalized"
@@ -26,20 +25,15 @@ def page(
     made: dt.date | None = None,
 ) -> str:
     """Lay out what came of anonymizing a table; ``weaknesses`` are those of k, l and t."""
-    shown = heading(title) or TITLE
-    return (
-        environment()
-        .get_template("anonymize.html.j2")
-        .render(
-            title=shown,
-            kind=TITLE,
-            made=dated(made),
-            style=style_sheet(shown, made),
-            summary=summary,
-            measured=measured,
-            weaknesses=weaknesses,
-            steps=summary.way[-MOST_STEPS:],
-            n_left_out=max(len(summary.way) - MOST_STEPS, 0),
-            loss=lambda value: number(value) if value <= 1 else f"{value:,.1f}",
-        )
+    return laid_out(
+        "anonymize.html.j2",
+        title,
+        kind=TITLE,
+        made=made,
+        summary=summary,
+        measured=measured,
+        weaknesses=weaknesses,
+        steps=summary.way[-MOST_STEPS:],
+        n_left_out=max(len(summary.way) - MOST_STEPS, 0),
+        loss=lambda value: number(value) if value <= 1 else f"{value:,.1f}",
     )

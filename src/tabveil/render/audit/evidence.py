@@ -1,11 +1,11 @@
-"""What is said about one metric: its question, its numbers in words, how it is judged, and what reappears."""
+"""What is said about one metric: its question, its numbers in words, its attacker, how it is judged."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import Judgment, RiskVerdict
+from tabveil.auditing.verdict import Judgment
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Combination, Configuration, Omission, Result
 from tabveil.core.wording import (
@@ -22,11 +22,15 @@ from tabveil.core.wording import (
     share_of,
 )
 from tabveil.metrics.registry import Explanation
-from tabveil.render.svg import RiskBar
+from tabveil.render.svg import RiskBar, State, state_key
 
-StateKey = Literal["within", "above", "inconclusive", "diagnostic"]
 MOST_CONFIGURATIONS = 8
 MOST_COMBINATIONS = 5
+MOST_REAPPEARING = 40
+"""Rows of a table on the page; all are in the JSON report."""
+
+REAPPEARING = "What of real people reappears"
+ANYBODY = "anybody (worst case)"
 SCALE = "0 = like fresh data, 1 = the worst case"
 PARTS = {
     "power": "Detection power",
@@ -36,52 +40,125 @@ PARTS = {
 }
 """What an audit measures beside metrics, in words."""
 
-_KEYS: Mapping[str, StateKey] = {
-    "within threshold": "within",
-    "above threshold": "above",
-    "inconclusive": "inconclusive",
-}
+
+@dataclass(frozen=True, kw_only=True)
+class ThreatRow:
+    """One attack's attacker."""
+
+    title: str
+    who: str
+    holds: str
+    knows: str
+    wants: str
 
 
-def state_key(state: str) -> StateKey:
-    """Return the short form of a state that style sheets and charts use."""
-    return _KEYS.get(state, "inconclusive")
+@dataclass(frozen=True, kw_only=True)
+class ReappearanceRow:
+    """One kind of values, or one length of passages, in one place."""
+
+    label: str
+    train: str
+    control: str
+    risk: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One metric as the page shows it."""
+    """One result in words, as it is judged; an indicator is not."""
 
-    metric: str
-    title: str
-    base_title: str  # without the attacker
-    question: str
-    sentence: str
-    risk_sentence: str
-    state: StateKey
-    reason: str
-    threshold: float | None
+    report: Report
     result: Result
-    explanation: Explanation | None
-    parameters: tuple[tuple[str, str], ...]
-    tried: Sequence[Configuration]
-    n_tried: int
-    explained_above: bool  # a further run of a metric, for one attacker: the first one explains it
-    leak_seen: bool  # at the level that the verdict asks for
+    judged: Judgment | None = None
+    threshold: float | None = None
+
+    @property
+    def metric(self) -> str:
+        """What the report calls it."""
+        return self.result.key
+
+    @property
+    def title(self) -> str:
+        """Its name in words."""
+        return self.result.full_title
+
+    @property
+    def base_title(self) -> str:
+        """The same without the attacker."""
+        return title_of(self.report, self.result.metric)
+
+    @property
+    def question(self) -> str:
+        """The question it answers."""
+        return question_of(self.report, self.result.metric)
+
+    @property
+    def sentence(self) -> str:
+        """What it found."""
+        return self.result.sentence
+
+    @property
+    def risk_sentence(self) -> str:
+        """The gain and the risk that follow."""
+        return risk_sentence(self.result, self.report.policy.confidence)
+
+    @property
+    def state(self) -> State:
+        """How it is judged."""
+        return "diagnostic" if self.judged is None else state_key(self.judged.state)
+
+    @property
+    def reason(self) -> str:
+        """Why it is inconclusive, where it is."""
+        return "" if self.judged is None else self.judged.reason
+
+    @property
+    def leak_seen(self) -> bool:
+        """Whether a leak is seen, at the level that the verdict asks for."""
+        return self.judged is not None and self.judged.leak_seen
 
     @property
     def leak_accepted(self) -> bool:
-        """Tell whether a leak was seen that the policy accepts."""
+        """Whether a leak was seen that the policy accepts."""
         return self.state == "within" and self.leak_seen
 
     @property
+    def explanation(self) -> Explanation | None:
+        """How it is measured, if it is a metric of ours."""
+        return self.report.explanations.get(self.result.metric)
+
+    @property
+    def explained_above(self) -> bool:
+        """Whether it is a further run of a metric, for one attacker: the first one explains it."""
+        first = self.result.metric
+        return self.result.attacker is not None and any(item.key == first for item in self.report.results)
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """What it was set to."""
+        return [(key, setting(value)) for key, value in self.result.params.items()]
+
+    @property
+    def tried(self) -> Sequence[Configuration]:
+        """The configurations with the largest lower bounds, which is how the headline is chosen."""
+        lowest = float("-inf")
+        found = self.result.configurations
+        return sorted(found, key=lambda item: item.gain.low if item.gain else lowest, reverse=True)[
+            :MOST_CONFIGURATIONS
+        ]
+
+    @property
+    def n_tried(self) -> int:
+        """How many configurations there are."""
+        return len(self.result.configurations)
+
+    @property
     def combinations(self) -> tuple[Combination, ...]:
-        """Return the columns that single people out together, where a leak is seen."""
+        """The columns that single people out together, where a leak is seen."""
         return self.result.combinations[:MOST_COMBINATIONS] if self.leak_seen else ()
 
     @property
     def bar(self) -> RiskBar:
-        """Return the metric's row in the chart of risks."""
+        """Its row in the chart of risks."""
         return RiskBar(
             label=self.title,
             risk=self.result.measure,
@@ -91,6 +168,44 @@ class Evidence:
             state=self.state,
             note=self.reason,
         )
+
+    @property
+    def threat(self) -> ThreatRow | None:
+        """The attacker behind it, if it is an attack."""
+        result, threat = self.result, self.result.threat
+        if threat is None:
+            return None
+        black_box = result.labels.threat_model == "black-box"
+        return ThreatRow(
+            title=name(result.title or result.metric),
+            who=ANYBODY if result.attacker is None else f"“{name(result.attacker)}”",
+            holds="the release and access to the generator" if black_box else "the release only (no-box)",
+            knows=threat.knows,
+            wants=threat.wants,
+        )
+
+    @property
+    def reappearances(self) -> list[ReappearanceRow]:
+        """What of real people reappears, one kind and one place after the other."""
+        return [
+            ReappearanceRow(
+                label=name(found.name),
+                train=_counted(found.facts, "train_people", found.attack),
+                control=_counted(found.facts, "control_people", found.control),
+                risk=NOT_COMPUTED
+                if found.risk is None
+                else f"{number(found.risk.value)} ({interval(found.risk)})",
+            )
+            for found in self.result.configurations[:MOST_REAPPEARING]
+        ]
+
+
+def _counted(facts: Mapping[str, Any], key: str, share: Estimate | None) -> str:
+    """Write a count with its share; a report of somebody else may lack either."""
+    if share is None:
+        return NOT_COMPUTED
+    count = facts.get(key)
+    return f"{count:,} ({share_of(share)})" if isinstance(count, int) else share_of(share)
 
 
 def title_of(report: Report, metric: str) -> str:
@@ -112,128 +227,27 @@ def question_of(report: Report, metric: str) -> str:
 
 
 def risk_sentence(result: Result, confidence: float) -> str:
-    """Say the risk with its interval and its scale."""
-    told = f"Risk: {NOT_COMPUTED}; {why_no_risk(result)}."
+    """Say how many more of a hundred people are exposed, and the risk with its interval and its scale."""
     if result.risk is not None:
         bounds = f"{level(confidence)} interval {interval(result.risk)}"
         told = f"Risk {number(result.risk.value)} ({SCALE}; {bounds})."
-    if result.gain is None:
+    elif result.control is None:
+        told = f"Risk: {NOT_COMPUTED}; nothing tells how the attack does on {UNSEEN}."
+    else:
+        why = f"{UNSEEN} fare as badly as could be, so there is no room for a risk"
+        told = f"Risk: {NOT_COMPUTED}; {why}."
+    gain = result.gain
+    if gain is None:
         return told
-    return f"{gain_sentence(result.gain, confidence)} {told}"
-
-
-def gain_sentence(gain: Estimate, confidence: float) -> str:
-    """Say how many more people are exposed, of a hundred."""
     return (
         f"Of 100 people {people(gain.value)} more are exposed because their data were trained on (at "
-        f"{level(confidence)} between {least_people(gain.low)} and {most_people(gain.high)})."
+        f"{level(confidence)} between {least_people(gain.low)} and {most_people(gain.high)}). {told}"
     )
-
-
-def why_no_risk(result: Result) -> str:
-    """Say why no risk was derived, where the result itself tells."""
-    if result.control is None:
-        return f"nothing tells how the attack does on {UNSEEN}"
-    return f"{UNSEEN} fare as badly as could be, so there is no room for a risk"
-
-
-def attacks(report: Report, risk: RiskVerdict) -> list[Evidence]:
-    """Return the attacks on one risk, in the report's order."""
-    results = {result.key: result for result in report.results}
-    return [
-        _evidence(results[judged.metric], report, judged, risk.threshold)
-        for judged in risk.metrics
-        if judged.metric in results
-    ]
-
-
-def diagnostics(report: Report) -> list[Evidence]:
-    """Return the indicators, which are evidence for no risk."""
-    return [_evidence(result, report) for result in report.results if result.labels.pillar == "indicator"]
-
-
-def reappearing(report: Report) -> list[Evidence]:
-    """Return the properties of the release that are metrics: what of real people reappears in it."""
-    return [_evidence(result, report) for result in report.results if result.labels.pillar == "property"]
-
-
-def _evidence(
-    result: Result, report: Report, judged: Judgment | None = None, threshold: float | None = None
-) -> Evidence:
-    return Evidence(
-        metric=result.key,
-        title=result.full_title,
-        base_title=title_of(report, result.metric),
-        question=question_of(report, result.metric),
-        sentence=result.sentence,
-        risk_sentence=risk_sentence(result, report.policy.confidence),
-        state="diagnostic" if judged is None else state_key(judged.state),
-        reason="" if judged is None else judged.reason,
-        threshold=threshold,
-        result=result,
-        explanation=report.explanations.get(result.metric),
-        parameters=tuple((key, setting(value)) for key, value in result.params.items()),
-        tried=_strongest(result.configurations),
-        n_tried=len(result.configurations),
-        explained_above=result.attacker is not None
-        and any(other.key == result.metric for other in report.results),
-        leak_seen=judged is not None and judged.leak_seen,
-    )
-
-
-def _strongest(tried: Iterable[Configuration]) -> Sequence[Configuration]:
-    """Return the configurations with the largest lower bounds, which is how the headline is chosen."""
-    return sorted(tried, key=lambda item: item.gain.low if item.gain else float("-inf"), reverse=True)[
-        :MOST_CONFIGURATIONS
-    ]
-
-
-TITLE = "What of real people reappears"
-MOST_SHOWN = 40
-"""Rows of a table on the page; all are in the JSON report."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReappearanceRow:
-    """One kind of values, or one length of passages, in one place."""
-
-    label: str
-    train: str
-    control: str
-    risk: str
-
-
-def rows(item: Evidence) -> tuple[ReappearanceRow, ...]:
-    """Return the rows of one metric's table, in its own order."""
-    return tuple(_reappearance(found) for found in item.result.configurations[:MOST_SHOWN])
-
-
-def _reappearance(found: Configuration) -> ReappearanceRow:
-    risk = found.risk
-    return ReappearanceRow(
-        label=name(found.name),
-        train=_counted(found.facts, "train_people", found.attack),
-        control=_counted(found.facts, "control_people", found.control),
-        risk=NOT_COMPUTED if risk is None else f"{number(risk.value)} ({interval(risk)})",
-    )
-
-
-def _counted(facts: Mapping[str, Any], key: str, share: Estimate | None) -> str:
-    """Write a count with its share; a report of somebody else may lack either."""
-    if share is None:
-        return NOT_COMPUTED
-    count = facts.get(key)
-    return f"{count:,} ({share_of(share)})" if isinstance(count, int) else share_of(share)
-
-
-def left_out(item: Evidence) -> int:
-    """Count the rows that are not shown."""
-    return max(len(item.result.configurations) - MOST_SHOWN, 0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoSpaces:
-    """One question, answered in both spaces."""
+class SpacePair:
+    """One question, answered in a learned space and by the mixed distance."""
 
     title: str
     mixed_title: str
@@ -241,10 +255,10 @@ class TwoSpaces:
     contrastive: Estimate | None
 
 
-def spaces(report: Report) -> list[TwoSpaces]:
+def spaces(report: Report) -> list[SpacePair]:
     """Set every answer from the learned space beside one to the same question, where there is one."""
     return [
-        TwoSpaces(
+        SpacePair(
             title=result.full_title,
             mixed_title=other.full_title,
             mixed=other.measure,

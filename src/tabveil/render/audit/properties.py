@@ -23,7 +23,7 @@ MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class PropertyRow:
     """One property of both tables; the terminal shows those that are ``brief``."""
 
     label: str
@@ -37,7 +37,7 @@ class ColumnRows:
     """What classes tell about one sensitive column."""
 
     column: str
-    rows: tuple[Row, ...]
+    rows: tuple[PropertyRow, ...]
 
     @property
     def infinite(self) -> bool:
@@ -46,17 +46,17 @@ class ColumnRows:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class PropertyRows:
     """What is said about properties."""
 
     quasi_identifiers: tuple[str, ...]
-    classes: tuple[Row, ...]
+    classes: tuple[PropertyRow, ...]
     columns: tuple[ColumnRows, ...]
     n_columns: int
     weaknesses: Mapping[str, str]
 
 
-def properties(report: Report) -> Shown | None:
+def properties(report: Report) -> PropertyRows | None:
     """Return what is said, if quasi-identifiers were declared."""
     found = report.properties
     if found is None:
@@ -66,7 +66,7 @@ def properties(report: Report) -> Shown | None:
         ColumnRows(column=name(train.column), rows=tuple(_column_rows(train, release)))
         for train, release in pairs[:MOST_SHOWN]
     )
-    return Shown(
+    return PropertyRows(
         quasi_identifiers=found.train.quasi_identifiers,
         classes=tuple(_class_rows(found.train, found.synthetic)),
         columns=columns,
@@ -75,9 +75,9 @@ def properties(report: Report) -> Shown | None:
     )
 
 
-def _class_rows(train: Properties, release: Properties) -> Iterator[Row]:
-    def row(label: str, write: Callable[[Properties], str], *, brief: bool = False) -> Row:
-        return Row(label=label, train=write(train), release=write(release), brief=brief)
+def _class_rows(train: Properties, release: Properties) -> Iterator[PropertyRow]:
+    def row(label: str, write: Callable[[Properties], str], *, brief: bool = False) -> PropertyRow:
+        return PropertyRow(label=label, train=write(train), release=write(release), brief=brief)
 
     yield row("Rows", lambda table: f"{table.n_rows:,}")
     yield row("Classes of rows with equal quasi-identifiers", lambda table: f"{table.n_classes:,}")
@@ -94,9 +94,9 @@ def _class_rows(train: Properties, release: Properties) -> Iterator[Row]:
     )
 
 
-def _column_rows(train: SensitiveProperties, release: SensitiveProperties) -> Iterator[Row]:
-    def row(label: str, write: Callable[[SensitiveProperties], str], *, brief: bool = False) -> Row:
-        return Row(label=label, train=write(train), release=write(release), brief=brief)
+def _column_rows(train: SensitiveProperties, release: SensitiveProperties) -> Iterator[PropertyRow]:
+    def row(label: str, write: Callable[[SensitiveProperties], str], *, brief: bool = False) -> PropertyRow:
+        return PropertyRow(label=label, train=write(train), release=write(release), brief=brief)
 
     yield row(
         "Distinct l, values of the least varied class (1/l)",

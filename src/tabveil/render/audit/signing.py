@@ -6,25 +6,12 @@ from dataclasses import dataclass
 from tabveil.auditing.detection import PositiveControl
 from tabveil.auditing.policy import COMMON_THRESHOLDS
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import RiskVerdict, State, Verdict
-from tabveil.core.estimate import Estimate
-from tabveil.core.result import Result, Threat
-from tabveil.core.wording import (
-    LONGEST_BRIEF,
-    begin,
-    clean,
-    joined,
-    level,
-    listed,
-    most_people,
-    name,
-    people,
-    plural,
-)
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, RiskVerdict, Verdict
+from tabveil.core.wording import begin, joined, level, listed, most_people, people, plural
 from tabveil.metrics.registry import Explanation
-from tabveil.render.audit.evidence import Evidence, StateKey, question_of, skipped_title
+from tabveil.render.audit.evidence import ANYBODY, Evidence, question_of, skipped_title
+from tabveil.render.svg import state_key
 
-ANYBODY = "anybody (worst case)"
 GENERATOR, SEVERAL_ROWS = "Access to the generator", "Several rows of one person"
 NEVER_TESTED = (
     (
@@ -64,33 +51,12 @@ DROPPED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThreatRow:
-    """One attack's attacker."""
-
-    title: str
-    who: str
-    holds: str
-    knows: str
-    wants: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Untested:
     """A metric that gave no answer, with what it would have asked."""
 
     title: str
     question: str
     reason: str
-
-
-def threats(report: Report) -> list[ThreatRow]:
-    """Describe the attacker behind every attack of the report."""
-    return [threat for result in report.results if (threat := threat_of(result)) is not None]
-
-
-def threat_of(result: Result) -> ThreatRow | None:
-    """Describe the attacker behind one attack."""
-    return None if result.threat is None else _threat_row(result, result.threat)
 
 
 def untested(report: Report) -> list[Untested]:
@@ -130,71 +96,24 @@ def never_tested(report: Report) -> tuple[tuple[str, str], ...]:
     return tuple(item for item in NEVER_TESTED if item[0] not in tested)
 
 
-def outliers_attacked(report: Report) -> bool:
-    """Tell whether some attack on membership tested outlying people by themselves."""
-    return any(result.threat is not None and result.threat.outliers_only for result in report.results)
-
-
-def _threat_row(result: Result, threat: Threat) -> ThreatRow:
-    black_box = result.labels.threat_model == "black-box"
-    return ThreatRow(
-        title=name(result.title or result.metric),
-        who=ANYBODY if result.attacker is None else f"“{name(result.attacker)}”",
-        holds="the release and access to the generator" if black_box else "the release only (no-box)",
-        knows=threat.knows,
-        wants=threat.wants,
-    )
-
-
 STATES_AT = "As measured; attacks were tried with planted people at the policy's threshold only."
-SHORT: dict[State, str] = {
-    "within threshold": "within",
-    "above threshold": "above",
-    "inconclusive": "inconclusive",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ThresholdRow:
-    """One risk: from which threshold on it is within, and its state at those in use."""
-
-    risk: str
-    within_at: float | None
-    states: tuple[State, ...]  # at each of COMMON_THRESHOLDS
-
-
-def thresholds(verdict: Verdict) -> list[ThresholdRow]:
-    """Return a row for each risk."""
-    return [
-        ThresholdRow(
-            risk=item.risk,
-            within_at=item.within_at,
-            states=tuple(item.state_at(threshold) for threshold in COMMON_THRESHOLDS),
-        )
-        for item in verdict.risks
-    ]
 
 
 def thresholds_in_words(verdict: Verdict) -> str:
-    """Say it in two sentences, for a terminal."""
-    rows = thresholds(verdict)
-    known = [f"{row.risk} {most_people(row.within_at)}" for row in rows if row.within_at is not None]
+    """Say from which threshold on each risk is within, and which are at those in use."""
+    risks = verdict.risks
+    known = [f"{risk.risk} {most_people(risk.within_at)}" for risk in risks if risk.within_at is not None]
     told = f"Within from, as measured: {', '.join(known)} of 100 people." if known else ""
-    if missing := [row.risk for row in rows if row.within_at is None]:
+    if missing := [risk.risk for risk in risks if risk.within_at is None]:
         told += f" At no threshold, for lack of an answer: {', '.join(missing)}."
-    for place, threshold in enumerate(COMMON_THRESHOLDS):
-        told += f" At {people(threshold)} of 100: {_together([row.states[place] for row in rows], rows)}."
+    for threshold in COMMON_THRESHOLDS:
+        groups = [
+            f"{'all' if len(names) == len(risks) else joined(names)} {state_key(state)}"
+            for state in (WITHIN, ABOVE, INCONCLUSIVE)
+            if (names := [risk.risk for risk in risks if risk.state_at(threshold) == state])
+        ]
+        told += f" At {people(threshold)} of 100: {', '.join(groups)}."
     return told.strip()
-
-
-def _together(states: list[State], rows: list[ThresholdRow]) -> str:
-    if len(set(states)) == 1:
-        return f"all {SHORT[states[0]]}"
-    parts = []
-    for state, word in SHORT.items():
-        if names := [row.risk for row, found in zip(rows, states, strict=True) if found == state]:
-            parts.append(f"{joined(names)} {word}")
-    return ", ".join(parts)
 
 
 def stable(report: Report) -> str:
@@ -204,12 +123,8 @@ def stable(report: Report) -> str:
     return f"With another seed the highest bounds are, of 100 people: {', '.join(told)}." if told else ""
 
 
-def planted(report: Report) -> list[str]:
+def planted_here(report: Report) -> Iterator[str]:
     """Say what the attacks saw of training people planted into this release; nothing if nobody was."""
-    return list(_planted(report))
-
-
-def _planted(report: Report) -> Iterator[str]:
     tried = () if report.positive is None else report.positive.tried
     for share, appended, columns in dict.fromkeys(
         (item.share, item.appended, item.columns) for item in tried
@@ -239,21 +154,10 @@ Judged = Sequence[tuple[RiskVerdict, Sequence[Evidence]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttackRow:
-    """One attack in one line: who tried what, and what came of it."""
-
-    title: str
-    knows: str
-    wants: str
-    exposed: Estimate | None
-    state: StateKey
-
-
-@dataclass(frozen=True, kw_only=True)
 class Sheet:
     """What the sheets say beside the verdict and what other sections collect."""
 
-    rows: tuple[AttackRow, ...]
+    rows: Sequence[Evidence]
     n_more: int
     who: str
     holds: str
@@ -264,32 +168,17 @@ def sheet(report: Report, judged: Judged) -> Sheet:
     """Put the attacks in one table, those of nobody in particular first, and sum up detection power."""
     items = [item for _, found in judged for item in found]
     ordered = sorted(items, key=lambda item: item.result.attacker is not None)
-    threats = [threat for item in items if (threat := threat_of(item.result)) is not None]
+    threats = [item.threat for item in items if item.threat is not None]
     return Sheet(
-        rows=tuple(map(_attack_row, ordered[:MOST_ATTACKS])),
+        rows=ordered[:MOST_ATTACKS],
         n_more=max(len(ordered) - MOST_ATTACKS, 0),
-        who=_each_once([threat.who for threat in threats]) or ANYBODY,
-        holds=_each_once([threat.holds for threat in threats]) or "nothing",
-        seen=seen_by_risk(report, judged),
+        who=listed(list(dict.fromkeys(threat.who for threat in threats))) or ANYBODY,
+        holds=listed(list(dict.fromkeys(threat.holds for threat in threats))) or "nothing",
+        seen=_seen_by_risk(report, judged),
     )
 
 
-def _attack_row(item: Evidence) -> AttackRow:
-    threat: ThreatRow | None = threat_of(item.result)
-    return AttackRow(
-        title=item.title,
-        knows="not stated" if threat is None else clean(threat.knows, LONGEST_BRIEF),
-        wants="not stated" if threat is None else clean(threat.wants, LONGEST_BRIEF),
-        exposed=item.result.measure,
-        state=item.state,
-    )
-
-
-def _each_once(words: Sequence[str]) -> str:
-    return listed(list(dict.fromkeys(words)))
-
-
-def seen_by_risk(report: Report, judged: Judged) -> str:
+def _seen_by_risk(report: Report, judged: Judged) -> str:
     """Say the smallest planted leak that some attack on each risk saw."""
     if report.power is None:
         return "Not measured: how small a leak would have been noticed is unknown."

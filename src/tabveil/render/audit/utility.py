@@ -1,24 +1,14 @@
-"""What the page shows of utility: every figure beside its reference, and the columns that differ most."""
+"""What is said of utility: every figure beside its reference, and the columns that differ most."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from markupsafe import Markup
 
 from tabveil.core.wording import interval, name, number
-from tabveil.metrics.utility import (
-    MEANINGS,
-    RULES,
-    Associations,
-    ColumnUtility,
-    Figure,
-    Meaning,
-    Rule,
-    TargetUtility,
-    Utility,
-)
+from tabveil.metrics.utility import MEANINGS, RULES, ColumnUtility, Figure, Meaning, TargetUtility, Utility
 from tabveil.render import svg
-from tabveil.render.svg.matrix import MOST_NAMED
 
 MOST_MARGINALS = 24
 MOST_RELATED = 30
@@ -37,14 +27,35 @@ class FigureRow:
     figure: Figure
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ColumnRow:
     """One column: its chart, and its figures by ``BY_COLUMN`` (None where one does not apply)."""
 
-    name: str
-    chart: Markup
-    caption: str
-    figures: tuple[Figure | None, ...]
+    column: ColumnUtility
+
+    @property
+    def name(self) -> str:
+        """What the column is called."""
+        return name(self.column.name)
+
+    @property
+    def chart(self) -> Markup:
+        """Its values, real beside synthetic."""
+        return svg.marginals(self.column.bars, title=self.column.name)
+
+    @property
+    def caption(self) -> str:
+        """How far the two are apart."""
+        figure = self.column.figures.get("total_variation")
+        if figure is None:
+            return ""
+        reference = "" if figure.reference is None else f"; fresh real rows {number(figure.reference.value)}"
+        return f"Total variation {number(figure.value.value)} ({interval(figure.value)}){reference}"
+
+    @property
+    def figures(self) -> list[Figure | None]:
+        """The figures of its row in the table."""
+        return [self.column.figures.get(key) for key in BY_COLUMN]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,90 +76,82 @@ class RuleRow:
     broken: Figure
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Usefulness:
-    """The whole section."""
+    """The whole section: all figures and targets, but only the columns that differ most."""
 
-    figures: tuple[FigureRow, ...]
-    targets: tuple[TargetUtility, ...]
-    columns: tuple[ColumnRow, ...]
-    n_columns: int
-    related: RelationCharts | None
-    rules: tuple[RuleRow, ...]
-    n_rules: int
-    looked_for_rules: bool
+    utility: Utility
 
+    @property
+    def figures(self) -> list[FigureRow]:
+        """Every overall figure that is known, that of rules last."""
+        found = [
+            FigureRow(meaning=MEANINGS[key], figure=figure)
+            for key, figure in self.utility.figures.items()
+            if key in MEANINGS
+        ]
+        rules = self.utility.rules
+        if rules is not None and rules.figure is not None:
+            found.append(FigureRow(meaning=RULES, figure=rules.figure))
+        return found
 
-def usefulness(utility: Utility) -> Usefulness:
-    """Choose what is shown: all figures and targets, but only the columns that differ most."""
-    return Usefulness(
-        figures=(
-            *(
-                FigureRow(meaning=MEANINGS[key], figure=figure)
-                for key, figure in utility.figures.items()
-                if key in MEANINGS
-            ),
-            *(
-                ()
-                if utility.rules is None or utility.rules.figure is None
-                else (FigureRow(meaning=RULES, figure=utility.rules.figure),)
-            ),
-        ),
-        targets=utility.targets,
-        columns=tuple(map(_column, _most_different(utility.columns))),
-        n_columns=len(utility.columns),
-        related=_related(utility.associations),
-        rules=() if utility.rules is None else tuple(map(_rule, utility.rules.found[:MOST_RULES])),
-        n_rules=0 if utility.rules is None else len(utility.rules.found),
-        looked_for_rules=utility.rules is not None,
-    )
+    @property
+    def targets(self) -> tuple[TargetUtility, ...]:
+        """The columns that were predicted."""
+        return self.utility.targets
 
+    @property
+    def columns(self) -> list[ColumnRow]:
+        """The columns with the largest total variation, the worst first."""
 
-def _rule(rule: Rule) -> RuleRow:
-    return RuleRow(sentence=rule.sentence([name(column) for column in rule.columns]), broken=rule.broken)
+        def variation(column: ColumnUtility) -> float:
+            figure = column.figures.get("total_variation")
+            return 0.0 if figure is None else figure.value.value
 
+        ordered = sorted(self.utility.columns, key=lambda column: (-variation(column), column.name))
+        return list(map(ColumnRow, ordered[:MOST_MARGINALS]))
 
-def _most_different(columns: Sequence[ColumnUtility]) -> list[ColumnUtility]:
-    """Return the columns with the largest total variation, the worst first."""
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are, shown or not."""
+        return len(self.utility.columns)
 
-    def variation(column: ColumnUtility) -> float:
-        figure = column.figures.get("total_variation")
-        return 0.0 if figure is None else figure.value.value
+    @property
+    def looked_for_rules(self) -> bool:
+        """Whether rules were looked for."""
+        return self.utility.rules is not None
 
-    return sorted(columns, key=lambda column: (-variation(column), column.name))[:MOST_MARGINALS]
+    @cached_property
+    def rules(self) -> list[RuleRow]:
+        """Every rule that real rows keep to, those first that are broken most."""
+        return [
+            RuleRow(sentence=rule.sentence([name(column) for column in rule.columns]), broken=rule.broken)
+            for rule in (self.utility.rules.found if self.utility.rules else ())
+        ]
 
+    @property
+    def shown_rules(self) -> Sequence[RuleRow]:
+        """As many of them as the page shows."""
+        return self.rules[:MOST_RULES]
 
-def _column(column: ColumnUtility) -> ColumnRow:
-    figure = column.figures.get("total_variation")
-    return ColumnRow(
-        name=name(column.name),
-        chart=svg.marginals(column.bars, title=column.name),
-        caption="" if figure is None else _variation(figure),
-        figures=tuple(column.figures.get(key) for key in BY_COLUMN),
-    )
-
-
-def _variation(figure: Figure) -> str:
-    reference = "" if figure.reference is None else f"; fresh real rows {number(figure.reference.value)}"
-    return f"Total variation {number(figure.value.value)} ({interval(figure.value)}){reference}"
-
-
-def _related(found: Associations | None) -> RelationCharts | None:
-    """Draw how columns go together, for those whose associations changed most where there are many."""
-    if found is None or len(found.names) < 2:  # noqa: PLR2004 - a pair
-        return None
-    changes = [
-        sum(abs((made or 0.0) - (real or 0.0)) for real, made in zip(reals, mades, strict=True))
-        for reals, mades in zip(found.real, found.synthetic, strict=True)
-    ]
-    most = sorted(range(len(changes)), key=lambda place: (-changes[place], place))[:MOST_RELATED]
-    kept = sorted(most)
-    names = [found.names[i] for i in kept]
-    real = [[found.real[i][j] for j in kept] for i in kept]
-    synthetic = [[found.synthetic[i][j] for j in kept] for i in kept]
-    return RelationCharts(
-        charts=(svg.associations(names, real, synthetic), svg.differences(names, real, synthetic)),
-        key=tuple(map(name, names)) if len(names) > MOST_NAMED else (),
-        n_drawn=len(kept),
-        n_columns=len(found.names),
-    )
+    @cached_property
+    def related(self) -> RelationCharts | None:
+        """How columns go together, for those whose associations changed most where there are many."""
+        found = self.utility.associations
+        if found is None or len(found.names) < 2:  # noqa: PLR2004 - a pair
+            return None
+        changes = [
+            sum(abs((made or 0.0) - (real or 0.0)) for real, made in zip(reals, mades, strict=True))
+            for reals, mades in zip(found.real, found.synthetic, strict=True)
+        ]
+        most = sorted(range(len(changes)), key=lambda place: (-changes[place], place))[:MOST_RELATED]
+        kept = sorted(most)
+        names = [found.names[i] for i in kept]
+        real = [[found.real[i][j] for j in kept] for i in kept]
+        synthetic = [[found.synthetic[i][j] for j in kept] for i in kept]
+        return RelationCharts(
+            charts=(svg.associations(names, real, synthetic), svg.differences(names, real, synthetic)),
+            key=tuple(map(name, names)) if len(names) > svg.MOST_NAMED else (),
+            n_drawn=len(kept),
+            n_columns=len(found.names),
+        )

@@ -1,24 +1,20 @@
 """What a benchmark found, on the terminal: readable at 80 columns and without color."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import groupby
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from tabveil.core import wording
 from tabveil.core.wording import plural
-from tabveil.render.audit.terminal import plain_table
-from tabveil.render.benchmark import view as words
-from tabveil.render.benchmark.page import gathered
+from tabveil.render.benchmark import view
+from tabveil.render.console import listed_item, number, plain_table, section
 from tabveil.workflows.benchmark.curves import Reading
 from tabveil.workflows.benchmark.findings import Findings
 from tabveil.workflows.benchmark.scorecards import ScoreCard
 
-number = partial(wording.number, minus="-")
 _NONE = "-"
 _MOST_REASONS = 10
 _READING = (
@@ -35,41 +31,40 @@ def summary(findings: Findings) -> RenderableType:
     parts.append(
         Text(f"tabveil {plan.version}, seed {plan.seed}, {plural(plan.repeats, 'repeat')}", style="dim")
     )
-    caution = words.caution(findings)
+    caution = view.caution(findings)
     if caution:
         parts += [Text(), Text(caution, style="yellow")]
     for (dataset, risk), group in groupby(findings.cards, key=lambda card: (card.dataset, card.risk)):
-        parts += [Text(), Text(f"{wording.name(dataset)}: {wording.name(risk)}", style="bold")]
-        parts += [*_chosen(findings, dataset, risk), Text(), _cards(findings, list(group))]
+        parts += section(f"{wording.name(dataset)}: {wording.name(risk)}", *_chosen(findings, dataset, risk))
+        parts += [Text(), _cards(findings, list(group))]
     if findings.cards:
         parts += [Text(), Text(_READING, style="dim")]
     return Group(*parts, *_missing(findings))
 
 
 def _chosen(findings: Findings, dataset: str, risk: str) -> Iterator[RenderableType]:
-    unclear = words.what_is_known(findings, risk)
+    unclear = view.what_is_known(findings, risk)
     if unclear:
         yield Text(unclear, style="dim")
     choices = [item for item in findings.choices if (item.dataset, item.risk) == (dataset, risk)]
     for choice in choices:
-        metric, why = words.best(findings, choice)
-        yield _item(Text.assemble(f"{words.purpose(choice)}: ", (metric, "bold"), " " if metric else "", why))
-    why = "" if choices else words.nothing_chosen(findings, risk)
+        metric, why = view.best(findings, choice)
+        of = f"{view.purpose(choice)}: "
+        yield listed_item(Text.assemble(of, (metric, "bold"), " " if metric else "", why))
+    why = "" if choices else view.nothing_chosen(findings, risk)
     if why:
         yield Text(why, style="dim")
 
 
 def _cards(findings: Findings, cards: Sequence[ScoreCard]) -> Table:
-    table = plain_table("metric")
     judged = cards[0].varied == "risk"
     headings = ("bias", "alarms", "rank", "R2", "sd", "sees", "cpu")
-    for heading in headings if judged else ("rank", "R2", "sd", "cpu"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("metric", *(headings if judged else ("rank", "R2", "sd", "cpu")))
     for card in cards:
         series = findings.series(card.risk)
-        write = words.writer(series, "risk")
+        write = view.writer(series, "risk")
         alarms, level = card.false_alarms, card.smallest.level
-        name = words.shown(findings.metric(card.metric))
+        name = view.shown(findings.metric(card.metric))
         middle = [_reading(item) for item in (card.rank_correlation, card.linearity, card.deviation)]
         first = [
             _NONE if card.bias is None else number(card.bias.value),
@@ -81,7 +76,7 @@ def _cards(findings: Findings, cards: Sequence[ScoreCard]) -> Table:
             *(first if judged else []),
             *middle,
             *(sees if judged else []),
-            _NONE if card.cpu_seconds.value is None else words.seconds(card.cpu_seconds.value),
+            _NONE if card.cpu_seconds.value is None else view.seconds(card.cpu_seconds.value),
         )
     return table
 
@@ -90,21 +85,15 @@ def _reading(item: Reading) -> str:
     return _NONE if item.value is None else number(item.value)
 
 
-def _missing(findings: Findings) -> Iterator[RenderableType]:
-    rows = gathered(findings.gaps)
+def _missing(findings: Findings) -> list[RenderableType]:
+    rows = view.gathered(findings.gaps)
     if not rows:
-        return
-    n_missing = sum(n for _, _, n, _ in rows)
-    yield Text()
-    yield Text(f"Without an answer: {n_missing:,} of {plural(findings.n_cells, 'cell')}", style="bold")
+        return []
+    lines = []
     for kind, why, n, metrics in rows[:_MOST_REASONS]:
         told = "" if kind == "not run" else f": {wording.clean(why, wording.LONGEST_BRIEF)}"
-        yield _item(Text(f"{n:,} {kind}{told} ({wording.listed(metrics)})"))
+        lines.append(listed_item(Text(f"{n:,} {kind}{told} ({wording.listed(metrics)})")))
     if len(rows) > _MOST_REASONS:
-        yield _item(Text(f"and {plural(len(rows) - _MOST_REASONS, 'further reason')}"))
-
-
-def _item(text: Text) -> RenderableType:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_row(Text("-"), text)
-    return Padding(grid, (0, 0, 0, 1))
+        lines.append(listed_item(f"and {plural(len(rows) - _MOST_REASONS, 'further reason')}"))
+    n_missing = sum(n for _, _, n, _ in rows)
+    return section(f"Without an answer: {n_missing:,} of {plural(findings.n_cells, 'cell')}", *lines)

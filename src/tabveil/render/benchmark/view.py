@@ -1,13 +1,18 @@
 """What a benchmark found, in sentences: as strong as the repeats behind them, and no stronger."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from markupsafe import Markup
 
 from tabveil.core.wording import joined, level, name, percent, plural
+from tabveil.render import svg
 from tabveil.render.svg.canvas import percent_tick, tick
-from tabveil.workflows.benchmark.curves import Share, repeats_to_show, share, varied
-from tabveil.workflows.benchmark.findings import Findings
+from tabveil.workflows.benchmark.curves import Curve, Point, Share, repeats_to_show, share, varied
+from tabveil.workflows.benchmark.findings import Correlations, Findings, Gap
 from tabveil.workflows.benchmark.plan import AskedMetric, Series
-from tabveil.workflows.benchmark.scorecards import POWER, UNKNOWN, Choice, inserted
+from tabveil.workflows.benchmark.scorecards import POWER, UNKNOWN, Choice, ScoreCard, inserted
 
 AXES = {
     "leaky": "share of rows that are training rows",
@@ -169,3 +174,147 @@ def _listed(findings: Findings, metrics: Sequence[str]) -> str:
 
 def _some(texts: Sequence[str]) -> str:
     return joined(texts) if len(texts) <= _FEW else f"{', '.join(texts[:_FEW])} and {len(texts) - _FEW} more"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveTable:
+    """Curves as numbers: a row for each, a column for each level."""
+
+    caption: str
+    levels: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Point | None, ...]], ...]
+    seen: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """All about one risk on one dataset."""
+
+    dataset: str
+    risk: str
+    series: Series
+    choices: tuple[Choice, ...]
+    cards: tuple[ScoreCard, ...]
+    tables: tuple[CurveTable, ...]
+    charts: tuple[Markup, ...]
+    correlations: Correlations | None
+
+    @property
+    def title(self) -> str:
+        """What the part is called."""
+        return f"{name(self.dataset)}: {name(self.risk)}"
+
+
+def part(findings: Findings, dataset: str, risk: str, *, drawn: bool) -> Part:
+    """Gather all about one risk on one dataset; charts only where they are ``drawn``."""
+    here = [curve for curve in findings.curves if (curve.dataset, curve.risk) == (dataset, risk)]
+    correlated = (item for item in findings.correlations if (item.dataset, item.risk) == (dataset, risk))
+    return Part(
+        dataset=dataset,
+        risk=risk,
+        series=findings.series(risk),
+        choices=tuple(item for item in findings.choices if (item.dataset, item.risk) == (dataset, risk)),
+        cards=tuple(item for item in findings.cards if (item.dataset, item.risk) == (dataset, risk)),
+        tables=tuple(_tables(findings, here)),
+        charts=tuple(_charts(findings, here)) if drawn else (),
+        correlations=next((item for item in correlated if drawn and len(item.metrics) > 1), None),
+    )
+
+
+def overview(parts: Sequence[Part]) -> list[tuple[str, list[Choice | None]]]:
+    """Return a row of choices for every risk on every dataset, by purpose; none where there is one risk."""
+    chosen = [part for part in parts if part.choices]
+    if len(chosen) < 2:  # noqa: PLR2004 - the sentences below say it all
+        return []
+    return [
+        (
+            part.title,
+            [next((item for item in part.choices if item.purpose == key), None) for key in PURPOSES],
+        )
+        for part in chosen
+    ]
+
+
+def held(findings: Findings, item: Curve | ScoreCard) -> str:
+    """Say which level of the risk a curve or a card keeps to, if its circumstances vary."""
+    if item.held is None:
+        return ""
+    return f"{name(item.risk)} at {writer(findings.series(item.risk), 'risk')(item.held)}"
+
+
+def _charts(findings: Findings, curves: Sequence[Curve]) -> list[Markup]:
+    """Draw a small chart for every metric, all on one scale."""
+    measured = [curve for curve in curves if curve.figure is None and any(p.mean for p in curve.points)]
+    reach = svg.value_range([_line(findings, curve) for curve in measured])
+    charts = []
+    for metric, group in groupby(measured, key=lambda curve: curve.metric):
+        together = list(group)
+        series, varied = findings.series(together[0].risk), together[0].varied
+        charts.append(
+            svg.response(
+                [_line(findings, curve) for curve in together],
+                title=shown(findings.metric(metric)),
+                across=axis(series, varied),
+                reach=reach,
+                write=writer(series, varied),
+                ideal=varied == "risk" and is_leak(series) and max(series.levels) <= 1,
+            )
+        )
+    return charts
+
+
+def _line(findings: Findings, curve: Curve) -> svg.ResponseLine:
+    points = [
+        svg.ResponsePoint(
+            level=point.level,
+            value=point.mean.value if point.mean else None,
+            low=point.mean.low if point.mean else None,
+            high=point.mean.high if point.mean else None,
+            sure=None if point.seen is None else point.seen.value >= POWER,
+        )
+        for point in curve.points
+    ]
+    return svg.ResponseLine(label=held(findings, curve) or curve.metric, points=points)
+
+
+def _tables(findings: Findings, curves: Sequence[Curve]) -> list[CurveTable]:
+    """Set curves of the measure, and those of other figures, below each other."""
+    tables = []
+    for figures in (False, True):
+        chosen = [curve for curve in curves if (curve.figure is not None) == figures]
+        if not chosen:
+            continue
+        series, varied = findings.series(chosen[0].risk), chosen[0].varied
+        levels = sorted({point.level for curve in chosen for point in curve.points})
+        tables.append(
+            CurveTable(
+                caption=f"{'Further figures' if figures else 'Means'}, by {axis(series, varied)}",
+                levels=tuple(map(writer(series, varied), levels)),
+                rows=tuple(
+                    (_row_name(findings, curve), tuple(map(_by_level(curve).get, levels))) for curve in chosen
+                ),
+                seen=not figures,
+            )
+        )
+    return tables
+
+
+def _row_name(findings: Findings, curve: Curve) -> str:
+    parts = [shown(findings.metric(curve.metric)), curve.figure, held(findings, curve)]
+    return ", ".join(part for part in parts if part)
+
+
+def _by_level(curve: Curve) -> dict[float, Point]:
+    return {point.level: point for point in curve.points}
+
+
+def gathered(gaps: Sequence[Gap]) -> list[tuple[str, str, int, list[str]]]:
+    """Count what is missing by its reason, most frequent first; with the metrics concerned."""
+    found: dict[tuple[str, str], list[Gap]] = {}
+    for gap in gaps:
+        found.setdefault((gap.kind, gap.why), []).append(gap)
+    rows = [
+        (kind, why, sum(gap.n for gap in same), list(dict.fromkeys(gap.metric for gap in same)))
+        for (kind, why), same in found.items()
+    ]
+    return sorted(rows, key=lambda row: -row[2])

@@ -5,14 +5,13 @@ People stand here as numbers, with their rank among the most vulnerable; nobody'
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from tabveil.auditing.report import Report
 from tabveil.core import wording
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import level, name, percent, plural
 from tabveil.metrics.black_box import Attacked, ShadowResult
-from tabveil.metrics.black_box.result import GroupRisk, TargetRisk
+from tabveil.metrics.black_box.result import GroupRisk
 
 TITLE = "Access to the generator"
 NO_VERDICT = "No verdict rests on it: thresholds are for what one release betrays."
@@ -24,7 +23,6 @@ GAMES: Mapping[str, str] = {
     "redrawn": "every fit learned from other people, but for the targets",
 }
 GROUPS: Mapping[str, str] = {"vulnerable": "the most vulnerable", "random": "at random"}
-_MEMBERSHIP, _INFERENCE = "Membership", "Inference"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +47,7 @@ class TargetRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownAttack:
+class AttackRows:
     """One attack: what was asked, what was found of all, and of each."""
 
     title: str
@@ -62,34 +60,38 @@ class ShownAttack:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class GeneratorAccess:
     """What is said about access to the generator."""
 
     sentence: str
     settings: str
-    attacks: tuple[ShownAttack, ...]
+    attacks: tuple[AttackRows, ...]
     notes: tuple[str, ...]
     confidence: float
 
 
-def shown(found: ShadowResult, *, train: str | None = None) -> Shown:
+def shown(found: ShadowResult, *, train: str | None = None) -> GeneratorAccess:
     """Put a result into words; ``train`` is the digest of the rows of an audit that it stands in."""
     other = train is not None and train != found.data.sha256
-    return Shown(
+    return GeneratorAccess(
         sentence=(
             f"The generator {name(found.generator)} was fitted {plural(found.n_fits, 'time')} on "
             f"{found.n_rows:,} rows, each time with other targets among them; {GAMES[found.game]}. "
             f"{plural(found.n_drawn, 'row')} {'was' if found.n_drawn == 1 else 'were'} drawn from each. An "
             "attacker learned from half of the releases, and was tried on the other half."
         ),
-        settings=_settings(found.settings),
+        settings="; ".join(
+            f"{name(str(key))} {wording.setting(value)}"
+            for key, value in found.settings.items()
+            if value is not None
+        ),
         attacks=tuple(_attack(item, found) for item in found.attacks),
         notes=(*((OTHER_DATA,) if other else ()), *found.notes),
         confidence=found.confidence,
     )
 
 
-def of_report(report: Report) -> Shown | None:
+def of_report(report: Report) -> GeneratorAccess | None:
     """Return what a report says about access to the generator, if it does."""
     if report.shadow is None:
         return None
@@ -97,15 +99,10 @@ def of_report(report: Report) -> Shown | None:
     return shown(report.shadow, train=None if train is None else train.sha256)
 
 
-def _settings(given: Mapping[str, Any]) -> str:
-    said = [f"{name(str(key))} {wording.setting(value)}" for key, value in given.items() if value is not None]
-    return "; ".join(said)
-
-
-def _attack(item: Attacked, found: ShadowResult) -> ShownAttack:
+def _attack(item: Attacked, found: ShadowResult) -> AttackRows:
     guesses = item.secret is not None
-    return ShownAttack(
-        title=f"{_INFERENCE} of {name(item.secret)}" if item.secret is not None else _MEMBERSHIP,
+    return AttackRows(
+        title=f"Inference of {name(item.secret)}" if item.secret is not None else "Membership",
         question=(
             f"Which of {item.n_values} values did the target have, drawn at random for each fit?"
             if guesses
@@ -115,7 +112,16 @@ def _attack(item: Attacked, found: ShadowResult) -> ShownAttack:
         chance=percent(item.chance) if guesses else f"{item.chance:g}",
         sentence=_sentence(item),
         groups=tuple(_group(group, item) for group in item.groups),
-        targets=tuple(_target(target, found) for target in sorted(item.targets, key=lambda t: -t.found.low)),
+        targets=tuple(
+            TargetRow(
+                label=f"target {target.number:,}",
+                rank=f"{target.rank:,} of {found.data.rows:,}",
+                group=GROUPS[target.group],
+                found=target.found,
+                told="yes" if target.seen else "no",
+            )
+            for target in sorted(item.targets, key=lambda target: -target.found.low)
+        ),
     )
 
 
@@ -134,14 +140,4 @@ def _group(group: GroupRisk, item: Attacked) -> GroupRow:
         found=group.found,
         readings=tuple((level(each.false_positives), each.true_positives) for each in group.readings),
         seen=f"{sum(target.seen for target in mine):,} of {len(mine):,}",
-    )
-
-
-def _target(target: TargetRisk, found: ShadowResult) -> TargetRow:
-    return TargetRow(
-        label=f"target {target.number:,}",
-        rank=f"{target.rank:,} of {found.data.rows:,}",
-        group=GROUPS[target.group],
-        found=target.found,
-        told="yes" if target.seen else "no",
     )

@@ -1,4 +1,4 @@
-"""Several reports side by side, on the terminal and in Python: to print, to compute with, to store."""
+"""Several reports side by side in Python: to print, to compute with, to store as a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,59 +6,17 @@ from io import StringIO
 from itertools import takewhile
 from pathlib import Path
 
-from rich.console import Console, Group, RenderableType
-from rich.text import Text
+from rich.console import Console
 
+from tabveil.auditing import comparing
 from tabveil.auditing.policy import RISKS
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import CopiesVerdict, RiskVerdict
 from tabveil.core.storage.files import write_text
 from tabveil.core.wording import escaped, name
 from tabveil.errors import ParameterError
-from tabveil.render.audit.page import comparison_page
-from tabveil.render.audit.terminal import STYLES, number, plain_table, upper
-from tabveil.render.comparison import view as comparison
+from tabveil.render.comparison.page import page
+from tabveil.render.comparison.terminal import ranking
 from tabveil.tables.reading import dataframes
-
-_READING = (
-    "For each risk the largest upper bound over all attacks, what verdicts call “at most”; for copies "
-    "that of their share of the release, beyond chance. Told apart: "
-    "how often a model tells synthetic from real rows (0.5 best). The order is one of concern, not a score."
-)
-_SHORT = {"singling out": "singling", "linkability": "linking", "inference": "infer", "membership": "member"}
-
-
-def ranking(reports: Mapping[str, Report]) -> RenderableType:
-    """Set the releases under each other, the largest concern first, and warn where they do not compare."""
-    table = plain_table("release")
-    table.add_column("verdict", no_wrap=True)
-    for risk in RISKS:
-        table.add_column(_SHORT[risk], justify="right", no_wrap=True)
-    for heading in ("copies", "told apart"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in comparison.compare(reports):
-        told_apart = row.figures[0]
-        table.add_row(
-            Text(row.name),
-            Text(row.report.verdict.state, style=STYLES[row.report.verdict.state]),
-            *map(_upper, row.risks),
-            _copied(row.report.verdict.copies),
-            "-" if told_apart is None else number(told_apart.value.value),
-        )
-    warnings = [Text(f"- {text}", style="yellow") for text in comparison.warnings(reports)]
-    return Group(table, Text(), Text(_READING, style="dim"), *([Text()] if warnings else []), *warnings)
-
-
-def _upper(risk: RiskVerdict) -> Text:
-    text = "-" if risk.high is None else upper(risk.high)
-    return Text(text, style=STYLES[risk.state] if risk.state == "above threshold" else "")
-
-
-def _copied(copies: CopiesVerdict | None) -> Text:
-    if copies is None or copies.high is None:
-        return Text("-")
-    return Text(upper(copies.high), style=STYLES[copies.state] if copies.state == "above threshold" else "")
-
 
 _WIDTH = 100
 
@@ -92,18 +50,18 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """What makes these reports hard to compare, such as other training rows."""
-        return comparison.warnings(self.reports)
+        return comparing.warnings(self.reports)
 
     def to_frame(self) -> dataframes.DataFrame:
         """Return one row a release, the largest concern first.
 
         Each risk is the upper bound it is judged by; the figures of utility are those of the page.
         """
-        return dataframes.from_rows(_cells(row) for row in comparison.compare(self.reports))
+        return dataframes.from_rows(_cells(row) for row in comparing.compare(self.reports))
 
     def to_html(self, path: str | Path) -> None:
         """Write the page that ``tabveil compare --html`` writes, whole or not at all."""
-        write_text(Path(path), comparison_page(self.reports))
+        write_text(Path(path), page(self.reports))
 
     def _repr_html_(self) -> str:
         """Show the comparison in a notebook."""
@@ -117,9 +75,9 @@ class Comparison:
         return "\n".join(line.rstrip() for line in escaped(text.getvalue()).rstrip().splitlines())
 
 
-def _cells(row: comparison.Row) -> dict[str, object]:
+def _cells(row: comparing.ComparedRelease) -> dict[str, object]:
     bounds = {risk.risk: risk.high for risk in row.risks if risk.high is not None}
-    figures = dict(zip(comparison.FIGURES, row.figures, strict=True))
+    figures = dict(zip(comparing.FIGURES, row.figures, strict=True))
     return {
         "release": row.name,
         "verdict": row.report.verdict.state,

@@ -1,13 +1,16 @@
 """What page and terminal both say about a run of a pipeline: numbers stage by stage, and changes in words."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from markupsafe import Markup
 
 from tabveil.auditing.policy import risk_of
 from tabveil.auditing.report import Report
 from tabveil.core.estimate import Estimate
 from tabveil.metrics.utility import MEANINGS
+from tabveil.render import svg
 from tabveil.render.audit.evidence import skipped_title
 from tabveil.workflows.pipeline import Change, PipelineReport
 
@@ -19,8 +22,6 @@ READING = (
 )
 _MOST_PERCENT = 1000  # how much farther an interval reaches is chance: what is compared with is hardly seen
 NO_GENERATOR = "There is no generator in this pipeline, so there is none to compare with."
-
-
 COST = (
     "What the filter changes in risk and costs in utility: the final rows beside the unfiltered ones, as "
     "numbers below."
@@ -110,15 +111,37 @@ def _percent(value: int, minus: str) -> str:
     return f"{value:+,}%".replace("-", minus) if value else "0%"
 
 
-def omitted(report: PipelineReport) -> Iterator[str]:
+def charts(report: PipelineReport, ways: Sequence[Way]) -> list[Markup]:
+    """Draw a small chart for every metric, all on one scale."""
+    drawn = [
+        [
+            svg.WayPoint(
+                label="alone" if stage.name == "generator" else stage.title,  # there is little room
+                value=value,
+                beside=stage.name == "generator",
+            )
+            for stage, value in zip(report.stages, way.values, strict=True)
+        ]
+        for way in ways
+    ]
+    limits = [way.threshold for way in ways if way.threshold is not None]
+    reach = svg.reach_of([point for points in drawn for point in points], limits)
+    return [
+        svg.way(points, title=way.title, reach=reach, threshold=way.threshold)
+        for way, points in zip(ways, drawn, strict=True)
+    ]
+
+
+def omitted(report: PipelineReport) -> list[str]:
     """Say what was not computed, and at which stages."""
     reasons: dict[str, list[str]] = {}
     for stage in report.stages:
         for item in stage.report.skipped:
             reasons.setdefault(f"{skipped_title(stage.report, item)}: {item.why}", []).append(stage.title)
-    for reason, titles in reasons.items():
-        everywhere = len(titles) == len(report.stages)
-        yield reason if everywhere else f"{reason} ({', '.join(titles)})"
+    return [
+        reason if len(titles) == len(report.stages) else f"{reason} ({', '.join(titles)})"
+        for reason, titles in reasons.items()
+    ]
 
 
 def warnings(report: PipelineReport) -> list[str]:

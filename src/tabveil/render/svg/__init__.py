@@ -4,14 +4,14 @@ Shapes carry classes, never colors; a page embeds :data:`STYLE` once. Every char
 description for those who do not see it, and says in shape, pattern or word what it says in color.
 """
 
-from tabveil.render.svg.axes import State
+from tabveil.render.svg.axes import WORDS, State, state_key
 from tabveil.render.svg.curves import RocCurve, distributions, roc
 from tabveil.render.svg.front import Checked, TradeOff, front
 from tabveil.render.svg.heat import Cell, heat_map
 from tabveil.render.svg.marginals import marginals
 from tabveil.render.svg.matrix import MOST_NAMED, associations, correlations, differences
 from tabveil.render.svg.power import PowerRow, power
-from tabveil.render.svg.response import ResponseLine, ResponsePoint, response
+from tabveil.render.svg.response import ResponseLine, ResponsePoint, response, value_range
 from tabveil.render.svg.risks import ColumnBar, RiskBar, column_bars, risk_bars
 from tabveil.render.svg.scatter import Point, scatter
 from tabveil.render.svg.style import STYLE
@@ -20,6 +20,7 @@ from tabveil.render.svg.way import WayPoint, reach_of, way
 __all__ = [
     "MOST_NAMED",
     "STYLE",
+    "WORDS",
     "Cell",
     "Checked",
     "ColumnBar",
@@ -46,5 +47,7 @@ __all__ = [
     "risk_bars",
     "roc",
     "scatter",
+    "state_key",
+    "value_range",
     "way",
 ]

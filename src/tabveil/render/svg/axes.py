@@ -86,6 +86,15 @@ WORDS: dict[State, str] = {
 _ARROW = 6.0
 
 
+def state_key(state: str) -> State:
+    """Return the short form of a verdict's state, which style sheets and charts use.
+
+    >>> state_key("above threshold")
+    'above'
+    """
+    return next((key for key, words in WORDS.items() if words == state), "inconclusive")
+
+
 def symbol(state: State, x: float, y: float, size: float = 5.0) -> Markup:
     """Draw the shape of a state: disc, triangle, hollow diamond, ring. The shape says it without color."""
     match state:

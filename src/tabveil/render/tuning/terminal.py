@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tabveil.core import wording
-from tabveil.render.audit.terminal import number, plain_table
-from tabveil.render.tuning import view as words
-from tabveil.workflows.tuning.tradeoffs import Tried, Tuned
+from tabveil.render.console import listed_item, number, plain_table, section
+from tabveil.render.tuning import view
+from tabveil.workflows.tuning.tradeoffs import Tuned
 
 _MOST_FRONT = 20
 _MOST_REASONS = 10
@@ -22,23 +22,21 @@ def summary(tuned: Tuned) -> RenderableType:
     parts: list[RenderableType] = [Text(asked.title, style="bold")] if asked.title else []
     parts += [
         Text(f"tabveil {asked.version}, seed {asked.seed}", style="dim"),
-        Text(words.search(tuned)),
+        Text(view.search(tuned)),
         Text(),
     ]
     if tuned.front:
-        parts += [Text("The best trade-offs: no other is better in both", style="bold"), _front(tuned)]
-        parts.append(
-            Text(
-                f"risk: {words.risk_title(tuned)}. loss: {words.loss_title(tuned)}. "
-                "*: within every threshold.",
-                style="dim",
-            )
-        )
-        parts.append(Text())
-    parts.append(Text(words.choice(tuned), style="bold"))
+        numbers = f"risk: {view.risk_title(tuned)}. loss: {view.loss_title(tuned)}."
+        parts += [
+            Text("The best trade-offs: no other is better in both", style="bold"),
+            _front(tuned),
+            Text(f"{numbers} *: within every threshold.", style="dim"),
+            Text(),
+        ]
+    parts.append(Text(view.choice(tuned), style="bold"))
     parts += _choice(tuned)
     parts += _failed(tuned)
-    parts += [Text(), *(Text(line, style="dim") for line in words.cautions(tuned))]
+    parts += [Text(), *(Text(line, style="dim") for line in view.cautions(tuned))]
     return Group(*parts)
 
 
@@ -51,60 +49,51 @@ def _front(tuned: Tuned) -> Table:
     shown = list(tuned.front[:_MOST_FRONT])
     for number_of in [*shown, *([chosen] if chosen and chosen not in shown else [])]:
         item = tuned.of(number_of)
-        table.add_row(*_row(item, "bold" if item.number == chosen else ""))
+        assert item.score is not None, "what is best has numbers"
+        cells = (
+            str(item.number),
+            number(item.score.privacy),
+            number(item.score.loss),
+            "*" if item.within else "",
+            view.told(item.point),
+        )
+        table.add_row(*(Text(cell, style="bold" if item.number == chosen else "") for cell in cells))
     if len(tuned.front) > _MOST_FRONT:
         table.add_row("", "", "", "", f"and {len(tuned.front) - _MOST_FRONT:,} more")
     return table
-
-
-def _row(item: Tried, style: str) -> Iterator[Text]:
-    assert item.score is not None, "what is best has numbers"
-    cells = (
-        str(item.number),
-        number(item.score.privacy),
-        number(item.score.loss),
-        "*" if item.within else "",
-    )
-    for cell in (*cells, words.told(item.point)):
-        yield Text(cell, style=style)
 
 
 def _choice(tuned: Tuned) -> Iterator[RenderableType]:
     if tuned.choice is None:
         return
     chosen = tuned.of(tuned.choice.number)
-    yield Padding(Text(words.as_file(tuned, chosen)), (0, 0, 0, 2))
+    yield Padding(Text(view.as_file(tuned, chosen)), (0, 0, 0, 2))
     found = tuned.check
     if found is not None and found.score is not None and chosen.score is not None:
         table = plain_table("")
         for heading in ("search", "check", "optimism"):
             table.add_column(heading, justify="right")
-        for title, one, other, difference in (
-            (
-                f"risk: {words.risk_title(tuned)}",
-                chosen.score.privacy,
-                found.score.privacy,
-                found.optimism_privacy,
-            ),
-            (f"loss: {words.loss_title(tuned)}", chosen.score.loss, found.score.loss, found.optimism_loss),
+        risk, loss = view.risk_title(tuned), view.loss_title(tuned)
+        searched, checked = chosen.score, found.score
+        for title, before, after, optimism in (
+            (f"risk: {risk}", searched.privacy, checked.privacy, found.optimism_privacy),
+            (f"loss: {loss}", searched.loss, checked.loss, found.optimism_loss),
         ):
-            sign = words.signed(difference).replace("−", "-")
-            table.add_row(Text(title), number(one), number(other), sign)
+            table.add_row(Text(title), number(before), number(after), view.signed(optimism, "-"))
         yield Text()
         yield table
     yield Text()
-    yield Text(words.check(tuned))
+    yield Text(view.check(tuned))
 
 
-def _failed(tuned: Tuned) -> Iterator[RenderableType]:
-    failed = words.reasons(tuned.failed)
-    if not failed:
-        return
-    yield Text()
-    yield Text(f"Without numbers: {wording.plural(len(tuned.failed), 'configuration')}", style="bold")
-    for why, which in failed[:_MOST_REASONS]:
-        line = Table.grid(padding=(0, 1))
-        line.add_row("", "-", Text(f"{words.numbers(which)}: {wording.clean(why, wording.LONGEST_BRIEF)}"))
-        yield line
-    if len(failed) > _MOST_REASONS:
-        yield Text(f" - and {wording.plural(len(failed) - _MOST_REASONS, 'further reason')}")
+def _failed(tuned: Tuned) -> list[RenderableType]:
+    found = view.reasons(tuned.failed)
+    if not found:
+        return []
+    lines = [
+        listed_item(Text(f"{view.numbers(which)}: {wording.clean(why, wording.LONGEST_BRIEF)}"))
+        for why, which in found[:_MOST_REASONS]
+    ]
+    if len(found) > _MOST_REASONS:
+        lines.append(listed_item(f"and {wording.plural(len(found) - _MOST_REASONS, 'further reason')}"))
+    return section(f"Without numbers: {wording.plural(len(tuned.failed), 'configuration')}", *lines)

@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from tabveil.core.settings import yaml_files
 from tabveil.core.wording import LONGEST_BRIEF, clean, listed, name, number, plural, setting
 from tabveil.metrics.utility import MEANINGS
+from tabveil.render import svg
 from tabveil.workflows.tuning.tradeoffs import Tried, Tuned
 
 _MOST_TEXT = 300  # letters of a configuration in a table
@@ -111,11 +114,11 @@ def _more(difference: float) -> str:
     return f"{number(abs(difference))} {'higher' if difference > 0 else 'lower'}"
 
 
-def signed(difference: float | None) -> str:
+def signed(difference: float | None, minus: str = "−") -> str:
     """Write a difference with its sign."""
     if difference is None:
         return number(None)
-    return f"{'+' if difference > 0 else '−' if difference < 0 else ''}{number(abs(difference))}"
+    return f"{'+' if difference > 0 else minus if difference < 0 else ''}{number(abs(difference), minus)}"
 
 
 def cautions(tuned: Tuned) -> list[str]:
@@ -152,4 +155,37 @@ def numbers(items: Iterable[int]) -> str:
     return ", ".join(
         f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run))  # noqa: PLR2004 - two are named
         for run in runs
+    )
+
+
+def chart(tuned: Tuned) -> Markup:
+    """Draw all configurations, those that no other beats, and the chosen one with its check."""
+    best = set(tuned.front)
+    points = [
+        svg.TradeOff(
+            number=item.number,
+            x=item.score.loss,
+            y=item.score.privacy,
+            best=item.number in best,
+            within=item.within,
+        )
+        for item in tuned.tried
+        if item.score is not None
+    ]
+    score = None if tuned.check is None else tuned.check.score
+    chosen = None
+    if tuned.choice is not None:
+        chosen = svg.Checked(
+            number=tuned.choice.number,
+            x=None if score is None else score.loss,
+            y=None if score is None else score.privacy,
+        )
+    thresholds = set(tuned.asked.thresholds.values())
+    judged = tuned.asked.by == "upper" and len(thresholds) == 1
+    return svg.front(
+        points,
+        chosen=chosen,
+        threshold=thresholds.pop() if judged else None,
+        x_title=f"loss: {loss_title(tuned)}",
+        y_title=f"risk: {risk_title(tuned)}",
     )

@@ -6,43 +6,38 @@ from statistics import fmean
 
 from tabveil.auditing.policy import RISKS
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import RiskVerdict
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, RiskVerdict
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import both_ends
 from tabveil.metrics.utility import Figure
-from tabveil.render.audit.evidence import StateKey, state_key
-from tabveil.render.svg import Point
 
-ORDER: tuple[StateKey, ...] = ("above", "inconclusive", "within")
 FIGURES = ("discriminator", "total_variation", "correlation")
 """The utility figures that stand in the comparison."""
 
-COIN = 0.5
-MOST_POINTS = 20
+_ORDER = (ABOVE, INCONCLUSIVE, WITHIN)
+_COIN = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ComparedRelease:
     """One release in the comparison."""
 
     name: str
     report: Report
-    state: StateKey
     risks: tuple[RiskVerdict, ...]
     concern: float | None  # the largest upper bound as a share of its threshold
     figures: tuple[Figure | None, ...]
     gap: float | None
     n_targets: int
 
-    def point(self, number: int) -> Point | None:
-        """Return the release's place in the chart of risk against lost utility."""
-        told_apart, risk = self.figures[0], self.largest
-        if told_apart is None or risk is None:
+    @property
+    def loss(self) -> Estimate | None:
+        """How well the rows are told from real ones: 0 no better than by a coin, 1 always."""
+        if self.figures[0] is None:
             return None
-        value = told_apart.value
-        low, middle, high = ((end - COIN) / COIN for end in (value.low, value.value, value.high))
-        loss = Estimate(value=middle, low=low, high=high, n=value.n)
-        return Point(number=number, label=self.name, x=loss, y=risk, state=self.state)
+        found = self.figures[0].value
+        low, middle, high = ((end - _COIN) / _COIN for end in (found.low, found.value, found.high))
+        return Estimate(value=middle, low=low, high=high, n=found.n)
 
     @property
     def largest(self) -> Estimate | None:
@@ -51,29 +46,23 @@ class Row:
         return max(leading, key=lambda risk: risk.high, default=None)
 
 
-def compare(reports: Mapping[str, Report]) -> list[Row]:
+def compare(reports: Mapping[str, Report]) -> list[ComparedRelease]:
     """Order the releases: by state, then by how near (or how far above) the thresholds they come."""
-    rows = [_row(label, report) for label, report in reports.items()]
-    return sorted(rows, key=lambda row: (ORDER.index(row.state), -(row.concern or 0.0), row.name))
+    rows = [_compared(label, report) for label, report in reports.items()]
+    return sorted(
+        rows, key=lambda row: (_ORDER.index(row.report.verdict.state), -(row.concern or 0.0), row.name)
+    )
 
 
-def points(rows: list[Row]) -> list[Point]:
-    """Return what the chart can show, by its number in the order of concern."""
-    found = [row.point(number) for number, row in enumerate(rows, start=1)]
-    return [point for point in found if point is not None][:MOST_POINTS]
-
-
-def _row(label: str, report: Report) -> Row:
+def _compared(label: str, report: Report) -> ComparedRelease:
     verdict, utility = report.verdict, report.utility
     gaps = [target.gap.value for target in utility.targets if target.gap] if utility else []
-    state = state_key(verdict.state)
     shares = [risk.high / risk.threshold for risk in verdict.risks if risk.high is not None]
     if (copies := verdict.copies) and copies.high is not None and copies.threshold > 0:
         shares.append(copies.high / copies.threshold)
-    return Row(
+    return ComparedRelease(
         name=both_ends(label),
         report=report,
-        state="inconclusive" if state == "diagnostic" else state,
         risks=tuple(risk for wanted in RISKS for risk in verdict.risks if risk.risk == wanted),
         concern=max(shares, default=None),
         figures=tuple(utility.figures.get(key) if utility else None for key in FIGURES),
