@@ -10,7 +10,6 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tabveil.core import pages
 from tabveil.version import __version__
 
 if TYPE_CHECKING:
@@ -84,6 +83,7 @@ _HOMES = {
     "load_model": ("tabveil.synthesis.generators", "load_model"),
     "load_split": ("tabveil.tables.reading", "load_split"),
     "outliers": ("tabveil.metrics.outlying", "outliers"),
+    "pipeline_page": ("tabveil.render.pipeline.page", "page"),
     "run_pipeline": ("tabveil.workflows.pipeline", "run_pipeline"),
     "pseudonymize": ("tabveil.workflows.pseudonyms", "pseudonymize"),
     "sample": ("tabveil.workflows.synthesizing", "sample"),
@@ -100,19 +100,6 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands fo
     if name in __all__:
         return import_module(f"tabveil.{name}")
     raise AttributeError(f"module 'tabveil' has no attribute {name!r}")
-
-
-def _draw(report: Any) -> str:  # noqa: ANN401 - a report, whose class is not loaded yet
-    drawn: str = __getattr__("html_page")(report)
-    return drawn
-
-
-def _draw_pipeline(report: Any) -> str:  # noqa: ANN401 - likewise
-    drawn: str = import_module("tabveil.render.pipeline.page").page(report)
-    return drawn
-
-
-pages.draw, pages.draw_pipeline = _draw, _draw_pipeline
 
 
 def __dir__() -> list[str]:
