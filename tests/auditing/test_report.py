@@ -1,6 +1,6 @@
 """A seeded audit gives what it gave when it was stored: a report may gain fields, but none is lost or moved.
 
-Where numbers are meant to move, write it anew: ``python tests/auditing/test_stored_report.py``.
+Where numbers are meant to move, write it anew: ``python tests/auditing/test_report.py``.
 """
 
 import json
