@@ -10,7 +10,7 @@ independent rates add in squares, each taken on the side where it moves the diff
 Wilson's bounds, or Miettinen and Nurminen's interval, are shorter but fail where sizes differ and levels are
 high, as they are for many configurations at once: with 3,000 train and 50 control rows they missed a gain of
 three people in a hundred ten times as often as meant. Whether zero is among the differences is decided by
-Fisher's exact test, too (SPEC 1).
+Fisher's exact test, too (docs/definitions.md, Gain).
 """
 
 import math
