@@ -90,7 +90,7 @@ def audit(
         A file or mapping of attacker profiles (who knows and wants what); each is tried as well.
     policy
         A file or mapping that says which risks are accepted, at which confidence, and who receives the
-        release; the report's verdict follows it. Defaults are in :class:`tabveil.auditing.verdict.Policy`.
+        release; the report's verdict follows it. Defaults are in :class:`tabveil.auditing.policy.Policy`.
     shadow
         What :func:`tabveil.attack` found about the generator, or the file that ``tabveil attack --json``
         wrote: the report shows it. No verdict rests on it.
