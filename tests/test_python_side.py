@@ -67,7 +67,7 @@ def test_a_page_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch):
     def failing(_):
         raise MemoryError
 
-    monkeypatch.setattr(reports.pages, "draw", failing)
+    monkeypatch.setattr(tabveil, "html_page", failing)
     with pytest.raises(MemoryError):
         made.report().to_html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == "old"
