@@ -265,6 +265,15 @@ class Table:
         people = None if self.people is None else self.people[rows]
         return type(self)(schema=self.schema, values=self.values[rows], people=people)
 
+    def joined(self, other: "Table") -> Self:
+        """Return the rows of both, these first."""
+        people = [side.people for side in (self, other) if side.people is not None]
+        return type(self)(
+            schema=self.schema,
+            values=np.concatenate([self.values, other.values]),
+            people=np.concatenate(people) if people else None,
+        )
+
     @cached_property
     def n_people(self) -> int:
         """How many people have rows here."""

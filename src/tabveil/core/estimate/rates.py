@@ -7,7 +7,7 @@ is to prove something, it must hold for each, and is an exact one (:func:`exact_
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -29,6 +29,10 @@ class Estimate:
     low: Number
     high: Number
     n: int
+
+    def each(self, change: Callable[[float], float]) -> "Estimate":
+        """Return what a change that never falls makes of the value and of its bounds."""
+        return Estimate(value=change(self.value), low=change(self.low), high=change(self.high), n=self.n)
 
 
 def known(value: float, n: int) -> Estimate:

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tabveil.core.estimate import Estimate
 from tabveil.core.people import numbered, require_people
-from tabveil.core.result import Cost, Labels, Result, Scores, params_of
+from tabveil.core.result import Result, Scores, params_of
 from tabveil.core.sampling import draw, draw_people
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import value_of
@@ -21,7 +20,6 @@ from tabveil.metrics.indicators.comparison import (
     ByDistance,
     Exchange,
     Gap,
-    at_most_all,
     nearest,
     nearest_other,
     without_people,
@@ -77,8 +75,6 @@ class AdversarialAccuracy(ByDistance):
 
     name: ClassVar[str] = "adversarial_accuracy"
     title: ClassVar[str] = "Adversarial accuracy (NNAA)"
-    cost: ClassVar[Cost] = "quick"
-    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare train with control."""
@@ -96,27 +92,32 @@ class AdversarialAccuracy(ByDistance):
         before, after = (
             _entanglement(space, real, synthetic.table, within) for real in (exchange.before, exchange.after)
         )
+        sampled = len(split.train) / len(exchange.before)
         gap = _gap(before, after, exchange, worst=_worst(space, before, exchange.before))
         if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
             raise NotApplicable(
                 f"{self.name}: all real rows are each other's neighbors, no error can be given."
             )
+        roles = {"train": split.train, "synthetic": split.synthetic}
+        larger = [f"{role} ({len(table):,})" for role, table in roles.items() if len(table) > n]
+        notes = [f"Compared on {n:,} rows of each; sampled down: {', '.join(larger)}."] if larger else []
         return Result(
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            risk=_scaled(gap.risk(self.name, n, self.confidence), len(split.train) / len(exchange.before)),
+            risk=gap.risk(self.name, n, self.confidence).each(lambda end: min(end * sampled, 1.0)),
             attack=gap.attack(n, self.confidence),
             control=gap.control(n, self.confidence),
             details={
                 "privacy_loss": gap.fresh - gap.train,
-                "train": before.sides(),
+                "train": {"real_side": before.real_side, "synthetic_side": before.synthetic_side},
                 "control": {
-                    side: exchange.fresh(before.sides()[side], after.sides()[side]) for side in before.sides()
+                    "real_side": exchange.fresh(before.real_side, after.real_side),
+                    "synthetic_side": exchange.fresh(before.synthetic_side, after.synthetic_side),
                 },
                 "n_rows": n,
             },
-            notes=(*exchange.note(), *_sampled(n, train=split.train, synthetic=split.synthetic)),
+            notes=(*exchange.note(), *notes),
             scores=(Scores(table="synthetic", rows=synthetic.rows, values=within - before.distance),),
         )
 
@@ -154,29 +155,19 @@ class _Entanglement:
         return (self.real_side + self.synthetic_side) / 2
 
     @property
-    def n_groups(self) -> int:
-        return int(self.real_group.max()) + 1
-
     def influences(self) -> tuple[Floats, Floats]:
-        """Return what each real and each synthetic row moves the accuracy by."""
-        n = len(self.real_right)
-        return (
-            (self.real_right - self.real_side) / (2 * n),
-            (self.synthetic_right - self.synthetic_side) / (2 * n),
-        )
-
-    def sides(self) -> dict[str, float]:
-        """Return the two parts of the accuracy."""
-        return {"real_side": self.real_side, "synthetic_side": self.synthetic_side}
+        """What each real and each synthetic row moves the accuracy by."""
+        sides = (self.real_right, self.real_side), (self.synthetic_right, self.synthetic_side)
+        real, synthetic = ((right - mean) / (2 * len(self.real_right)) for right, mean in sides)
+        return real, synthetic
 
 
 def _entanglement(space: Space, real: Table, synthetic: Table, within_synthetic: Floats) -> _Entanglement:
     to_synthetic = nearest(space, synthetic, real).distance
     n = 1 if real.people is None else 2
     to_real, within_real = nearest(space, real, synthetic, n), nearest_other(space, real, n)
-    real_right = _farther(
-        to_synthetic, within_real.distance
-    )  # (n, 1), or (n, 2): beside the next person, too
+    # (n, 1), or (n, 2): beside the next person, too
+    real_right = _farther(to_synthetic, within_real.distance)
     synthetic_right = _farther(to_real.distance, within_synthetic[:, None])
     group = _linked(within_real.index[:, 0])
     without_each = None
@@ -230,11 +221,12 @@ def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst:
         return exchange.gap_of_people((before.accuracy, after.accuracy), without, worst)
     kept, n = exchange.kept, len(before.real_right)
     n_kept = len(kept)
+    (real_before, synthetic_before), (real_after, synthetic_after) = before.influences, after.influences
     came = np.zeros(n - n_kept)
-    by_before = np.concatenate([before.influences()[0], came, before.influences()[1]])
-    real_after = np.zeros(n)
-    real_after[kept] = after.influences()[0][:n_kept]
-    by_after = np.concatenate([real_after, after.influences()[0][n_kept:], after.influences()[1]])
+    stayed = np.zeros(n)
+    stayed[kept] = real_after[:n_kept]
+    by_before = np.concatenate([real_before, came, synthetic_before])
+    by_after = np.concatenate([stayed, real_after[n_kept:], synthetic_after])
     alone = np.arange(n) + n  # numbers no set has
     group_after = alone.copy()
     group_after[kept] = after.real_group[:n_kept]
@@ -248,20 +240,8 @@ def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst:
             np.concatenate([before.real_group, alone[n_kept:], before.synthetic_group]),
             np.concatenate([group_after, after.real_group[n_kept:], after.synthetic_group]),
         ),
-        n_groups=min(before.n_groups, after.n_groups),
+        n_groups=1 + min(int(side.real_group.max()) for side in (before, after)),
     )
-
-
-def _scaled(risk: Estimate, factor: float) -> Estimate:
-    return at_most_all(
-        Estimate(value=risk.value * factor, low=risk.low * factor, high=risk.high * factor, n=risk.n)
-    )
-
-
-def _sampled(n_rows: int, **tables: Table) -> tuple[str, ...]:
-    """Say which tables were sampled down."""
-    larger = [f"{role} ({len(table):,})" for role, table in tables.items() if len(table) > n_rows]
-    return (f"Compared on {n_rows:,} rows of each; sampled down: {', '.join(larger)}.",) if larger else ()
 
 
 def _farther(distance: Floats, other: Floats) -> Floats:

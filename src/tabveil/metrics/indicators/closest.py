@@ -9,7 +9,7 @@ from numpy.random import Generator
 from tabveil.core import check
 from tabveil.core.estimate import Estimate, excess, known, share
 from tabveil.core.people import numbered_together, require_people, rows_worth
-from tabveil.core.result import Cost, Labels, Result, Scores, params_of
+from tabveil.core.result import Cost, Result, Scores, params_of
 from tabveil.core.sampling import group_equal_rows, in_order
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import share_of
@@ -43,8 +43,6 @@ class ClosestRecords(Indicator):
     direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real"
 
     name: ClassVar[str]
-    cost: ClassVar[Cost] = "quick"
-    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -253,8 +251,6 @@ class ClosestShare(ByDistance):
 
     name: ClassVar[str] = "closest_share"
     title: ClassVar[str] = "Share closer to train"
-    cost: ClassVar[Cost] = "quick"
-    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Ask each synthetic row for its nearest real row."""

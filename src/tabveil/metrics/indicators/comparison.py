@@ -2,16 +2,16 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.estimate import CONFIDENCE, Estimate, grouped_error
+from tabveil.core.estimate import CONFIDENCE, Estimate, around, grouped_error
 from tabveil.core.estimate.means import student
 from tabveil.core.people import rows_worth
-from tabveil.core.result import Result, Threat
+from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import in_order, rows_of_people
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import NearestRows, NearPeople, Neighbors, Space
@@ -25,6 +25,9 @@ class Indicator:
     """A confidence level as a parameter; whatever interval an indicator reports is made at this level."""
 
     confidence: float = CONFIDENCE
+
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __post_init__(self) -> None:
         check.between(type(self).__name__, "confidence", self.confidence, 0.5, 1)
@@ -60,9 +63,7 @@ class ByDistance(Indicator):
 
 def at_most_all(estimate: Estimate) -> Estimate:
     """Cut what lies above 1 off: no more than all of a release can be copied, so it can only be noise."""
-    return replace(
-        estimate, value=min(estimate.value, 1.0), low=min(estimate.low, 1.0), high=min(estimate.high, 1.0)
-    )
+    return estimate.each(lambda value: min(value, 1.0))
 
 
 def relative(quotient: float) -> float:
@@ -127,12 +128,8 @@ class Exchange:
         left = rows_of_people(train, exchanged, rng=rng)
         kept = np.setdiff1d(np.arange(len(train)), left)
         brought = control.take(np.sort(rows_of_people(control, exchanged, rng=rng)))
-        return cls(
-            before=train,
-            after=_joined(train.take(kept), brought),
-            kept=kept,
-            part=len(left) / len(train),
-        )
+        part = len(left) / len(train)
+        return cls(before=train, after=train.take(kept).joined(brought), kept=kept, part=part)
 
     def fresh(self, before: float, after: float) -> float:
         """Return what a mean would be had all rows been exchanged, from what it is before and after."""
@@ -175,15 +172,6 @@ class Exchange:
         )
 
 
-def _joined(kept: Table, brought: Table) -> Table:
-    whose = [table.people for table in (kept, brought) if table.people is not None]
-    return Table(
-        schema=kept.schema,
-        values=np.concatenate([kept.values, brought.values]),
-        people=np.concatenate(whose) if whose else None,
-    )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gap:
     """The score of train beside that of fresh rows, each with what every record moves it by.
@@ -209,8 +197,8 @@ class Gap:
         return self._around(min(max(self.fresh, self.worst), 1.0), self.by_fresh, n, confidence)
 
     def _around(self, value: float, influence: Floats, n: int, confidence: float) -> Estimate:
-        half = student(self.n_groups, confidence) * grouped_error(influence, *self.groupings)
-        return at_most_all(Estimate(value=value, low=value - half, high=value + half, n=n))
+        error = grouped_error(influence, *self.groupings)
+        return at_most_all(around(value, error, n, groups=self.n_groups, confidence=confidence))
 
     def risk(self, name: str, n: int, confidence: float) -> Estimate:
         """Return the gap as a part of the larger score, ``1 - train / fresh`` where there is a risk.

@@ -11,7 +11,7 @@ from tabveil.core.estimate import Estimate, share
 from tabveil.core.estimate.matching import Excess, Matching
 from tabveil.core.estimate.rates import probit
 from tabveil.core.people import Holders, count_sharers_once, require_people
-from tabveil.core.result import Cost, Labels, Result, Scores, params_of
+from tabveil.core.result import Labels, Result, Scores, params_of
 from tabveil.core.sampling import group_equal_rows
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.core.wording import begin, plural, share_of
@@ -59,7 +59,6 @@ class IdenticalMatchShare(Indicator):
 
     name: ClassVar[str] = "identical_match_share"
     title: ClassVar[str] = "Identical rows"
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="uniqueness")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:  # noqa: ARG002 - nothing is drawn
@@ -99,12 +98,11 @@ class IdenticalMatchShare(Indicator):
         gained, lost = matching.changes(holders.train, holders.control)
         by_owner = [holders.by_owner(synthetic * change) for change in (gained, lost)]
         found = matching.excess(by_owner[0], by_owner[1], attack.n, self.confidence)
-        chance = Estimate(
-            value=min(max(attack.value - found.share.value, 0.0), 1.0),
-            low=min(max(attack.value - found.share.high, 0.0), 1.0),
-            high=min(max(attack.value - found.share.low, 0.0), 1.0),
-            n=attack.n,
+        value, high, low = (
+            min(max(attack.value - share, 0.0), 1.0)
+            for share in (found.share.value, found.share.low, found.share.high)
         )
+        chance = Estimate(value=value, low=low, high=high, n=attack.n)
         answer = replace(answer, attack=attack, control=chance)
         if attack.value == 1 and found.rows <= 0:
             note = "Control matches as much as train itself would: there is no room for a risk."
@@ -115,12 +113,10 @@ class IdenticalMatchShare(Indicator):
     def sentence(self, result: Result) -> str:
         """Tell how many rows are equal."""
         found = result.details.get("matches_in_train")
-        share = f"{share_of(result.attack)} of synthetic rows equal a training row"
+        told = begin(f"{share_of(result.attack)} of synthetic rows equal a training row")
         if isinstance(found, int):
             verb = "equals" if found == 1 else "equal"
             told = f"{plural(found, 'synthetic row')} {verb} a training row, {share_of(result.attack)} of all"
-        else:
-            told = begin(share)
         if result.control is not None:
             told += f"; by chance {share_of(result.control)} would"
         return f"{told}."

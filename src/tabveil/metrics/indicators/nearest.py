@@ -18,12 +18,12 @@ from tabveil.core.estimate import (
     strongest,
 )
 from tabveil.core.people import rows_worth
-from tabveil.core.result import Cost, Labels, Result, Role, Scores, params_of
+from tabveil.core.result import Result, Role, Scores, params_of
 from tabveil.core.sampling import Sample, in_order, rows_of_people
 from tabveil.core.table import Floats, Split, Table
 from tabveil.core.wording import level, share_of
 from tabveil.errors import NotApplicable
-from tabveil.metrics.indicators.comparison import ByDistance, at_most_all, nearest, summary, without_people
+from tabveil.metrics.indicators.comparison import ByDistance, nearest, summary, without_people
 
 FEWEST_PEOPLE = 3
 """Control people who set a threshold, where they have several rows."""
@@ -140,13 +140,13 @@ def closeness(
     if len(resampled):
         by_resamples = percentile_interval(value, resampled, len(attacked), confidence)
     low, high = min(by_resamples.low, by_shares.low), max(by_resamples.high, by_shares.high)
-    risk = Estimate(
-        value=value / reference_share,
-        low=low / reference_share,
-        high=high / reference_share,
-        n=len(attacked),
+    risk = Estimate(value=value, low=low, high=high, n=len(attacked))
+    return Closeness(
+        threshold=threshold,
+        attack=attack,
+        control=control,
+        risk=risk.each(lambda end: min(end / reference_share, 1.0)),
     )
-    return Closeness(threshold=threshold, attack=attack, control=control, risk=at_most_all(risk))
 
 
 def lying_close(result: Result, alpha: float, *, turned: bool = False, n_neighbors: int = 1) -> str:
@@ -241,8 +241,6 @@ class NearestNeighbors(ByDistance):
 
     name: ClassVar[str] = "nearest_neighbors"
     title: ClassVar[str] = "Distance to several neighbors (k-NN)"
-    cost: ClassVar[Cost] = "quick"
-    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -262,7 +260,7 @@ class NearestNeighbors(ByDistance):
         )
         level = sidak(self.confidence, len(ks))
         found = {
-            str(k): closeness(
+            k: closeness(
                 self.name,
                 attacked[:, k - 1],
                 fresh[:, k - 1],
@@ -274,7 +272,7 @@ class NearestNeighbors(ByDistance):
             )
             for k in ks
         }
-        best = strongest({k: item.risk for k, item in found.items()})
+        best = int(strongest({str(k): item.risk for k, item in found.items()}))
         return Result(
             metric=self.name,
             labels=self.labels,
@@ -283,22 +281,20 @@ class NearestNeighbors(ByDistance):
             attack=found[best].attack,
             control=found[best].control,
             details={
-                "n_neighbors": int(best),
+                "n_neighbors": best,
                 "confidence_of_each": level,
                 "by_n_neighbors": {
                     str(k): {
-                        "risk": found[str(k)].risk,
-                        "threshold": found[str(k)].threshold,
+                        "risk": item.risk,
+                        "threshold": item.threshold,
                         "attacked": summary(attacked[:, k - 1]),
                         "fresh": summary(fresh[:, k - 1]),
                     }
-                    for k in ks
+                    for k, item in found.items()
                 },
             },
             notes=notes,
-            scores=(
-                Scores(table="synthetic", rows=compared.attacked.rows, values=-attacked[:, int(best) - 1]),
-            ),
+            scores=(Scores(table="synthetic", rows=compared.attacked.rows, values=-attacked[:, best - 1]),),
         )
 
     def sentence(self, result: Result) -> str:

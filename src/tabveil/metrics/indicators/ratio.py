@@ -7,11 +7,11 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.people import numbered, require_people
-from tabveil.core.result import Cost, Labels, Result, Scores, params_of
+from tabveil.core.result import Result, Scores, params_of
 from tabveil.core.sampling import group_equal_rows, in_order
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import value_of
-from tabveil.engines.neighbors import NearestRows, Space
+from tabveil.engines.neighbors import NearestRows
 from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators.comparison import ByDistance, Exchange, Gap, nearest, summary, without_people
 
@@ -62,8 +62,6 @@ class NeighborDistanceRatio(ByDistance):
 
     name: ClassVar[str] = "neighbor_distance_ratio"
     title: ClassVar[str] = "Neighbor distance ratio (NNDR)"
-    cost: ClassVar[Cost] = "quick"
-    labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the ratios."""
@@ -78,10 +76,14 @@ class NeighborDistanceRatio(ByDistance):
             if records.n_people < n:
                 raise NotApplicable(f"{self.name}: needs {COUNTED[n]} different {role} {whose}.")
             sides.append(_NearRecords(records=records, found=nearest(space, records, synthetic.table, n)))
-        before, after = sides[0].ratio, sides[1].ratio
+        before, to_control = sides[0].ratio, sides[1].ratio
         gap = _gap(sides[0], sides[1], exchange)
         if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
             raise NotApplicable(f"{self.name}: all synthetic rows have the same nearest real row.")
+        if exchange.part < 1:  # as few as control records are: ratios hang little on numbers
+            records = _different(in_order(split.control).table)
+            near = nearest(space, records, synthetic.table, min(2, records.n_people)).distance
+            to_control = _quotient(near[:, 0], near[:, -1])
         return Result(
             metric=self.name,
             labels=self.labels,
@@ -91,9 +93,7 @@ class NeighborDistanceRatio(ByDistance):
             control=gap.control(len(before), self.confidence),
             details={
                 "to_train": summary(before),
-                "to_control": summary(
-                    after if exchange.part == 1 else _to_control(space, split.control, synthetic.table)
-                ),
+                "to_control": summary(to_control),
                 "n_train": len(split.train),
                 "n_control": len(split.control),
             },
@@ -148,11 +148,11 @@ class _NearRecords:
 def _gap(before: _NearRecords, after: _NearRecords, exchange: Exchange) -> Gap:
     """Compare the ratios of the synthetic rows, (m,), before and after training rows were exchanged."""
     if exchange.before.people is not None:
-        without = tuple(
-            side.without_each(table.n_people)
-            for side, table in ((before, exchange.before), (after, exchange.after))
+        without = (
+            before.without_each(exchange.before.n_people),
+            after.without_each(exchange.after.n_people),
         )
-        return exchange.gap_of_people((before.mean, after.mean), (without[0], without[1]))
+        return exchange.gap_of_people((before.mean, after.mean), without)
     ratio, m = before.ratio, len(before.ratio)
     fresh = ratio + (after.ratio - ratio) / exchange.part
     mean = float(np.sort(fresh).mean())
@@ -164,13 +164,6 @@ def _gap(before: _NearRecords, after: _NearRecords, exchange: Exchange) -> Gap:
         groupings=(before.owner, after.owner),
         n_groups=min(len(np.unique(side.owner)) for side in (before, after)),
     )
-
-
-def _to_control(space: Space, control: Table, synthetic: Table) -> Floats:
-    """Return the ratios to the control records alone, as few as they are: ratios hang little on numbers."""
-    records = _different(in_order(control).table)
-    near = nearest(space, records, synthetic, min(2, records.n_people)).distance
-    return _quotient(near[:, 0], near[:, -1])
 
 
 def _different(table: Table) -> Table:
