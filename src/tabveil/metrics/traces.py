@@ -5,12 +5,10 @@ rows are others. Each is told from chance by people the generator never saw: wha
 people, it holds by chance.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 from tabveil.core.estimate import Estimate
-from tabveil.core.storage.plain import Number, from_plain, to_plain
+from tabveil.core.storage.plain import Number, PlainData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +51,7 @@ class Trace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traces:
+class Traces(PlainData):
     """All kinds of traces that were looked for and could be."""
 
     found: tuple[Trace, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        found: dict[str, Any] = to_plain(self)
-        return found
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)

@@ -101,11 +101,13 @@ def _derived(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
         if not isinstance(column, Numeric):
             continue
         if column.arbitrary_zero:
-            period = _day(sides[0])
+            size = float(np.nanmedian(np.abs(sides[0]))) if np.any(~np.isnan(sides[0])) else 0.0
+            period = max((day for least, day in A_DAY.items() if size >= least), default=None)
             if period is not None and any(np.any(np.mod(side, period) > 0) for side in sides):
                 yield name, np.mod(sides[0], period), np.mod(sides[1], period)
         elif not column.integer and _decimals(sides[1]) != 0:
-            yield name, _fraction(sides[0]), _fraction(sides[1])
+            real, released = (np.asarray(np.round(np.mod(side, 1.0), FINEST) % 1.0) for side in sides)
+            yield name, real, released  # moved by whole numbers, they stay
 
 
 def _gaps(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
@@ -124,16 +126,6 @@ def _gaps(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
 def _part(values: Floats, cuts: Floats) -> Floats:
     """Return the number of the part that each value lies in; NaN where there is none."""
     return np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values, side="left").astype(np.float64))
-
-
-def _fraction(values: Floats) -> Floats:
-    return np.asarray(np.round(np.mod(values, 1.0), FINEST) % 1.0)  # moved by whole numbers, it stays
-
-
-def _day(moments: Floats) -> float | None:
-    """Return how long a day is in the unit of some moments; None where they are days."""
-    size = float(np.nanmedian(np.abs(moments))) if np.any(~np.isnan(moments)) else 0.0
-    return max((day for least, day in A_DAY.items() if size >= least), default=None)
 
 
 def _decimals(values: Floats) -> int | None:

@@ -38,12 +38,14 @@ def _add(cells, members, total, keys):
 
 
 @njit(cache=True, nogil=True)
-def count_hits(real, released, totals, whose, n_train, n_people, members, starts, counts):
+def count_hits(real, released, totals, whose, n_train, members, starts, counts, people, rows):
     """Count for each set (starts[s]:starts[s+1] of ``members``) whom released rows hit who is alone.
 
     ``real`` (cells, n) and ``released`` (cells, m) are hashes. Sets name the cells that are left out where
     ``totals`` (n,), (m,) are given, else those that count. ``counts`` (sets, 4) is filled with the people of
-    train and of control who are hit, and the released rows that hit the first and the others.
+    train and of control who are hit, and the released rows that hit the first and the others. ``people``
+    (n_people,) are marked by the number of the last set that hits them, beginning at 0, and ``rows`` (m,) by
+    whom any set lets them hit: train 1, control 2, both 3.
     """
     size = 16
     while size < 2 * real.shape[1]:
@@ -51,7 +53,6 @@ def count_hits(real, released, totals, whose, n_train, n_people, members, starts
     mask = np.uint64(size - 1)
     slot_key, slot_owner = np.empty(size, np.uint64), np.empty(size, np.int32)
     keys, asked = np.empty(real.shape[1], np.uint64), np.empty(released.shape[1], np.uint64)
-    met = np.full(n_people, -1, np.int32)
     for number in range(starts.size - 1):
         chosen = members[starts[number] : starts[number + 1]]
         _add(real, chosen, totals[0], keys)
@@ -66,34 +67,8 @@ def count_hits(real, released, totals, whose, n_train, n_people, members, starts
             if owner < 0:
                 continue
             side = 0 if owner < n_train else 1
+            rows[row] |= np.uint8(1 + side)
             counts[number, 2 + side] += 1
-            if met[owner] != number:
-                met[owner] = number
+            if people[owner] != number:
+                people[owner] = number
                 counts[number, side] += 1
-
-
-@njit(cache=True, nogil=True)
-def mark_hits(real, released, totals, whose, n_train, members, starts, people, rows):
-    """Mark whom any of the sets hits, ``people`` (n_people,), and which ``rows`` (m,) do.
-
-    Rows that hit train are marked 1, control 2, both 3; all else is as in :func:`count_hits`.
-    """
-    size = 16
-    while size < 2 * real.shape[1]:
-        size *= 2
-    mask = np.uint64(size - 1)
-    slot_key, slot_owner = np.empty(size, np.uint64), np.empty(size, np.int32)
-    keys, asked = np.empty(real.shape[1], np.uint64), np.empty(released.shape[1], np.uint64)
-    for number in range(starts.size - 1):
-        chosen = members[starts[number] : starts[number + 1]]
-        _add(real, chosen, totals[0], keys)
-        _add(released, chosen, totals[1], asked)
-        _fill(keys, whose, slot_key, slot_owner, mask)
-        for row in range(asked.size):
-            at = np.int64(asked[row] & mask)
-            while slot_owner[at] != NOBODY and slot_key[at] != asked[row]:
-                at = (at + 1) & np.int64(mask)
-            owner = slot_owner[at]
-            if owner >= 0:
-                people[owner] = True
-                rows[row] |= np.uint8(1 if owner < n_train else 2)

@@ -4,7 +4,6 @@ A copy with one value made up lies as far from its original as that value is; by
 nearer than a stranger. By the other values it is the original, if nobody else has them.
 """
 
-from collections.abc import Sequence
 from itertools import combinations
 from math import comb
 
@@ -57,12 +56,21 @@ def nearly_copied(split: Split, *, confidence: float = CONFIDENCE, rng: Generato
     ]
     family = Family(cells=cells, sets=[*sets, *unions], counts=np.array(counts))
     found = Hits.of(family.counts[family.surest])
-    where = _where(cells, family.surest, sets, most)
+    surest = family.surest
+    where = "in all columns"  # but those of one set, or of any
+    if surest >= len(sets):
+        where += f" but {'one' if surest == len(sets) or most == 1 else 'one or two'}"
+    elif sets[surest]:
+        where += f" but {joined([name(cells.columns[place]) for place in sets[surest]])}"
+    agree = "agrees" if found.rows_train == 1 else "agree"
     rows_expected = found.rows_control * cells.n_train / cells.n_control
     return Trace(
         name="nearly copied",
         title="Rows copied but for a column or two",
-        sentence=_sentence(found, rows_expected, len(split.synthetic), where),
+        sentence=(
+            f"{plural(found.rows_train, 'released row')} of {len(split.synthetic):,} {agree} {where} with "
+            f"one training person and no other real person; by chance about {rows_expected:,.0f} would."
+        ),
         p_value=min(family.reached(family.smallest), 1.0),
         people=found.train,
         n_people=cells.n_train,
@@ -73,19 +81,3 @@ def nearly_copied(split: Split, *, confidence: float = CONFIDENCE, rng: Generato
         rows_expected=rows_expected,
         n_rows=len(split.synthetic),
     )
-
-
-def _sentence(found: Hits, expected: float, n_rows: int, where: str) -> str:
-    agree = "agrees" if found.rows_train == 1 else "agree"
-    return (
-        f"{plural(found.rows_train, 'released row')} of {n_rows:,} {agree} {where} with one training person "
-        f"and no other real person; by chance about {expected:,.0f} would."
-    )
-
-
-def _where(cells: Cells, surest: int, sets: Sequence[tuple[int, ...]], most: int) -> str:
-    """Say in which columns rows agree: in all but those of one set, or of any."""
-    if surest >= len(sets):
-        return f"in all columns but {'one' if surest == len(sets) or most == 1 else 'one or two'}"
-    gone = [name(cells.columns[place]) for place in sets[surest]]
-    return f"in all columns but {joined(gone)}" if gone else "in all columns"

@@ -9,13 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from tabveil.core import workers
 from tabveil.core.estimate.ranking import chances_of_hits, log_ways
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Floats, Indices, Numeric, Split
 from tabveil.metrics.agreement.cells import Cells, Hashes
-from tabveil.metrics.agreement.lone_kernels import count_hits, mark_hits
+from tabveil.metrics.agreement.lone_kernels import count_hits
 
 ROWS_AT_ONCE = 2_000_000
 """So many rows are looked up before another thread takes over, in one set or in many."""
@@ -50,22 +51,10 @@ def hits(cells: Cells, sets: Columns, *, left_out: bool = False) -> Indices:
 
     Sets may name the cells that are ``left_out`` of all, which is faster where they are few.
     """
-    members, starts = _joined(sets)
-    totals = _totals(cells, left_out=left_out)
-    counts = np.zeros((len(sets), 4), dtype=np.int64)
+    totals, counts = _totals(cells, left_out=left_out), np.zeros((len(sets), 4), dtype=np.int64)
 
     def work(start: int, stop: int) -> None:
-        count_hits(
-            cells.real,
-            cells.released,
-            totals,
-            cells.whose,
-            cells.n_train,
-            cells.n_people,
-            members,
-            starts[start : stop + 1],
-            counts[start:stop],
-        )
+        _count(cells, totals, sets[start:stop], counts[start:stop])
 
     workers.announce_compilation(count_hits)
     n_rows = cells.real.shape[1] + cells.released.shape[1]
@@ -78,38 +67,34 @@ def union(cells: Cells, sets: Columns, *, left_out: bool = False) -> Hits:
 
     A row that points at train by one set and at control by another is evidence for neither.
     """
-    members, starts = _joined(sets)
-    people = np.zeros(cells.n_people, dtype=np.bool_)
-    rows = np.zeros(cells.released.shape[1], dtype=np.uint8)
-    workers.announce_compilation(mark_hits)
-    mark_hits(
-        cells.real,
-        cells.released,
-        _totals(cells, left_out=left_out),
-        cells.whose,
-        cells.n_train,
-        members,
-        starts,
-        people,
-        rows,
-    )
+    workers.announce_compilation(count_hits)
+    counts = np.zeros((len(sets), 4), dtype=np.int64)
+    people, rows = _count(cells, _totals(cells, left_out=left_out), sets, counts)
     return Hits(
-        train=int(people[: cells.n_train].sum()),
-        control=int(people[cells.n_train :].sum()),
+        train=int(np.sum(people[: cells.n_train] >= 0)),
+        control=int(np.sum(people[cells.n_train :] >= 0)),
         rows_train=int(np.sum(rows == 1)),
         rows_control=int(np.sum(rows == 2)),  # noqa: PLR2004 - the mark of control
     )
-
-
-def _joined(sets: Columns) -> tuple[Indices, Indices]:
-    members = np.array([place for columns in sets for place in columns], dtype=np.int64)
-    return members, np.cumsum([0, *(len(columns) for columns in sets)]).astype(np.int64)
 
 
 def _totals(cells: Cells, *, left_out: bool) -> tuple[Hashes, Hashes]:
     if not left_out:
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)
     return cells.real.sum(axis=0, dtype=np.uint64), cells.released.sum(axis=0, dtype=np.uint64)
+
+
+def _count(
+    cells: Cells, totals: tuple[Hashes, Hashes], sets: Columns, counts: Indices
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Fill in the counts of the sets. Return the marks of people and of released rows."""
+    members = np.array([place for columns in sets for place in columns], dtype=np.int64)
+    starts = np.cumsum([0, *(len(columns) for columns in sets)]).astype(np.int64)
+    people = np.full(cells.n_people, -1, dtype=np.int32)
+    rows = np.zeros(cells.released.shape[1], dtype=np.uint8)
+    split = cells.real, cells.released, totals, cells.whose, cells.n_train
+    count_hits(*split, members, starts, counts, people, rows)
+    return people, rows
 
 
 ROUNDING = 1 + 1e-9  # chances that differ by less are one chance
@@ -127,22 +112,17 @@ class Family:
     @cached_property
     def chances(self) -> Floats:
         """How often each set shows as much by chance, (n_sets,)."""
-        laws = {n_hit: self._law(n_hit) for n_hit in np.unique(self._n_hit).tolist()}
-        return np.array(
-            [laws[n_hit][train] for n_hit, train in zip(self._n_hit.tolist(), self.counts[:, 0], strict=True)]
-        )
+        n_hits, train = self.counts[:, :2].sum(axis=1).tolist(), self.counts[:, 0].tolist()
+        laws = {n_hit: self._law(n_hit) for n_hit in set(n_hits)}
+        return np.array([laws[n_hit][of_train] for n_hit, of_train in zip(n_hits, train, strict=True)])
 
     def reached(self, chance: float) -> float:
         """Return how many sets are expected to show something so rare by chance: each what it can reach."""
         expected = 0.0
-        for n_hit, n_sets in zip(*np.unique(self._n_hit, return_counts=True), strict=True):
+        for n_hit, n_sets in zip(*np.unique(self.counts[:, :2].sum(axis=1), return_counts=True), strict=True):
             law = self._law(int(n_hit))
             expected += int(n_sets) * float(law[law <= chance * ROUNDING].max(initial=0.0))
         return expected
-
-    @property
-    def _n_hit(self) -> Indices:
-        return self.counts[:, 0] + self.counts[:, 1]
 
     def _law(self, n_hit: int) -> Floats:
         """Return the chance that 0, 1, ... or more of those hit are training people, (n_hit + 1,)."""
@@ -278,7 +258,14 @@ def _grown(cells: Cells, columns: tuple[int, ...]) -> tuple[int, ...]:
     """
 
     def surprise(sets: list[tuple[int, ...]]) -> Floats:
-        return -_log_chance(hits(cells, sets), cells)
+        """Return minus the logarithm of the chance of just so many of train; 0 where they are few."""
+        train, control = hits(cells, sets)[:, :2].T.astype(np.float64)
+        found = (
+            log_ways(cells.n_train, train)
+            + log_ways(cells.n_control, control)
+            - log_ways(cells.n_people, train + control)
+        )
+        return np.where(train * cells.n_control > control * cells.n_train, -found, 0.0)
 
     best = float(surprise([columns])[0])
     for _ in range(STEPS):
@@ -290,14 +277,3 @@ def _grown(cells: Cells, columns: tuple[int, ...]) -> tuple[int, ...]:
             break
         columns, best = sets[int(np.argmax(found))], float(found.max())
     return tuple(sorted(columns))
-
-
-def _log_chance(counts: Indices, cells: Cells) -> Floats:
-    """Return the logarithm of the chance of just so many of train among those hit; 0 where they are few."""
-    train, control = counts[:, 0].astype(np.float64), counts[:, 1].astype(np.float64)
-    found = (
-        log_ways(cells.n_train, train)
-        + log_ways(cells.n_control, control)
-        - log_ways(cells.n_people, train + control)
-    )
-    return np.where(train * cells.n_control > control * cells.n_train, found, 0.0)

@@ -14,16 +14,14 @@ are one person's are rightly kept together; these no release meets by chance.
 And a fourth: that the generator never saw the control, which the release itself may betray (``held_out``).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.people import Holders
 from tabveil.core.sampling import group_equal_rows
-from tabveil.core.storage.plain import Number, from_plain, to_plain
+from tabveil.core.storage.plain import Number, PlainData
 from tabveil.core.table import Split
 from tabveil.core.wording import listed, plural
 from tabveil.metrics.control.differences import MATERIAL, differences
@@ -41,7 +39,7 @@ _NAMES = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class ControlCheck:
+class ControlCheck(PlainData):
     """What was found out about the control.
 
     ``shared`` control rows equal a training row; random splits share ``shared_expected`` on average, and as
@@ -87,8 +85,10 @@ class ControlCheck:
                 "Train and control differ by more than chance, most in "
                 f"{listed(self.columns, _NAMES)}: the control holds other people than train."
             )
-        if self.held_out is not None and (fault := self.held_out.fault(self._counted)) is not None:
-            found.append(fault)
+        if self.held_out is not None:
+            counted = "rows" if self.held_out.n_people == self.n_control else "people"
+            fault = self.held_out.fault(counted)
+            found.extend([fault] if fault else [])
         if self.parted_by:
             by = self.parted_by[0]
             found.append(
@@ -110,21 +110,6 @@ class ControlCheck:
                 "train than this control is."
             )
         return tuple(found)
-
-    @property
-    def _counted(self) -> str:
-        one_each = self.held_out is None or self.held_out.n_people == self.n_control
-        return "rows" if one_each else "people"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        found: dict[str, Any] = to_plain(self)
-        return found
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)
 
     def _shared(self) -> str:
         equal = "equals" if self.shared == 1 else "equal"

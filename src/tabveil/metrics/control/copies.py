@@ -1,8 +1,6 @@
 """Copies: which rows of a release are rows of training people, beyond what chance explains?"""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -13,7 +11,7 @@ from tabveil.core.estimate import CONFIDENCE, Estimate, chance_of_at_least
 from tabveil.core.estimate.matching import Matching
 from tabveil.core.people import Holders, any_of_person, count_sharers_once, numbered, rows_worth
 from tabveil.core.sampling import group_equal_rows, in_order
-from tabveil.core.storage.plain import Number, from_plain, to_plain
+from tabveil.core.storage.plain import Number, PlainData
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import NearPeople, Neighbors, Space
 from tabveil.metrics.control.shared_rows import equal_rows_kept_together
@@ -35,52 +33,39 @@ class LoneCopies:
     p_value: float = 1.0
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Company:
-    """Which rows of a table have others like them."""
+def _company(table: Table, equal: Indices) -> tuple[Indices, float]:
+    """Return how many other people have a row like each row of a table (n,), 2 for two and more.
 
-    others: Indices  # (n,) whose rows are like it, 0, 1, or 2 for two people and more
-    meetings: float  # how many of the people, each left out in turn, equal somebody who is alone without them
-
-    @classmethod
-    def of(cls, table: Table, equal: Indices) -> Self:
-        """Look at all rows; ``equal`` numbers the different ones."""
-        people = numbered(table)
-        whole = np.zeros(len(table), dtype=np.uint64)
-        for name in table.schema.names:
-            whole += table.column_hash(name)
-        twins = _met(equal, people)
-        n_others, who = twins.n_others, np.where(twins.n_others == 1, twins.other, -1)
-        by_column: list[tuple[Indices, float]] = []
-        for name in table.schema.names:
-            near = _met(whole - table.column_hash(name), people)
-            untwinned = (twins.n_others == 0) & (near.n_others == 1)
-            by_column.append((np.flatnonzero(untwinned), _odds(table.column(name))))
-            same = (n_others == 1) & (near.n_others == 1) & (near.other == who)
-            who = np.where(n_others == 0, np.where(near.n_others == 1, near.other, -1), who)
-            n_others = np.where(same, 1, np.minimum(n_others + near.n_others, 2))
-        only_twin = (twins.n_others == 1) & (n_others == 1)
-        equal_pairs = float(len(np.unique(people[only_twin])))
-        foretold = sum(odds * len(np.unique(people[rows[n_others[rows] == 1]])) for rows, odds in by_column)
-        return cls(others=n_others, meetings=max(equal_pairs, foretold))
+    ``equal`` numbers the different rows. And how many of the people, each left out in turn, equal somebody
+    who is alone without them.
+    """
+    people = numbered(table)
+    whole = np.zeros(len(table), dtype=np.uint64)
+    for name in table.schema.names:
+        whole += table.column_hash(name)
+    n_twins, twin = _met(equal, people)
+    n_others, who = n_twins, twin
+    by_column: list[tuple[Indices, float]] = []
+    for name in table.schema.names:
+        n_near, near = _met(whole - table.column_hash(name), people)
+        by_column.append((np.flatnonzero((n_twins == 0) & (n_near == 1)), _odds(table.column(name))))
+        same = (n_others == 1) & (n_near == 1) & (near == who)
+        who = np.where(n_others == 0, near, who)
+        n_others = np.where(same, 1, np.minimum(n_others + n_near, 2))
+    equal_pairs = float(len(np.unique(people[(n_twins == 1) & (n_others == 1)])))
+    foretold = sum(odds * len(np.unique(people[rows[n_others[rows] == 1]])) for rows, odds in by_column)
+    return n_others, max(equal_pairs, foretold)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Met:
-    n_others: Indices  # (n,) people with the same key beside its own, 0, 1, or 2 for more
-    other: Indices  # (n,) one of them, -1 where there is none
-
-
-def _met(keys: NDArray[np.uint64] | Indices, people: Indices) -> _Met:
-    """Say of each row how many other people have a row with its key, and who the other is if it is one."""
+def _met(keys: NDArray[np.uint64] | Indices, people: Indices) -> tuple[Indices, Indices]:
+    """Return how many other people have a row with each row's key, 0, 1 or 2 for more; and who, or -1."""
     _, kind = np.unique(keys, return_inverse=True)
     n_people = int(people.max(initial=0)) + 1
     pairs = np.unique(kind.reshape(-1) * n_people + people)
     held = np.bincount(pairs // n_people)
     total = np.bincount(pairs // n_people, weights=pairs % n_people)
     n_others = np.minimum(held[kind] - 1, 2)
-    other = np.where(n_others == 1, total[kind] - people, -1).astype(np.int64)
-    return _Met(n_others=n_others, other=other)
+    return n_others, np.where(n_others == 1, total[kind] - people, -1).astype(np.int64)
 
 
 def _odds(cells: Floats) -> float:
@@ -101,11 +86,11 @@ def lone_copies(split: Split, synthetic: Indices, train: Indices) -> LoneCopies:
     met = np.isin(train, synthetic)
     if not met.any() or n_people < 2:  # noqa: PLR2004 - nobody is alone by themselves
         return LoneCopies()
-    company = _Company.of(split.train, train)
-    lone = met & (company.others == 0)
+    others, meetings = _company(split.train, train)
+    lone = met & (others == 0)
     people = int(any_of_person(lone, split.train.people).sum())
     rows = int(np.isin(synthetic, train[lone]).sum())
-    rate = min(CAUTION * (company.meetings + 1) / n_people, 1.0)
+    rate = min(CAUTION * (meetings + 1) / n_people, 1.0)
     return LoneCopies(
         rows=rows,
         people=people,
@@ -143,7 +128,7 @@ class NearCopies:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copies:
+class Copies(PlainData):
     """Rows of a release that equal real rows, and how many of them are copies.
 
     ``equal_train`` and ``equal_control`` count the synthetic rows that equal some row of train, of control.
@@ -191,16 +176,6 @@ class Copies:
         """Tell whether more rows are equal than chance explains, at this level."""
         return self.p_value is not None and self.p_value <= level
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        found: dict[str, Any] = to_plain(self)
-        return found
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)
-
 
 def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> Copies:
     """Count the rows of the release that equal, or nearly equal, a training row, and how many are chance.
@@ -232,7 +207,7 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
         n_control=len(split.control),
         equal_train=int(synthetic @ (train > 0)),
         equal_control=int(synthetic @ (control > 0)),
-        people=_people_met(split.train, synthetic[groups[1]] > 0),
+        people=int(any_of_person(synthetic[groups[1]] > 0, split.train.people).sum()),
         proven=alone.rows,
         proven_people=alone.people,
         proven_expected=alone.expected,
@@ -240,7 +215,7 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
     )
     if len(split.control) == 0:
         return counted
-    met = _people_met(split.control, synthetic[groups[2]] > 0)
+    met = int(any_of_person(synthetic[groups[2]] > 0, split.control.people).sum())
     people_expected = float(met) * split.train.n_people / split.control.n_people
     unequal = (train + control)[groups[0]] == 0
     real = groups[1:]
@@ -266,10 +241,6 @@ def copies(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> C
     )
 
 
-def _people_met(table: Table, met: NDArray[np.bool_]) -> int:
-    return int(any_of_person(met, table.people).sum())
-
-
 def _near(
     split: Split, matching: Matching, unequal: NDArray[np.bool_], confidence: float, *, rng: Generator
 ) -> NearCopies | None:
@@ -290,18 +261,18 @@ def _near(
         return None
     distance = float(apart[rank - 1])
     asked = split.synthetic.take(np.flatnonzero(unequal))
-    by_train = _nearer(to_train, train, asked, distance)
-    by_control = _nearer(to_control, control, asked, distance)
-    gained, lost = matching.changes(by_train.count, by_control.count)
-    owner = np.where(by_train.count > 0, by_train.owner, len(train) + by_control.owner)
+    in_train, owner = _nearer(to_train, train, asked, distance)
+    in_control, other = _nearer(to_control, control, asked, distance)
+    gained, lost = matching.changes(in_train, in_control)
+    owner = np.where(in_train > 0, owner, len(train) + other)
     by_owner = [np.asarray(np.bincount(owner, weights=rows), np.float64) for rows in (gained, lost)]
     found = matching.excess(by_owner[0], by_owner[1], len(split.synthetic), confidence)
-    near_train = int(np.sum(by_train.count > 0))
+    near_train = int(np.sum(in_train > 0))
     return NearCopies(
         distance=distance,
         rate=rank / (worth + 1),
         near_train=near_train,
-        near_control=int(np.sum(by_control.count > 0)),
+        near_control=int(np.sum(in_control > 0)),
         expected=max(near_train - found.rows, 0.0),
         share=found.share,
         p_value=found.p_value,
@@ -320,33 +291,19 @@ def _fresh_distances(
     missing = _FRESH_ROWS - len(asked)
     if missing == 0 or train.n_people == 1:
         return distances, rows_worth(asked)
-    rows = train.sample(missing, rng=rng)
-    more = train.take(rows)
-    return (
-        np.concatenate([distances, _to_others(to_train, train, more)]),
-        rows_worth(asked) + rows_worth(more),
-    )
+    more = train.take(train.sample(missing, rng=rng))
+    found = to_train.nearest(more, 2)
+    others = found.distance[:, 1]  # the nearest is the row itself, or its twin
+    if train.people is not None:  # else somebody else has an equal row
+        others = np.where(train.people[found.index[:, 0]] == more.people, others, found.distance[:, 0])
+    return np.concatenate([distances, others]), rows_worth(asked) + rows_worth(more)
 
 
-def _to_others(to_train: Neighbors | NearPeople, train: Table, rows: Table) -> Floats:
-    found = to_train.nearest(rows, 2)
-    if train.people is None:
-        return found.distance[:, 1]  # the nearest is the row itself, or its twin
-    own = train.people[found.index[:, 0]] == np.asarray(rows.people)
-    return np.where(own, found.distance[:, 1], found.distance[:, 0])  # else somebody else has an equal row
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Nearer:
-    """The real people of one table who have a row nearer to each row than some distance."""
-
-    count: Indices  # (m,) 0, 1, or 2 for two and more
-    owner: Indices  # (m,) the nearest
-
-
-def _nearer(to: Neighbors | NearPeople, table: Table, rows: Table, distance: float) -> _Nearer:
+def _nearer(
+    to: Neighbors | NearPeople, table: Table, rows: Table, distance: float
+) -> tuple[Indices, Indices]:
+    """Return how many people of a table have a row nearer to each row (m,), 2 for more; and the nearest."""
     if len(rows) == 0:
-        return _Nearer(count=np.empty(0, dtype=np.int64), owner=np.empty(0, dtype=np.int64))
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     found = to.nearest(rows, min(2, table.n_people))
-    owner = numbered(table)[found.index[:, 0]]
-    return _Nearer(count=(found.distance < distance).sum(axis=1), owner=owner)
+    return (found.distance < distance).sum(axis=1), numbered(table)[found.index[:, 0]]

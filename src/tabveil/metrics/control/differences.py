@@ -13,7 +13,7 @@ from scipy.special import stdtr, xlogy
 
 from tabveil.core.people import numbered_together, rows_worth
 from tabveil.core.sampling import in_order
-from tabveil.core.table import Column, Floats, Indices, Numeric, Table
+from tabveil.core.table import Column, Floats, Indices, Numeric, Table, mix_bits
 
 _TRIED = 80  # sets of two, of three and of four columns, beside all single ones
 _BELIEVED = 8  # for each column
@@ -25,11 +25,28 @@ _NOTHING_VARIES = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Error:
-    """How much more columns vary than those of rows split one by one, and how many groups tell so."""
+class _Spread:
+    """How much more the shares of cells vary than those of rows split one by one.
 
-    inflation: Floats  # (d,) of the variance, at least 1
+    ``n_groups`` of rows tell so. ``worth`` is how many rows of the smaller table each row there is worth.
+    """
+
+    inflation: Floats  # (n_cells,) of the variance, at least 1
     n_groups: int
+    worth: Floats  # (n_cells,)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RepeatedRows:
+    """Rows that may be one person's, where nobody said whose they are."""
+
+    inflation: Floats  # (d,) of each column's variance, at least 1
+    n_groups: int  # of rows that tell so
+
+    def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - the same for all cells of a column
+        """Return the largest spread of the columns."""
+        inflation = np.full(n_codes, self.inflation[list(columns)].max())
+        return _Spread(inflation=inflation, n_groups=self.n_groups, worth=np.ones(n_codes))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,16 +88,16 @@ class _Agreement:
     possible: bool  # that they are persons
 
 
-def error_by_repeated_rows(
+def repeated_rows(
     cells: Floats, scores: Floats, is_train: NDArray[np.bool_], *, rng: Generator
-) -> Error:
+) -> RepeatedRows:
     """Compute the errors of column means by groups of rows that agree in some columns.
 
     ``scores`` (n, d) has a number for each of the ``cells``, whose means are compared between the two sides.
     """
     n, d = cells.shape
     bits = np.where(np.isnan(cells), np.nan, cells + 0.0).view(np.uint64)
-    keys = _mixed(bits ^ rng.integers(0, 2**63, d, dtype=np.uint64))  # (n, d)
+    keys = mix_bits(bits ^ rng.integers(0, 2**63, d, dtype=np.uint64))  # (n, d)
     influence = np.empty_like(scores)
     for side, sign in ((is_train, 1), (~is_train, -1)):
         influence[side] = (scores[side] - scores[side].mean(axis=0)) * (sign / side.sum())
@@ -93,7 +110,7 @@ def error_by_repeated_rows(
         counts = concerned & (apart > least)
         inflation = np.maximum(inflation, np.divide(together, apart, out=np.ones(d), where=counts))
         n_groups = min(n_groups, len(groups.starts))
-    return Error(inflation=inflation, n_groups=n_groups)
+    return RepeatedRows(inflation=inflation, n_groups=n_groups)
 
 
 def _agreements(
@@ -140,12 +157,6 @@ def _sets(d: int, *, rng: Generator) -> Iterator[tuple[int, ...]]:
         else:
             drawn = (tuple(sorted(rng.choice(d, size, replace=False).tolist())) for _ in range(_TRIED))
             yield from dict.fromkeys(drawn)
-
-
-def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
 
 
 LEVEL = 0.005
@@ -200,12 +211,17 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
     cells = np.concatenate([table.values for table in tables])  # (n, d)
     side = _Sides(is_train=np.arange(len(cells)) < len(train))
     coded = [_code(train.schema[name], cells[:, j]) for j, name in enumerate(names)]
-    noise: _People | _RepeatedRows
+    noise: _People | RepeatedRows
     if train.people is not None:
         noise = _People.of(*tables)
     else:
-        scores = np.column_stack([_score(column, rng=rng) for column in coded])
-        noise = _RepeatedRows(error=error_by_repeated_rows(cells, scores, side.is_train, rng=rng))
+        # The cells of a column as numbers: their rank, or random ones where they have no order.
+        numbers = [
+            np.arange(column.n_fine, dtype=np.float64) if column.ordered else rng.normal(size=column.n_fine)
+            for column in coded
+        ]
+        scores = np.column_stack([each[column.fine] for each, column in zip(numbers, coded, strict=True)])
+        noise = repeated_rows(cells, scores, side.is_train, rng=rng)
     compared = [*_columns(coded, side, noise), *_pairs(coded, side, noise, rng=rng)]
     n_compared = sum(len(item.chances) for item in compared)
     if n_compared == 0:
@@ -222,20 +238,10 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
 
 
 def _code(column: Column, cells: Floats) -> _Coded:
-    missing = np.isnan(cells)
-    if isinstance(column, Numeric):
-        (fine, n_fine), (coarse, n_coarse) = (_parts(cells, missing, n) for n in (_PARTS, _COARSE_PARTS))
-    else:
-        (fine, n_fine), (coarse, n_coarse) = (_labels(cells, missing, n) for n in (_LABELS, _COARSE_LABELS))
-    return _Coded(
-        fine=fine, coarse=coarse, n_fine=n_fine, n_coarse=n_coarse, ordered=isinstance(column, Numeric)
-    )
-
-
-def _score(column: _Coded, *, rng: Generator) -> Floats:
-    """Give the cells of a column numbers: their rank, or random ones where they have no order."""
-    ranks = np.arange(column.n_fine, dtype=np.float64)
-    return (ranks if column.ordered else rng.normal(size=column.n_fine))[column.fine]
+    missing, ordered = np.isnan(cells), isinstance(column, Numeric)
+    cut, sizes = (_parts, (_PARTS, _COARSE_PARTS)) if ordered else (_labels, (_LABELS, _COARSE_LABELS))
+    (fine, n_fine), (coarse, n_coarse) = (cut(cells, missing, n) for n in sizes)
+    return _Coded(fine=fine, coarse=coarse, n_fine=n_fine, n_coarse=n_coarse, ordered=ordered)
 
 
 def _parts(cells: Floats, missing: NDArray[np.bool_], n_parts: int) -> tuple[Indices, int]:
@@ -253,33 +259,6 @@ def _labels(cells: Floats, missing: NDArray[np.bool_], most: int) -> tuple[Indic
     usual = np.argsort(-counts, kind="stable")[:most]
     number[usual] = np.arange(len(usual))
     return np.where(missing, most + 1, number[codes]), most + 2
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Spread:
-    """How much more the shares of cells vary than those of rows split one by one.
-
-    ``n_groups`` of rows tell so. ``worth`` is how many rows of the smaller table each row there is worth.
-    """
-
-    inflation: Floats  # (n_cells,) of the variance, at least 1
-    n_groups: int
-    worth: Floats  # (n_cells,)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _RepeatedRows:
-    """Rows that may be one person's, where nobody said whose they are."""
-
-    error: Error
-
-    def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - the same for all cells of a column
-        """Return the largest spread of the columns."""
-        return _Spread(
-            inflation=np.full(n_codes, self.error.inflation[list(columns)].max()),
-            n_groups=self.error.n_groups,
-            worth=np.ones(n_codes),
-        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -345,7 +324,7 @@ def _half_lines(counts: Floats) -> Floats:
     return np.concatenate([np.cumsum(counts[..., :-1], axis=-1), counts[..., -1:]], axis=-1)
 
 
-def _columns(coded: list[_Coded], side: _Sides, noise: _People | _RepeatedRows) -> Iterator[_Compared]:
+def _columns(coded: list[_Coded], side: _Sides, noise: _People | RepeatedRows) -> Iterator[_Compared]:
     for j, column in enumerate(coded):
         train, control = side.count(column.fine, column.n_fine)
         if column.ordered:  # half-lines, which see a shift better than the parts between them
@@ -355,7 +334,7 @@ def _columns(coded: list[_Coded], side: _Sides, noise: _People | _RepeatedRows) 
 
 
 def _pairs(
-    coded: list[_Coded], side: _Sides, noise: _People | _RepeatedRows, *, rng: Generator
+    coded: list[_Coded], side: _Sides, noise: _People | RepeatedRows, *, rng: Generator
 ) -> Iterator[_Compared]:
     pairs = list(combinations(range(len(coded)), 2))
     for place in rng.permutation(len(pairs))[:_PAIRS]:

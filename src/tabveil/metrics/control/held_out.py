@@ -28,7 +28,7 @@ from tabveil.core.estimate import chance_of_at_least
 from tabveil.core.people import Holders, any_of_person
 from tabveil.core.sampling import draw, shuffled_rows
 from tabveil.core.storage.plain import Number
-from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.core.table import Floats, Indices, Split, Table, mix_bits
 from tabveil.engines.neighbors import Neighbors, Space
 
 LEVEL = 0.001
@@ -38,7 +38,7 @@ GRANTED_MUTUAL = 1.1
 SHARES = (0.001, 0.01, 0.05)
 """Of control people: so many come nearest to train, and the release is held against their distance."""
 
-_ROW_OR_PERSON = {"rows": ("row", "equals"), "people": ("person", "equals")}
+_ONE = {"rows": "row", "people": "person"}
 
 Hashes = NDArray[np.uint64]
 
@@ -73,23 +73,21 @@ class HeldOut:
     def fault(self, counted: str) -> str | None:
         """Say that the control was not held out, if it was not; ``counted`` are rows, or people."""
         if self.equal_chance <= LEVEL:
-            whose, equal = _ROW_OR_PERSON[counted] if self.equal == 1 else (counted, "equal")
+            whose, equal = (_ONE[counted], "equals") if self.equal == 1 else (counted, "equal")
             met = f"{self.equal:,} control {whose} of {self.n_people:,} {equal} a row of the release"
-            return _not_held_out(met, self.equal_expected)
-        if self.near_chance <= LEVEL:
+            expected = self.equal_expected
+        elif self.near_chance <= LEVEL:
             met = f"{self.near:,} control {counted} come nearer to the release than others do to real rows"
-            return _not_held_out(met, self.near_expected)
-        if self.mutual_chance <= LEVEL:
+            expected = self.near_expected
+        elif self.mutual_chance <= LEVEL:
             met = f"{self.mutual:,} control {counted} and rows of the release are each other's nearest"
-            return _not_held_out(met, self.mutual_expected)
-        return None
-
-
-def _not_held_out(met: str, expected: float) -> str:
-    return (
-        f"{met}, where about {expected:,.0f} would if the generator had never seen them. The control was not "
-        "held out: nothing can be measured against it."
-    )
+            expected = self.mutual_expected
+        else:
+            return None
+        return (
+            f"{met}, where about {expected:,.0f} would if the generator had never seen them. The control was "
+            "not held out: nothing can be measured against it."
+        )
 
 
 def held_out(split: Split, groups: Sequence[Indices], *, rng: Generator) -> HeldOut:
@@ -133,7 +131,7 @@ def _removed(split: Split, people: Indices) -> float:
     cells = np.concatenate([split.train.values, split.control.values]) + 0.0
     cells[np.isnan(cells)] = np.nan
     salts = np.random.default_rng(_SALTS).integers(0, 2**63, cells.shape[1], dtype=np.uint64)
-    keys = _mixed(np.ascontiguousarray(cells).view(np.uint64) ^ salts)  # (n, d)
+    keys = mix_bits(np.ascontiguousarray(cells).view(np.uint64) ^ salts)  # (n, d)
     rows = keys.sum(axis=1, dtype=np.uint64)  # a sum: a column can be taken out again
     equal, everything = _pairs(rows), len(rows) * (len(rows) - 1) / 2
     if everything == equal:
@@ -145,12 +143,6 @@ def _removed(split: Split, people: Indices) -> float:
         if agree < 1:
             expected = max(expected, (_pairs(rows - column) - equal) * agree / (1 - agree))
     return max(expected - there, 0.0)
-
-
-def _mixed(bits: Hashes) -> Hashes:
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
 
 
 def _pairs(rows: Hashes) -> float:
@@ -190,8 +182,12 @@ def _with_near(found: HeldOut, split: Split, *, rng: Generator) -> HeldOut:
     if mutual.chance <= LEVEL:
         # A release without equal rows meets more of those that people have, and one with very many fewer: so
         # the same must be seen among different rows, each of which counts once.
-        parts = {role: _once(getattr(one_each, role)) for role in ("train", "control", "synthetic")}
-        mutual = max(mutual, _Mutual.of(*_meetings(Split(**parts), rng=rng)))
+        train, control, synthetic = (
+            table.take(np.unique(table.row_hash(), return_index=True)[1])
+            for table in (one_each.train, one_each.control, one_each.synthetic)
+        )
+        different = Split(train=train, control=control, synthetic=synthetic)
+        mutual = max(mutual, _Mutual.of(*_meetings(different, rng=rng)))
     return replace(
         found,
         near=near.people,
@@ -219,11 +215,6 @@ def _one_row_each(table: Table, *, rng: Generator) -> Table:
     rows = shuffled_rows(table, rng=rng)
     first = np.unique(table.people[rows], return_index=True)[1]
     return Table(schema=table.schema, values=table.values[rows[first]])
-
-
-def _once(table: Table) -> Table:
-    """Keep one of each set of equal rows."""
-    return table.take(np.unique(table.row_hash(), return_index=True)[1])
 
 
 class _Mutual(NamedTuple):

@@ -20,7 +20,7 @@ from tabveil.protocols import Representation
 
 __all__ = ["Cell", "Distances", "Map", "Outlying", "OutlyingCell", "Portrait", "draw"]
 
-Sample = TypeVar("Sample")
+Picture = TypeVar("Picture")
 
 
 def draw(split: Split, *, rng: Generator, representation: Representation | None = None) -> Portrait:
@@ -66,8 +66,8 @@ def draw(split: Split, *, rng: Generator, representation: Representation | None 
 
 
 def _attempt(
-    work: Callable[[], tuple[Sample, tuple[str, ...]]], failure: str
-) -> tuple[Sample | None, tuple[str, ...]]:
+    work: Callable[[], tuple[Picture, tuple[str, ...]]], failure: str
+) -> tuple[Picture | None, tuple[str, ...]]:
     """Return a picture and what it leaves out, or why there is none."""
     try:
         return work()

@@ -28,7 +28,11 @@ def compare_distances(split: Split, *, rng: Generator) -> tuple[Distances, tuple
     found, notes = {}, []
     for role, table in (("synthetic", split.synthetic), ("control", split.control)):
         if len(table) < LEAST_SHARED:
-            notes.append(_without_control(len(table)))
+            what = f"fewer than {LEAST_SHARED} control rows" if len(table) else "there is no control table"
+            notes.append(
+                f"The distances are drawn for synthetic rows only ({what}): how near fresh real rows come to "
+                "train rows is not known."
+            )
             continue
         asked = draw(table, MOST_ROWS, rng=rng).table
         found[role] = np.sort(people.nearest(asked).distance[:, 0])
@@ -48,14 +52,6 @@ def compare_distances(split: Split, *, rng: Generator) -> tuple[Distances, tuple
 def _middle(distances: Floats) -> float:
     """Return the median to three digits: of an odd number of rows it is one row's distance."""
     return float(f"{np.median(distances):.3g}")
-
-
-def _without_control(n_rows: int) -> str:
-    what = "there is no control table" if n_rows == 0 else f"fewer than {LEAST_SHARED} control rows"
-    return (
-        f"The distances are drawn for synthetic rows only ({what}): how near fresh real rows come to "
-        "train rows is not known."
-    )
 
 
 def _grid(sides: Collection[Floats]) -> Floats:

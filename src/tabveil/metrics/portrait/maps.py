@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.sampling import count_share, draw
-from tabveil.core.table import Categorical, Floats, Indices, Numeric, Split, Table
+from tabveil.core.table import Categorical, Floats, Numeric, Split, Table
 from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.errors import NotApplicable
 from tabveil.metrics.portrait.pictures import Cell, Map, Outlying, OutlyingCell
@@ -45,7 +45,13 @@ class Projection:
         """Find the axes of real rows, which must come in an order of their content."""
         if len(real.schema) < 2:  # noqa: PLR2004 - a map of one column would be a line
             raise NotApplicable("that needs at least two columns.")
-        encoders = _encoders(real)
+        columns = sorted(real.schema.columns, key=lambda column: column.name)
+        n_labeled = sum(isinstance(column, Categorical) for column in columns)
+        n_labels = min(max(MOST_DIMENSIONS // max(n_labeled, 1), LEAST_LABELS), MOST_LABELS)
+        encoders = [
+            _labels(column, real, n_labels) if isinstance(column, Categorical) else _numbers(column, real)
+            for column in columns
+        ]
 
         def encode(table: Table) -> Floats:
             return np.concatenate([encode(table) for encode in encoders], axis=1)
@@ -70,11 +76,13 @@ class Projection:
         spread, axes = eigh(covariance, subset_by_index=[last - 1, last])
         if spread[0] <= NO_SPREAD * total:
             raise NotApplicable(_FLAT)
-        axes = _directed(axes[:, ::-1])
+        axes = axes[:, ::-1]
+        # Of an axis and its opposite that whose largest part (the first of about equals) is positive.
+        largest = np.abs(axes).round(SIGN_DIGITS).argmax(axis=0)
         return cls(
             encode=encode,
             center=center,
-            axes=axes,
+            axes=axes * np.sign(axes[largest, np.arange(axes.shape[1])]),
             explained=(float(spread[1]) / total, float(spread[0]) / total),
         )
 
@@ -84,22 +92,6 @@ class Projection:
 
 
 _FLAT = "the real rows differ in fewer than two directions."
-
-
-def _directed(axes: Floats) -> Floats:
-    """Choose between an axis and its opposite: the largest part (the first of about equals) is positive."""
-    largest = np.abs(axes).round(SIGN_DIGITS).argmax(axis=0)
-    return np.asarray(axes * np.sign(axes[largest, np.arange(axes.shape[1])]))
-
-
-def _encoders(real: Table) -> tuple[Encoder, ...]:
-    columns = sorted(real.schema.columns, key=lambda column: column.name)
-    n_labeled = sum(isinstance(column, Categorical) for column in columns)
-    n_labels = min(max(MOST_DIMENSIONS // max(n_labeled, 1), LEAST_LABELS), MOST_LABELS)
-    return tuple(
-        _labels(column, real, n_labels) if isinstance(column, Categorical) else _numbers(column, real)
-        for column in columns
-    )
 
 
 def _numbers(column: Numeric, real: Table) -> Encoder:
@@ -160,7 +152,7 @@ def sample_rows(
     split: Split, most: int, what: str, *, rng: Generator
 ) -> tuple[tuple[Table, Table], tuple[str, ...]]:
     """Return real (train and control) and synthetic rows to draw, by their content, and what is left out."""
-    everybody = Table(schema=split.schema, values=np.concatenate([split.train.values, split.control.values]))
+    everybody = split.train.joined(split.control)
     tables, notes = [], []
     for role, table in (("real", everybody), ("synthetic", split.synthetic)):
         if len(table) < LEAST_SHARED:
@@ -209,18 +201,13 @@ def ends_of(places: tuple[Floats, Floats]) -> Floats:
 
 def shares_of(places: Floats, ends: Floats, across: int) -> Floats:
     """Return the share of all rows in each field, NaN where they are too few to be shown."""
-    counts = np.bincount(_fields(places, ends, across), minlength=across**2)
-    return np.where(counts >= LEAST_SHARED, counts / len(places), np.nan)
-
-
-def _fields(places: Floats, ends: Floats, across: int) -> Indices:
-    """Return the number of each row's field, line by line from the bottom; rows outside the map have none."""
     low, high = ends
-    width = np.where(high > low, high - low, 1.0)
-    shares = (places - low) / width
+    shares = (places - low) / np.where(high > low, high - low, 1.0)
     inside = ((places >= low) & (places <= high)).all(axis=1)
     steps = np.minimum((shares[inside] * across).astype(np.int64), across - 1)
-    return np.asarray(steps[:, 1] * across + steps[:, 0])
+    fields = steps[:, 1] * across + steps[:, 0]  # line by line from the bottom
+    counts = np.bincount(fields, minlength=across**2)
+    return np.where(counts >= LEAST_SHARED, counts / len(places), np.nan)
 
 
 def _known(share: float) -> float | None:
@@ -232,9 +219,7 @@ def hidden(shares: Floats) -> float:
     return round(1 - float(np.nansum(shares)), SHARE_DIGITS)
 
 
-MOST_ROWS_LEARNED = (
-    10_000  # of real rows, and of synthetic ones: each is compared with all others of its kind
-)
+MOST_ROWS_LEARNED = 10_000  # of real rows, and of synthetic ones: each is compared with all of its kind
 OUTLYING = 0.1  # the share of the synthetic rows that are shown as standing apart
 N_NEIGHBORS = 20
 LEAST_ACROSS_LEARNED = 2  # fields for those who stand apart

@@ -1,10 +1,9 @@
 """What a page draws of a release, as plain data: shares of rows, never a row; to JSON and back."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
-from tabveil.core.storage.plain import from_plain, to_plain
+from tabveil.core.storage.plain import PlainData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +76,7 @@ class Map:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Portrait:
+class Portrait(PlainData):
     """The pictures of a release; one that could not be drawn is None, and a note says why.
 
     ``learned`` is a map of the space that attacks learned, where any did.
@@ -88,13 +87,3 @@ class Portrait:
     learned: Map | None = None
     notes: tuple[str, ...] = ()
     seconds: float = field(default=0.0, compare=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data; ``seconds`` is the only field that differs between equal runs."""
-        found: dict[str, Any] = to_plain(self)
-        return found
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)

@@ -96,22 +96,21 @@ class _Search:
             if position not in open_positions:
                 there = real.values[compared, position]
                 here = released.values[asked, position]
-                fixed += (
-                    _differences(_width(there), there, here)
-                    if isinstance(column, Numeric)
-                    else _mismatches(there, here)
-                )
+                if isinstance(column, Numeric):
+                    fixed += _differences(there, here)
+                else:
+                    fixed += np.nan_to_num(here, nan=-1)[:, None] != np.nan_to_num(there, nan=-1)
         costs = []
         for choice in choices:
             there = real.values[compared, choice.position]
             here = released.values[:, choice.position]
             readings = (here if option is None else option.cells for option in choice.options)
-            costs.append(tuple(_differences(_width(there), there, cells[asked]) for cells in readings))
+            costs.append(tuple(_differences(there, cells[asked]) for cells in readings))
         return cls(fixed=fixed, costs=tuple(costs))
 
     def nearer(self, one: Sequence[int], other: Sequence[int]) -> bool:
         """Tell whether rows come clearly nearer by one reading than by another."""
-        return list(one) != list(other) and _clearly(self._logs(one), self._logs(other))
+        return list(one) != list(other) and _clearly(_logs(self._total(one)), _logs(self._total(other)))
 
     def improved(self, start: Sequence[int]) -> list[int]:
         """Change the reading of one column after the other, as long as rows come clearly nearer."""
@@ -134,9 +133,6 @@ class _Search:
             total += costs[option]
         return total
 
-    def _logs(self, reading: Sequence[int]) -> Floats:
-        return _logs(self._total(reading))
-
 
 def _logs(total: Costs) -> Floats:
     """Return how near the nearest real row is to each row, on a scale on which copies count."""
@@ -156,13 +152,10 @@ def _some_rows(table: Table, most: int) -> Indices:
     return table.content_order[np.linspace(0, len(table) - 1, most).astype(np.int64)]
 
 
-def _width(cells: Floats) -> float:
-    present = cells[~np.isnan(cells)]
-    return float(np.subtract(*np.quantile(present, [0.95, 0.05]))) or float(np.ptp(present)) or 1.0
-
-
-def _differences(width: float, real: Floats, released: Floats) -> Costs:
-    """Return what each pair costs: the share of the width that lies between them, 1 at most."""
+def _differences(real: Floats, released: Floats) -> Costs:
+    """Return what each pair costs: the share of the real numbers' width between them, 1 at most."""
+    present = real[~np.isnan(real)]
+    width = float(np.subtract(*np.quantile(present, [0.95, 0.05]))) or float(np.ptp(present)) or 1.0
     cost: Costs = np.abs(
         np.subtract.outer((released / width).astype(np.float32), (real / width).astype(np.float32))
     )
@@ -171,8 +164,3 @@ def _differences(width: float, real: Floats, released: Floats) -> Costs:
     if gap.any() or real_gap.any():
         cost = np.where(np.isnan(cost), (gap[:, None] != real_gap).astype(np.float32), cost)
     return cost
-
-
-def _mismatches(real: Floats, released: Floats) -> Costs:
-    unequal = np.nan_to_num(released, nan=-1)[:, None] != np.nan_to_num(real, nan=-1)
-    return np.asarray(unequal, dtype=np.float32)

@@ -1,6 +1,6 @@
 """The tables of an audit as attackers compare them: every column on one scale, far values set just beyond."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -113,7 +113,7 @@ def on_one_scale(split: Split) -> AttackedTables:
     >>> bool((attacked.split.synthetic.values == ages).all()), attacked.split.schema["age"].high
     (True, 79.0)
     """
-    real = Table(schema=split.schema, values=np.concatenate([split.train.values, split.control.values]))
+    real = split.train.joined(split.control)
     maps = turned_back(real, split.synthetic)
     if maps:
         maps = _where_nearer(real, split.synthetic, maps)
@@ -142,10 +142,7 @@ def on_one_scale(split: Split) -> AttackedTables:
     return AttackedTables(
         split=Split(train=train, control=control, synthetic=synthetic),
         turned=tuple(maps),
-        notes=(
-            *_turned_notes(maps),
-            *_far_notes([cells.column.name for cells in changed.values() if cells.fenced]),
-        ),
+        notes=tuple(_notes(maps, [cells.column.name for cells in changed.values() if cells.fenced])),
     )
 
 
@@ -209,22 +206,19 @@ def _changed(column: Numeric, real: Floats, release: Table, turned: Map | None) 
     return None if turned is None else _Changed(column=column, all=cells, fenced=False)
 
 
-def _turned_notes(maps: Mapping[str, Map]) -> list[str]:
-    """Say which released columns were read on another scale, those of one kind together."""
+def _notes(maps: Mapping[str, Map], far: Sequence[str]) -> Iterator[str]:
+    """Say which columns were read on another scale, those of one kind together, and which hold far values."""
     kinds: dict[str, list[str]] = {}
     for name, found in maps.items():
         kinds.setdefault("mirrored and " * found.mirrored + WORDS[found.way], []).append(name)
-    return [
-        f"In the release {', '.join(names)} {'is' if len(names) == 1 else 'are'} not on the scale of the "
-        f"real rows ({kind}, by the look of all values). Such a change protects nobody, so attacks compare "
-        "the values turned back; utility is measured on the release as it is."
-        for kind, names in kinds.items()
-    ]
-
-
-def _far_notes(names: Sequence[str]) -> list[str]:
-    far = (
-        f"Some values of {', '.join(names)} lie far outside of nearly all real ones. Attacks take them for "
-        "values just beyond the others: they would make all other differences look small."
-    )
-    return [far] if names else []
+    for kind, names in kinds.items():
+        yield (
+            f"In the release {', '.join(names)} {'is' if len(names) == 1 else 'are'} not on the scale of the "
+            f"real rows ({kind}, by the look of all values). Such a change protects nobody, so attacks "
+            "compare the values turned back; utility is measured on the release as it is."
+        )
+    if far:
+        yield (
+            f"Some values of {', '.join(far)} lie far outside of nearly all real ones. Attacks take them for "
+            "values just beyond the others: they would make all other differences look small."
+        )

@@ -68,7 +68,9 @@ def straight_or_bent(real: Floats, released: Floats, *, mirrored: bool) -> Map:
     apart = unlikeness(real, cells)
     if slope > 0 and apart <= STRAIGHT:
         return Map(way="stretched", mirrored=mirrored, cells=cells, fit=-apart)
-    cells = _by_rank(_present(real), sign * released)
+    values, counts = np.unique(_present(sign * released), return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2) / counts.sum()
+    cells = np.interp(sign * released, values, np.quantile(_present(real), ranks))
     return Map(way="bent", mirrored=mirrored, cells=cells, fit=-unlikeness(real, cells))
 
 
@@ -79,7 +81,8 @@ def refined(real: Floats, released: Floats, found: Map) -> Map:
     """
     sign = -1.0 if found.mirrored else 1.0
     known = np.unique(_present(real))
-    decimals = _decimals(known)
+    fitting = (decimals for decimals in range(MOST_DECIMALS + 1) if holds_decimals(known, decimals))
+    decimals = next(fitting, None)  # None if the real values fit in no number of places
     grain = _GRAIN * float(np.ptp(known)) if decimals is None else 0.5 * 10.0**-decimals
     tried: list[tuple[Way, Floats]] = [(found.way, found.cells)]
     tried += [("shifted", sign * released + shift) for shift in _shifts(real, sign * released, grain)]
@@ -120,19 +123,6 @@ def _line(real: Floats, released: Floats) -> tuple[float, float]:
     spread = float(((xs - xs.mean()) ** 2).sum())
     slope = float(((xs - xs.mean()) * (ys - ys.mean())).sum()) / spread if spread > 0 else 1.0
     return float(ys.mean() - slope * xs.mean()), slope
-
-
-def _by_rank(real: Floats, released: Floats) -> Floats:
-    """Return the real quantiles at the ranks of the released values, missing ones as they are."""
-    values, counts = np.unique(_present(released), return_counts=True)
-    ranks = (np.cumsum(counts) - counts / 2) / counts.sum()
-    return np.asarray(np.interp(released, values, np.quantile(real, ranks)))
-
-
-def _decimals(known: Floats) -> int | None:
-    """Return how many decimal places the real values have, None if they fit in no number of them."""
-    fitting = (decimals for decimals in range(MOST_DECIMALS + 1) if holds_decimals(known, decimals))
-    return next(fitting, None)
 
 
 def holds_decimals(cells: Floats, decimals: int | None) -> bool:
