@@ -112,7 +112,7 @@ def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> Trees:
 def _read(booster: Any, seen: Sequence[NDArray[np.bool_] | None]) -> Forest | None:  # noqa: ANN401 - XGBoost's
     n_labels = [None if codes is None else len(codes) for codes in seen]
     try:
-        return Forest.read(booster.save_raw("ubj"), n_labels)
+        return Forest.read(booster.save_raw("json"), n_labels)
     except (KeyError, TypeError, ValueError, IndexError):  # stored in a form that is not known here
         return None
 

@@ -3,6 +3,7 @@
 The answers are XGBoost's own to the last bit: the same leaves, added up in the same order and precision.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from tabveil.core.table import Floats
 from tabveil.core.workers import announce_compilation
-from tabveil.engines.trees import ubjson
 from tabveil.engines.trees.forest_kernels import add_leaves
 
 Singles = NDArray[np.float32]
@@ -43,9 +43,9 @@ class Forest:
     n_codes: NDArray[np.int64]  # (d,) the last one is that of missing values
 
     @classmethod
-    def read(cls, model: bytes | bytearray, n_labels: Sequence[int | None]) -> Self:
-        """Read a model in XGBoost's binary JSON; ``n_labels`` of a column is None where it has numbers."""
-        content = ubjson.loads(model)["learner"]["gradient_booster"]["model"]
+    def read(cls, model: bytearray, n_labels: Sequence[int | None]) -> Self:
+        """Read a model in XGBoost's JSON; ``n_labels`` of a column is None where it has numbers."""
+        content = json.loads(model)["learner"]["gradient_booster"]["model"]
         grown = content["trees"]
         trees = np.zeros(len(grown), dtype=TREE)
         trees["margin"] = content["tree_info"]
