@@ -37,7 +37,7 @@ LIBRARIES = {
     **dict.fromkeys(
         ("sklearn", "threadpoolctl"), re.compile(r"(synthesis\.generators\b|tables\.matrices\.modes$)")
     ),
-    "xgboost": re.compile(r"engines\.trees\.boosting$"),
+    "xgboost": re.compile(r"engines\.boosting$"),
     **dict.fromkeys(("numba", "llvmlite"), re.compile(r".*kernels$")),
     **dict.fromkeys(("jinja2", "markupsafe"), re.compile(r"render\b")),
     "rich": re.compile(r"(render|cli)\b"),

@@ -14,7 +14,7 @@ from tabveil.core.result import Cost, Labels, Result, Setting, Threat
 from tabveil.core.sampling import Sample, in_order
 from tabveil.core.table import Floats, Numeric, Split, Table
 from tabveil.core.wording import UNSEEN, name, percent
-from tabveil.engines.trees.boosting import ROUNDS, STEPS, Trees, train
+from tabveil.engines.boosting import ROUNDS, STEPS, Trees, train
 from tabveil.errors import NotApplicable
 from tabveil.metrics.attacks.attack import (
     TOLERANCE,

@@ -11,7 +11,7 @@ from tabveil.core import check, workers
 from tabveil.core.estimate import CONFIDENCE, Estimate, known, mean_of, ratio_of_means, root_score, share
 from tabveil.core.people import sum_by_person
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
-from tabveil.engines.trees.boosting import STEPS, train
+from tabveil.engines.boosting import STEPS, train
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import Relations

@@ -10,7 +10,7 @@ from tabveil.core.estimate import CONFIDENCE, Estimate, around, share
 from tabveil.core.people import numbered
 from tabveil.core.sampling import draw, shuffled
 from tabveil.core.table import Floats, Indices, Numeric, Table
-from tabveil.engines.trees.boosting import train
+from tabveil.engines.boosting import train
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.findings import Figure

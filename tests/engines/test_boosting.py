@@ -4,7 +4,7 @@ import numpy as np
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.datasets import hospital
-from tabveil.engines.trees.boosting import train
+from tabveil.engines.boosting import train
 from tabveil.metrics import utility
 from tabveil.tables.reading import load_split
 

@@ -5,8 +5,7 @@ import pytest
 import xgboost
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
-from tabveil.engines.trees.boosting import ROUNDS, train
-from tabveil.engines.trees.forest import Forest
+from tabveil.engines.boosting import ROUNDS, Forest, train
 
 GOALS = {
     "reg:squarederror": ({}, lambda ward, age: age * 3 + (ward == 2) * 40),

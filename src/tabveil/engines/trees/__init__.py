@@ -1,1 +1,0 @@
-"""Boosted trees, and a fast way through them."""
