@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import Floats, Indices, Numeric, Table
-from tabveil.metrics.scales.maps import FEWEST, STRAIGHT, Map, refined, straight_or_bent, unlikeness
+from tabveil.metrics.scales.ways_back import FEWEST, STRAIGHT, Map, refined, straight_or_bent, unlikeness
 
 Costs = NDArray[np.float32]  # (a, r) of each pair of a released and a real row
 

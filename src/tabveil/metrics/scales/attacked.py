@@ -8,7 +8,7 @@ import numpy as np
 from tabveil.core.table import Column, Floats, Numeric, Schema, Split, Table
 from tabveil.engines.neighbors import Neighbors, Space
 from tabveil.metrics.scales.alignment import turned_back
-from tabveil.metrics.scales.maps import Map, holds_decimals
+from tabveil.metrics.scales.ways_back import Map, holds_decimals
 
 TAIL = 0.01
 """The share of real values at either end that does not decide what is far."""
