@@ -1,8 +1,58 @@
 """What can go wrong, by whose doing."""
 
+from typing import Any, Self
+
 
 class TabveilError(ValueError):
-    """Anything tabveil refuses, with a message meant for the person at the keyboard."""
+    """Anything tabveil refuses, with a message meant for the person at the keyboard.
+
+    It is told whom it concerns (an option, a column, a file), from the outside in, then what is wrong, or an
+    error that says so; at last, as ``hint``, what to do about it. They become one line where it is printed.
+
+    >>> error = ParameterError("attack", "no metric 'mdm'.", hint="Did you mean 'mmd'?")
+    >>> print(ParameterError("audit.yaml", error))
+    audit.yaml: attack: no metric 'mdm'. Did you mean 'mmd'?
+    """
+
+    hint: str
+
+    def __init__(self, *said: object, hint: str = "") -> None:
+        *owners, problem = said
+        if isinstance(problem, TabveilError):
+            owners += problem.owners
+            hint, problem = f"{problem.hint} {hint}".strip(), problem.problem
+        super().__init__(*map(str, owners), str(problem))
+        self.hint = hint
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Whom it concerns, from the outside in."""
+        return self.args[:-1]
+
+    @property
+    def problem(self) -> str:
+        """What is wrong."""
+        return str(self.args[-1])
+
+    def without(self, owner: str) -> Self:
+        """Return what is said of this owner, for somebody who names another in its place."""
+        said = self.args[1:] if self.owners[:1] == (owner,) else self.args
+        found: Self = _again(type(self), said, self.__dict__)
+        return found
+
+    def __str__(self) -> str:
+        told = ": ".join(self.args)
+        return f"{told} {self.hint}" if self.hint else told
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come whole from another process, whatever a kind of error is made of."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[TabveilError], said: tuple[str, ...], fields: dict[str, Any]) -> Any:  # noqa: ANN401 - of that kind
+    error = kind.__new__(kind, *said)
+    error.__dict__.update(fields)
+    return error
 
 
 class SchemaError(TabveilError):

@@ -334,7 +334,7 @@ def _knowing(metric: Metric, split: Split) -> Metric:
     if not told:
         return metric
     if not all(told.values()):
-        raise NotApplicable(f"{metric.name}: none of its columns is left.")
+        raise NotApplicable(metric.name, "none of its columns is left.")
     return make(type(metric), {**values_of(metric), **told}, lambda *given: given[2])
 
 

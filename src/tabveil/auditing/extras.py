@@ -62,7 +62,7 @@ def _detected(metrics: Sequence[Metric], loaded: LoadedTables, request: AuditReq
     asked_for = request.power != "affordable"
     if not asked_for and len(split.schema) > MOST_COLUMNS:
         raise NotApplicable(
-            f"power: left out for {len(split.schema)} columns, as it takes minutes; {power.ASK_FOR_IT}."
+            "power", f"left out for {len(split.schema)} columns, as it takes minutes; {power.ASK_FOR_IT}."
         )
     affordable = [
         (metric.name, metric) for metric in metrics if getattr(metric, "cost", "quick") != "training"

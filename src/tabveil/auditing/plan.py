@@ -234,7 +234,7 @@ def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | Non
     """Ask a metric about rows, or about the words that stand in them."""
     split = loaded.written if reads_words(metric) else loaded.split
     if split is None:
-        raise NothingToAsk(f"{metric.name}: no column holds labels or texts.")
+        raise NothingToAsk(metric.name, "no column holds labels or texts.")
     found = answer(metric, split, seed, attacker)
     if not getattr(metric, "by_equality", False) or not loaded.turned:
         return found

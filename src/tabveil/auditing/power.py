@@ -129,8 +129,9 @@ class _Size:
         if n_train < FEWEST_PEOPLE:
             counted = "rows" if split.train.people is None else "people"
             raise NotApplicable(
-                f"power: needs at least {FEWEST_PEOPLE} train {counted}, got {n_train}: among so few "
-                "people a leak cannot be told from chance."
+                "power",
+                f"needs at least {FEWEST_PEOPLE} train {counted}, got {n_train}: among so few "
+                "people a leak cannot be told from chance.",
             )
         rows_each = len(split.train) / n_train
         affordable = max(int(_most_people(len(split.schema)) / rows_each), FEWEST_PEOPLE)
@@ -141,8 +142,9 @@ class _Size:
         size = cls(people=people, release_rows=release_rows)
         if not size.copies(LEAKS[-1]):
             raise NotApplicable(
-                f"power: for {people} people the release has {release_rows} rows in proportion, and "
-                f"{LEAKS[-1]:.0%} of them are less than one row. More synthetic or control rows are needed."
+                "power",
+                f"for {people} people the release has {release_rows} rows in proportion, and "
+                f"{LEAKS[-1]:.0%} of them are less than one row. More synthetic or control rows are needed.",
             )
         return size
 

@@ -205,12 +205,12 @@ class Report:
         except ParameterError:
             raise
         except FileNotFoundError:
-            raise ParameterError(f"{where}: there is no such file.") from None
+            raise ParameterError(where, "there is no such file.") from None
         except OSError as error:
-            raise ParameterError(f"{where}: cannot be read: {error.strerror}.") from None
+            raise ParameterError(where, f"cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ParameterError(
-                f"{where}: not a report of this version of tabveil; write one with 'tabveil audit --json'."
+                where, "not a report of this version of tabveil; write one with 'tabveil audit --json'."
             ) from None
 
     def config(self, *, folder: Path | None = None) -> str:
@@ -220,7 +220,7 @@ class Report:
         that they lead to the same tables from there.
         """
         if not self.request:
-            raise ParameterError("report: it does not hold what the audit was asked for.")
+            raise ParameterError("report", "it does not hold what the audit was asked for.")
         asked = self.request if folder is None else config.relocated(self.request, folder)
         return config.text(asked, self.inputs)
 
@@ -319,7 +319,7 @@ def records_file(path: str | Path) -> Path:
     """Refuse a name that does not say how scores of single rows are to be written."""
     if Path(path).suffix.lower() not in RECORD_KINDS:
         kinds = " or ".join(RECORD_KINDS)
-        raise ParameterError(f"records: the name must end in {kinds}, got {Path(path).name}.")
+        raise ParameterError("records", f"the name must end in {kinds}, got {Path(path).name}.")
     return Path(path)
 
 

@@ -138,7 +138,7 @@ class AuditRequest(Strict):
     def _columns(cls, value: object, info: ValidationInfo) -> Columns:
         if isinstance(value, str):
             raise ParameterError(
-                f"{_owner(info)}: {_key(info)} must be a list of columns, got the text {value!r}."
+                _owner(info), f"{_key(info)} must be a list of columns, got the text {value!r}."
             )
         return _as_texts(_owner(info), _key(info), value)
 
@@ -154,13 +154,14 @@ class AuditRequest(Strict):
         others = info.data.get("quasi_identifiers", ())
         if value and not others:
             raise ParameterError(
-                f"{_owner(info)}: sensitive columns are measured where quasi-identifiers are equal; name "
-                "quasi_identifiers, too."
+                _owner(info),
+                "sensitive columns are measured where quasi-identifiers are equal; name "
+                "quasi_identifiers, too.",
             )
         both = [name for name in value if name in others]
         if both:
             raise ParameterError(
-                f"{_owner(info)}: column {both[0]!r} is sensitive and a quasi-identifier; it can be one."
+                _owner(info), f"column {both[0]!r} is sensitive and a quasi-identifier; it can be one."
             )
         return value
 
@@ -172,7 +173,7 @@ class AuditRequest(Strict):
             return tuple((_as_texts(owner, key, one), _as_texts(owner, key, other)) for one, other in value)
         except (TypeError, ValueError):
             raise ParameterError(
-                f"{owner}: {key} must be pairs of lists of columns, such as [[age, sex], [zip, job]]."
+                owner, f"{key} must be pairs of lists of columns, such as [[age, sex], [zip, job]]."
             ) from None
 
     @field_validator("metrics", mode="before")
@@ -182,7 +183,7 @@ class AuditRequest(Strict):
         alone = isinstance(value, (str, Mapping)) or callable(value) or not isinstance(value, Iterable)
         items = [value] if alone else list(value)
         if not items:
-            raise ParameterError(f"{_owner(info)}: metrics is empty; leave it out to run all of them.")
+            raise ParameterError(_owner(info), "metrics is empty; leave it out to run all of them.")
         found: list[MetricChoice | Metric] = []
         for item in items:
             if (metric := _metric(_owner(info), item)) not in found:
@@ -206,7 +207,7 @@ class AuditRequest(Strict):
     def _column(cls, value: object, info: ValidationInfo) -> str:
         if not isinstance(value, str):
             kind = type(value).__name__
-            raise ParameterError(f"{_owner(info)}: person must be the name of a column, got {kind}.")
+            raise ParameterError(_owner(info), f"person must be the name of a column, got {kind}.")
         return value
 
     @field_validator("seed", "threads", mode="before")
@@ -217,7 +218,7 @@ class AuditRequest(Strict):
             number = operator.index(value)
         except TypeError:
             kind = type(value).__name__
-            raise ParameterError(f"{_owner(info)}: {key} must be a whole number, got {kind}.") from None
+            raise ParameterError(_owner(info), f"{key} must be a whole number, got {kind}.") from None
         check.at_least(_owner(info), key, number, 0 if key == "seed" else 1)
         return number
 
@@ -229,9 +230,7 @@ class AuditRequest(Strict):
             return value
         if not isinstance(value, (str, Path)):
             kind = type(value).__name__
-            raise ParameterError(
-                f"{_owner(info)}: shadow must be a file, or what an attack found, got {kind}."
-            )
+            raise ParameterError(_owner(info), f"shadow must be a file, or what an attack found, got {kind}.")
         ShadowResult.read(value)
         return Path(value)
 
@@ -298,10 +297,10 @@ def _gathered(source: Source, given: Mapping[str, Any]) -> dict[str, Any]:
     where = yaml_files.place(source, "config")
     said: Any = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source or {}
     if not isinstance(said, Mapping):
-        raise ParameterError(f"{where}: the top level must hold settings, such as 'train: train.csv'.")
+        raise ParameterError(where, "the top level must hold settings, such as 'train: train.csv'.")
     named = {key: value for key, value in given.items() if value is not None}
     if "control" in said and said["control"] is None and "control" not in named:
-        raise ParameterError(f"{where}: control names no file; name one, or take the line out.")
+        raise ParameterError(where, "control names no file; name one, or take the line out.")
     asked = {key: value for key, value in said.items() if value is not None}
     if isinstance(source, (str, Path)):
         asked |= _located(asked, Path(source).parent, where)
@@ -313,7 +312,7 @@ def _located(asked: Mapping[Any, Any], folder: Path, where: str) -> dict[str, Pa
     for key in TABLES:
         if not isinstance(asked.get(key, ""), str):
             kind = type(asked[key]).__name__
-            raise ParameterError(f"{where}: {key} must be the path of a file, got {kind}.")
+            raise ParameterError(where, f"{key} must be the path of a file, got {kind}.")
     return {key: folder / asked[key] for key in _FILES if isinstance(asked.get(key), str)}
 
 
@@ -323,17 +322,17 @@ def _complaint(error: ValidationError, owners: Mapping[Any, str], where: str) ->
     key = first["loc"][0] if first["loc"] else ""
     owner = owners.get(key, where)
     if first["type"] == "missing":
-        return ParameterError(f"{owner}: {key} is missing: {_MEANING[str(key)]}.")
+        return ParameterError(owner, f"{key} is missing: {_MEANING[str(key)]}.")
     if first["type"] == "extra_forbidden":
         names = [field.alias or name for name, field in AuditRequest.model_fields.items()]
         close = nearest(str(key), names)
-        hint = f" Did you mean {close!r}?" if close else ""
-        return ParameterError(f"{owner}: {yaml_files.complaint(error)}{hint}")
+        hint = f"Did you mean {close!r}?" if close else ""
+        return ParameterError(owner, yaml_files.complaint(error), hint=hint)
     cause = first.get("ctx", {}).get("error")
     if not isinstance(cause, TabveilError):
-        return ParameterError(f"{owner}: {yaml_files.complaint(error)}")
-    in_file = owner != _BY_NAME and not str(cause).startswith(owner)
-    return type(cause)(f"{owner}: {cause}") if in_file else cause
+        return ParameterError(owner, yaml_files.complaint(error))
+    in_file = owner != _BY_NAME and cause.owners[:1] != (owner,)
+    return type(cause)(owner, cause) if in_file else cause
 
 
 def _owner(info: ValidationInfo) -> str:
@@ -351,16 +350,16 @@ def _metric(owner: str, item: Any) -> MetricChoice | Metric:  # noqa: ANN401 - c
     metric: Metric = item() if isinstance(item, type) else item
     if not (callable(metric) and hasattr(metric, "name") and hasattr(metric, "labels")):
         kind = type(item).__name__
-        raise ParameterError(f"{owner}: metrics must be names or metric objects, got {kind}.")
+        raise ParameterError(owner, f"metrics must be names or metric objects, got {kind}.")
     return metric
 
 
 def _as_texts(owner: str, key: str, given: object) -> Columns:
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-        raise ParameterError(f"{owner}: {key} must be a list of texts, got {type(given).__name__}.")
+        raise ParameterError(owner, f"{key} must be a list of texts, got {type(given).__name__}.")
     texts = tuple(given)
     for text in texts:
         if not isinstance(text, str):
             kind = type(text).__name__
-            raise ParameterError(f"{owner}: {key} must be a list of texts, got {kind} in it; quote it.")
+            raise ParameterError(owner, f"{key} must be a list of texts, got {kind} in it; quote it.")
     return texts

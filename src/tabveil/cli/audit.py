@@ -101,7 +101,7 @@ def _require_tables(options: Mapping[str, Any]) -> None:
 def threshold(fail_above: float) -> float:
     """Return a threshold that a risk can have."""
     if not 0 < fail_above <= 1:
-        raise ParameterError(f"--fail-above: must be above 0 and at most 1, got {fail_above:g}.")
+        raise ParameterError("--fail-above", f"must be above 0 and at most 1, got {fail_above:g}.")
     return fail_above
 
 

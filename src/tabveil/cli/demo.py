@@ -112,7 +112,7 @@ def _own_folder(out: Path) -> Path:
     ]
     taken = [name for name in names if (folder / name).exists()]
     if taken and not ours:
-        raise ParameterError(f"--out: {out} already has a file {taken[0]}; choose another folder.")
+        raise ParameterError("--out", f"{out} already has a file {taken[0]}; choose another folder.")
     return folder
 
 

@@ -31,15 +31,15 @@ def writable(option: str, path: Path, *, force: bool, not_over: Iterable[Path | 
     try:
         target = path.resolve()
     except RuntimeError:
-        raise ParameterError(f"{option}: {path} is a link that leads to itself.") from None
+        raise ParameterError(option, f"{path} is a link that leads to itself.") from None
     if target.is_dir():
-        raise ParameterError(f"{option}: {path} is a folder; name a file in it.")
+        raise ParameterError(option, f"{path} is a folder; name a file in it.")
     if target.exists() and not target.is_file():
-        raise ParameterError(f"{option}: {path} is not an ordinary file.")
+        raise ParameterError(option, f"{path} is not an ordinary file.")
     if any(other is not None and _same(other, target) for other in not_over):
-        raise ParameterError(f"{option}: {path} is also used for something else; choose another name.")
+        raise ParameterError(option, f"{path} is also used for something else; choose another name.")
     if target.exists() and not force:
-        raise ParameterError(f"{option}: {path} is already there; add --force to replace it.")
+        raise ParameterError(option, f"{path} is already there; add --force to replace it.")
     _try(option, target.parent, shown=path.parent)
     return target
 
@@ -49,9 +49,9 @@ def folder(option: str, path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise ParameterError(f"{option}: {path} is a file; name a folder.") from None
+        raise ParameterError(option, f"{path} is a file; name a folder.") from None
     except OSError as error:
-        raise ParameterError(f"{option}: cannot make the folder {path}: {error.strerror}.") from None
+        raise ParameterError(option, f"cannot make the folder {path}: {error.strerror}.") from None
     _try(option, path, shown=path)
     return path
 
@@ -74,11 +74,11 @@ def _whereto(path: Path) -> Path:
 
 def _try(option: str, place: Path, *, shown: Path) -> None:
     if not place.is_dir():
-        raise ParameterError(f"{option}: there is no folder {shown}.")
+        raise ParameterError(option, f"there is no folder {shown}.")
     trial = place / f".tabveil-{os.getpid()}"
     try:
         trial.touch()
     except OSError as error:
-        raise ParameterError(f"{option}: cannot write into {shown}: {error.strerror}.") from None
+        raise ParameterError(option, f"cannot write into {shown}: {error.strerror}.") from None
     finally:
         trial.unlink(missing_ok=True)

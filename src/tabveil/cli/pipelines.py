@@ -72,7 +72,7 @@ def run(
     targets = outputs.targets([config, data, control, policy, asked["schema"]])
     for option, path in (("--data", data), ("--control", control)):
         if path is not None and not path.is_file():
-            raise ParameterError(f"{option}: there is no file {path}.")
+            raise ParameterError(option, f"there is no file {path}.")
     judged_by = _policy(policy, fail_above)
     with progress_shown(quiet=outputs.quiet) as listener:
         report = run_pipeline(data, config, control=control, policy=judged_by, progress=listener, **asked)

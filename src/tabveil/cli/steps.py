@@ -142,7 +142,7 @@ def pseudonymize(
     from tabveil.cli import step_files
 
     if no_text and text:
-        raise ParameterError("--no-text: --text names columns in which something is to be replaced.")
+        raise ParameterError("--no-text", "--text names columns in which something is to be replaced.")
     step_files.pseudonymize(
         data=data,
         columns=tuple(column or ()),

@@ -74,7 +74,7 @@ def synthesize(
     """
     said = Configuration() if config is None else configuration.read(config)
     if generator is not None and said.generator not in (None, generator):
-        raise ParameterError(f"--generator: {config} has settings of {said.generator}; change them there.")
+        raise ParameterError("--generator", f"{config} has settings of {said.generator}; change them there.")
     generator = generator or said.generator or "trees"
     given: dict[str, Any] = {**said.settings, **read_settings(settings)}
     rows, schema, missing = rows or said.rows, schema or said.schema, missing or said.missing
@@ -131,11 +131,11 @@ def synthesize(
 def _require_control(control: Path | None, policy: Path | None, *, filtering: bool) -> None:
     """Refuse what no audit could answer, before the long work begins."""
     if filtering and control is None:
-        raise ParameterError("filter: needs --control, rows that say how near is too near.")
+        raise ParameterError("filter", "needs --control, rows that say how near is too near.")
     if policy is not None and control is None:
-        raise ParameterError("--policy: needs --control, rows that the generator does not learn from.")
+        raise ParameterError("--policy", "needs --control, rows that the generator does not learn from.")
     if control is not None and not control.is_file():
-        raise ParameterError(f"--control: there is no file {control}.")
+        raise ParameterError("--control", f"there is no file {control}.")
     read_policy(policy)
 
 
@@ -181,7 +181,7 @@ def sample(*, folder: Path, rows: int, out: Path, seed: int, threads: int | None
     """Write rows drawn from a stored model."""
     target = _target(out, not_over=folder.rglob("*"), force=force)
     if folder.resolve() in target.parents:
-        raise ParameterError(f"--out: {out} lies in the model's folder; choose another place.")
+        raise ParameterError("--out", f"{out} lies in the model's folder; choose another place.")
     learned = TableModel.load(folder)
     _tell(learned)
     _draw(learned, rows, seed=seed, threads=threads).write(target)
@@ -225,7 +225,7 @@ def read_settings(texts: Sequence[str]) -> dict[str, str]:
         if not mark or not key.strip():
             raise ParameterError(f"--set must look like key=value, got {text!r}.")
         if key.strip() in given:
-            raise ParameterError(f"--set: {key.strip()} is given twice.")
+            raise ParameterError("--set", f"{key.strip()} is given twice.")
         given[key.strip()] = value.strip()
     return given
 
@@ -239,7 +239,7 @@ def _target(out: Path, *, not_over: Iterable[Path | None], force: bool) -> Path:
 def refuse_folder(save: Path) -> None:
     """Refuse a folder for a model that is there already, or cannot be made."""
     if save.exists():
-        raise ParameterError(f"--save: {save} is already there; choose another folder.")
+        raise ParameterError("--save", f"{save} is already there; choose another folder.")
     files.folder("--save", save.resolve().parent)
 
 

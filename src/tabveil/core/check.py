@@ -23,25 +23,25 @@ def at_least(owner: str, name: str, value: float, minimum: float) -> None:
     tabveil.errors.ParameterError: Linkability: n_neighbors must be >= 1, got 0.
     """
     if not value >= minimum:
-        raise ParameterError(f"{owner}: {name} must be >= {minimum}, got {value!r}.")
+        raise ParameterError(owner, f"{name} must be >= {minimum}, got {value!r}.")
 
 
 def at_most(owner: str, name: str, value: float, maximum: float) -> None:
     """Require ``value <= maximum``."""
     if not value <= maximum:
-        raise ParameterError(f"{owner}: {name} must be <= {maximum:,}, got {value!r}.")
+        raise ParameterError(owner, f"{name} must be <= {maximum:,}, got {value!r}.")
 
 
 def between(owner: str, name: str, value: float, low: float, high: float) -> None:
     """Require ``low < value < high``."""
     if not low < value < high:
-        raise ParameterError(f"{owner}: {name} must lie between {low} and {high}, got {value!r}.")
+        raise ParameterError(owner, f"{name} must lie between {low} and {high}, got {value!r}.")
 
 
 def share(owner: str, name: str, value: float) -> None:
     """Require ``0 <= value <= 1``."""
     if not 0 <= value <= 1:
-        raise ParameterError(f"{owner}: {name} must lie from 0 to 1, got {value!r}.")
+        raise ParameterError(owner, f"{name} must lie from 0 to 1, got {value!r}.")
 
 
 def below_one(owner: str, name: str, value: float) -> None:
@@ -53,27 +53,27 @@ def below_one(owner: str, name: str, value: float) -> None:
     tabveil.errors.ParameterError: ctgan: averaging must be at least 0 and below 1, got 1.0.
     """
     if not 0 <= value < 1:
-        raise ParameterError(f"{owner}: {name} must be at least 0 and below 1, got {value!r}.")
+        raise ParameterError(owner, f"{name} must be at least 0 and below 1, got {value!r}.")
 
 
 def positive_share(owner: str, name: str, value: float) -> None:
     """Require ``0 < value <= 1``: a share that may be all, but not nothing."""
     if not 0 < value <= 1:
-        raise ParameterError(f"{owner}: {name} must be above 0 and at most 1, got {value!r}.")
+        raise ParameterError(owner, f"{name} must be above 0 and at most 1, got {value!r}.")
 
 
 def one_of(owner: str, name: str, value: object, allowed: Collection[object]) -> None:
     """Require a member of ``allowed``."""
     if value not in allowed:
         choices = ", ".join(repr(choice) for choice in allowed)
-        raise ParameterError(f"{owner}: {name} must be one of {choices}; got {value!r}.")
+        raise ParameterError(owner, f"{name} must be one of {choices}; got {value!r}.")
 
 
 def ordinary_file(owner: str, path: Path) -> None:
     """Require that a path, if anything is there, leads to a file: a pipe might never end."""
     if path.exists() and not path.is_file():
         what = "a folder, not a file" if path.is_dir() else "not an ordinary file"
-        raise ParameterError(f"{owner}: {path} is {what}.")
+        raise ParameterError(owner, f"{path} is {what}.")
 
 
 def known_names(owner: str, kind: str, names: Iterable[str], known: Collection[str]) -> None:
@@ -88,7 +88,7 @@ def known_names(owner: str, kind: str, names: Iterable[str], known: Collection[s
         if name not in known:
             close = get_close_matches(name, known, n=1)
             hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
-            raise ParameterError(f"{owner}: no {kind} {name!r}. {hint}")
+            raise ParameterError(owner, f"no {kind} {name!r}.", hint=hint)
 
 
 _LONGEST_NAME = 40

@@ -118,8 +118,9 @@ def require_people(name: str, split: Split, confidence: float) -> None:
     log_ways = math.lgamma(n_train + n_control + 1) - math.lgamma(n_train + 1) - math.lgamma(n_control + 1)
     if log_ways < math.log(2 / (1 - confidence)):  # two tails
         raise NotApplicable(
-            f"{name}: {n_train:,} training and {n_control:,} control people are too few to tell a leak from "
-            "chance, however many rows they have."
+            name,
+            f"{n_train:,} training and {n_control:,} control people are too few to tell a leak from "
+            "chance, however many rows they have.",
         )
 
 

@@ -189,7 +189,7 @@ class Schema:
     def from_json(cls, data: object) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
         if not isinstance(data, list):
-            raise SchemaError("schema: its columns must be a list.")
+            raise SchemaError("schema", "its columns must be a list.")
         return cls(tuple(_column_from_json(item, place) for place, item in enumerate(data)))
 
 
@@ -214,7 +214,7 @@ def _column_from_json(data: object, place: int) -> Column:
             for holds in get_args(Holds):
                 if others.get("holds", "labels") == holds:
                     return Categorical(name=name, labels=tuple(labels), ordered=ordered, holds=holds)
-    raise SchemaError(f"schema: column {place + 1} is neither one of numbers nor one of labels.")
+    raise SchemaError("schema", f"column {place + 1} is neither one of numbers nor one of labels.")
 
 
 def _possible(low: float, high: float, decimals: int | None) -> bool:
@@ -239,11 +239,11 @@ class Table:
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64).view()
         if values.ndim != 2 or values.shape[1] != len(self.schema):  # noqa: PLR2004 - rows and columns
-            raise SchemaError(f"Table: expected {len(self.schema)} columns, got shape {values.shape}.")
+            raise SchemaError("Table", f"expected {len(self.schema)} columns, got shape {values.shape}.")
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
         if self.people is not None and np.shape(self.people) != (len(self),):
-            raise SchemaError(f"Table: expected a person for each of {len(self)} rows.")
+            raise SchemaError("Table", f"expected a person for each of {len(self)} rows.")
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -338,7 +338,7 @@ class Split:
     def __post_init__(self) -> None:
         for role in ("control", "synthetic"):
             if getattr(self, role).schema != self.train.schema:
-                raise SchemaError(f"Split: {role} must have the schema of train.")
+                raise SchemaError("Split", f"{role} must have the schema of train.")
         for role in ("train", "synthetic"):
             if len(getattr(self, role)) == 0:
                 raise SchemaError(f"The {role} table has no rows.")
@@ -356,8 +356,9 @@ class Split:
             whose = "row" if self.control.people is None else "person"
             needed = f"{n_rows} control {whose if n_rows == 1 else PLURAL[whose]}"
             raise NotApplicable(
-                f"{metric}: needs at least {needed} (real {PLURAL[whose]} the generator never saw), got "
-                f"{self.control.n_people}. Hold some back before training: tabveil split."
+                metric,
+                f"needs at least {needed} (real {PLURAL[whose]} the generator never saw), got "
+                f"{self.control.n_people}. Hold some back before training: tabveil split.",
             )
 
     def select(self, names: Iterable[str]) -> Self:

@@ -137,8 +137,9 @@ def require_finite(owner: str, *outputs: Any) -> None:  # noqa: ANN401 - tensors
     for output in outputs:
         if not bool(output.isfinite().all()):
             raise ParameterError(
-                f"{owner}: the network's weights are too large to draw rows; fit the model again, with a "
-                "smaller learning rate."
+                owner,
+                "the network's weights are too large to draw rows; fit the model again, with a "
+                "smaller learning rate.",
             )
 
 

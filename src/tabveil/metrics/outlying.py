@@ -35,7 +35,7 @@ def read_rows(
     """Return the rows, and what to know about how they were read."""
     rows, notes = _read(owner, table, schema=schema, missing=missing, drop_identifiers=drop_identifiers)
     if not len(rows):
-        raise ParameterError(f"{owner}: the table has no rows.")
+        raise ParameterError(owner, "the table has no rows.")
     return rows, notes
 
 
@@ -58,7 +58,7 @@ def _read(
         return loaded.table, (*loaded.notes, f"Nearly every row has its own value in {columns}: {advice}")
     names = [name for name in loaded.table.schema.names if name not in loaded.identifiers]
     if not names:
-        raise ParameterError(f"{owner}: no columns are left once identifiers are dropped ({columns}).")
+        raise ParameterError(owner, f"no columns are left once identifiers are dropped ({columns}).")
     return loaded.table.select(names), (*loaded.notes, f"Left out as identifiers: {columns}.")
 
 
@@ -161,7 +161,7 @@ def outliers(
             scores = outlier_factors(rows, near, n_neighbors=n_neighbors, rng=stream(seed, "outliers"))
         except NotApplicable as reason:
             raise ParameterError(
-                f"{reason} Or give another representation, such as {Mixed.name!r}."
+                reason, hint=f"Or give another representation, such as {Mixed.name!r}."
             ) from None
     order = np.lexsort((rows.row_hash(), -scores))
     return Outliers(
@@ -282,13 +282,13 @@ def vulnerable(
         "vulnerable", table, schema=schema, missing=missing, drop_identifiers=drop_identifiers
     )
     if len(rows) == 1:
-        raise ParameterError("vulnerable: the table has one row, and nobody to compare it with.")
+        raise ParameterError("vulnerable", "the table has one row, and nobody to compare it with.")
     with working(threads=threads, listener=progress):
         try:
             view = near.view(Split(train=rows, control=rows, synthetic=rows), rng=stream(seed, "vulnerable"))
         except NotApplicable as reason:
             raise ParameterError(
-                f"{reason} Or give another representation, such as {Mixed.name!r}."
+                reason, hint=f"Or give another representation, such as {Mixed.name!r}."
             ) from None
         names = rows.schema.names
         distance = to_others(view.space(names), view.see(rows, names), n_neighbors)[:, 1]

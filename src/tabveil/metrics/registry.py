@@ -289,7 +289,7 @@ class MetricChoice:
         ...
         tabveil.errors.ParameterError: linkability: n_neighbors must be whole numbers such as 1,2, got 'few'.
         """
-        name, parameters = _name_and_settings(f"{owner}: metrics", given)
+        name, parameters = _name_and_settings(owner, "metrics", given)
         known = settings_of(METRICS.find(owner, name))
         check_names(name, parameters, known)
         read = {key: read_setting(name, key, value, known[key].hint) for key, value in parameters.items()}
@@ -331,14 +331,14 @@ def read_setting(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa
     Euclidean(encoding='ordinal')
     """
     if hint in _OBJECTS and isinstance(value, (str, Mapping)):
-        name, settings = _name_and_settings(f"{owner}: {key}", value)
+        name, settings = _name_and_settings(owner, key, value)
         return make(_OBJECTS[hint].find(owner, name), settings, read_setting)
     return values.read(owner, key, value, hint)
 
 
-def _name_and_settings(owner: str, given: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _name_and_settings(owner: str, key: str, given: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     settings = {"name": given} if isinstance(given, str) else {str(key): given[key] for key in given}
     name = settings.pop("name", None)
     if not isinstance(name, str):
-        raise ParameterError(f"{owner}: what has parameters must also have a name.")
+        raise ParameterError(owner, key, "what has parameters must also have a name.")
     return name, settings

@@ -200,7 +200,7 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
     if by is not None:
         check.known_names("split", "column", [by], data.column_names)
         if data.column_names.count(by) > 1:
-            raise SchemaError(f"split: several columns are called {by!r}. Rename them.")
+            raise SchemaError("split", f"several columns are called {by!r}. Rename them.")
     hashes = hash_cells("split", data)
     rows = hash_rows(hashes, data.num_rows)
     if by is None:
@@ -211,7 +211,7 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
     np.minimum.at(keys, groups.of_row, rows)
     if len(groups.weight) < 2:  # noqa: PLR2004 - one for each side
         whose = "equal" if by is None else f"equal or of one {by!r}"
-        raise SchemaError(f"split: cannot divide {data.num_rows} rows that are all {whose}.")
+        raise SchemaError("split", f"cannot divide {data.num_rows} rows that are all {whose}.")
     held_back = _choose(groups.weight, keys, control, stream(seed, "holdout"))
     side = held_back[groups.of_row]
     return np.flatnonzero(~side), np.flatnonzero(side)

@@ -78,9 +78,9 @@ def require_limits(
 ) -> None:
     """Refuse settings by which nothing would be dropped, or nobody knows whose rows."""
     if (person is None) != (most is None):
-        raise ParameterError(f"{owner}: person and most go together: whose rows, and how many of them.")
+        raise ParameterError(owner, "person and most go together: whose rows, and how many of them.")
     if person is None and not equal:
-        raise ParameterError(f"{owner}: nothing is to be dropped; keep equal rows once, or name a person.")
+        raise ParameterError(owner, "nothing is to be dropped; keep equal rows once, or name a person.")
     if most is not None:
         check.at_least(owner, "most", most, 1)
 
@@ -124,7 +124,7 @@ def deduplicate(
     require_limits("deduplicate", person=person, most=most, equal=equal)
     table = raw_rows(data)
     if table.num_rows == 0:
-        raise SchemaError("deduplicate: the table has no rows.")
+        raise SchemaError("deduplicate", "the table has no rows.")
     cells = hash_cells("deduplicate", table)
     content = hash_rows(cells, table.num_rows)
     kept = np.arange(table.num_rows)
@@ -153,12 +153,13 @@ def _place(table: RawTable, person: str) -> int:
     """Return where the column of people stands, once it is fit to name them."""
     check.known_names("deduplicate", "column", [person], table.column_names)
     if table.column_names.count(person) > 1:
-        raise SchemaError(f"deduplicate: several columns are called {person!r}. Rename them.")
+        raise SchemaError("deduplicate", f"several columns are called {person!r}. Rename them.")
     n_missing = int(missing_cells(table, person).sum())
     if n_missing:
         raise SchemaError(
-            f"deduplicate: {plural(n_missing, 'row')} of {table.num_rows:,} have no value in {person!r}, so "
-            "nobody knows whose they are. Fill it in or leave them out."
+            "deduplicate",
+            f"{plural(n_missing, 'row')} of {table.num_rows:,} have no value in {person!r}, so "
+            "nobody knows whose they are. Fill it in or leave them out.",
         )
     place: int = table.column_names.index(person)
     return place
@@ -258,7 +259,7 @@ def require_shares(owner: str, *, near: float = NEAR, outliers: float = 0.0) -> 
     check.below_one(owner, "near", near)
     check.below_one(owner, "outliers", outliers)
     if near == outliers == 0:
-        raise ParameterError(f"{owner}: nothing is to be dropped; near or outliers must be above 0.")
+        raise ParameterError(owner, "nothing is to be dropped; near or outliers must be above 0.")
 
 
 def filter_release(
@@ -348,8 +349,9 @@ def filter_release(
 def _require_some(kept: Indices, n_rows: int) -> None:
     if len(kept) == 0:
         raise ParameterError(
-            f"filter: all {plural(n_rows, 'row')} of the release lie too near to training rows; nothing is "
-            "left. Make another release."
+            "filter",
+            f"all {plural(n_rows, 'row')} of the release lie too near to training rows; nothing is "
+            "left. Make another release.",
         )
 
 

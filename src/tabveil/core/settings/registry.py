@@ -55,9 +55,9 @@ class Registry(Mapping[str, type[Kind]]):
         """
         name = getattr(kind, "name", None)
         if not isinstance(name, str) or not name:
-            raise ParameterError(f"{kind.__name__}: a {self._what} needs a name, such as name = 'my_own'.")
+            raise ParameterError(kind.__name__, f"a {self._what} needs a name, such as name = 'my_own'.")
         if not _is_same(self._kinds.get(name, kind), kind):
-            raise ParameterError(f"{kind.__name__}: there is a {self._what} called {name!r} already.")
+            raise ParameterError(kind.__name__, f"there is a {self._what} called {name!r} already.")
         self._kinds[name] = kind
         return kind
 
@@ -138,7 +138,7 @@ def values_of(thing: object) -> dict[str, Any]:
     names = settings_of(kind)
     for name in names:
         if not hasattr(thing, name):
-            raise ParameterError(f"{kind.__name__}: must keep its setting {name!r} under that name.")
+            raise ParameterError(kind.__name__, f"must keep its setting {name!r} under that name.")
     return {name: getattr(thing, name) for name in names}
 
 
@@ -158,7 +158,7 @@ def make(kind: type[Kind], given: Mapping[str, object], read: Reader) -> Kind:
     check_names(owner, given, known)
     for name, setting in known.items():
         if name not in given and setting.default is MISSING:
-            raise ParameterError(f"{owner}: {name} must be given.")
+            raise ParameterError(owner, f"{name} must be given.")
     return kind(**{name: read(owner, name, value, known[name].hint) for name, value in given.items()})
 
 
@@ -166,7 +166,7 @@ def check_names(owner: str, given: Iterable[str], known: Mapping[str, object]) -
     """Require settings that there are."""
     given = list(given)
     if given and not known:
-        raise ParameterError(f"{owner}: there are no settings, got {given[0]!r}.")
+        raise ParameterError(owner, f"there are no settings, got {given[0]!r}.")
     check.known_names(owner, "setting", given, known)
 
 
@@ -185,7 +185,7 @@ def restore(owner: str, description: object, known: Registry[Kind]) -> Kind:
     match description:
         case {"name": str(name), "settings": Mapping() as settings, **others} if not others:
             return rebuild(known.find(owner, name), settings, known)
-    raise ParameterError(f"{owner}: expected a name and settings, got {description!r}.")
+    raise ParameterError(owner, f"expected a name and settings, got {description!r}.")
 
 
 def _with_objects(owner: str, value: object, known: Registry[Any]) -> object:
@@ -207,7 +207,7 @@ def _stored(owner: str, name: str, value: object, hint: Any) -> Any:  # noqa: AN
     try:
         return from_plain(hint, value)
     except ValueError:
-        raise ParameterError(f"{owner}: {name} cannot be {value!r}.") from None
+        raise ParameterError(owner, f"{name} cannot be {value!r}.") from None
 
 
 def _name(kind: type) -> str:

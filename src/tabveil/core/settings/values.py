@@ -37,7 +37,7 @@ def read(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa: ANN401
     try:
         return _value(value, hint)
     except (ValueError, TypeError, OverflowError):
-        raise ParameterError(f"{owner}: {key} must be {expected(hint)}, got {value!r}.") from None
+        raise ParameterError(owner, f"{key} must be {expected(hint)}, got {value!r}.") from None
 
 
 def expected(hint: Any) -> str:  # noqa: ANN401 - see above

@@ -40,11 +40,11 @@ def read(source: str | Path | Mapping[str, Any] | Model | None, model: type[Mode
     data = load(Path(source), where) if isinstance(source, (str, Path)) else source
     if not isinstance(data, Mapping):
         keys = " or ".join(model.model_fields)
-        raise SchemaError(f"{where}: the top level must hold the keys {keys}.")
+        raise SchemaError(where, f"the top level must hold the keys {keys}.")
     try:
         return model.model_validate(dict(data))
     except ValidationError as error:
-        raise SchemaError(f"{where}: {complaint(error)}") from None
+        raise SchemaError(where, complaint(error)) from None
 
 
 def place(source: object, what: str) -> str:
@@ -57,7 +57,7 @@ def complaint(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     key = ".".join(_short(part) for part in first["loc"] if part != "[key]") or "the file"
     unknown = first["type"] == "extra_forbidden"
-    problem = "unknown key" if unknown else first["msg"].removeprefix("Value error, ")
+    problem = "unknown key" if unknown else first.get("ctx", {}).get("error", first["msg"])
     return f"{key}: {_short(problem)}."
 
 
@@ -69,15 +69,15 @@ def _short(value: object) -> str:
 def load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
     """Return what a YAML or JSON file says."""
     if path.suffix.lower() not in SUFFIXES:
-        raise ParameterError(f"{where}: the name must end in {', '.join(SUFFIXES)}.")
+        raise ParameterError(where, f"the name must end in {', '.join(SUFFIXES)}.")
     try:
         check.ordinary_file(where, path)
         written = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise ParameterError(f"{where}: there is no such file.") from None
+        raise ParameterError(where, "there is no such file.") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ParameterError(f"{where}: cannot be read: {reason}.") from None
+        raise ParameterError(where, f"cannot be read: {reason}.") from None
     return parse(written, where, as_json=path.suffix.lower() == ".json")
 
 
@@ -86,13 +86,13 @@ def parse(written: str, where: str, *, as_json: bool = False) -> Any:  # noqa: A
     try:
         return json.loads(written) if as_json else yaml.safe_load(written)
     except json.JSONDecodeError as error:
-        raise SchemaError(f"{where}: line {error.lineno}: not valid JSON.") from None
+        raise SchemaError(where, f"line {error.lineno}: not valid JSON.") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark is not None else ""
         raise SchemaError(f"{where}:{line} not valid YAML.") from None
     except (ValueError, RecursionError):
-        raise SchemaError(f"{where}: not valid YAML or JSON.") from None
+        raise SchemaError(where, "not valid YAML or JSON.") from None
 
 
 def to_yaml(data: Mapping[str, Any]) -> str:

@@ -56,15 +56,15 @@ def opening(place: Path) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):
-        raise ParameterError(f"{place}: there is no model in this folder.") from None
+        raise ParameterError(place, "there is no model in this folder.") from None
     except TabveilError as error:
-        raise ParameterError(f"{place}: {Unreadable(error)}") from error
+        raise ParameterError(place, f"{Unreadable(error)}") from error
     except Unreadable as error:
-        raise ParameterError(f"{place}: the model cannot be read: {error}; fit it again.") from error
+        raise ParameterError(place, f"the model cannot be read: {error}; fit it again.") from error
     except OSError as error:
-        raise ParameterError(f"{place}: the model cannot be read: {error.strerror}.") from error
+        raise ParameterError(place, f"the model cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise ParameterError(f"{place}: the model cannot be read; fit it again.") from error
+        raise ParameterError(place, "the model cannot be read; fit it again.") from error
 
 
 def require_format(about: Any, key: str, form: int) -> None:  # noqa: ANN401 - whatever stands in a file

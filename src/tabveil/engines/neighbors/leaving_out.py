@@ -155,5 +155,5 @@ def _left_out(space: Space, part: Space) -> str | None:
     unbounded = space.most == part.most == math.inf  # what is left out may cost any amount
     same = (part.matched, part.measured, part.power) == (matched, measured, space.power)
     if len(fewer) > 1 or not (same and unbounded):
-        raise ParameterError("NeighborsWithout: a space must be the whole one, or lack one column of it.")
+        raise ParameterError("NeighborsWithout", "a space must be the whole one, or lack one column of it.")
     return name

@@ -41,7 +41,7 @@ class VectorView:
         expected = (len(table), self.n_dimensions)
         if vectors.shape != expected or not np.isfinite(vectors).all():
             raise ParameterError(
-                f"embedding: must return finite vectors of shape {expected}, got {vectors.shape}."
+                "embedding", f"must return finite vectors of shape {expected}, got {vectors.shape}."
             )
         return Table(schema=self._axes, values=vectors, people=table.people)
 
@@ -118,8 +118,9 @@ class Contrastive(ContrastiveSettings):
         elif self.train_on == "release_and_reference":
             if reference is None:
                 raise NotApplicable(
-                    f"{self.name}: train_on=release_and_reference needs an attack that holds real rows back "
-                    "as a reference; this one does not."
+                    self.name,
+                    "train_on=release_and_reference needs an attack that holds real rows back "
+                    "as a reference; this one does not.",
                 )
             tables.append(reference)
         together = Table(schema=split.schema, values=np.concatenate([table.values for table in tables]))

@@ -24,6 +24,6 @@ def require_representation(owner: str, given: object) -> None:
     """Refuse what is no representation, such as the class of one."""
     if isinstance(given, type) or not callable(getattr(given, "view", None)):
         raise ParameterError(
-            f"{owner}: representation must be one, such as tabveil.engines.representation.Mixed(), "
-            f"got {given!r}."
+            owner,
+            f"representation must be one, such as tabveil.engines.representation.Mixed(), got {given!r}.",
         )

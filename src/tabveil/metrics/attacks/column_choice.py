@@ -50,7 +50,7 @@ def choose_secrets(
     the intruder knows.
     """
     if len(split.schema) < 2:  # noqa: PLR2004 - something known and something secret
-        raise NotApplicable(f"{owner}: needs at least two columns, one to know and one to guess.")
+        raise NotApplicable(owner, "needs at least two columns, one to know and one to guess.")
     varied = [
         name for name in sorted(split.schema.names) if name not in (known or ()) and _varies(split, name)
     ]
@@ -58,8 +58,9 @@ def choose_secrets(
     small = [name for name in suitable if n_labels is None or _n_labels(split, name) <= n_labels]
     if not small:
         raise NotApplicable(
-            f"{owner}: no column is a suitable {word}: all are known, constant, mostly missing"
-            f"{'' if n_labels is None else f' or have more than {n_labels} labels'}."
+            owner,
+            f"no column is a suitable {word}: all are known, constant, mostly missing"
+            f"{'' if n_labels is None else f' or have more than {n_labels} labels'}.",
         )
     room = _rooms(split.synthetic, small)
     ranked = sorted(
@@ -91,8 +92,8 @@ def known_columns(
     names = tuple(sorted(set(split.schema.names if known is None else known) - {secret}))
     if not names:
         if known is not None and len(split.schema) > 1:
-            raise ParameterError(f"{owner}: {word} must name a column beside {secret!r}.")
-        raise NotApplicable(f"{owner}: needs at least two columns, one to know and one to guess.")
+            raise ParameterError(owner, f"{word} must name a column beside {secret!r}.")
+        raise NotApplicable(owner, "needs at least two columns, one to know and one to guess.")
     return names
 
 

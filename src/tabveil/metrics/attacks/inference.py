@@ -110,7 +110,7 @@ class Inference(NearestRowAttack):
         for name in ("secrets", "known"):
             columns = getattr(self, name)
             if columns is not None and not 0 < len(columns) == len(set(columns)):
-                raise ParameterError(f"Inference: {name} must name at least one column, and none twice.")
+                raise ParameterError("Inference", f"{name} must name at least one column, and none twice.")
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack train and control rows alike."""
@@ -121,9 +121,7 @@ class Inference(NearestRowAttack):
         targets = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
         secrets = [secret for secret in known if not _is_constant(targets, secret)]
         if not secrets:
-            raise NotApplicable(
-                f"{self.name}: every secret column is constant, so there is nothing to infer."
-            )
+            raise NotApplicable(self.name, "every secret column is constant, so there is nothing to infer.")
         found: dict[Setting, Tally] = {}
         ranked: list[calibrated.Sure] = []
         missing: dict[str, dict[str, int]] = {}
@@ -172,11 +170,11 @@ class Inference(NearestRowAttack):
         secrets, known = self.secrets or names, self.known or names
         check.known_names("Inference", "column", secrets + known, schema.names)
         if len(names) < 2:  # noqa: PLR2004 - one secret, one known
-            raise NotApplicable(f"{self.name}: needs at least two columns, got {len(names)}.")
+            raise NotApplicable(self.name, f"needs at least two columns, got {len(names)}.")
         rest = {secret: tuple(name for name in known if name != secret) for secret in sorted(secrets)}
         for secret, others in rest.items():
             if not others:
-                raise ParameterError(f"Inference: nothing is known that {secret!r} could be inferred from.")
+                raise ParameterError("Inference", f"nothing is known that {secret!r} could be inferred from.")
         return rest
 
     def _ways(
@@ -353,8 +351,9 @@ class InferenceContrastive(Inference):
         """Guess what the nearest row says, and whatever fits better of that and a model's prediction."""
         if not isinstance(view, VectorView) or looked_up.seen is None:
             raise ParameterError(
-                f"{type(self).__name__}: representation must place rows as vectors, such as "
-                f"tabveil.engines.representation.Contrastive(), got {self.representation!r}."
+                type(self).__name__,
+                f"representation must place rows as vectors, such as "
+                f"tabveil.engines.representation.Contrastive(), got {self.representation!r}.",
             )
         column, rows = targets.schema[secret], targets.synthetic
         own = rows.column(secret)

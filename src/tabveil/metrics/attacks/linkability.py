@@ -187,7 +187,7 @@ class Linkability(NearestRowAttack):
             return {f"auxiliary {n}": _Given(pair=pair) for n, pair in enumerate(self.auxiliary, start=1)}
         n = len(schema)
         if n < 2:  # noqa: PLR2004 - one column for each set
-            raise NotApplicable(f"{self.name}: needs at least two columns, got {n}.")
+            raise NotApplicable(self.name, f"needs at least two columns, got {n}.")
         least = min(2, n // 2)
         return {
             f"first {i} | other {n - i} columns": _Cut(names=schema.names, first=i)
@@ -199,7 +199,7 @@ class Linkability(NearestRowAttack):
         usable = tuple(sorted({k for k in self.n_neighbors if 2 * k <= n_synthetic}))
         if not usable:
             raise NotApplicable(
-                f"{self.name}: needs at least {2 * min(self.n_neighbors)} synthetic rows, got {n_synthetic}."
+                self.name, f"needs at least {2 * min(self.n_neighbors)} synthetic rows, got {n_synthetic}."
             )
         return usable, tuple(
             f"Left out k = {k}: any two sets of {k} among {n_synthetic} synthetic rows meet."
@@ -237,12 +237,14 @@ class _Given:
 def _check_disjoint(pairs: Sequence[Pair]) -> None:
     for pair in pairs:
         if len(pair) != 2 or not all(pair):  # noqa: PLR2004 - a pair
-            raise ParameterError("Linkability: auxiliary must hold pairs of column sets, none of them empty.")
+            raise ParameterError(
+                "Linkability", "auxiliary must hold pairs of column sets, none of them empty."
+            )
         names = [name for side in pair for name in side]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ParameterError(
-                f"Linkability: the two column sets of a pair must be disjoint; both or one twice: {twice}."
+                "Linkability", f"the two column sets of a pair must be disjoint; both or one twice: {twice}."
             )
 
 

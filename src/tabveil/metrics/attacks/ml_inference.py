@@ -191,7 +191,7 @@ class MLInference(Attack):
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         learned = _learn_all(split, known, attacked)
         if not learned:
-            raise NotApplicable(f"{self.name}: no secret can be learned: {_reasons(chosen.secrets)}.")
+            raise NotApplicable(self.name, f"no secret can be learned: {_reasons(chosen.secrets)}.")
         comparators: dict[Setting, Comparator] = {}
         owner: dict[Setting, _SecretModel] = {}
         for item in learned:

@@ -116,7 +116,7 @@ class NeighborVote(NearestRowAttack):
         """Look up train and control rows alike."""
         names = tuple(sorted(split.schema.names))
         if len(names) < 2:  # noqa: PLR2004 - something known and something to guess
-            raise NotApplicable(f"{self.name}: needs at least two columns, one to know and one to guess.")
+            raise NotApplicable(self.name, "needs at least two columns, one to know and one to guess.")
         _require_people(self.name, split)
         split = split.select(names)
         sets = self._sets(names, rng=rng)
@@ -130,7 +130,7 @@ class NeighborVote(NearestRowAttack):
         }
         weights = _usable(entropies(split), votes)
         if weights.sum() == 0:
-            raise NotApplicable(f"{self.name}: no column with more than one value was to be guessed.")
+            raise NotApplicable(self.name, "no column with more than one value was to be guessed.")
         comparators: dict[Setting, Comparator] = {}
         owner: dict[Setting, int] = {}
         for k, (train, control) in votes.items():
@@ -172,7 +172,7 @@ class NeighborVote(NearestRowAttack):
             return _draw_sets(len(names), n_known, self.n_sets, rng=rng)
         check.known_names(self.name, "column", self.known, names)
         if len(set(self.known)) == len(names):
-            raise ParameterError("NeighborVote: known must leave a column to guess.")
+            raise ParameterError("NeighborVote", "known must leave a column to guess.")
         return [np.array(sorted({names.index(name) for name in self.known}))]
 
     def _tried(self, sets: Sequence[Indices], names: tuple[str, ...]) -> str:
@@ -252,8 +252,9 @@ def _require_people(owner: str, split: Split) -> None:
     counts = [side.n_people for side in (split.train, split.control) if side.people is not None and len(side)]
     if counts and min(counts) < FEWEST_PEOPLE:
         raise NotApplicable(
-            f"{owner}: needs at least {FEWEST_PEOPLE} people in train and in control, got {min(counts)}: "
-            "intervals around the mean of fewer do not hold."
+            owner,
+            f"needs at least {FEWEST_PEOPLE} people in train and in control, got {min(counts)}: "
+            "intervals around the mean of fewer do not hold.",
         )
 
 

@@ -200,8 +200,9 @@ class InferenceGame:
         n_values = len(self.examples)
         if not 2 <= n_values <= MOST_SECRETS:  # noqa: PLR2004 - something to guess
             raise ParameterError(
-                f"attack: secret must be a column with 2 to {MOST_SECRETS} values, and {self.secret!r} has "
-                f"{n_values:,}."
+                "attack",
+                f"secret must be a column with 2 to {MOST_SECRETS} values, and {self.secret!r} has "
+                f"{n_values:,}.",
             )
 
     @cached_property

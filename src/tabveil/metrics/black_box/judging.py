@@ -103,7 +103,7 @@ def judged_areas(
     """Put together what the scores of fits tell about who was in them, (m, t) each."""
     n_inside = inside.sum(axis=0)
     if min(n_inside.min(), (len(inside) - n_inside).min()) < 2:  # noqa: PLR2004 - one varies not
-        raise ParameterError("attack: too few fits: some target is in or out of nearly all; take more.")
+        raise ParameterError("attack", "too few fits: some target is in or out of nearly all; take more.")
     found, seen = [], []
     each = sidak(confidence, len(targets))
     for target in range(len(targets)):

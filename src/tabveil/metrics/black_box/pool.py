@@ -86,8 +86,9 @@ class Pool:
         if len(auxiliary) < needed:
             where = "control rows" if n_control else "rows beside those of a fit"
             raise ParameterError(
-                f"attack: {n_targets} targets in fits of {size:,} rows need at least {needed:,} {where}, "
-                f"there are {len(auxiliary):,}; take fewer targets or fewer rows."
+                "attack",
+                f"{n_targets} targets in fits of {size:,} rows need at least {needed:,} {where}, "
+                f"there are {len(auxiliary):,}; take fewer targets or fewer rows.",
             )
         return cls(
             game=game, targets=targets, others=others, auxiliary=np.sort(auxiliary), n_rows=size, seed=seed
@@ -120,8 +121,9 @@ def _size(n_rows: int | None, n_data: int, n_control: int, n_targets: int, game:
     if n_rows is not None:
         if not n_targets < n_rows <= n_data:
             raise ParameterError(
-                f"attack: rows must be more than the {n_targets} targets and at most the {n_data:,} rows of "
-                f"the data, got {n_rows:,}."
+                "attack",
+                f"rows must be more than the {n_targets} targets and at most the {n_data:,} rows of "
+                f"the data, got {n_rows:,}.",
             )
         return n_rows
     if game == "redrawn":

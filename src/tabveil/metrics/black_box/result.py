@@ -115,10 +115,10 @@ class ShadowResult(PlainData):
         except ParameterError:
             raise
         except FileNotFoundError:
-            raise ParameterError(f"{where}: there is no such file.") from None
+            raise ParameterError(where, "there is no such file.") from None
         except OSError as error:
-            raise ParameterError(f"{where}: cannot be read: {error.strerror}.") from None
+            raise ParameterError(where, f"cannot be read: {error.strerror}.") from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ParameterError(
-                f"{where}: not what this version's 'tabveil attack --json' writes; run the attack again."
+                where, "not what this version's 'tabveil attack --json' writes; run the attack again."
             ) from None

@@ -82,10 +82,10 @@ class AdversarialAccuracy(ByDistance):
         require_people(self.name, split, self.confidence)
         n = min(len(split.train), len(split.synthetic))
         if n < 2:  # noqa: PLR2004 - a row is never its own neighbor
-            raise NotApplicable(f"{self.name}: needs two rows in every table.")
+            raise NotApplicable(self.name, "needs two rows in every table.")
         n_people = split.train.n_people * n // len(split.train)
         if split.train.people is not None and n_people < FEWEST_PEOPLE:
-            raise NotApplicable(f"{self.name}: needs rows of {FEWEST_PEOPLE} people in every table.")
+            raise NotApplicable(self.name, f"needs rows of {FEWEST_PEOPLE} people in every table.")
         synthetic, space = draw(without_people(split.synthetic), n, rng=rng), self.space(split)
         exchange = Exchange.of(draw_people(split.train, n_people, rng=rng).table, split.control, rng=rng)
         within = nearest_other(space, synthetic.table).distance[:, 0]
@@ -95,9 +95,7 @@ class AdversarialAccuracy(ByDistance):
         sampled = len(split.train) / len(exchange.before)
         gap = _gap(before, after, exchange, worst=_worst(space, before, exchange.before))
         if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
-            raise NotApplicable(
-                f"{self.name}: all real rows are each other's neighbors, no error can be given."
-            )
+            raise NotApplicable(self.name, "all real rows are each other's neighbors, no error can be given.")
         roles = {"train": split.train, "synthetic": split.synthetic}
         larger = [f"{role} ({len(table):,})" for role, table in roles.items() if len(table) > n]
         notes = [f"Compared on {n:,} rows of each; sampled down: {', '.join(larger)}."] if larger else []

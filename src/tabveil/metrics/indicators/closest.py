@@ -258,7 +258,7 @@ class ClosestShare(ByDistance):
         require_people(self.name, split, self.confidence)
         worth = min(rows_worth(split.train), rows_worth(split.control))
         if split.train.people is not None and worth < FEWEST_PEOPLE:
-            raise NotApplicable(f"{self.name}: most rows of train or of control are of a few people.")
+            raise NotApplicable(self.name, "most rows of train or of control are of a few people.")
         synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
         real = _RealRows.of(split.train, split.control, rng=rng)
         found = nearest(space, real.records, synthetic.table, min(MOST_TIES, len(real.records)))
@@ -267,7 +267,7 @@ class ClosestShare(ByDistance):
         worst = real.worst
         risk = excess(attack, chance, worst) if worst - real.chance > NO_ROOM else None
         if risk is None:
-            raise NotApplicable(f"{self.name}: train and control hold the same rows.")
+            raise NotApplicable(self.name, "train and control hold the same rows.")
         return Result(
             metric=self.name,
             labels=self.labels,

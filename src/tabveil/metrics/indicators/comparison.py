@@ -210,7 +210,7 @@ class Gap:
         """
         train, fresh = self.train - self.worst, self.fresh - self.worst
         if max(train, fresh) <= 0:
-            raise NotApplicable(f"{name}: control scores as a copy of train would, a risk has no room.")
+            raise NotApplicable(name, "control scores as a copy of train would, a risk has no room.")
         value = relative(fresh / train) if train > 0 else 1.0
         low, high = (relative(end) for end in self._quotient(train, fresh, confidence))
         return Estimate(value=value, low=min(low, value), high=max(high, value), n=n)

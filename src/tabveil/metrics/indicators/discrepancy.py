@@ -176,14 +176,14 @@ class MaximumMeanDiscrepancy(Indicator):
         split.require_control(self.name, 2)
         if split.train.n_people < 2:  # noqa: PLR2004 - a variance
             whose = "rows" if split.train.people is None else "people"
-            raise NotApplicable(f"{self.name}: needs at least two train {whose}.")
+            raise NotApplicable(self.name, f"needs at least two train {whose}.")
         require_people(self.name, split, self.confidence)
         samples = [in_order(table) for table in (split.train, split.control, split.synthetic)]
         cells = np.concatenate([unit_cells(sample.table) for sample in samples], axis=1)  # (d, n)
         n_real = len(split.train) + len(split.control)
         width = self.bandwidth * median_distance(cells[:, :n_real], split.schema, rng=rng)
         if width == 0:
-            raise NotApplicable(f"{self.name}: all train and control rows are equal.")
+            raise NotApplicable(self.name, "all train and control rows are equal.")
         partitions = draw_partitions(split.schema, width, self.n_partitions, rng=rng)
         sizes = [len(sample) for sample in samples]
         roles = np.repeat(np.arange(3, dtype=np.uint8), sizes)
@@ -194,7 +194,7 @@ class MaximumMeanDiscrepancy(Indicator):
         ]
         found = _Discrepancies.of(np.split(shared, np.cumsum(sizes)[:-1]), own)
         if found.of_a_copy <= 0:
-            raise NotApplicable(f"{self.name}: train and control hold the same rows.")
+            raise NotApplicable(self.name, "train and control hold the same rows.")
         return Result(
             metric=self.name,
             labels=self.labels,

@@ -75,7 +75,7 @@ def sides(
     n_people = split.train.n_people
     if n_people < 2:  # noqa: PLR2004 - two halves
         whose = "rows" if split.train.people is None else "people"
-        raise NotApplicable(f"{name}: needs control rows, or at least two train {whose} to split in halves.")
+        raise NotApplicable(name, f"needs control rows, or at least two train {whose} to split in halves.")
     half = rows_of_people(train.table, (n_people + 1) // 2, rng=rng)
     other = np.setdiff1d(np.arange(len(train)), half)
     return ComparedRows(
@@ -123,11 +123,12 @@ def closeness(
     )
     if control.value == 1:
         raise NotApplicable(
-            f"{name}: the {len(fresh)} control rows are all equally close to train, so nothing can be closer "
-            "than most of them."
+            name,
+            f"the {len(fresh)} control rows are all equally close to train, so nothing can be closer "
+            "than most of them.",
         )
     if round(worth_fresh) < min(len(fresh), FEWEST_PEOPLE):
-        raise NotApplicable(f"{name}: most control rows are of one or two people, who set no threshold.")
+        raise NotApplicable(name, "most control rows are of one or two people, who set no threshold.")
     room = 1 - control.value
     value = (attack.value - control.value) / room
     sizes = max(round(worth_attacked), 1), round(worth_fresh)
@@ -306,7 +307,7 @@ class NearestNeighbors(ByDistance):
         n, whose = compared.reference.n_people, "rows" if compared.reference.people is None else "people"
         ks = [k for k in self.n_neighbors if k <= n]
         if not ks:
-            raise NotApplicable(f"{self.name}: train has only {n} {whose} to compare with.")
+            raise NotApplicable(self.name, f"train has only {n} {whose} to compare with.")
         if len(ks) == len(self.n_neighbors):
             return ks, compared.notes
         too_many = ", ".join(str(k) for k in self.n_neighbors if k > n)

@@ -74,12 +74,12 @@ class NeighborDistanceRatio(ByDistance):
             records = _different(table)
             n, whose = (2, "rows") if records.people is None else (3, "people")  # one may be left out
             if records.n_people < n:
-                raise NotApplicable(f"{self.name}: needs {COUNTED[n]} different {role} {whose}.")
+                raise NotApplicable(self.name, f"needs {COUNTED[n]} different {role} {whose}.")
             sides.append(_NearRecords(records=records, found=nearest(space, records, synthetic.table, n)))
         before, to_control = sides[0].ratio, sides[1].ratio
         gap = _gap(sides[0], sides[1], exchange)
         if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
-            raise NotApplicable(f"{self.name}: all synthetic rows have the same nearest real row.")
+            raise NotApplicable(self.name, "all synthetic rows have the same nearest real row.")
         if exchange.part < 1:  # as few as control records are: ratios hang little on numbers
             records = _different(in_order(split.control).table)
             near = nearest(space, records, synthetic.table, min(2, records.n_people)).distance

@@ -126,12 +126,12 @@ def measure(
     both = [name for name in sensitive if name in quasi_identifiers]
     if both:
         raise ParameterError(
-            f"properties: column {both[0]!r} is sensitive and a quasi-identifier; it can be one."
+            "properties", f"column {both[0]!r} is sensitive and a quasi-identifier; it can be one."
         )
     if not quasi_identifiers:
-        raise ParameterError("properties: name at least one quasi-identifier.")
+        raise ParameterError("properties", "name at least one quasi-identifier.")
     if len(table) == 0:
-        raise NotApplicable("properties: the table has no rows.")
+        raise NotApplicable("properties", "the table has no rows.")
     (classes,) = group_equal_rows(table.select(quasi_identifiers))
     sizes = np.bincount(classes)
     return Properties(
@@ -164,7 +164,9 @@ def _of_column(
     factor: float,
 ) -> SensitiveProperties:
     if reference is not None and reference.schema[name] != table.schema[name]:
-        raise ParameterError(f"properties: column {name!r} of the reference must be like that of the table.")
+        raise ParameterError(
+            "properties", f"column {name!r} of the reference must be like that of the table."
+        )
     others = table if reference is None else reference
     entries = Entries.of(classes, table.column(name), others.column(name))
     gains = _gains(entries)
@@ -207,7 +209,7 @@ def _codes(name: str, entries: Entries, leaves: Floats, codes: Indices) -> Indic
     places = np.minimum(np.searchsorted(leaves[order], entries.cells), len(leaves) - 1)
     found = order[places]
     if not np.array_equal(leaves[found], entries.cells, equal_nan=True):
-        raise ParameterError(f"properties: the hierarchy of {name!r} lacks values of the table.")
+        raise ParameterError("properties", f"the hierarchy of {name!r} lacks values of the table.")
     own = codes[:, found].copy()
     own[0] = np.arange(len(entries.cells))
     return own

@@ -100,7 +100,7 @@ def relate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Genera
     names = sides.real.schema.names
     d = len(names)
     if d < 2:  # noqa: PLR2004 - a pair
-        raise NotApplicable("correlation: needs at least two columns.")
+        raise NotApplicable("correlation", "needs at least two columns.")
     pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
     sides = sides.at_most(max(LEAST_ROWS, MOST_CELLS // len(pairs)), rng=rng)
     tables = sides.real, sides.fresh, sides.synthetic

@@ -99,7 +99,7 @@ def predict_targets(
     could not be learned or tested.
     """
     if len(sides.real.schema) < 2:  # noqa: PLR2004 - a target and something to predict it from
-        raise NotApplicable("downstream: needs at least two columns, a target and one to predict it from.")
+        raise NotApplicable("downstream", "needs at least two columns, a target and one to predict it from.")
     sides = sides.at_most(MOST_ROWS, rng=rng)
     tasks = [
         task
@@ -108,8 +108,9 @@ def predict_targets(
     ]
     if not tasks:
         raise NotApplicable(
-            "downstream: no column can be a target: it must vary among the real rows and have at least "
-            f"{LEAST_ROWS} values in the real and in the synthetic rows."
+            "downstream",
+            "no column can be a target: it must vary among the real rows and have at least "
+            f"{LEAST_ROWS} values in the real and in the synthetic rows.",
         )
 
     def work(start: int, stop: int) -> None:

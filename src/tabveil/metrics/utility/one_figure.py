@@ -48,11 +48,11 @@ def measure_one(
             found, _ = predict_targets(sides, targets, related=related, confidence=confidence, rng=streams[4])
             gaps = [item.gap.value for item in found if item.gap is not None]
             if not gaps:
-                raise NotApplicable("downstream: there are too few train rows to compare the release with.")
+                raise NotApplicable("downstream", "there are too few train rows to compare the release with.")
             return fmean(gaps)
     overall = measure_columns(split, sides, confidence=confidence)[1]
     if name not in overall:
-        raise NotApplicable(f"{name}: there is no column that it can be measured on.")
+        raise NotApplicable(name, "there is no column that it can be measured on.")
     return overall[name].value.value
 
 

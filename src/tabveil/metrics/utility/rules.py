@@ -147,7 +147,7 @@ def _real(split: Split, *, rng: Generator) -> tuple[Table, Table, Table]:
         parts = first, second, third
     if len(rows) < least:
         which = "control" if len(split.control) else "training"
-        raise NotApplicable(f"rules: needs at least {least} {which} rows to verify any, got {len(rows)}.")
+        raise NotApplicable("rules", f"needs at least {least} {which} rows to verify any, got {len(rows)}.")
     return parts
 
 

@@ -41,8 +41,9 @@ def discrepancy(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: G
     sizes = len(sides.real), len(sides.synthetic)
     if min(sizes) < needed:
         raise NotApplicable(
-            f"mmd: needs at least {needed} real and as many synthetic rows to compare, got {sizes[0]} and "
-            f"{sizes[1]}."
+            "mmd",
+            f"needs at least {needed} real and as many synthetic rows to compare, got {sizes[0]} and "
+            f"{sizes[1]}.",
         )
     real, synthetic, fresh = (
         unit(shuffled(table, rng=rng).table) for table in (sides.real, sides.synthetic, sides.fresh)
@@ -50,7 +51,7 @@ def discrepancy(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: G
     numeric = np.array([isinstance(column, Numeric) for column in sides.real.schema.columns])
     width = _median_distance(real, numeric, rng=rng)
     if width == 0:
-        raise NotApplicable("mmd: all real rows are equal.")
+        raise NotApplicable("mmd", "all real rows are equal.")
     has_fresh = len(fresh) >= needed
     return Figure(
         value=_estimate(real, synthetic, numeric, width, confidence),
@@ -109,8 +110,9 @@ def discriminate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: 
     n_real, n_synthetic = len(sides.real), len(sides.synthetic)
     if min(n_real, n_synthetic) < LEAST_ROWS:
         raise NotApplicable(
-            f"discriminator: needs at least {LEAST_ROWS} real and as many synthetic rows to compare, got "
-            f"{n_real} and {n_synthetic}."
+            "discriminator",
+            f"needs at least {LEAST_ROWS} real and as many synthetic rows to compare, got "
+            f"{n_real} and {n_synthetic}.",
         )
     tasks = [_Task.of(sides.real, sides.synthetic, rng=rng)]
     if len(sides.fresh) >= LEAST_ROWS:

@@ -35,7 +35,7 @@ def compare(reports: Mapping[str, ReportSource] | Sequence[ReportSource]) -> "Co
     """
     named = reports if isinstance(reports, Mapping) else _named(reports)
     if not named:
-        raise ParameterError("compare: there is no report to compare.")
+        raise ParameterError("compare", "there is no report to compare.")
     return Comparison(
         reports={key: item if isinstance(item, Report) else Report.read(item) for key, item in named.items()}
     )
@@ -113,4 +113,4 @@ def _distinct_names(paths: Sequence[Path]) -> list[str]:
 def _refuse_twice(names: Sequence[str]) -> None:
     for each in names:
         if names.count(each) > 1:
-            raise ParameterError(f"compare: {name(each)} is named twice.")
+            raise ParameterError("compare", f"{name(each)} is named twice.")

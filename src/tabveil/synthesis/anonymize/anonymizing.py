@@ -184,7 +184,7 @@ def anonymize(
         a say in how far it is generalized. Classes that break a promise are suppressed all the same.
     """
     if len(table) == 0:
-        raise NotApplicable("anonymize: the table has no rows.")
+        raise NotApplicable("anonymize", "the table has no rows.")
     _require_sound(hierarchies, models)
     check.share("anonymize", "suppression", suppression)
     check.at_least("anonymize", "budget", budget, 1)
@@ -193,7 +193,9 @@ def anonymize(
     check.known_names("anonymize", "column", [m.column for m in models if m.column], table.schema.names)
     for model in models:
         if isinstance(model, Closeness) and model.distance == "hierarchical" and model.column not in trees:
-            raise ParameterError(f"anonymize: hierarchical distances of {model.column!r} need its hierarchy.")
+            raise ParameterError(
+                "anonymize", f"hierarchical distances of {model.column!r} need its hierarchy."
+            )
     workers.announce_compilation(roll_up)
     sensitive = dict.fromkeys(model.column for model in models if model.column is not None)
     combinations, of_row = combine(table, hierarchies, {name: trees.get(name) for name in sensitive})
@@ -211,7 +213,7 @@ def anonymize(
         )
     if recoding.n_suppressed == len(table):
         where = "at any level" if levels is None else "at these levels"
-        raise NotApplicable(f"anonymize: no row can be released: no class keeps all promises {where}.")
+        raise NotApplicable("anonymize", f"no row can be released: no class keeps all promises {where}.")
     return Anonymization(
         original=table,
         models=tuple(models),
@@ -255,16 +257,16 @@ def _best_local(
 def _chosen(hierarchies: Sequence[Hierarchy], levels: Mapping[str, int], *, local: bool) -> Node:
     """Return the node of levels that somebody chose."""
     if local:
-        raise ParameterError("anonymize: levels that are chosen leave nothing to recode locally.")
+        raise ParameterError("anonymize", "levels that are chosen leave nothing to recode locally.")
     check.known_names("anonymize", "hierarchy for levels of", levels, [item.column for item in hierarchies])
     node = []
     for hierarchy in hierarchies:
         if hierarchy.column not in levels:
-            raise ParameterError(f"anonymize: levels must name column {hierarchy.column!r}, too.")
+            raise ParameterError("anonymize", f"levels must name column {hierarchy.column!r}, too.")
         level, highest = levels[hierarchy.column], hierarchy.n_levels - 1
         if not 0 <= level <= highest:
             raise ParameterError(
-                f"anonymize: column {hierarchy.column!r} has the levels 0 to {highest}, got {level}."
+                "anonymize", f"column {hierarchy.column!r} has the levels 0 to {highest}, got {level}."
             )
         node.append(level)
     return tuple(node)
@@ -272,15 +274,16 @@ def _chosen(hierarchies: Sequence[Hierarchy], levels: Mapping[str, int], *, loca
 
 def _require_sound(hierarchies: Sequence[Hierarchy], models: Sequence[PrivacyModel]) -> None:
     if not hierarchies:
-        raise ParameterError("anonymize: name at least one quasi-identifier, with its hierarchy.")
+        raise ParameterError("anonymize", "name at least one quasi-identifier, with its hierarchy.")
     if not models:
-        raise ParameterError("anonymize: name at least one privacy model, such as k-anonymity.")
+        raise ParameterError("anonymize", "name at least one privacy model, such as k-anonymity.")
     names = [hierarchy.column for hierarchy in hierarchies]
     for name in names:
         if names.count(name) > 1:
-            raise ParameterError(f"anonymize: column {name!r} has two hierarchies.")
+            raise ParameterError("anonymize", f"column {name!r} has two hierarchies.")
     for model in models:
         if model.column in names:
             raise ParameterError(
-                f"anonymize: column {model.column!r} is sensitive and a quasi-identifier; it can be only one."
+                "anonymize",
+                f"column {model.column!r} is sensitive and a quasi-identifier; it can be only one.",
             )

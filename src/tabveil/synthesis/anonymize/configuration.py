@@ -79,15 +79,15 @@ def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     said = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
     folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
     if not isinstance(said, Mapping):
-        raise SchemaError(f"{where}: the top level must hold settings, such as hierarchies and models.")
+        raise SchemaError(where, "the top level must hold settings, such as hierarchies and models.")
     for key in said:
         if key not in KEYS:
             close = nearest(str(key), KEYS)
             hint = f" Did you mean {quoted(close)}?" if close else f" Known: {', '.join(KEYS)}."
-            raise SchemaError(f"{where}: unknown key {quoted(key)}.{hint}")
+            raise SchemaError(where, f"unknown key {quoted(key)}.{hint}")
     given = said.get("hierarchies")
     if not isinstance(given, Mapping) or not given:
-        raise SchemaError(f"{where}: hierarchies must name each quasi-identifier, such as 'age: auto'.")
+        raise SchemaError(where, "hierarchies must name each quasi-identifier, such as 'age: auto'.")
     models, trees = _models(said.get("models"), where, folder)
     found = Configuration(
         hierarchies={str(column): read_entry(str(column), entry, folder) for column, entry in given.items()},
@@ -105,11 +105,11 @@ def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     for column in found.sensitive:
         if column in found.hierarchies:
             raise SchemaError(
-                f"{where}: column {quoted(column)} has a hierarchy and is sensitive; it can be only one."
+                where, f"column {quoted(column)} has a hierarchy and is sensitive; it can be only one."
             )
     for column in found.drop:
         if column in found.hierarchies or column in found.sensitive:
-            raise SchemaError(f"{where}: drop names {quoted(column)}, which is used.")
+            raise SchemaError(where, f"drop names {quoted(column)}, which is used.")
     return found
 
 
@@ -126,7 +126,7 @@ def apply(asked: Configuration, loaded: LoadedTable) -> Anonymization:
             if name not in table.schema.names:
                 close = nearest(name, table.schema.names)
                 hint = f" Did you mean {quoted(close)}?" if close else ""
-                raise SchemaError(f"{key}: column {quoted(name)} is not in the table.{hint}")
+                raise SchemaError(key, f"column {quoted(name)} is not in the table.{hint}")
     named = {*asked.hierarchies, *asked.drop, *asked.keep, *asked.sensitive}
     naming = [name for name in loaded.identifiers if name not in named]
     if naming:
@@ -154,35 +154,38 @@ def _models(
     given: object, where: str, folder: Path
 ) -> tuple[tuple[PrivacyModel, ...], dict[str, HierarchyEntry]]:
     if not isinstance(given, (list, tuple)) or not given:
-        raise SchemaError(f"{where}: models must be a list, such as [{{k: 5}}].")
+        raise SchemaError(where, "models must be a list, such as [{k: 5}].")
     models, trees = [], {}
     for number, entry in enumerate(given, start=1):
-        place = f"{where}: models, entry {number}"
-        model = _model(entry, place)
+        place = f"models, entry {number}"
+        try:
+            model = _model(entry, place)
+        except SchemaError as error:
+            raise SchemaError(where, error) from None
         models.append(model)
         if isinstance(model, Closeness) and "hierarchy" in entry:
             trees[model.column] = read_entry(model.column, entry["hierarchy"], folder)
         elif isinstance(model, Closeness) and model.distance == "hierarchical" and model.column not in trees:
             raise SchemaError(
-                f"{place}: column {quoted(model.column)} needs a hierarchy for hierarchical distances."
+                where, place, f"column {quoted(model.column)} needs a hierarchy for hierarchical distances."
             )
     return tuple(models), trees
 
 
 def _model(entry: object, place: str) -> PrivacyModel:
     if not isinstance(entry, Mapping):
-        raise SchemaError(f"{place}: it must be k, l or t with its value, such as {{k: 5}}.")
+        raise SchemaError(place, "it must be k, l or t with its value, such as {k: 5}.")
     kinds = [kind for kind in _MODEL_KEYS if kind in entry]
     if len(kinds) != 1:
-        raise SchemaError(f"{place}: it must hold one of k, l and t.")
+        raise SchemaError(place, "it must hold one of k, l and t.")
     kind = kinds[0]
     for key in entry:
         if key not in _MODEL_KEYS[kind]:
-            raise SchemaError(f"{place}: unknown key {quoted(key)} beside {kind}.")
+            raise SchemaError(place, f"unknown key {quoted(key)} beside {kind}.")
     value = _number(entry[kind], place, kind)
     column = entry.get("column")
     if kind != "k" and (not isinstance(column, str) or not column):
-        raise SchemaError(f"{place}: {kind} needs the name of a sensitive column.")
+        raise SchemaError(place, f"{kind} needs the name of a sensitive column.")
     try:
         match kind:
             case "k":
@@ -192,7 +195,7 @@ def _model(entry: object, place: str) -> PrivacyModel:
             case _:
                 return Closeness(column=str(column), t=value, distance=_distance(entry, place))
     except ParameterError as error:
-        raise SchemaError(f"{place}: {error}") from None
+        raise SchemaError(place, error) from None
 
 
 def _distance(entry: Mapping[str, Any], place: str) -> Distance:
@@ -200,19 +203,19 @@ def _distance(entry: Mapping[str, Any], place: str) -> Distance:
     for distance in DISTANCES:
         if given == distance:
             return distance
-    raise SchemaError(f"{place}: distance must be one of {', '.join(DISTANCES)}.")
+    raise SchemaError(place, f"distance must be one of {', '.join(DISTANCES)}.")
 
 
 def _number(value: object, place: str, key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise SchemaError(f"{place}: {key} must be a number.")
+        raise SchemaError(place, f"{key} must be a number.")
     return value
 
 
 def _diversity(entry: Mapping[str, Any], column: str, value: float, place: str) -> PrivacyModel:
     kind = entry.get("kind", "distinct")
     if "c" in entry and kind != "recursive":
-        raise SchemaError(f"{place}: c belongs to kind: recursive.")
+        raise SchemaError(place, "c belongs to kind: recursive.")
     match kind:
         case "distinct":
             return DistinctDiversity(column=column, l=_whole(value, place, "l"))
@@ -221,18 +224,18 @@ def _diversity(entry: Mapping[str, Any], column: str, value: float, place: str) 
         case "recursive":
             factor = _number(entry.get("c", FACTOR), place, "c")
             return RecursiveDiversity(column=column, l=_whole(value, place, "l"), c=factor)
-    raise SchemaError(f"{place}: kind must be one of {', '.join(KINDS)}.")
+    raise SchemaError(place, f"kind must be one of {', '.join(KINDS)}.")
 
 
 def _whole(value: float, place: str, key: str) -> int:
     if value != int(value):
-        raise SchemaError(f"{place}: {key} must be a whole number.")
+        raise SchemaError(place, f"{key} must be a whole number.")
     return int(value)
 
 
 def _loss(given: object, where: str) -> LossModel:
     if not isinstance(given, str) or given not in LOSSES:
-        raise SchemaError(f"{where}: loss must be one of {', '.join(LOSSES)}.")
+        raise SchemaError(where, f"loss must be one of {', '.join(LOSSES)}.")
     return LOSSES[given]
 
 
@@ -244,25 +247,25 @@ def _share(given: object, where: str) -> float:
         except ValueError:
             given = None
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given <= 1:
-        raise SchemaError(f"{where}: suppression must be a share from 0 to 1, or from 0 % to 100 %.")
+        raise SchemaError(where, "suppression must be a share from 0 to 1, or from 0 % to 100 %.")
     return float(given)
 
 
 def _boolean(given: object, where: str) -> bool:
     if not isinstance(given, bool):
-        raise SchemaError(f"{where}: local must be true or false.")
+        raise SchemaError(where, "local must be true or false.")
     return given
 
 
 def _budget(given: object, where: str) -> int:
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 1 <= given < math.inf:
-        raise SchemaError(f"{where}: budget must be a number of groups, at least 1.")
+        raise SchemaError(where, "budget must be a number of groups, at least 1.")
     return int(given)
 
 
 def _names(key: str, given: object, where: str) -> tuple[str, ...]:
     if not isinstance(given, (list, tuple)) or not all(isinstance(name, str) for name in given):
-        raise SchemaError(f"{where}: {key} must be a list of texts.")
+        raise SchemaError(where, f"{key} must be a list of texts.")
     return tuple(given)
 
 
@@ -270,5 +273,5 @@ def _path(given: object, where: str, folder: Path) -> Path | None:
     if given is None:
         return None
     if not isinstance(given, (str, Path)):
-        raise SchemaError(f"{where}: schema must be the name of a file.")
+        raise SchemaError(where, "schema must be the name of a file.")
     return folder / given

@@ -182,7 +182,7 @@ def template(loaded: LoadedTable, columns: Collection[str] = ()) -> str:
     check.known_names("hierarchies", "column", columns, names)
     chosen = [name for name in names if (name in columns if columns else name not in loaded.identifiers)]
     if not chosen:
-        raise SchemaError("hierarchies: no column is left: all seem to name people.")
+        raise SchemaError("hierarchies", "no column is left: all seem to name people.")
     lines = [_HEAD, "hierarchies:\n"]
     for name in chosen:
         values = ColumnValues.of(loaded.table, name, loaded.layout)

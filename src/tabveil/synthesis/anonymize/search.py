@@ -125,8 +125,9 @@ def look_at(
     n_suppressed = int(classes.counts[~keep].sum())
     if n_suppressed > most_suppressed:
         raise NotApplicable(
-            f"anonymize: with these levels {n_suppressed:,} rows must be suppressed, and at most "
-            f"{most_suppressed:,} may be; raise the suppression, or the levels."
+            "anonymize",
+            f"with these levels {n_suppressed:,} rows must be suppressed, and at most "
+            f"{most_suppressed:,} may be; raise the suppression, or the levels.",
         )
     lost = loss.scorer(lattice).score(classes, keep)
     way = (Step(node=node, loss=lost, n_suppressed=n_suppressed, n_looked_at=1),)

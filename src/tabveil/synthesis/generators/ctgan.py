@@ -246,7 +246,7 @@ class Ctgan(Maker):
         check.at_least(self.name, "batch_size", self.batch_size, 2 * self.pac)
         if self.batch_size % self.pac:
             raise ParameterError(
-                f"{self.name}: batch_size must be a multiple of pac, got {self.batch_size} and {self.pac}."
+                self.name, f"batch_size must be a multiple of pac, got {self.batch_size} and {self.pac}."
             )
         for width in self.layers:
             check.at_least(self.name, "every width in layers", width, 1)

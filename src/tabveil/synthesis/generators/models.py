@@ -49,7 +49,7 @@ class Account:
         notes = getattr(model, "notes", ())
         privacy = getattr(model, "privacy", None)
         if not (privacy is None or isinstance(privacy, Privacy)):
-            raise ParameterError(f"{model.name}: privacy must be a Privacy, got {type(privacy).__name__}.")
+            raise ParameterError(model.name, f"privacy must be a Privacy, got {type(privacy).__name__}.")
         return cls(
             notes=(notes,) if isinstance(notes, str) else tuple(notes),
             privacy=privacy,
@@ -60,13 +60,13 @@ class Account:
 def require_synthesizer(thing: Any) -> Synthesizer:  # noqa: ANN401 - it is what is found out
     """Return it if it is a synthesizer, or say what it lacks."""
     if isinstance(thing, type):
-        raise ParameterError(f"generator: expected an object, got the class {thing.__name__}.")
+        raise ParameterError("generator", f"expected an object, got the class {thing.__name__}.")
     owner = f"generator {type(thing).__name__}"
     if not isinstance(getattr(thing, "name", None), str):
-        raise ParameterError(f"{owner}: must have a name, such as name = 'my_own'.")
+        raise ParameterError(owner, "must have a name, such as name = 'my_own'.")
     _require_methods(owner, thing, ("fit", "load"))
     if GENERATORS.get(thing.name, type(thing)) is not type(thing):
-        raise ParameterError(f"{owner}: there is a generator called {thing.name!r} already; rename it.")
+        raise ParameterError(owner, f"there is a generator called {thing.name!r} already; rename it.")
     found: Synthesizer = thing
     return found
 
@@ -76,9 +76,9 @@ def require_model(name: str, thing: Any) -> Model:  # noqa: ANN401 - it is what 
     owner = f"{name}: the model {type(thing).__name__}"
     _require_methods(owner, thing, ("sample", "save"))
     if not isinstance(getattr(thing, "schema", None), Schema):
-        raise ParameterError(f"{owner}: must have the schema of the table it learned from.")
+        raise ParameterError(owner, "must have the schema of the table it learned from.")
     if getattr(thing, "name", None) != name:
-        raise ParameterError(f"{owner}: must have the name of its generator, {name!r}.")
+        raise ParameterError(owner, f"must have the name of its generator, {name!r}.")
     found: Model = thing
     return found
 
@@ -86,7 +86,7 @@ def require_model(name: str, thing: Any) -> Model:  # noqa: ANN401 - it is what 
 def _require_methods(owner: str, thing: object, names: tuple[str, ...]) -> None:
     for name in names:
         if not callable(getattr(thing, name, None)):
-            raise ParameterError(f"{owner}: must have a method {name}; see tabveil.protocols.")
+            raise ParameterError(owner, f"must have a method {name}; see tabveil.protocols.")
 
 
 def save_model(model: Model, folder: Path) -> None:
@@ -94,9 +94,9 @@ def save_model(model: Model, folder: Path) -> None:
     with new_folder(folder) as place:
         model.save(place)
         if not place.is_dir():
-            raise ParameterError(f"{model.name}: save must make the folder it is given.")
+            raise ParameterError(model.name, "save must make the folder it is given.")
         if (place / MAKER).exists():
-            raise ParameterError(f"{model.name}: save must not write {MAKER}, which says who made it.")
+            raise ParameterError(model.name, f"save must not write {MAKER}, which says who made it.")
         if not _names_its_maker(place, model.name):
             about = {FORMAT_KEY: FORMAT, "version": __version__, "generator": model.name}
             (place / MAKER).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
@@ -154,7 +154,7 @@ class FittedModel(ABC):
     def __post_init__(self) -> None:
         for name in self.parts:
             if not name.isidentifier():
-                raise ParameterError(f"{self.name}: a part's name must be letters, got {name!r}.")
+                raise ParameterError(self.name, f"a part's name must be letters, got {name!r}.")
 
     @property
     def name(self) -> str:
@@ -164,7 +164,7 @@ class FittedModel(ABC):
     def sample(self, n_rows: int, *, rng: Generator) -> Table:
         """Draw rows; any number, also more than were learned from."""
         if n_rows < 1:
-            raise ParameterError(f"{self.name}: rows must be >= 1, got {n_rows}.")
+            raise ParameterError(self.name, f"rows must be >= 1, got {n_rows}.")
         return self.draw(n_rows, rng=rng)
 
     @abstractmethod
@@ -293,4 +293,4 @@ def require_rows(generator: str, table: Table, n_rows: int = 1) -> None:
     """Refuse a table with too few rows to learn from."""
     if len(table) < n_rows:
         few = f"{n_rows} row{'s'[: n_rows > 1]}"
-        raise ParameterError(f"{generator}: needs at least {few} to learn from, got {len(table)}.")
+        raise ParameterError(generator, f"needs at least {few} to learn from, got {len(table)}.")

@@ -88,14 +88,15 @@ def require_own(place: object, generator: str, stored: Privacy | None, own: Priv
     says so itself.
     """
     if stored is not None and own is None:
-        raise ParameterError(f"{place}: states a promise of privacy, but {generator} makes none.")
+        raise ParameterError(place, f"states a promise of privacy, but {generator} makes none.")
     if stored is None and own is not None:
-        raise ParameterError(f"{place}: lacks the promise that {generator} makes; fit the model again.")
+        raise ParameterError(place, f"lacks the promise that {generator} makes; fit the model again.")
     if stored is not None and own is not None and not stored.says_the_same(own):
         raise ParameterError(
-            f"{place}: the stored promise (ε = {stored.epsilon:g}, δ = {stored.delta:g}) is not the one that "
+            place,
+            f"the stored promise (ε = {stored.epsilon:g}, δ = {stored.delta:g}) is not the one that "
             f"{generator} makes with the stored settings (ε = {own.epsilon:g}, δ = {own.delta:g}, and what "
-            "it rests on); fit the model again."
+            "it rests on); fit the model again.",
         )
 
 

@@ -158,7 +158,7 @@ class Transformer(Maker):
             check.at_least(self.name, name, getattr(self, name), 1)
         if self.width % self.heads:
             raise ParameterError(
-                f"{self.name}: width must be a multiple of heads, got {self.width} and {self.heads}."
+                self.name, f"width must be a multiple of heads, got {self.width} and {self.heads}."
             )
         for name in ("dropout", "masked", "masked_targets", "averaging"):
             check.below_one(self.name, name, getattr(self, name))

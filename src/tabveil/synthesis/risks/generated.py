@@ -34,12 +34,12 @@ def choose(
     """
     kind = GENERATORS.find(owner, generator)
     if not isinstance(settings, Mapping):
-        raise ParameterError(f"{owner}: settings must be names and values, got {settings!r}.")
+        raise ParameterError(owner, f"settings must be names and values, got {settings!r}.")
     for name in by_level or {}:
         if name in settings:
-            raise ParameterError(f"{owner}: settings must not have {name!r}: the level says it.")
+            raise ParameterError(owner, f"settings must not have {name!r}: the level says it.")
     if PUBLIC in settings:
-        raise ParameterError(f"{owner}: settings must not have {PUBLIC!r}: all columns are.")
+        raise ParameterError(owner, f"settings must not have {PUBLIC!r}: all columns are.")
     known = settings_of(kind)
     defaults = {name: value for name, value in (otherwise or {}).items() if name in known}
     return require_synthesizer(make(kind, {**defaults, **settings, **(by_level or {})}, values.read))
@@ -49,7 +49,7 @@ def require_setting(owner: str, generator: str, setting: str, what: str) -> None
     """Require a generator that has a setting; ``what`` says in words what it then can do."""
     if setting not in settings_of(GENERATORS.find(owner, generator)):
         able = ", ".join(name for name, kind in GENERATORS.items() if setting in settings_of(kind))
-        raise ParameterError(f"{owner}: generator must be one that {what} ({able}), got {generator!r}.")
+        raise ParameterError(owner, f"generator must be one that {what} ({able}), got {generator!r}.")
 
 
 def fit_and_draw(
@@ -61,7 +61,7 @@ def fit_and_draw(
     as they were accounted for; what a model does not tell is left out.
     """
     if train.schema != release.schema:
-        raise SchemaError(f"{owner}: train and release must have the same schema.")
+        raise SchemaError(owner, "train and release must have the same schema.")
     synthesizer = _with_everything_public(synthesizer, train.schema)
     model = require_model(synthesizer.name, synthesizer.fit(train, rng=rng))
     told = Account.of(model)
@@ -69,7 +69,7 @@ def fit_and_draw(
         raise KeyboardInterrupt
     rows = model.sample(len(release), rng=rng)
     if rows.schema != release.schema:
-        raise SchemaError(f"{owner}: {model.name} must draw rows of the schema that it learned.")
+        raise SchemaError(owner, f"{model.name} must draw rows of the schema that it learned.")
     facts = {"epochs": float(len(told.history))} if told.history else {}
     if told.privacy is not None:
         facts |= {"epsilon": told.privacy.epsilon, "delta": told.privacy.delta}

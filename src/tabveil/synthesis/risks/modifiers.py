@@ -78,7 +78,7 @@ class OutlierRemoval:
         self.check_level(level)
         tables = (people.train, people.control, people.release)
         if any(table.schema != people.train.schema for table in tables):
-            raise SchemaError("OutlierRemoval: train, control and release must have the same schema.")
+            raise SchemaError("OutlierRemoval", "train, control and release must have the same schema.")
         ends = np.cumsum([len(table) for table in tables])
         factors = outlier_factors(
             _together(tables), self.representation, n_neighbors=self.n_neighbors, rng=rng
@@ -93,7 +93,7 @@ class OutlierRemoval:
         )
         for role, table in (("train", train), ("release", release)):
             if not len(table):
-                raise ParameterError(f"OutlierRemoval: level must leave a row of {role}, got {level!r}.")
+                raise ParameterError("OutlierRemoval", f"level must leave a row of {role}, got {level!r}.")
         return Split(train=train, control=control, synthetic=make(train, release))
 
 
@@ -206,7 +206,7 @@ class Canaries:
         """Require a number of people."""
         check.at_least("Canaries", "level", level, 1)
         if not float(level).is_integer():
-            raise ParameterError(f"Canaries: level must be a whole number of people, got {level!r}.")
+            raise ParameterError("Canaries", f"level must be a whole number of people, got {level!r}.")
 
     def __call__(
         self, people: People, level: float, make: Callable[[Table, Table], Table], *, rng: Generator
@@ -219,12 +219,13 @@ class Canaries:
         check.known_names("Canaries", "column", [self.secret], train.schema.names)
         if level > len(train):
             raise ParameterError(
-                f"Canaries: level must be at most the number of training rows, {len(train):,}, got {level!r}."
+                "Canaries",
+                f"level must be at most the number of training rows, {len(train):,}, got {level!r}.",
             )
         column = train.schema[self.secret]
         if not _has_two_values(column):
             raise ParameterError(
-                f"Canaries: secret must have two values or more, and {self.secret!r} has one."
+                "Canaries", f"secret must have two values or more, and {self.secret!r} has one."
             )
         who = rng.choice(len(train), int(level), replace=False)
         learned, never_learned = (_draw(column, len(who), rng=rng) for _ in range(2))
@@ -241,7 +242,7 @@ class Canaries:
         """Learn from one half of invented rows beside all training people; the split is of both halves."""
         schema = people.train.schema
         if not any(map(_has_two_values, schema.columns)):
-            raise ParameterError("Canaries: some column must have two values or more to invent people.")
+            raise ParameterError("Canaries", "some column must have two values or more to invent people.")
         learned, never_learned = (
             invented_rows(schema, n_rows, rng=rng),
             invented_rows(schema, n_rows, rng=rng),

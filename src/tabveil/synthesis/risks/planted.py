@@ -34,10 +34,10 @@ class Planting:
         """
         check.share(owner, "level", level)
         if train.schema != release.schema:
-            raise SchemaError(f"{owner}: train and release must have the same schema.")
+            raise SchemaError(owner, "train and release must have the same schema.")
         n_planted = count_share(level, len(release))
         if n_planted and not len(train):
-            raise ParameterError(f"{owner}: train must have a row to plant, got none.")
+            raise ParameterError(owner, "train must have a row to plant, got none.")
         places = rng.permutation(len(release))[:n_planted]
         return cls(places=places, people=np.resize(_one_by_one(train, rng=rng), n_planted))
 
@@ -171,7 +171,7 @@ class Noisy:
             value = getattr(self, name)
             check.at_least("Noisy", name, value, 0)
             if not math.isfinite(value):
-                raise ParameterError(f"Noisy: {name} must be finite, got {value!r}.")
+                raise ParameterError("Noisy", f"{name} must be finite, got {value!r}.")
         check.share("Noisy", "p", self.p)
         check.one_of("Noisy", "reading", self.reading, get_args(Reading))
         check.one_of("Noisy", "sigma_moves", self.sigma_moves, get_args(Moved))

@@ -156,7 +156,7 @@ def _hash_column(owner: str, name: str, column: pa.ChunkedArray) -> Hashes:
         texts = column.cast(pa.large_binary() if is_binary else pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         raise SchemaError(
-            f"{owner}: column {quoted(name)} has type {quoted(column.type)}, which cannot be compared."
+            owner, f"column {quoted(name)} has type {quoted(column.type)}, which cannot be compared."
         ) from None
     coded = texts.combine_chunks().dictionary_encode()
     distinct = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)

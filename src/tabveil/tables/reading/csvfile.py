@@ -153,8 +153,9 @@ def _delimiter(text: Bytes, what: str, *, tabs: bool) -> str:
     best = [candidate for candidate, fit in fits.items() if fit == max(fits.values())]
     if len(best) > 1:
         raise SchemaError(
-            f"{what}: cannot tell what separates its cells, as {' and '.join(map(repr, best))} fit alike. "
-            "Quote names and cells that hold the other."
+            what,
+            f"cannot tell what separates its cells, as {' and '.join(map(repr, best))} fit alike. "
+            "Quote names and cells that hold the other.",
         )
     return best[0]
 
@@ -174,8 +175,9 @@ def require_names(header: list[str], what: str) -> None:
     steps = {round(after - before, 9) for before, after in itertools.pairwise(numeric)}
     if len(numeric) * 4 >= len(header) and numeric and not (len(numeric) > 1 and steps == {1.0}):
         raise SchemaError(
-            f"{what}: the first line looks like a record, not like column names ({len(numeric)} of "
-            f"{len(header)} cells are numbers). Add a header line."
+            what,
+            f"the first line looks like a record, not like column names ({len(numeric)} of "
+            f"{len(header)} cells are numbers). Add a header line.",
         )
 
 
@@ -208,14 +210,15 @@ def _ragged(text: Bytes, width: int, delimiter: str, what: str) -> SchemaError:
             if record and len(record) != width:
                 cells = "cell" if len(record) == 1 else "cells"
                 return SchemaError(
-                    f"{what}: line {start} has {len(record)} {cells}, the header has {width}. "
-                    "Quote cells that hold the delimiter, and write empty cells for missing values."
+                    what,
+                    f"line {start} has {len(record)} {cells}, the header has {width}. "
+                    "Quote cells that hold the delimiter, and write empty cells for missing values.",
                 )
             start = reader.line_num + 1
     except csv.Error as error:
         if "limit" in str(error):
-            return SchemaError(f"{what}: line {start} has a very long cell, or a quote that is not closed.")
-        return SchemaError(f"{what}: line {start} cannot be read as delimited text.")
+            return SchemaError(what, f"line {start} has a very long cell, or a quote that is not closed.")
+        return SchemaError(what, f"line {start} cannot be read as delimited text.")
     return SchemaError(f"{what} cannot be read as a table of delimited text.")
 
 
@@ -228,7 +231,7 @@ def _check_quotes(text: Bytes, delimiter: str, what: str) -> None:
             start = reader.line_num + 1
     except csv.Error as error:
         if "end of data" in str(error):
-            raise SchemaError(f"{what}: a quote opened on line {start} is never closed.") from None
+            raise SchemaError(what, f"a quote opened on line {start} is never closed.") from None
 
 
 def compose(table: pa.Table, form: CsvForm) -> bytes:

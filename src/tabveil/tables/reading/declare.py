@@ -303,7 +303,7 @@ class SchemaFile(Strict):
                 if name not in names:
                     close = nearest(name, names)
                     hint = f" Did you mean {quoted(close)}?" if close else ""
-                    raise SchemaError(f"schema: {key} names {quoted(name)}, which no table has.{hint}")
+                    raise SchemaError("schema", f"{key} names {quoted(name)}, which no table has.{hint}")
 
 
 def read(schema: str | Path | Mapping[str, Any] | SchemaFile | None) -> SchemaFile:

@@ -78,7 +78,7 @@ def ending_of_parts(path: Path) -> str:
 def _written_kind(path: Path) -> str:
     kind = _kind(path, "out")
     if kind in SHEETS:
-        raise ParameterError(f"out: {kind} files are read but not written; choose .csv or .parquet.")
+        raise ParameterError("out", f"{kind} files are read but not written; choose .csv or .parquet.")
     return kind
 
 
@@ -89,11 +89,12 @@ def _kind(path: Path, role: str) -> str:
     if kind in TEXT or (kind in (*PARQUET, *ARROW, *SHEETS) and not packed):
         return kind
     if path.is_dir():
-        raise ParameterError(f"{role}: {shown(path, _LONGEST_PATH)} is a folder, not a file.")
+        raise ParameterError(role, f"{shown(path, _LONGEST_PATH)} is a folder, not a file.")
     known = ", ".join((*TEXT, *PARQUET, *ARROW, *SHEETS))
     raise ParameterError(
-        f"{role}: cannot tell what kind of file {quoted(path.name)} is; its name must end in one of {known} "
-        "(text files also with .gz)."
+        role,
+        f"cannot tell what kind of file {quoted(path.name)} is; its name must end in one of {known} "
+        "(text files also with .gz).",
     )
 
 
@@ -104,10 +105,10 @@ def _bytes(path: Path, role: str) -> bytes:
     except ParameterError:
         raise
     except FileNotFoundError:
-        raise ParameterError(f"{role}: there is no file {shown(path, _LONGEST_PATH)}.") from None
+        raise ParameterError(role, f"there is no file {shown(path, _LONGEST_PATH)}.") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
-        raise ParameterError(f"{role}: cannot read {shown(path, _LONGEST_PATH)}: {reason}.") from None
+        raise ParameterError(role, f"cannot read {shown(path, _LONGEST_PATH)}: {reason}.") from None
 
 
 def _columnar(data: bytes, kind: str, what: str) -> pa.Table:
@@ -115,7 +116,7 @@ def _columnar(data: bytes, kind: str, what: str) -> pa.Table:
         table = _parquet(data, what) if kind in PARQUET else _arrow(data)
         names = table.column_names
     except UnicodeDecodeError:
-        raise SchemaError(f"{what}: the name of a column is not UTF-8 text.") from None
+        raise SchemaError(what, "the name of a column is not UTF-8 text.") from None
     except (pa.ArrowException, OSError, NotImplementedError):
         name = "a Parquet" if kind in PARQUET else "an Arrow"
         raise SchemaError(f"{what} is damaged or not {name} file.") from None
@@ -148,7 +149,7 @@ def _require_sound(column: pa.ChunkedArray, name: str, what: str) -> None:
         column.validate(full=True)
     except pa.ArrowException as error:
         how = "holds text that is not UTF-8" if "UTF8" in str(error) else "is damaged"
-        raise SchemaError(f"{what}: column {quoted(name)} {how}.") from None
+        raise SchemaError(what, f"column {quoted(name)} {how}.") from None
 
 
 def read_raw(path: str | Path) -> pa.Table:
@@ -187,7 +188,7 @@ def write(table: pa.Table, path: Path, form: CsvForm | None = None) -> None:
         with replacing(path) as temporary:
             temporary.write_bytes(data)
     except OSError as error:
-        raise ParameterError(f"out: cannot write {shown(path, _LONGEST_PATH)}: {error.strerror}.") from None
+        raise ParameterError("out", f"cannot write {shown(path, _LONGEST_PATH)}: {error.strerror}.") from None
 
 
 def _packed(table: pa.Table, kind: str, path: Path) -> pa.Buffer:
@@ -200,5 +201,7 @@ def _packed(table: pa.Table, kind: str, path: Path) -> pa.Buffer:
                 writer.write_table(table)
     except pa.ArrowException:  # its own message may quote a value
         where = shown(path, _LONGEST_PATH)
-        raise ParameterError(f"out: {where} cannot hold a column of this type; try another format.") from None
+        raise ParameterError(
+            "out", f"{where} cannot hold a column of this type; try another format."
+        ) from None
     return sink.getvalue()

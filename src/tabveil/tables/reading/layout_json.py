@@ -70,7 +70,7 @@ def from_json(data: Any) -> Layout:  # noqa: ANN401 - whatever stands in a file
     """Rebuild what :func:`to_json` wrote; what it would not have written is refused."""
     match data:
         case {"tabveil_layout": form} if form != FORMAT:
-            raise ParameterError("layout: stored by another version of tabveil; fit the model again.")
+            raise ParameterError("layout", "stored by another version of tabveil; fit the model again.")
     try:
         known = require_plain(_Layout, data, "layout")
         require(len({item.name for item in known.columns}) == len(known.columns), "a column stands twice")
@@ -82,7 +82,7 @@ def from_json(data: Any) -> Layout:  # noqa: ANN401 - whatever stands in a file
         written = to_json(layout)  # no key is missing, and none is more
         require(all(data[key] == written[key] for key in written), "it is not what is written for a layout")
     except (LookupError, TypeError, ValueError, ArithmeticError, pa.ArrowException) as error:
-        raise ParameterError("layout: it cannot be read; fit the model again.") from error
+        raise ParameterError("layout", "it cannot be read; fit the model again.") from error
     return layout
 
 
@@ -176,7 +176,7 @@ def _type_to_json(kind: pa.DataType) -> Any:  # noqa: ANN401 - a name, or a name
     if pt.is_decimal(kind):
         return {"decimal": kind.bit_width, "digits": kind.precision, "decimals": kind.scale}
     if str(kind) not in _PLAIN:
-        raise ParameterError(f"layout: columns of type {kind} cannot be stored.")
+        raise ParameterError("layout", f"columns of type {kind} cannot be stored.")
     return str(kind)
 
 

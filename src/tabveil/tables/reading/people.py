@@ -40,12 +40,14 @@ _GLANCE = 100  # values of control that are looked for first: nearly every colum
 def require_person(came: Mapping[str, Source], person: str, dropped: Collection[str]) -> None:
     """Refuse a column of people that the real tables lack, or that is dropped; a release may well lack it."""
     if person in dropped:
-        raise SchemaError(f"person: column {quoted(person)} is dropped by the schema; it cannot name people.")
+        raise SchemaError(
+            "person", f"column {quoted(person)} is dropped by the schema; it cannot name people."
+        )
     for role in ("train", "control"):
         if role in came and person not in came[role].data.column_names:
             close = nearest(person, came[role].data.column_names)
             hint = f" Did you mean {quoted(close)}?" if close else ""
-            raise SchemaError(f"person: {role} has no column {quoted(person)}.{hint}")
+            raise SchemaError("person", f"{role} has no column {quoted(person)}.{hint}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,8 +75,9 @@ class People:
         new = np.flatnonzero(~self.known)
         if len(self.known) and not len(new):
             raise SchemaError(
-                "person: everybody in control has rows in train, too, so nobody in it is new to the "
-                "generator. Split by person before training: tabveil split --by."
+                "person",
+                "everybody in control has rows in train, too, so nobody in it is new to the "
+                "generator. Split by person before training: tabveil split --by.",
             )
         whole = Table(schema=control.schema, values=control.values, people=self.control)
         return (

@@ -89,11 +89,11 @@ def column_texts(owner: str, data: RawTable, name: str, *, as_written: bool = Fa
     """Read a column as texts, without the spaces around them; ``as_written``, they and empty texts stay."""
     check.known_names(owner, "column", [name], data.column_names)
     if data.column_names.count(name) > 1:
-        raise SchemaError(f"{owner}: several columns are called {name!r}. Rename them.")
+        raise SchemaError(owner, f"several columns are called {name!r}. Rename them.")
     column = computable(data.column(name))
     kind = column.type.value_type if pt.is_dictionary(column.type) else column.type
     if any(test(kind) for test in _NO_TEXTS):
-        raise SchemaError(f"{owner}: column {quoted(name)} has type {quoted(kind)}, which is no text.")
+        raise SchemaError(owner, f"column {quoted(name)} has type {quoted(kind)}, which is no text.")
     cells = column.cast(kind).cast(pa.large_string()).to_pylist()
     missing = missing_cells(data, name)
     if as_written:

@@ -55,8 +55,9 @@ def parse(data: bytes, *, role: str, what: str) -> Sheet:
         import python_calamine as calamine  # noqa: PLC0415 - only for those who bring spreadsheets
     except ModuleNotFoundError:
         raise ParameterError(
-            f"{role}: reading .xlsx files needs python-calamine; install tabveil[xlsx], or save the sheet as "
-            "a .csv file."
+            role,
+            "reading .xlsx files needs python-calamine; install tabveil[xlsx], or save the sheet as "
+            "a .csv file.",
         ) from None
     unpacked = _unpacked(data, what)
     try:
@@ -74,7 +75,7 @@ def parse(data: bytes, *, role: str, what: str) -> Sheet:
     if not held:
         raise SchemaError(f"{what} has no sheet with cells in it.")
     if any(isinstance(cell, str) and _CONTROL.search(cell) for row in held for cell in row):
-        raise SchemaError(f"{what}: a cell holds a control character, which is no text.")
+        raise SchemaError(what, "a cell holds a control character, which is no text.")
     names, columns = _columns(held)
     require_names(names, what)
     arrays = [_array(cells) for cells in columns]

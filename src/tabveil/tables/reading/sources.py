@@ -78,7 +78,7 @@ def read(source: Any, role: str) -> Source:  # noqa: ANN401 - a path or any kind
             blanks=(None,) * len(names),
         )
     raise ParameterError(
-        f"{role}: expected a path or a pandas, polars or Arrow table, got {type(source).__name__}."
+        role, f"expected a path or a pandas, polars or Arrow table, got {type(source).__name__}."
     )
 
 

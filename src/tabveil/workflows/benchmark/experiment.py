@@ -149,7 +149,7 @@ def load_people(dataset: Dataset, sha256: str) -> Table:
     """Load a dataset, and make sure that it is the one the cells are named after."""
     table = load(dataset)
     if content(table) != sha256:
-        raise ParameterError(f"{dataset.name}: the data have changed since the benchmark began.")
+        raise ParameterError(dataset.name, "the data have changed since the benchmark began.")
     return table
 
 

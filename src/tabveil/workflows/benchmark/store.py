@@ -59,11 +59,11 @@ class Store:
             return Plan.from_json(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             raise ParameterError(
-                f"{self.folder}: holds no benchmark; run one with 'tabveil benchmark run'."
+                self.folder, "holds no benchmark; run one with 'tabveil benchmark run'."
             ) from None
         except (OSError, ValueError):
             raise ParameterError(
-                f"{path}: is not a plan that this version wrote; run the study again."
+                path, "is not a plan that this version wrote; run the study again."
             ) from None
 
     def done(self) -> set[str]:
@@ -104,7 +104,7 @@ class Store:
             return Record(place=place, answer=answer, cpu_seconds=None if seconds is None else float(seconds))
         except (KeyError, TypeError, ValueError):
             raise ParameterError(
-                f"{self.folder}: the cell {place.key} is not one that this version wrote; delete its file."
+                self.folder, f"the cell {place.key} is not one that this version wrote; delete its file."
             ) from None
 
     def write_release(self, key: str, release: Release) -> None:
@@ -134,7 +134,7 @@ def _read(path: Path) -> Mapping[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
-        raise ParameterError(f"{path}: cannot be read; delete it, and run the study again.") from None
+        raise ParameterError(path, "cannot be read; delete it, and run the study again.") from None
     if not isinstance(data, Mapping):
-        raise ParameterError(f"{path}: cannot be read; delete it, and run the study again.")
+        raise ParameterError(path, "cannot be read; delete it, and run the study again.")
     return data

@@ -112,7 +112,7 @@ def load(dataset: Dataset) -> Table:
     found = dataset.load()
     table = found if isinstance(found, Table) else load_table(found).table
     if len(table) == 0:
-        raise ParameterError(f"{dataset.name}: there are no rows.")
+        raise ParameterError(dataset.name, "there are no rows.")
     return table
 
 
@@ -195,9 +195,7 @@ class Study(Strict):
         where = yaml_files.place(source, "study")
         said = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
         if not isinstance(said, Mapping):
-            raise ParameterError(
-                f"{where}: the top level must hold settings, such as 'datasets: [hospital]'."
-            )
+            raise ParameterError(where, "the top level must hold settings, such as 'datasets: [hospital]'.")
         folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
         named = {key: value for key, value in given.items() if value is not None}
         try:
@@ -218,7 +216,7 @@ class Study(Strict):
             check.known_names("rows", "table", value, roles)
             for role in roles:
                 if role not in value:
-                    raise ParameterError(f"rows: {role} is missing.")
+                    raise ParameterError("rows", f"{role} is missing.")
         for size in (value or {}).values() if isinstance(value, dict) else () if value is None else (value,):
             check.at_least("study", "rows", size, 1)
         return value
@@ -263,17 +261,17 @@ def first_fault(error: ValidationError, where: str) -> TabveilError:
     """Tell the first fault of a file in a line."""
     first = error.errors(include_url=False)[0]
     if first["type"] == "missing":
-        return ParameterError(f"{where}: {first['loc'][0]} must be given.")
+        return ParameterError(where, f"{first['loc'][0]} must be given.")
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, TabveilError):
-        return type(cause)(f"{where}: {cause}")
-    return ParameterError(f"{where}: {yaml_files.complaint(error)}")
+        return type(cause)(where, cause)
+    return ParameterError(where, yaml_files.complaint(error))
 
 
 def _listed(key: str, value: Any) -> list[Any]:  # noqa: ANN401 - checked here
     items = [value] if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence) else list(value)
     if not items:
-        raise ParameterError(f"{key}: the list is empty.")
+        raise ParameterError(key, "the list is empty.")
     return items
 
 
@@ -281,7 +279,7 @@ def _unique(key: str, items: list[Any]) -> tuple[Any, ...]:
     labels = [item.label for item in items]
     for label in labels:
         if labels.count(label) > 1:
-            raise ParameterError(f"{key}: {label!r} stands there twice; give one of them another label.")
+            raise ParameterError(key, f"{label!r} stands there twice; give one of them another label.")
     return tuple(items)
 
 
@@ -333,9 +331,9 @@ def _parts(
     said = {"name": given} if isinstance(given, str) else {str(name): given[name] for name in given}
     label, name = said.pop(LABEL, None), said.pop("name", default)
     if not isinstance(name, str):
-        raise ParameterError(f"{key}: everything there must have a name.")
+        raise ParameterError(key, "everything there must have a name.")
     if label is not None and not (isinstance(label, str) and clean(label)):
-        raise ParameterError(f"{key}: {name}: label must be a text.")
+        raise ParameterError(key, f"{name}: label must be a text.")
     return None if label is None else clean(label), name, said
 
 
@@ -347,7 +345,7 @@ def _levels(model: Any, asked: Any) -> tuple[float, ...]:  # noqa: ANN401 - chec
     """Return the levels to try, each of which the model accepts."""
     levels = model.levels if asked is None else values.read(model.name, "levels", asked, tuple[float, ...])
     if not levels or len(set(levels)) < len(levels):
-        raise ParameterError(f"{model.name}: levels must be different numbers, and at least one.")
+        raise ParameterError(model.name, "levels must be different numbers, and at least one.")
     for level in levels:
         if hasattr(model, "check_level"):
             model.check_level(level)

@@ -131,7 +131,7 @@ def attack(
     _require_one(generator=generator, config=config, command=command)
     synthesizer = None if command is not None else _chosen(generator, settings, said)
     if synthesizer is None and settings:
-        raise ParameterError("attack: settings belong to a generator; a command has its own.")
+        raise ParameterError("attack", "settings belong to a generator; a command has its own.")
     given = (missing,) if isinstance(missing, str) else tuple(missing)
     sources = Sources(
         data=data,
@@ -207,7 +207,7 @@ def _generating(
 def _require_more(people: People, targets: int) -> None:
     if targets >= people.n_data:
         raise ParameterError(
-            f"attack: targets must be fewer than the {people.n_data:,} rows of the data, got {targets:,}."
+            "attack", f"targets must be fewer than the {people.n_data:,} rows of the data, got {targets:,}."
         )
 
 
@@ -226,13 +226,15 @@ def _check(*, targets: int, fits: int, seed: int, workers: int | None, draw: int
             check.at_least("attack", name, operator.index(value), minimum)
         except TypeError:
             kind = type(value).__name__
-            raise ParameterError(f"attack: {name} must be a whole number, got {kind}.") from None
+            raise ParameterError("attack", f"{name} must be a whole number, got {kind}.") from None
 
 
 def _require_one(**ways: object) -> None:
     given = [name for name, way in ways.items() if way is not None]
     if len(given) > 1:
-        raise ParameterError(f"attack: give one of generator, config and command, not {' and '.join(given)}.")
+        raise ParameterError(
+            "attack", f"give one of generator, config and command, not {' and '.join(given)}."
+        )
 
 
 def _chosen(

@@ -42,13 +42,9 @@ _ENDING_OF_FRAMES = ".csv"
 class CommandFailed(ParameterError):  # noqa: N818 - what happened
     """A command that made no release; ``said`` is what it wrote to standard error, which may be anything."""
 
-    def __init__(self, message: str, said: bytes = b"") -> None:
-        super().__init__(message)
-        self.said = said
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Keep both where it comes from another process."""
-        return type(self), (str(self), self.said)
+    def __init__(self, *said: object, hint: str = "", complaint: bytes = b"") -> None:
+        super().__init__(*said, hint=hint)
+        self.complaint = complaint
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,7 +65,7 @@ class CommandReleases:
         """Read a command, and refuse one that cannot be started, or is not told where its files are."""
         for name, limit in (("time_limit", time_limit), ("size_limit", size_limit)):
             if not limit > 0:
-                raise ParameterError(f"attack: {name} must be above 0, got {limit:g}.")
+                raise ParameterError("attack", f"{name} must be above 0, got {limit:g}.")
         return cls(
             words=_words(command),
             sources=sources,
@@ -120,7 +116,7 @@ class CommandReleases:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise CommandFailed(f"command: cannot be started: {error.strerror}.") from None
+                raise CommandFailed("command", f"cannot be started: {error.strerror}.") from None
         try:
             why = self._watched(process, folder)
         finally:
@@ -128,7 +124,7 @@ class CommandReleases:
         if why is None and process.returncode != 0:
             why = _ended(process.returncode)
         if why is not None:
-            raise CommandFailed(f"command: {why}.", _last(complaints))
+            raise CommandFailed("command", f"{why}.", complaint=_last(complaints))
 
     def _watched(self, process: subprocess.Popen[bytes], folder: Path) -> str | None:
         """Wait for the end; return why it must not be waited for any longer, if so."""
@@ -148,15 +144,16 @@ class CommandReleases:
 
     def _read(self, out: Path, real: Table) -> Released:
         if out.is_symlink() or not out.is_file():
-            raise CommandFailed(f"command: wrote no file {OUT}.")
+            raise CommandFailed("command", f"wrote no file {OUT}.")
         try:
             people, rows = self.sources.beside(out)
         except TabveilError as error:
-            raise CommandFailed(f"command: what it wrote cannot be used: {error}") from None
+            raise CommandFailed("command", "what it wrote cannot be used", error) from None
         if (other := other_kind(real.schema, people.schema)) is not None:
             raise CommandFailed(
-                f"command: what it wrote cannot be used: column {other!r} must hold values of the same kind "
-                "as in the data."
+                "command",
+                f"what it wrote cannot be used: column {other!r} must hold values of the same kind "
+                "as in the data.",
             )
         return Released(real=people, rows=rows)
 
@@ -166,16 +163,18 @@ def _words(command: str) -> tuple[str, ...]:
     try:
         words = shlex.split(command)
     except ValueError:
-        raise ParameterError("attack: command has a quotation mark or a backslash without its end.") from None
+        raise ParameterError(
+            "attack", "command has a quotation mark or a backslash without its end."
+        ) from None
     if not words:
-        raise ParameterError("attack: command is empty.")
+        raise ParameterError("attack", "command is empty.")
     for place in (TRAIN, OUT):
         if not any(place in word for word in words):
             raise ParameterError(
-                f"attack: command must say where {place} belongs, such as 'python make.py {TRAIN} {OUT}'."
+                "attack", f"command must say where {place} belongs, such as 'python make.py {TRAIN} {OUT}'."
             )
     if shutil.which(words[0]) is None:
-        raise ParameterError(f"attack: command: there is no program {words[0]!r}.")
+        raise ParameterError("attack", f"command: there is no program {words[0]!r}.")
     return tuple(str(Path(word).absolute()) if Path(word).is_file() else word for word in words)
 
 

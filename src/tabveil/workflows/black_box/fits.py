@@ -46,7 +46,7 @@ class FitStore:
                 place.mkdir(parents=True, exist_ok=True)
                 place.chmod(OWNER_FOLDER)
         except OSError as error:
-            raise ParameterError(f"--store: cannot use {self.folder}: {error.strerror}.") from None
+            raise ParameterError("--store", f"cannot use {self.folder}: {error.strerror}.") from None
 
     def write(self, key: str, features: Features) -> None:
         """Keep a fit."""
@@ -129,23 +129,25 @@ class Job:
         try:
             made = self.releasing(self.game.train(fit), self.real, self.n_drawn, rng=rng)
         except CommandFailed as error:
-            raise ParameterError(f"fit {fit + 1}: {self._told(error, fit)}") from None
+            raise ParameterError(
+                f"fit {fit + 1}", error, hint=self._where_it_complained(error, fit)
+            ) from None
         except (TabveilError, MemoryError):
             raise
         except Exception as error:
-            raise ParameterError(f"{self.releasing.name}: fit {fit + 1} failed: {reason(error)}.") from error
+            raise ParameterError(self.releasing.name, f"fit {fit + 1} failed: {reason(error)}.") from error
         watch = self._watch if made.real is self.real else self.game.watch(made.real)
         features = watch.look(made.rows)
         if self.store is not None:
             self.store.write(self.key(fit), features)
         return features
 
-    def _told(self, error: CommandFailed, fit: int) -> str:
-        if not error.said:
-            return str(error)
+    def _where_it_complained(self, error: CommandFailed, fit: int) -> str:
+        if not error.complaint:
+            return ""
         if self.store is None:
-            return f"{error} With --store, what it says is kept there."
-        return f"{error} What it said is in {self.store.write_complaint(self.key(fit), error.said)}."
+            return "With --store, what it says is kept there."
+        return f"What it said is in {self.store.write_complaint(self.key(fit), error.complaint)}."
 
 
 def play(job: Job, n_fits: int, *, workers: int | None, scheduler: str | None) -> Features:
@@ -190,8 +192,10 @@ def _made(
         for key, future in finished_tasks(client, tasks):
             if future.status != "finished":
                 error = future.exception()
-                raise ParameterError(
-                    str(error) if isinstance(error, TabveilError) else f"attack: {reason(error)}."
+                raise (
+                    ParameterError(error)
+                    if isinstance(error, TabveilError)
+                    else ParameterError("attack", f"{reason(error)}.")
                 )
             yield int(key), future.result()
 

@@ -64,12 +64,13 @@ class People:
         """Read them."""
         alone = load_table(sources.data, schema=sources.schema, missing=sources.missing)
         if not len(alone.table):
-            raise ParameterError("attack: the data have no rows.")
+            raise ParameterError("attack", "the data have no rows.")
         real = alone.table if sources.control is None else sources.beside(sources.data)[0]
         if other_kind(alone.table.schema, real.schema) is not None:
             raise ParameterError(
-                f"attack: column {other_kind(alone.table.schema, real.schema)!r} is of another kind in "
-                "control than in data."
+                "attack",
+                f"column {other_kind(alone.table.schema, real.schema)!r} is of another kind in "
+                "control than in data.",
             )
         return cls(
             real=real,
@@ -105,7 +106,9 @@ class People:
             return self
         kept = [name for name in self.real.schema.names if name not in gone]
         if not kept:
-            raise ParameterError(f"attack: no columns are left without identifiers ({listed(sorted(gone))}).")
+            raise ParameterError(
+                "attack", f"no columns are left without identifiers ({listed(sorted(gone))})."
+            )
         note = f"Left out as identifiers, which no generator is shown: {listed(sorted(gone))}."
         places = {name: place for name, place in self.layout.columns.items() if name not in gone}
         return replace(

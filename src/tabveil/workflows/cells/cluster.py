@@ -36,13 +36,13 @@ def cluster(
         from distributed import Client, LocalCluster  # noqa: PLC0415
     except ModuleNotFoundError:
         raise ParameterError(
-            f"{owner}: distributed is not installed; install tabveil[cluster] to use it."
+            owner, "distributed is not installed; install tabveil[cluster] to use it."
         ) from None
     if scheduler is not None:
         try:
             client = Client(scheduler, timeout=_SECONDS_TO_ANSWER, set_as_default=False)
         except (OSError, ValueError, TimeoutError):
-            raise ParameterError(f"{owner}: no scheduler answers at {scheduler}.") from None
+            raise ParameterError(owner, f"no scheduler answers at {scheduler}.") from None
         with client:
             yield _with_code(client, code)
         return

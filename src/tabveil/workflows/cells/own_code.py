@@ -20,15 +20,15 @@ def import_files(files: Iterable[str | Path]) -> None:
 
 def _import(file: Path) -> None:
     if file.suffix != ".py":
-        raise ParameterError(f"{file}: must be a Python file, with a name that ends in .py.")
+        raise ParameterError(file, "must be a Python file, with a name that ends in .py.")
     if not file.is_file():
         raise ParameterError(f"there is no file {file}.")
     name = file.stem
     if not name.isidentifier():
-        raise ParameterError(f"{file}: cannot be imported by its name; use letters, digits and _ only.")
+        raise ParameterError(file, "cannot be imported by its name; use letters, digits and _ only.")
     found = importlib.util.find_spec(name)
     if found is not None and (found.origin is None or Path(found.origin).resolve() != file.resolve()):
-        raise ParameterError(f"{file}: there is a module called {name!r} already; choose another name.")
+        raise ParameterError(file, f"there is a module called {name!r} already; choose another name.")
     if name not in sys.modules:
         _load(name, file)
 
@@ -44,9 +44,9 @@ def _load(name: str, file: Path) -> None:
     except BaseException as error:
         del sys.modules[name]
         if isinstance(error, TabveilError):
-            raise ParameterError(f"{file}: {error}") from None
+            raise ParameterError(file, error) from None
         if isinstance(error, Exception):
-            raise ParameterError(f"{file}: {_told(error, file)}.") from None
+            raise ParameterError(file, f"{_told(error, file)}.") from None
         raise
 
 

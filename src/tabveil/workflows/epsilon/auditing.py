@@ -238,7 +238,7 @@ def audit_epsilon(
     accounting = setup.accounting if accounting is None else accounting
     check.one_of(_OWNER, "accounting", accounting, get_args(Accounting))
     if accounting != "any" and not delta:
-        raise ParameterError(f"{_OWNER}: accounting {accounting!r} needs a delta above 0.")
+        raise ParameterError(_OWNER, f"accounting {accounting!r} needs a delta above 0.")
     what = Fits(synthesizer=synthesizer, worlds=setup.worlds, n_rows=rows)
     with working(listener=progress):
         observed = observe_all(
@@ -281,7 +281,7 @@ def _promise(synthesizer: Synthesizer, name: str, given: float | None) -> float:
         return given
     own = getattr(synthesizer, name, MISSING)
     if not isinstance(own, (int, float)):
-        raise ParameterError(f"{_OWNER}: {name} must be given; {synthesizer.name} has no such setting.")
+        raise ParameterError(_OWNER, f"{name} must be given; {synthesizer.name} has no such setting.")
     return float(own)
 
 

@@ -71,7 +71,7 @@ class FitStore:
 
 
 def _unreadable(path: Path) -> ParameterError:
-    return ParameterError(f"{path}: is not what an audit of ε wrote; delete it, and run the audit again.")
+    return ParameterError(path, "is not what an audit of ε wrote; delete it, and run the audit again.")
 
 
 CHUNK = 10
@@ -95,13 +95,14 @@ class Fits:
         except TabveilError:
             raise
         except Exception as error:
-            raise ParameterError(f"{owner}: a fit failed with {type(error).__name__}.") from error
+            raise ParameterError(owner, f"a fit failed with {type(error).__name__}.") from error
         if INTERRUPTED in Account.of(model).notes:  # generators keep what they have at Ctrl-C; an audit ends
             raise KeyboardInterrupt
         if rows.schema != table.schema or len(rows) != self.n_rows:
             raise ParameterError(
-                f"{owner}: asked for {self.n_rows} rows of the columns learned, got {len(rows)}; an audit "
-                "needs as many rows whatever was learned."
+                owner,
+                f"asked for {self.n_rows} rows of the columns learned, got {len(rows)}; an audit "
+                "needs as many rows whatever was learned.",
             )
         return self.worlds.observe(rows)
 
@@ -169,7 +170,7 @@ def _chunks(
         yield ((waiting[future], future.result()) for future in as_completed(waiting))
     except BrokenExecutor:
         raise ParameterError(
-            f"{fits.synthesizer.name}: a process ended before its fits were done; try with fewer workers."
+            fits.synthesizer.name, "a process ended before its fits were done; try with fewer workers."
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)

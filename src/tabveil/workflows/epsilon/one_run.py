@@ -126,8 +126,9 @@ def tell_canaries(canaries: Split, *, share: float = 1.0, rng: Generator) -> Gue
     check.positive_share("tell_canaries", "share", share)
     if len(canaries.train) != len(canaries.control):
         raise ParameterError(
-            f"tell_canaries: train and control must have as many rows, got {len(canaries.train):,} and "
-            f"{len(canaries.control):,}."
+            "tell_canaries",
+            f"train and control must have as many rows, got {len(canaries.train):,} and "
+            f"{len(canaries.control):,}.",
         )
     release = Neighbors(Space.gower(canaries.schema), canaries.synthetic)
     learned, other = (-release.nearest(side).distance[:, 0] for side in (canaries.train, canaries.control))

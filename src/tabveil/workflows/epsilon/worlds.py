@@ -35,9 +35,9 @@ class Worlds:
     def __post_init__(self) -> None:
         canary = np.asarray(self.canary, dtype=np.float64)
         if canary.shape != (len(self.without.schema),):
-            raise ParameterError(f"Worlds: canary must have {len(self.without.schema)} cells.")
+            raise ParameterError("Worlds", f"canary must have {len(self.without.schema)} cells.")
         if not len(self.without):
-            raise ParameterError("Worlds: there must be rows beside the canary.")
+            raise ParameterError("Worlds", "there must be rows beside the canary.")
         object.__setattr__(self, "canary", canary)
 
     @property

@@ -212,7 +212,7 @@ class _Parts:
             for name, given in (("holdout", holdout), ("by", by)):
                 if given is not None:
                     raise ParameterError(
-                        f"pipeline: {name} says how to hold rows back; control already has them."
+                        "pipeline", f"{name} says how to hold rows back; control already has them."
                     )
         share = HOLDOUT if holdout is None else holdout
         check.between("pipeline", "holdout", share, 0, 1)

@@ -81,11 +81,11 @@ def read(source: str | Path | Mapping[str, Any] | Hybrid) -> PipelineSettings:
     said = configuration.read(source)
     where = yaml_files.place(source, "configuration")
     if said.generator != Hybrid.name:
-        raise ParameterError(f"{where}: a pipeline needs generator: {Hybrid.name}, and its settings.")
+        raise ParameterError(where, f"a pipeline needs generator: {Hybrid.name}, and its settings.")
     try:
         hybrid = choose(Hybrid.name, said.settings)
     except TabveilError as error:
-        raise ParameterError(f"{where}: {str(error).removeprefix(f'{Hybrid.name}: ')}") from None
+        raise ParameterError(where, error.without(Hybrid.name)) from None
     assert isinstance(hybrid, Hybrid), "it was chosen by its name"
     return PipelineSettings(hybrid=hybrid, file=said)
 

@@ -30,16 +30,16 @@ def read_key(path: str | Path) -> bytes:
     check.ordinary_file("key", path)
     try:
         if os.name == "posix" and path.stat().st_mode & _OTHERS:
-            raise ParameterError(f"key: others can open {path}; take that from them first (chmod 600).")
+            raise ParameterError("key", f"others can open {path}; take that from them first (chmod 600).")
         text = path.read_bytes().strip()
     except OSError as error:
-        raise ParameterError(f"key: cannot read {path}: {error.strerror}.") from None
+        raise ParameterError("key", f"cannot read {path}: {error.strerror}.") from None
     try:
         key = bytes.fromhex(text.decode("ascii"))
     except ValueError:  # what it says instead may be a secret of another kind
         key = b""
     if len(key) != N_BYTES:
-        raise ParameterError(f"key: {path} holds no key, which is {2 * N_BYTES} hexadecimal digits.")
+        raise ParameterError("key", f"{path} holds no key, which is {2 * N_BYTES} hexadecimal digits.")
     return key
 
 
@@ -50,7 +50,7 @@ def make_key(path: str | Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_FILE)
     except OSError as error:
-        raise ParameterError(f"key: cannot make {path}: {error.strerror}.") from None
+        raise ParameterError("key", f"cannot make {path}: {error.strerror}.") from None
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(f"{key.hex()}\n")
     return key

@@ -186,10 +186,10 @@ def _written_in(
     chosen = _distinct([name for name in like_texts if name not in names] if texts is None else texts)
     check.known_names("pseudonymize", "column", chosen, there)
     if not names and not chosen:
-        raise ParameterError("pseudonymize: name at least one column.")
+        raise ParameterError("pseudonymize", "name at least one column.")
     if both := [name for name in chosen if name in names]:
         raise ParameterError(
-            f"pseudonymize: {listed(both)} cannot be both, a column that names people and free text."
+            "pseudonymize", f"{listed(both)} cannot be both, a column that names people and free text."
         )
     return chosen
 

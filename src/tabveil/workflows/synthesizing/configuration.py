@@ -82,10 +82,10 @@ def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     said = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
     folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
     if not isinstance(said, Mapping):
-        raise SchemaError(f"{where}: the top level must hold settings, such as generator: hybrid.")
+        raise SchemaError(where, "the top level must hold settings, such as generator: hybrid.")
     _require_known(where, said, KEYS)
     if said.get("settings") and "generator" not in said:
-        raise SchemaError(f"{where}: settings belong to a generator; name it.")
+        raise SchemaError(where, "settings belong to a generator; name it.")
     found = {key: values.read(where, key, value, KEYS[key]) for key, value in said.items()}
     for step, known in STEPS.items():
         if step in found:
@@ -112,7 +112,7 @@ def _step(
     _require_known(where, said, known)
     for key, what in needed.items():
         if key not in said:
-            raise SchemaError(f"{where}: {key} is missing: {what}.")
+            raise SchemaError(where, f"{key} is missing: {what}.")
     return {key: values.read(where, key, value, known[key]) for key, value in said.items()}
 
 
@@ -129,8 +129,8 @@ def refuse_steps(where: str, said: Configuration) -> None:
     for step in STEPS:
         if getattr(said, step) is not None:
             raise SchemaError(
-                f"{where}: {step} is a step of 'tabveil synthesize' and 'tabveil pipeline' only; leave it "
-                "out here."
+                where,
+                f"{step} is a step of 'tabveil synthesize' and 'tabveil pipeline' only; leave it out here.",
             )
 
 
@@ -140,4 +140,4 @@ def _require_known(where: str, said: Mapping[Any, Any], known: Mapping[str, Any]
         if key not in known:
             close = nearest(str(key), list(known))
             hint = f" Did you mean {quoted(close)}?" if close else f" Known: {', '.join(known)}."
-            raise SchemaError(f"{where}: unknown key {quoted(key)}.{hint}")
+            raise SchemaError(where, f"unknown key {quoted(key)}.{hint}")

@@ -112,8 +112,9 @@ def set_aside(loaded: LoadedTable, wanted: Identifiers, *, private: bool, rng: G
     kept = [name for name in loaded.table.schema.names if name not in found]
     if not kept:
         raise ParameterError(
-            f"synthesize: no column is left to learn without identifiers ({wording.listed(found)}); "
-            "choose identifiers=learn to learn them."
+            "synthesize",
+            f"no column is left to learn without identifiers ({wording.listed(found)}); "
+            "choose identifiers=learn to learn them.",
         )
     fresh: tuple[FreshColumn, ...] = ()
     if wanted == "fresh":

@@ -245,8 +245,9 @@ def _require_learned(synthesizer: Synthesizer, before: Schema, kept: Schema) -> 
     for name in getattr(synthesizer, "hierarchies", ()):
         if name in before.names and name not in kept.names:
             raise ParameterError(
-                f"{synthesizer.name}: column {name!r} names people, so it is not learned and needs no "
-                "hierarchy; choose identifiers=learn to learn it."
+                synthesizer.name,
+                f"column {name!r} names people, so it is not learned and needs no "
+                "hierarchy; choose identifiers=learn to learn it.",
             )
 
 
@@ -295,7 +296,7 @@ def needing_extra(generator: str) -> Iterator[None]:
         if error.name is None or error.name.split(".")[0] not in _EXTRA:
             raise
         raise ParameterError(
-            f"{generator}: {error.name} is not installed; install tabveil[deep] to use this generator."
+            generator, f"{error.name} is not installed; install tabveil[deep] to use this generator."
         ) from None
 
 
@@ -325,12 +326,12 @@ def choose(generator: str | Synthesizer, settings: Mapping[str, object] | None =
     given = dict(settings or {})
     if not isinstance(generator, str):
         if given:
-            raise ParameterError("synthesize: settings belong to a generator's name; this one has its own.")
+            raise ParameterError("synthesize", "settings belong to a generator's name; this one has its own.")
         return require_synthesizer(generator)
     kind = GENERATORS.find("synthesize", generator)
     known = settings_for_users(kind)
     if PUBLIC in given and PUBLIC not in known:
-        raise ParameterError(f"{generator}: the schema says what is public; declare labels and bounds there.")
+        raise ParameterError(generator, "the schema says what is public; declare labels and bounds there.")
     check_names(generator, given, known)
     return require_synthesizer(make(kind, given, values.read))
 
@@ -383,6 +384,6 @@ def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:
     for name in known[PUBLIC]:
         if name not in public:
             raise ParameterError(
-                f"{synthesizer.name}: the schema says what is public, and does not declare all of {name!r}."
+                synthesizer.name, f"the schema says what is public, and does not declare all of {name!r}."
             )
     return make(type(synthesizer), {**known, PUBLIC: public}, lambda *given: given[2])

@@ -68,11 +68,9 @@ class TableModel:
 
     def __post_init__(self) -> None:
         if not _belong_together(self.model.schema, self.layout, self.fresh):
-            raise ParameterError(f"{self.model.name}: the model must have the columns that were learned.")
+            raise ParameterError(self.model.name, "the model must have the columns that were learned.")
         if not _keeps_to(self.account.privacy, self.declared):
-            raise ParameterError(
-                f"{self.model.name}: the promise calls columns public that no schema declares."
-            )
+            raise ParameterError(self.model.name, "the promise calls columns public that no schema declares.")
 
     @property
     def account(self) -> Account:
@@ -85,7 +83,7 @@ class TableModel:
         name, schema = self.model.name, self.model.schema
         table = self.model.sample(rows, rng=stream(seed, "draw", name))
         if not isinstance(table, Table) or table.schema != schema or len(table) != rows:
-            raise ParameterError(f"{name}: sample must return a Table of its schema with {rows} rows.")
+            raise ParameterError(name, f"sample must return a Table of its schema with {rows} rows.")
         table = table.take(random_order(table, rng=stream(seed, "order", name)))
         table, layout = without_unused_labels(table, self.layout, keep=self.declared)
         if self.fresh:
@@ -97,9 +95,7 @@ class TableModel:
         with new_folder(Path(folder)) as place:
             save_model(self.model, place)
             if (place / LAYOUT).exists():
-                raise ParameterError(
-                    f"{self.model.name}: save must not write {LAYOUT}, the form of its data."
-                )
+                raise ParameterError(self.model.name, f"save must not write {LAYOUT}, the form of its data.")
             about = {
                 **layout_json.to_json(self.layout),
                 "declared": sorted(self.declared),
@@ -115,7 +111,7 @@ class TableModel:
         layout, declared, fresh = _read_layout(place)
         privacy = Account.of(model).privacy
         if not _belong_together(model.schema, layout, fresh) or not _keeps_to(privacy, declared):
-            raise ParameterError(f"{place}: {LAYOUT} belongs to another model; fit the model again.")
+            raise ParameterError(place, f"{LAYOUT} belongs to another model; fit the model again.")
         said = (note(fresh, blindly=privacy is not None),) if fresh else ()
         return cls(model=model, layout=layout, declared=declared, fresh=fresh, notes=said)
 
@@ -129,14 +125,14 @@ def _read_layout(place: Path) -> tuple[Layout, frozenset[str], tuple[FreshColumn
         return layout, declared, require_plain(tuple[FreshColumn, ...], about.get("fresh", ()), "fresh")
     except FileNotFoundError:
         raise ParameterError(
-            f"{place}: the model was stored without the form of its data; use tabveil.load_model in Python."
+            place, "the model was stored without the form of its data; use tabveil.load_model in Python."
         ) from None
     except TabveilError as error:
-        raise ParameterError(f"{place}: {error}") from None
+        raise ParameterError(place, error) from None
     except Unreadable as error:
-        raise ParameterError(f"{place}: {LAYOUT} cannot be read: {error}; fit the model again.") from error
+        raise ParameterError(place, f"{LAYOUT} cannot be read: {error}; fit the model again.") from error
     except (OSError, RecursionError) as error:
-        raise ParameterError(f"{place}: {LAYOUT} cannot be read; fit the model again.") from error
+        raise ParameterError(place, f"{LAYOUT} cannot be read; fit the model again.") from error
 
 
 def _belong_together(schema: Schema, layout: Layout, fresh: Sequence[FreshColumn]) -> bool:
@@ -173,7 +169,7 @@ def whole_rows(rows: int) -> int:
     rows = _whole("rows", rows)
     check.at_least("synthesize", "rows", rows, 1)
     if rows > MOST_ROWS:
-        raise ParameterError(f"synthesize: rows must be <= {MOST_ROWS:,}, got {rows:,}.")
+        raise ParameterError("synthesize", f"rows must be <= {MOST_ROWS:,}, got {rows:,}.")
     return rows
 
 
@@ -189,4 +185,4 @@ def _whole(name: str, value: int) -> int:
         return operator.index(value)
     except TypeError:
         kind = type(value).__name__
-        raise ParameterError(f"synthesize: {name} must be a whole number, got {kind}.") from None
+        raise ParameterError("synthesize", f"{name} must be a whole number, got {kind}.") from None

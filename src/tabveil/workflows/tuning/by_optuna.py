@@ -39,8 +39,9 @@ class ByOptuna:
             importlib.import_module("optuna")
         except ModuleNotFoundError:
             raise ParameterError(
-                "searcher: Optuna is not installed; install tabveil[tune], or search a grid: give lists or "
-                "steps, and 'searcher: grid'."
+                "searcher",
+                "Optuna is not installed; install tabveil[tune], or search a grid: give lists or "
+                "steps, and 'searcher: grid'.",
             ) from None
         return cls(space=tuning.space, trials=tuning.trials, batch=tuning.batch, seed=tuning.seed)
 

@@ -88,18 +88,18 @@ class Tuning:
         where = yaml_files.place(source, "tuning")
         given = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
         if not isinstance(given, Mapping):
-            raise ParameterError(f"{where}: the top level must hold settings, such as 'data: patients.csv'.")
+            raise ParameterError(where, "the top level must hold settings, such as 'data: patients.csv'.")
         folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
         try:
             said = _Said.model_validate(_with_schema(given))
         except ValidationError as error:
             raise first_fault(error, where) from None
         except TabveilError as error:
-            raise type(error)(f"{where}: {error}") from None
+            raise type(error)(where, error) from None
         try:
             return cls._of(said, folder)
         except TabveilError as error:
-            raise type(error)(f"{where}: {error}") from None
+            raise type(error)(where, error) from None
 
     @classmethod
     def _of(cls, said: _Said, folder: Path) -> Self:
@@ -145,7 +145,8 @@ class Tuning:
                 first = first or error
             else:
                 return
-        raise ParameterError(f"{SEARCH}: {path}: {clean(repr(value), 80)}: {_bare(first)}")
+        assert first is not None, "there is a point with every value"
+        raise ParameterError(SEARCH, path, clean(repr(value), 80), first.without(Generated.__name__))
 
 
 def _with_schema(given: Mapping[Any, Any]) -> dict[str, Any]:
@@ -158,7 +159,7 @@ def _with_schema(given: Mapping[Any, Any]) -> dict[str, Any]:
         raise ParameterError("schema must be the name of a file.")
     named = {"file": data} if isinstance(data, str) else data
     if not isinstance(named, Mapping) or "file" not in named or data in DATASETS:
-        raise ParameterError("schema: only the data of a file have one.")
+        raise ParameterError("schema", "only the data of a file have one.")
     return {**said, "data": {**named, "schema": schema}}
 
 
@@ -168,7 +169,3 @@ def _named_data(data: Any) -> Any:  # noqa: ANN401 - checked by whoever reads it
     if not isinstance(data, Mapping) and not hasattr(data, "load"):
         raise ParameterError("data must be a file, or the name of a dataset and its settings.")
     return data
-
-
-def _bare(error: TabveilError | None) -> str:
-    return str(error).removeprefix("Generated: ")

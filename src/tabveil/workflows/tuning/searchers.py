@@ -32,7 +32,7 @@ class Grid:
         """Make one, or say which setting has no grid."""
         if tuning.space.size is None:
             raise ParameterError(
-                f"search: {tuning.space.uncounted}: a grid needs a list, or a step of the range."
+                "search", f"{tuning.space.uncounted}: a grid needs a list, or a step of the range."
             )
         return cls(space=tuning.space, trials=tuning.trials, seed=tuning.seed)
 

@@ -124,16 +124,14 @@ class Space:
     def read(cls, given: object) -> Self:
         """Read paths and what each may be, or say in a line what is wrong with one."""
         if not isinstance(given, Mapping) or not given:
-            raise ParameterError(f"{OWNER}: name settings and their values, such as 'sampling: [0.5, 1]'.")
+            raise ParameterError(OWNER, "name settings and their values, such as 'sampling: [0.5, 1]'.")
         paths = [str(path) for path in given]
         for path in paths:
             if not all(path.split(".")):
-                raise ParameterError(f"{OWNER}: {path!r} is not a path such as sampling.beta.")
+                raise ParameterError(OWNER, f"{path!r} is not a path such as sampling.beta.")
             for other in paths:
                 if other.startswith(f"{path}."):
-                    raise ParameterError(
-                        f"{OWNER}: {other!r} is a part of {path!r}; search over one of them."
-                    )
+                    raise ParameterError(OWNER, f"{other!r} is a part of {path!r}; search over one of them.")
         return cls(dimensions=tuple(_dimension(str(path), said) for path, said in given.items()))
 
     @property
@@ -192,16 +190,16 @@ def _dimension(path: str, said: object) -> Dimension:
 
 def _choices(owner: str, path: str, values: Sequence[Any]) -> Choices:
     if not values:
-        raise ParameterError(f"{owner}: the list is empty.")
+        raise ParameterError(owner, "the list is empty.")
     written = []
     for value in values:
         try:
             written.append(json.dumps(value, sort_keys=True, allow_nan=False))
         except (TypeError, ValueError):
-            raise ParameterError(f"{owner}: a value must be a number, a text, a list or a mapping.") from None
+            raise ParameterError(owner, "a value must be a number, a text, a list or a mapping.") from None
     for text in written:
         if written.count(text) > 1:
-            raise ParameterError(f"{owner}: {text} stands there twice.")
+            raise ParameterError(owner, f"{text} stands there twice.")
     return Choices(path=path, values=tuple(values))
 
 
@@ -209,13 +207,13 @@ def _range(owner: str, path: str, said: Mapping[str, Any]) -> Range:
     check.known_names(owner, "setting of a range", said, _KEYS)
     for key in ("low", "high"):
         if key not in said:
-            raise ParameterError(f"{owner}: {key} must be given.")
+            raise ParameterError(owner, f"{key} must be given.")
     for key in ("low", "high", "step"):
         if key in said and not _is_number(said[key]):
-            raise ParameterError(f"{owner}: {key} must be a number, got {said[key]!r}.")
+            raise ParameterError(owner, f"{key} must be a number, got {said[key]!r}.")
     log = said.get("log", False)
     if not isinstance(log, bool):
-        raise ParameterError(f"{owner}: log must be true or false, got {log!r}.")
+        raise ParameterError(owner, f"log must be true or false, got {log!r}.")
     found = Range(path=path, low=said["low"], high=said["high"], step=said.get("step"), log=log)
     _require_values(owner, found)
     if found.whole and isinstance(found.step, float):
@@ -226,13 +224,13 @@ def _range(owner: str, path: str, said: Mapping[str, Any]) -> Range:
 def _require_values(owner: str, found: Range) -> None:
     low, high, step = found.low, found.high, found.step
     if low >= high:
-        raise ParameterError(f"{owner}: low must be less than high, got {low!r} and {high!r}.")
+        raise ParameterError(owner, f"low must be less than high, got {low!r} and {high!r}.")
     if step is not None and not 0 < step <= high - low:
-        raise ParameterError(f"{owner}: step must be positive and fit between low and high, got {step!r}.")
+        raise ParameterError(owner, f"step must be positive and fit between low and high, got {step!r}.")
     if found.log and (low <= 0 or step is not None):
-        raise ParameterError(f"{owner}: with log, low must be positive and there is no step.")
+        raise ParameterError(owner, "with log, low must be positive and there is no step.")
     if (found.whole or step is not None) and (high - low) / (step or 1) > _MOST_VALUES:
-        raise ParameterError(f"{owner}: there are more than {_MOST_VALUES:,} values; give a larger step.")
+        raise ParameterError(owner, f"there are more than {_MOST_VALUES:,} values; give a larger step.")
 
 
 def _is_number(value: object) -> bool:
@@ -261,8 +259,8 @@ def _place(here: object, step: str, path: str) -> Any:  # noqa: ANN401 - a key o
         case list() if step.isdigit() and int(step) <= len(here):
             return int(step)
         case list():
-            raise ParameterError(f"{OWNER}: {path}: {step!r} is no place in a list of {len(here)}.")
-    raise ParameterError(f"{OWNER}: {path}: what stands before {step!r} is a single value in settings.")
+            raise ParameterError(OWNER, f"{path}: {step!r} is no place in a list of {len(here)}.")
+    raise ParameterError(OWNER, f"{path}: what stands before {step!r} is a single value in settings.")
 
 
 _MOST_DRAWS = 10_000

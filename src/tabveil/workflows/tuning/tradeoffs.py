@@ -48,14 +48,14 @@ class Objectives:
     def read(cls, given: object, policy: Policy) -> Self:
         """Read names and settings; intervals are as sure as the policy wants them."""
         if not isinstance(given, Mapping):
-            raise ParameterError(f"{OWNER}: name them, such as 'privacy: [linkability]'.")
+            raise ParameterError(OWNER, "name them, such as 'privacy: [linkability]'.")
         check.known_names(OWNER, "setting", map(str, given), _KEYS)
         by = given.get("by", "upper")
         check.one_of(OWNER, "by", by, get_args(Judged))
         metrics = _metrics(given.get("privacy", REQUIRED), policy)
         if not any(risk_of(metric.labels) for metric in metrics.values()):
             raise ParameterError(
-                f"{OWNER}: privacy: a policy judges attacks, and none is among {', '.join(metrics)}."
+                OWNER, f"privacy: a policy judges attacks, and none is among {', '.join(metrics)}."
             )
         return cls(metrics=metrics, by=by, utility=_utility(given.get("utility", _DEFAULT_UTILITY)))
 
@@ -119,14 +119,14 @@ def _mean(label: str, answers: Sequence[Answer]) -> Estimate:
 def _metrics(given: object, policy: Policy) -> dict[str, Metric]:
     items = [given] if isinstance(given, (str, Mapping)) else given
     if not isinstance(items, Sequence) or not items:
-        raise ParameterError(f"{OWNER}: privacy must be a metric, or a list of metrics.")
+        raise ParameterError(OWNER, "privacy must be a metric, or a list of metrics.")
     found: dict[str, Metric] = {}
     for item in items:
         if not isinstance(item, (str, Mapping)):
-            raise ParameterError(f"{OWNER}: privacy: a metric has a name, got {item!r}.")
+            raise ParameterError(OWNER, f"privacy: a metric has a name, got {item!r}.")
         choice = MetricChoice.read(OWNER, item)
         if choice.name in found:
-            raise ParameterError(f"{OWNER}: privacy: {choice.name!r} stands there twice.")
+            raise ParameterError(OWNER, f"privacy: {choice.name!r} stands there twice.")
         found[choice.name] = Knowledge(confidence=policy.confidence).make(choice)
     return found
 
@@ -138,13 +138,13 @@ def _utility(given: object) -> UtilityChoice:
     check.known_names(f"{OWNER}: utility", "setting", said, ("name", "target"))
     name, target = said.get("name"), said.get("target", ())
     if not isinstance(name, str):
-        raise ParameterError(f"{OWNER}: utility must be the name of a figure, such as {_DEFAULT_UTILITY}.")
+        raise ParameterError(OWNER, f"utility must be the name of a figure, such as {_DEFAULT_UTILITY}.")
     check.known_names(f"{OWNER}: utility", "figure", [name], NAMES)
     columns = (target,) if isinstance(target, str) else target
     if not isinstance(columns, (list, tuple)) or not all(isinstance(item, str) for item in columns):
-        raise ParameterError(f"{OWNER}: utility: target must be a column, or a list of columns.")
+        raise ParameterError(OWNER, "utility: target must be a column, or a list of columns.")
     if columns and name != "downstream":
-        raise ParameterError(f"{OWNER}: utility: {name} has no target; downstream has.")
+        raise ParameterError(OWNER, f"utility: {name} has no target; downstream has.")
     return UtilityChoice(name=name, target=tuple(columns))
 
 

@@ -64,7 +64,7 @@ class PartOfRows:
         table = load(self.dataset)
         n = len(table)
         if n < 2:  # noqa: PLR2004 - one for each part
-            raise ParameterError("held_out: one row cannot be parted.")
+            raise ParameterError("held_out", "one row cannot be parted.")
         n_held = min(max(round(self.held_out * n), 1), n - 1)
         order = stream(self.seed, "held out").permutation(n)
         return table.take(np.sort(order[:n_held] if self.checked else order[n_held:]))
@@ -79,8 +79,9 @@ def sizes_of(n_searched: int, n_held: int, rows: int | None, control: float) -> 
     most = min(n_searched, n_held)
     if rows is not None and rows > most:
         raise ParameterError(
-            f"rows: a trial cannot have {rows:,} rows: {n_searched:,} are there to search with and "
-            f"{n_held:,} are held out; lower it."
+            "rows",
+            f"a trial cannot have {rows:,} rows: {n_searched:,} are there to search with and "
+            f"{n_held:,} are held out; lower it.",
         )
     total = most if rows is None else rows
     n_control = round(control * total)
@@ -395,4 +396,4 @@ def _asked(tuning: Tuning, searcher: Searcher) -> Asked:
 
 
 def _told(error: TabveilError) -> str:
-    return str(error).removeprefix("Generated: ")
+    return str(error.without(Generated.__name__))

@@ -130,7 +130,7 @@ class Embedding(ContrastiveSettings):
     def fit(self, table: Table, *, rng: Generator) -> EmbeddingModel:
         """Learn a table. How far it is can be heard with :func:`tabveil.core.workers.working`."""
         if not len(table) or not len(table.schema):
-            raise ParameterError(f"{self.name}: needs at least one row and one column to learn from.")
+            raise ParameterError(self.name, "needs at least one row and one column to learn from.")
         inputs = Inputs.of(table)
         encoded = inputs.encode(in_order(table).table)
         keep_freed_memory()
@@ -307,7 +307,7 @@ class FrameEmbedder:
 
     def _fitted(self) -> EmbeddingModel:
         if self.model_ is None:
-            raise ParameterError("FrameEmbedder: fit it first.")
+            raise ParameterError("FrameEmbedder", "fit it first.")
         return self.model_
 
 

@@ -139,14 +139,14 @@ class Inputs:
             check.known_names("embedding", "column", [*schema.names], self.names)
             lacking = next(name for name in self.names if name not in schema.names)
             raise ParameterError(
-                f"embedding: the table lacks the column {lacking!r}, which was learned from."
+                "embedding", f"the table lacks the column {lacking!r}, which was learned from."
             )
         numbers = {column.name for column in self.numbers}
         for column in schema.columns:
             if isinstance(column, Numeric) != (column.name in numbers):
                 kind = "numbers" if column.name in numbers else "labels"
                 raise ParameterError(
-                    f"embedding: the column {column.name!r} held {kind} when it was learned."
+                    "embedding", f"the column {column.name!r} held {kind} when it was learned."
                 )
 
     def to_json(self) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class Network(nn.Module):
             with torch.inference_mode():
                 found = self(whole, masked)[: len(rows)]
             if not bool(found.isfinite().all()):
-                raise ParameterError("embedding: the network's weights are too large; fit it again.")
+                raise ParameterError("embedding", "the network's weights are too large; fit it again.")
             vectors[part] = found.cpu().numpy()
             tell("placing rows", (start + len(rows)) / len(encoded))
         return vectors

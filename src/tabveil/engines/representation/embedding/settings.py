@@ -158,5 +158,5 @@ class ContrastiveSettings:
 
 def _whole(owner: str, name: str, value: object, word: str) -> int:
     if not isinstance(value, int):
-        raise ParameterError(f"{owner}: {name} must be a whole number or {word!r}, got {value!r}.")
+        raise ParameterError(owner, f"{name} must be a whole number or {word!r}, got {value!r}.")
     return value

@@ -123,14 +123,14 @@ class DomiasFlow(Attack):
         require_device(self.name, self.device, error=NotApplicable)
         split.require_control(self.name, FEWEST_CONTROL)
         if len(split.synthetic) < 2:  # noqa: PLR2004 - one row to learn from, one to validate
-            raise NotApplicable(f"{self.name}: needs at least two synthetic rows.")
+            raise NotApplicable(self.name, "needs at least two synthetic rows.")
         reference, attacked = set_aside(split, self.reference_share, self.n_attacks, rng=rng)
         release, held = (
             draw(table, self.max_rows or len(table), rng=rng).table for table in (split.synthetic, reference)
         )
         axes = principal_axes(Coordinates.of(release, split.train, split.control), self.n_axes, release, held)
         if axes.directions.shape[1] == 0:
-            raise NotApplicable(f"{self.name}: all rows are equal.")
+            raise NotApplicable(self.name, "all rows are equal.")
         queries = [axes.project(drawn.table) for drawn in attacked]
         with limited_threads(torch):
             of_release, release_losses = self._learn(axes.project(release), queries, rng=rng)

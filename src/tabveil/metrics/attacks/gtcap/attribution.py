@@ -119,7 +119,7 @@ class Attribution(Attack):
             checked |= self._check(split, keys, target, claimed)
         if not checked:
             raise NotApplicable(
-                f"{self.name}: no claim is left: synthetic rows with near keys always differ in the target."
+                self.name, "no claim is left: synthetic rows with near keys always differ in the target."
             )
         choice = choose({setting: item.compare for setting, item in checked.items()}, self.confidence)
         best = checked[choice.setting]
@@ -191,7 +191,7 @@ class Attribution(Attack):
 def _require_varied(owner: str, split: Split, target: str) -> None:
     cells = np.concatenate([table.column(target) for table in (split.train, split.control, split.synthetic)])
     if len(np.unique(cells)) < 2:  # noqa: PLR2004 - something must be told apart
-        raise NotApplicable(f"{owner}: target {target!r} holds one value only, so there is nothing to claim.")
+        raise NotApplicable(owner, f"target {target!r} holds one value only, so there is nothing to claim.")
 
 
 def _size_note(split: Split) -> tuple[str, ...]:

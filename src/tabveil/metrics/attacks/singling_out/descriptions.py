@@ -162,7 +162,7 @@ class DescriptionAttack(Attack):
         comparators.update(scanned.comparators)
         if not comparators:
             raise NotApplicable(
-                f"{self.name}: no predicate holds for exactly one synthetic row, so nothing can be guessed."
+                self.name, "no predicate holds for exactly one synthetic row, so nothing can be guessed."
             )
         best = choose(comparators, self.confidence)
         level = sidak(self.confidence, len(tallies))

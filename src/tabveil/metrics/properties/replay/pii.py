@@ -82,14 +82,15 @@ class PiiReplay(Replay):
         """Look for the values."""
         everywhere = sources(split)
         if not everywhere:
-            raise NothingToAsk(f"{self.name}: {self.without}.")
+            raise NothingToAsk(self.name, f"{self.without}.")
         lacking = [source for source in everywhere if _lacks_control(source, split)]
         by_row = [source for source in everywhere if source not in lacking]
         found = [source.of_people(split) for source in by_row]
         if not found:
             raise NothingToAsk(
-                f"{self.name}: control lacks the columns with identifying values "
-                f"({listed(_columns(everywhere))}), so there is nothing to compare with."
+                self.name,
+                f"control lacks the columns with identifying values "
+                f"({listed(_columns(everywhere))}), so there is nothing to compare with.",
             )
         together = _together(found, split)
         asked = [_asked_of(source) for source in found]

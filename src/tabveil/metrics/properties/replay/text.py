@@ -95,9 +95,9 @@ class TextReplay(Replay):
         """Look for the passages."""
         texts = _Texts.of(split)
         if not texts.columns:
-            raise NothingToAsk(f"{self.name}: {self.without}; declare one as type: text in a schema.")
+            raise NothingToAsk(self.name, f"{self.without}; declare one as type: text in a schema.")
         if not (texts.released.any() and texts.train.any()):
-            raise NothingToAsk(f"{self.name}: train or the release has no text in {_listed(texts)}.")
+            raise NothingToAsk(self.name, f"train or the release has no text in {_listed(texts)}.")
         lengths = [self.n_words * times for times in LONGER]
         shared = texts.sharing(self.n_words)
         repeated = {n: shared.uncommon(n) for n in lengths}  # each (n_texts,)

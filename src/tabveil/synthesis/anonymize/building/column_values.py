@@ -11,7 +11,7 @@ from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.core.wording import name as short
 from tabveil.core.wording import plural
-from tabveil.errors import SchemaError
+from tabveil.errors import SchemaError, TabveilError
 from tabveil.synthesis.anonymize.hierarchy import EVERYTHING, MISSING, NOT_IN_TABLE, Hierarchy
 from tabveil.tables.reading import Layout
 from tabveil.tables.reading.layout import as_written
@@ -21,8 +21,8 @@ from tabveil.tables.reading.raw_column import Kind
 class EntryError(SchemaError):
     """An entry of a hierarchy cannot be used."""
 
-    def __init__(self, column: str, entry: str, problem: str) -> None:
-        super().__init__(f"hierarchies: column {quoted(column)}, entry {quoted(entry)}: {problem}")
+    def __init__(self, column: str, entry: str, problem: str | TabveilError) -> None:
+        super().__init__("hierarchies", f"column {quoted(column)}, entry {quoted(entry)}", problem)
 
 
 MOST_POSSIBLE = 10_000

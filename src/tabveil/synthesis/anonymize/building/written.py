@@ -62,7 +62,7 @@ class FromFile:
             check.ordinary_file(what, self.path)
             text = self.path.read_text(encoding="utf-8-sig")
         except ParameterError as error:
-            raise EntryError(column, FILE, str(error)) from None
+            raise EntryError(column, FILE, error) from None
         except FileNotFoundError:
             raise EntryError(column, FILE, f"there is no file {what}.") from None
         except UnicodeDecodeError:

@@ -252,8 +252,9 @@ class Aim(Maker):
         rounds = self.rounds or ROUNDS_PER_COLUMN * len(levels)
         if rounds <= at_first:
             raise ParameterError(
-                f"aim: rounds must be >= {at_first + 1} for this table, whose columns take {at_first} counts "
-                f"before the first round; got {rounds}."
+                "aim",
+                f"rounds must be >= {at_first + 1} for this table, whose columns take {at_first} counts "
+                f"before the first round; got {rounds}.",
             )
         return Budget.over(zcdp.rho_of(self.epsilon, self.delta), rounds)
 

@@ -18,7 +18,7 @@ def read_named(what: str, given: object) -> tuple[str, dict[str, Any]]:
             return given, {}
         case {"name": str(name), **settings}:
             return name, {str(key): value for key, value in settings.items()}
-    raise ParameterError(f"{what}: it must be a name, or a mapping with a name and its settings.")
+    raise ParameterError(what, "it must be a name, or a mapping with a name and its settings.")
 
 
 def as_plain(value: object) -> Any:  # noqa: ANN401 - JSON types

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from tabveil.core import check
 from tabveil.core.table import Numeric, Table
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, TabveilError
 from tabveil.synthesis.anonymize import Anonymization, KAnonymity, PrivacyModel, anonymize
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
 from tabveil.synthesis.anonymize.building.written import FromFile, Tree
@@ -19,7 +19,7 @@ from tabveil.synthesis.anonymize.configuration import read as read_configuration
 from tabveil.tables.reading import Layout
 from tabveil.tables.reading.moments import RANGE, STEPS
 
-_WHERE = "configuration: "  # how complaints about a mapping begin
+_WHERE = "configuration"  # whom complaints about a mapping name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,19 +34,19 @@ class Generalizing:
         """Read settings as ``tabveil anonymize`` takes them, and levels, if any."""
         try:
             asked = read_configuration(given)
-        except ValueError as error:
-            raise ParameterError(str(error).removeprefix(_WHERE)) from None
+        except TabveilError as error:
+            raise ParameterError(error.without(_WHERE)) from None
         if not levels:
             return cls(asked=asked)
         check.known_names("levels", "hierarchy of", map(str, levels), asked.hierarchies)
         for name, level in levels.items():
             if isinstance(level, bool) or not isinstance(level, int) or level < 0:
-                raise ParameterError(f"levels: column {name!r} must have a whole number from 0 on.")
+                raise ParameterError("levels", f"column {name!r} must have a whole number from 0 on.")
         for name in asked.hierarchies:
             if name not in levels:
-                raise ParameterError(f"levels: column {name!r} has a hierarchy and no level.")
+                raise ParameterError("levels", f"column {name!r} has a hierarchy and no level.")
         if asked.local:
-            raise ParameterError("levels: where they are chosen, nothing is recoded locally.")
+            raise ParameterError("levels", "where they are chosen, nothing is recoded locally.")
         return cls(asked=asked, levels=dict(levels))
 
     @property

@@ -43,9 +43,11 @@ class Sampling:
         if self.by is not None:
             check.one_of(OWNER, "by", self.by, ("class",))
         if self.by is not None and self.column is not None:
-            raise ParameterError("sampling: strata are classes or the values of a column; give one of them.")
+            raise ParameterError(
+                "sampling", "strata are classes or the values of a column; give one of them."
+            )
         if self.by is not None and self.when == "before":
-            raise ParameterError("sampling: there are no classes before anything is anonymized.")
+            raise ParameterError("sampling", "there are no classes before anything is anonymized.")
 
     @classmethod
     def read(cls, given: float | Mapping[str, Any]) -> Self:
@@ -68,7 +70,7 @@ class Sampling:
         """Return the rows that take part, ascending; ``classes`` (n,) are those of the rows, if there are."""
         kept = np.arange(len(table)) if self.beta == 1 else self._draw(table, classes, rng=rng)
         if len(kept) == 0:
-            raise NotApplicable(f"sampling: with beta = {self.beta:g}, no row was left; raise it.")
+            raise NotApplicable("sampling", f"with beta = {self.beta:g}, no row was left; raise it.")
         return kept
 
     def _draw(self, table: Table, classes: Indices | None, *, rng: Generator) -> Indices:
@@ -77,7 +79,7 @@ class Sampling:
             (strata,) = group_equal_rows(table.select([self.column]))
         elif self.by is not None:
             if classes is None:
-                raise ParameterError("sampling: by: class needs hierarchies, by which there are classes.")
+                raise ParameterError("sampling", "by: class needs hierarchies, by which there are classes.")
             strata = classes
         else:
             return np.flatnonzero(rng.random(len(table)) < self.beta)

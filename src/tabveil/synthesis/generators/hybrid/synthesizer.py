@@ -123,7 +123,7 @@ class Hybrid(Maker):
             check.one_of("hybrid", "placement", self.placement, get_args(Placement))
             anonymized = self._generalizing() is not None
             if self._sampling().by is not None and not anonymized:
-                raise ParameterError("sampling: by: class needs hierarchies, by which there are classes.")
+                raise ParameterError("sampling", "by: class needs hierarchies, by which there are classes.")
             self.way()
             self._inner()
         for name in ("hierarchies", "levels", "sampling", "transition", "generator"):
@@ -305,7 +305,7 @@ class Hybrid(Maker):
         if not self.hierarchies:
             for name in ("models", "levels"):
                 if getattr(self, name):
-                    raise ParameterError(f"{name}: they need hierarchies of the quasi-identifiers.")
+                    raise ParameterError(name, "they need hierarchies of the quasi-identifiers.")
             return None
         # What builds hierarchies reads files and tables of all libraries: not needed where none is built.
         from tabveil.synthesis.generators.hybrid.generalizing import Generalizing  # noqa: PLC0415
@@ -319,10 +319,10 @@ class Hybrid(Maker):
         if name == NOTHING and not settings:
             return None
         if name == self.name:
-            raise ParameterError("generator: a pipeline needs another generator than itself.")
+            raise ParameterError("generator", "a pipeline needs another generator than itself.")
         kind = GENERATORS.find("generator", name)
         if PUBLIC in settings:
-            raise ParameterError(f"generator: {PUBLIC!r} belongs to a promise, which a pipeline voids.")
+            raise ParameterError("generator", f"{PUBLIC!r} belongs to a promise, which a pipeline voids.")
         return require_synthesizer(make(kind, settings, values.read))
 
 
@@ -349,5 +349,4 @@ def _complaining() -> Iterator[None]:
     try:
         yield
     except TabveilError as error:
-        own = str(error).startswith(f"{Hybrid.name}: ")
-        raise ParameterError(str(error) if own else f"{Hybrid.name}: {error}") from None
+        raise ParameterError(Hybrid.name, error.without(Hybrid.name)) from None

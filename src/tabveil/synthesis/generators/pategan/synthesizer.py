@@ -306,13 +306,15 @@ class PateGan(Maker):
                 )
         except (ArithmeticError, ValueError):  # numbers that no float holds
             raise ParameterError(
-                f"{self.name}: no noise is found for ε = {self.epsilon:g} and δ = {self.delta:g}; choose "
-                "others, less extreme."
+                self.name,
+                f"no noise is found for ε = {self.epsilon:g} and δ = {self.delta:g}; choose "
+                "others, less extreme.",
             ) from None
         if not plan.iterations:
             raise ParameterError(
-                f"{self.name}: noise {self.noise:g} is too little for a single iteration of {plan.votes} "
-                f"votes within ε = {self.epsilon:g}; leave it out, and the right one is chosen."
+                self.name,
+                f"noise {self.noise:g} is too little for a single iteration of {plan.votes} "
+                f"votes within ε = {self.epsilon:g}; leave it out, and the right one is chosen.",
             )
         return plan
 

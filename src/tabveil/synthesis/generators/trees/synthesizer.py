@@ -94,7 +94,7 @@ class TreesModel(FittedModel):
         up to 20 ranges with equally many rows. A leaf's shares are mixed with 1 % of those of all rows.
         """
         if table.schema != self.schema:
-            raise ParameterError(f"{self.name}: the table must have the columns that were learned.")
+            raise ParameterError(self.name, "the table must have the columns that were learned.")
         losses = np.empty(table.values.shape)
         losses[:, self.visits] = self.chain.losses(_encode(table, self.visits, self.chain.levels))
         return losses
@@ -256,7 +256,7 @@ class Trees(Maker):
         if self.overfit is not None:
             check.at_least(self.name, "overfit", self.overfit, 1)
         if self.order is not None and len(set(self.order)) < len(self.order):
-            raise ParameterError(f"{self.name}: order must name each column only once.")
+            raise ParameterError(self.name, "order must name each column only once.")
 
     @property
     def careful(self) -> bool:
