@@ -6,6 +6,8 @@ import pytest
 
 pytest.register_assert_rewrite("supplies")  # so that what it compares is shown where it differs
 
+from supplies.snapshots import Snapshot  # noqa: E402 - rewritten, as all that it compares
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_lines_of_progress():
@@ -25,3 +27,9 @@ def ctrl_c_is_heard():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def as_said(request):
+    """Hand out what was said when it was last stored: ``assert text == as_said(text)``."""
+    return Snapshot(request.path, request.node.name)

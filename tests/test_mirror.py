@@ -5,11 +5,14 @@ A module whose tests are many has more files that begin with its name: ``test_co
 ``python tests/test_mirror.py``.
 """
 
+import re
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).parent
-SOURCE = TESTS.parent / "src" / "tabveil"
+from supplies import snapshots
+from supplies.places import ROOT, TESTS
+
+SOURCE = ROOT / "src" / "tabveil"
 
 ACROSS = {
     "metrics/test_caps.py": "the limits of all metrics",
@@ -65,6 +68,13 @@ def test_every_folder_of_tests_is_one_of_the_source():
 def test_every_file_of_tests_has_its_module_or_a_reason():
     alone = {str(test) for test in files() if test.parent != Path() and twin(test) is None}
     assert alone == set(ACROSS)
+
+
+def test_what_is_stored_is_what_tests_of_that_name_compare():
+    for stored in TESTS.rglob("said/*.txt"):
+        tests = (stored.parents[1] / f"test_{stored.stem}.py").read_text(encoding="utf-8")
+        for heading in snapshots.read(stored):
+            assert f"def {re.match(r'test_[a-z_0-9]+', heading)[0]}(" in tests, f"{stored}: {heading}"
 
 
 def test_enough_modules_have_a_twin():

@@ -45,6 +45,11 @@ class Document(HTMLParser):
         return " ".join(" ".join(self.said).split())
 
     @property
+    def lines(self):
+        """The text, a line for each piece of it, so that two pages can be compared line by line."""
+        return "\n".join(" ".join(piece.split()) for piece in self.said if piece.strip())
+
+    @property
     def style(self):
         return "".join(self.styles)
 

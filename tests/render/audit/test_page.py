@@ -4,9 +4,11 @@ import datetime as dt
 import math
 import re
 from dataclasses import replace
+from io import StringIO
 from itertools import pairwise
 
 import pytest
+from rich.console import Console
 from supplies import made_reports as made
 from supplies.html_documents import FORBIDDEN, Document, says
 
@@ -23,6 +25,7 @@ from tabveil.metrics.registry import described
 from tabveil.metrics.utility import MEANINGS, Rules
 from tabveil.render.audit import page as html
 from tabveil.render.audit.page import page
+from tabveil.render.audit.terminal import report_page
 from tabveil.render.comparison.page import page as comparison_page
 
 DAY = dt.date(2026, 3, 1)
@@ -106,6 +109,15 @@ def not_finite():
 def any_page(request):
     report = all_states()[request.param]
     return report, shown(report)
+
+
+@pytest.mark.parametrize("state", ["above", "bare"])
+def test_the_page_and_the_terminal_say_what_they_said(state, as_said):
+    report = replace(all_states()[state], version="1.0")
+    console = Console(width=80, file=StringIO())
+    console.print(report_page(report))
+    told = {"page": shown(report).lines, "terminal": console.file.getvalue()}
+    assert told == {where: as_said(text, where) for where, text in told.items()}
 
 
 def test_sections_stand_in_the_agreed_order(any_page):

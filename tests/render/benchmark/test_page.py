@@ -75,6 +75,17 @@ def on_screen(found):
     return text.getvalue()
 
 
+@pytest.mark.parametrize("name", ["usual", "modifier", "utility alone"])
+def test_page_terminal_and_markdown_say_what_they_said(name, as_said):
+    found = FOUND[name]()
+    told = {
+        "page": Document(page(found, made=DAY)).lines,
+        "terminal": on_screen(found),
+        "Markdown": markdown.report(found),
+    }
+    assert told == {where: as_said(text, where) for where, text in told.items()}
+
+
 @pytest.mark.parametrize("name", FOUND)
 def test_whatever_was_found_is_a_page_a_table_and_markdown(name):
     found = FOUND[name]()

@@ -22,6 +22,12 @@ def without_control():
     return made.report(inputs=made.inputs(control=0), results=results)
 
 
+def test_the_page_says_what_it_said(as_said):
+    reports = {"fine": made.report(made.CLEAN), "open": without_control(), "leaky": made.report(made.LEAKY)}
+    told = Document(comparison_page(reports, made=DAY)).lines
+    assert told == as_said(told)
+
+
 def test_releases_are_ordered_by_concern():
     reports = {
         "fine": made.report(made.CLEAN),
