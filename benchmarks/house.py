@@ -23,7 +23,7 @@ def counts(checkout):
     names = Counter(path.name for path in named)
     in_a_room = Counter((path.relative_to(root).parts[0], path.name) for path in named)
     tests = sorted((checkout / "tests").rglob("test_*.py"))
-    mirrored = sum(has_twin(path, checkout) for path in tests)
+    twins = {twin(path, checkout) for path in tests} - {None}
     return {
         "entries at the top of the source": len(entries(root)),
         "of them folders": sum(path.is_dir() for path in entries(root)),
@@ -39,7 +39,7 @@ def counts(checkout):
         "names shared within a room": sum(n > 1 for n in in_a_room.values()),
         "class names used twice or more": sum(n > 1 for n in classes.values()),
         "files of tests": len(tests),
-        "files of tests whose module stands alike": mirrored,
+        "modules with tests in the same place": f"{len(twins)} of {len(paths)}",
     }
 
 
@@ -63,11 +63,16 @@ def length(function):
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0
 
 
-def has_twin(test, checkout):
-    """Tell whether a module or package of a test's name stands where the test stands among the tests."""
-    place = test.relative_to(checkout / "tests").with_name(test.stem.removeprefix("test_"))
-    module = checkout / "src" / "tabveil" / place
-    return module.is_dir() or module.with_suffix(".py").exists()
+def twin(test, checkout):
+    """Return the module or package that a file of tests is about, by place and name."""
+    place = checkout / "src" / "tabveil" / test.relative_to(checkout / "tests").parent
+    words = test.stem.split("_")[1:]
+    for n_words in range(len(words), 0, -1):
+        name = "_".join(words[:n_words])
+        for module in (place / f"{name}.py", place / name / "__init__.py"):
+            if module.exists():
+                return module
+    return None
 
 
 def main():
