@@ -3,8 +3,7 @@
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels
 from tabveil.workflows.benchmark.findings import findings
-from tabveil.workflows.benchmark.plan import AskedMetric, People, Place, Plan, Series
-from tabveil.workflows.benchmark.store import Record
+from tabveil.workflows.benchmark.plan import AskedMetric, People, Place, Plan, Record, Series
 from tabveil.workflows.benchmark.trials import Answer
 
 LABELS = {

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
-from tabveil.workflows.benchmark.plan import content
+from tabveil.workflows.cells.store import content
 
 
 def test_the_digest_of_a_table_is_the_one_that_stores_have():

@@ -9,9 +9,10 @@ from tabveil.metrics.indicators import ClosestShare, IdenticalMatchShare
 from tabveil.protocols import Release
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.risks import Generated, Leaky, Noisy
-from tabveil.workflows.benchmark.plan import content, work_of
+from tabveil.workflows.benchmark.plan import work_of
 from tabveil.workflows.benchmark.study import Hospital, Sizes, Study, load
-from tabveil.workflows.benchmark.trials import Cell, Trial, identified
+from tabveil.workflows.benchmark.trials import Cell, Trial
+from tabveil.workflows.cells.store import content, identified
 
 PEOPLE = load(Hospital(rows=600))
 TRIAL = Trial(

@@ -15,8 +15,8 @@ from supplies.needs import need_optuna
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.baselines import Bootstrap
-from tabveil.workflows.benchmark.plan import content
 from tabveil.workflows.benchmark.study import Hospital, load
+from tabveil.workflows.cells.store import content
 from tabveil.workflows.tuning import Tuned, Tuning, tune
 from tabveil.workflows.tuning.by_optuna import ByOptuna
 from tabveil.workflows.tuning.searchers import searcher_of
@@ -119,7 +119,7 @@ def test_train_and_control_of_a_trial_are_different_people(monkeypatch, tmp_path
 def test_the_same_command_measures_nothing_again(whole, monkeypatch):
     found, folder = whole
     monkeypatch.setattr(
-        "tabveil.workflows.tuning.trials.cluster", lambda *_, **__: pytest.fail("nothing is left to run")
+        "tabveil.workflows.cells.engine.cluster", lambda *_, **__: pytest.fail("nothing is left to run")
     )
     assert tune(COPIES, folder) == found
 

@@ -4,7 +4,7 @@ See docs/definitions.md, Known risks.
 """
 
 from tabveil.workflows.benchmark.experiment import Outcome, run
-from tabveil.workflows.benchmark.store import Record, Store
+from tabveil.workflows.benchmark.plan import Record, Store
 from tabveil.workflows.benchmark.study import DATASETS, Study
 
 __all__ = ["DATASETS", "Outcome", "Record", "Store", "Study", "run"]

@@ -16,8 +16,7 @@ from scipy.special import betaincinv
 
 from tabveil.core.estimate import CONFIDENCE, around, mean_ranks
 from tabveil.core.table import Floats
-from tabveil.workflows.benchmark.plan import Place, Plan, Series
-from tabveil.workflows.benchmark.store import Record
+from tabveil.workflows.benchmark.plan import Place, Plan, Record, Series
 
 LEAST_PAIRS = 3  # two points lie on a line, and in an order, whatever they are
 

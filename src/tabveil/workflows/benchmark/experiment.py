@@ -1,26 +1,22 @@
-"""The cells of a study, run on the processes of this machine or on a cluster of machines.
-
-Dask distributes: a task loads a dataset, tasks make releases from it, tasks ask metrics about each. Nothing
-is decided by which runs where or first. If a process is lost, Dask gives its tasks to others; if the whole
-run is, the next one finds in the store what was done.
-"""
+"""The cells of a study, run: a task loads a dataset, others make releases from it, others ask metrics."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tabveil.core import check
 from tabveil.core.table import Split, Table
-from tabveil.core.workers import Listener, sharing, tell, unheard, working
+from tabveil.core.workers import Listener, sharing, tell, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Dataset, Release
-from tabveil.workflows.benchmark.plan import Cells, Plan, content, work_of
-from tabveil.workflows.benchmark.store import Store
+from tabveil.workflows.benchmark.plan import Cells, Plan, Store, work_of
 from tabveil.workflows.benchmark.study import Study, load
 from tabveil.workflows.benchmark.trials import Cell, Trial
-from tabveil.workflows.cells.cluster import cluster, finished_tasks, reason, threads_of_a_task
+from tabveil.workflows.cells.engine import Run, Task, engine, reason
+from tabveil.workflows.cells.store import content
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,22 +26,13 @@ class Outcome:
     plan: Plan
     known: int
     new: int
-    failures: dict[str, int]  # how often each reason was given
+    failures: Mapping[str, int]  # how often each reason was given
     left: int  # failed in an earlier run, and not tried again
 
     @property
     def n_failed(self) -> int:
         """How many cells failed in this run."""
         return sum(self.failures.values())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """Where a part of the work stands in the whole: so many cells are known already, of so many."""
-
-    already: int
-    total: int
-    doing: str = ""
 
 
 def run(
@@ -90,11 +77,8 @@ def run(
         missing = [key for key in work.cells if key not in done]
         todo = [key for key in missing if retry or key not in failed]
         known = len(work.cells) - len(missing)
-        failures: dict[str, int] = {}
-        if todo:
-            with cluster(workers, scheduler, code) as client:
-                so_far = Progress(already=known, total=len(work.cells))
-                failures = run_cells(client, work, todo, place, so_far)
+        with engine(workers=workers, scheduler=scheduler, code=code, owner="benchmark") as on_engine:
+            failures = run_cells(on_engine, work, todo, place, already=known, total=len(work.cells))
         tell("done", 1.0)
     n_failed = sum(failures.values())
     return Outcome(
@@ -107,42 +91,35 @@ def run(
 
 
 def run_cells(
-    client: Any,  # noqa: ANN401 - Dask's own
+    on_engine: Run,
     work: Cells,
     todo: Sequence[str],
     store: Store,
-    progress: Progress,
-) -> dict[str, int]:
-    """Hand out tasks and listen until all are done; return why cells failed."""
-    failures: dict[str, int] = {}
-    total, finished = progress.total, progress.already
-    tell("starting", finished / total)
-    for key, future in finished_tasks(client, _tasks(client, work, todo, store)):
-        finished += 1
-        if future.status != "finished":
-            why = reason(future.exception())
-            failures[why] = failures.get(why, 0) + 1
-            store.write_failure(key, why)
-        tell(f"{progress.doing}{finished} of {total} cells", finished / total)
+    *,
+    already: int,
+    total: int,
+    doing: str = "",
+) -> Counter[str]:
+    """Run cells, of which ``already`` so many are known, until all are done; return why some failed."""
+    failures: Counter[str] = Counter()
+    if todo:
+        tell("starting", already / total)
+    for finished, ended in enumerate(on_engine(_tasks(work, todo, store)), already + 1):
+        if ended.error is not None:
+            why = reason(ended.error)
+            failures[why] += 1
+            store.write_failure(ended.key, why)
+        tell(f"{doing}{finished} of {total} cells", finished / total)
     return failures
 
 
-def _tasks(client: Any, work: Cells, todo: Sequence[str], store: Store) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    """Hand out one task after the other: a dataset and a release before the metrics asked about it."""
-    threads = threads_of_a_task(client)
-    tables: dict[str, Any] = {}
-    release, made = "", None
+def _tasks(work: Cells, todo: Sequence[str], store: Store) -> Iterator[Task]:
     for key in todo:
         cell = work.cells[key]
         sha256 = cell.trial.sha256
-        if sha256 not in tables:
-            tables[sha256] = client.submit(load_people, work.datasets[key], sha256, key=f"people-{sha256}")
-        if cell.trial.key != release:
-            release = cell.trial.key
-            made = client.submit(
-                make_release, tables[sha256], cell.trial, store, threads, key=f"release-{release}"
-            )
-        yield key, client.submit(ask, made, cell, store, threads, key=f"cell-{key}")
+        people = Task(key=sha256, call=load_people, arguments=(work.datasets[key], sha256))
+        made = Task(key=cell.trial.key, call=make_release, arguments=(cell.trial, store), needs=people)
+        yield Task(key=key, call=ask, arguments=(cell, store), needs=made)
 
 
 def load_people(dataset: Dataset, sha256: str) -> Table:
@@ -153,23 +130,22 @@ def load_people(dataset: Dataset, sha256: str) -> Table:
     return table
 
 
-def make_release(table: Table, trial: Trial, store: Store, threads: int) -> tuple[Split, Release]:
+def make_release(table: Table, trial: Trial, store: Store) -> tuple[Split, Release]:
     """Make the tables of a trial, with the release that was kept if there is one."""
-    with working(threads=threads, listener=unheard):
-        costly = getattr(trial.model, "costly", False)
-        kept = store.release(trial.key, table.schema) if costly else None
-        split, release = trial.split(table, kept)
-        if costly and kept is None:
-            store.write_release(trial.key, release)
-        return split, release
+    costly = getattr(trial.model, "costly", False)
+    kept = store.release(trial.key, table.schema) if costly else None
+    split, release = trial.split(table, kept)
+    if costly and kept is None:
+        store.write_release(trial.key, release)
+    return split, release
 
 
-def ask(made: tuple[Split, Release], cell: Cell, store: Store, threads: int) -> None:
+def ask(made: tuple[Split, Release], cell: Cell, store: Store) -> None:
     """Ask a metric about a release, and keep what it says.
 
     What takes long to make and other metrics need, too, is made once a process.
     """
     start = time.process_time()
-    with working(threads=threads, listener=unheard), sharing(cell.trial.shared_seed, kept=True):
+    with sharing(cell.trial.shared_seed, kept=True):
         answer = cell.answer(*made)
     store.write(cell, answer, time.process_time() - start)

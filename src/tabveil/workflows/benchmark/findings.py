@@ -21,9 +21,8 @@ from tabveil.workflows.benchmark.curves import (
     rank_correlation,
     value_of,
 )
-from tabveil.workflows.benchmark.plan import AskedMetric, People, Place, Plan, Series
+from tabveil.workflows.benchmark.plan import AskedMetric, People, Place, Plan, Record, Series, Store
 from tabveil.workflows.benchmark.scorecards import Choice, ScoreCard, recommend, score
-from tabveil.workflows.benchmark.store import Record, Store
 
 Missing = Literal["failed", "skipped", "without a value", "not run"]
 

@@ -1,20 +1,30 @@
-"""All cells of a study, before any is run: what stands where in the report, and at which address.
+"""All cells of a study before any is run, what stands where in the report, and what is kept of each.
 
-The plan is stored beside the cells. A report needs nothing else: no table, no code of the user's.
+The plan is stored beside the cells. A report needs nothing else: no table, no code of the user's. What
+differs between equal runs, the time a cell took, stands in a file beside it: the cells of two runs of one
+study are equal to the last digit. Releases that took long to make are kept, too; they may hold rows of real
+people, and only their owner can read them.
 """
 
-import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tabveil.core.result import Labels
+from tabveil.core.storage.files import write_text
 from tabveil.core.storage.plain import PlainData
-from tabveil.core.table import Table
+from tabveil.core.table import Schema, Table
 from tabveil.core.workers import tell
-from tabveil.protocols import Dataset, Metric
+from tabveil.errors import ParameterError
+from tabveil.protocols import Dataset, Metric, Release
 from tabveil.version import __version__
 from tabveil.workflows.benchmark.study import RiskChoice, Study, load
-from tabveil.workflows.benchmark.trials import UTILITY, Cell, Trial, trials
+from tabveil.workflows.benchmark.trials import UTILITY, Answer, Cell, Trial, trials
+from tabveil.workflows.cells.store import GuardedFolder, JsonFolder, content
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,13 +141,6 @@ def work_of(study: Study) -> Work:
     return Work(plan=plan, cells=found, datasets=sources)
 
 
-def content(table: Table) -> str:
-    """Digest what decides which people are drawn and what they hold: cells, their order, the columns."""
-    text = hashlib.sha256(repr(table.schema).encode())
-    text.update(table.row_hash().tobytes())
-    return text.hexdigest()
-
-
 def _place(key: str, dataset: str, risk: str, trial: Trial, metric: str) -> Place:
     return Place(
         key=key,
@@ -165,3 +168,132 @@ def _asked(label: str, metric: Metric | None) -> AskedMetric:
         return AskedMetric(label=label, name=UTILITY, title="Usefulness", labels=None)
     title = str(getattr(metric, "title", metric.name))
     return AskedMetric(label=label, name=metric.name, title=title, labels=metric.labels)
+
+
+PLAN = "plan.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What one cell of a plan came to."""
+
+    place: Place
+    answer: Answer
+    cpu_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of cells, of what they cost, why some failed, and of releases."""
+
+    folder: Path
+
+    def prepare(self) -> None:
+        """Make the folders."""
+        for cells in (self._cells, self._costs, self._failures):
+            cells.folder.mkdir(parents=True, exist_ok=True)
+        self._releases.prepare()
+
+    def write_plan(self, plan: Plan) -> None:
+        """Keep what the study is, for the report."""
+        write_text(self.folder / PLAN, json.dumps(plan.to_json(), ensure_ascii=False) + "\n")
+
+    def plan(self) -> Plan:
+        """Return what the latest run was asked for."""
+        path = self.folder / PLAN
+        try:
+            return Plan.from_json(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise ParameterError(
+                f"{self.folder}: holds no benchmark; run one with 'tabveil benchmark run'."
+            ) from None
+        except (OSError, ValueError):
+            raise ParameterError(
+                f"{path}: is not a plan that this version wrote; run the study again."
+            ) from None
+
+    def done(self) -> set[str]:
+        """Return the addresses of all cells that are known."""
+        return self._cells.keys()
+
+    def failed(self) -> set[str]:
+        """Return the addresses of all cells that failed."""
+        return self._failures.keys()
+
+    def write(self, cell: Cell, answer: Answer, cpu_seconds: float) -> None:
+        """Keep a cell: first what it cost, so that no cell is without it."""
+        self._costs.write(cell.key, {"cpu_seconds": round(cpu_seconds, 6)})
+        told = {"trial": cell.trial.description, "metric": cell.name, "answer": answer.to_json()}
+        self._cells.write(cell.key, told)
+        self._failures.drop(cell.key)
+
+    def write_failure(self, key: str, why: str) -> None:
+        """Keep why a cell has no answer."""
+        self._failures.write(key, {"why": why})
+
+    def failure(self, key: str) -> str | None:
+        """Return why a cell failed, if it did."""
+        told = _mapping(self._failures, key)
+        return None if told is None else str(told.get("why", "unknown"))
+
+    def record(self, place: Place) -> Record | None:
+        """Return what a cell came to; None if it is not known."""
+        told = _mapping(self._cells, place.key)
+        if told is None:
+            return None
+        try:
+            seconds = (_mapping(self._costs, place.key) or {}).get("cpu_seconds")
+            return Record(
+                place=place,
+                answer=Answer.from_json(told["answer"]),
+                cpu_seconds=None if seconds is None else float(seconds),
+            )
+        except (KeyError, TypeError, ValueError):
+            raise ParameterError(
+                f"{self.folder}: the cell {place.key} is not one that this version wrote; delete its file."
+            ) from None
+
+    def write_release(self, key: str, release: Release) -> None:
+        """Keep a release that took long to make."""
+        facts = np.array(json.dumps(dict(release.facts)))
+        self._releases.write(key, values=release.rows.values, facts=facts)
+
+    def release(self, key: str, schema: Schema) -> Release | None:
+        """Return a release that was kept; one that cannot be read is made again."""
+        kept = self._releases.read(key)
+        if kept is None:
+            return None
+        try:
+            return Release(
+                rows=Table(schema=schema, values=kept["values"]), facts=json.loads(str(kept["facts"]))
+            )
+        except (ValueError, KeyError):
+            return None
+
+    @property
+    def _cells(self) -> JsonFolder:
+        return self._json("cells")
+
+    @property
+    def _costs(self) -> JsonFolder:
+        return self._json("costs")
+
+    @property
+    def _failures(self) -> JsonFolder:
+        return self._json("failures")
+
+    def _json(self, name: str) -> JsonFolder:
+        return JsonFolder(
+            folder=self.folder / name, complaint="cannot be read; delete it, and run the study again."
+        )
+
+    @property
+    def _releases(self) -> GuardedFolder:
+        return GuardedFolder(folder=self.folder / "releases")
+
+
+def _mapping(folder: JsonFolder, key: str) -> Mapping[str, Any] | None:
+    told = folder.read(key)
+    if told is not None and not isinstance(told, Mapping):
+        raise folder.unreadable(key)
+    return told

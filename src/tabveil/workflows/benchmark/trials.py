@@ -5,13 +5,10 @@ depend on neither level nor metric: for one repeat, all levels and all models ha
 leak plants the rows of a lower one and more, and adding a metric changes no other's numbers.
 """
 
-import hashlib
-import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -26,9 +23,9 @@ from tabveil.errors import NotApplicable
 from tabveil.metrics.utility import Utility
 from tabveil.metrics.utility import measure as measure_utility
 from tabveil.protocols import Metric, Modifier, People, Release, RiskModel
-from tabveil.synthesis.generators import GENERATORS
 from tabveil.version import __version__
 from tabveil.workflows.benchmark.study import ModifierChoice, RiskChoice, Sizes
+from tabveil.workflows.cells.store import digest, identified
 
 LARGEST = "largest_point_estimate"
 
@@ -193,54 +190,6 @@ class Cell:
 
 def _settings(metric: Metric | None) -> Any:  # noqa: ANN401 - JSON
     return None if metric is None else plain(describe(metric)["settings"])
-
-
-def identified(thing: Any) -> dict[str, Any]:  # noqa: ANN401 - an object of any registered class
-    """Describe an object so that another description is another object: name, settings, and foreign code.
-
-    That of a generator which a risk model names counts, too, and what stands in files that settings name.
-    """
-    found: dict[str, Any] = plain(describe(thing))
-    kinds: list[Any] = [type(thing), GENERATORS.get(str(getattr(thing, "generator", "")))]
-    code = [_code(kind) for kind in kinds if kind is not None and not _is_ours(kind)]
-    files = dict(_files(found))
-    return found | ({"code": code} if code else {}) | ({"files": files} if files else {})
-
-
-def _files(settings: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - JSON types
-    """Digest the files that settings name, so that what a former one led to is not taken for what it says."""
-    match settings:
-        case {"file": str(name)} if Path(name).is_file():
-            yield name, hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        case dict():
-            for value in settings.values():
-                yield from _files(value)
-        case list():
-            for value in settings:
-                yield from _files(value)
-
-
-def _is_ours(kind: type) -> bool:
-    return kind.__module__.split(".")[0] == __name__.split(".", maxsplit=1)[0]
-
-
-@cache
-def _code(kind: type) -> str | None:
-    """Digest the source of a class of a user's own, so that its old answers are not taken for new ones."""
-    try:
-        return hashlib.sha256(inspect.getsource(kind).encode()).hexdigest()
-    except (OSError, TypeError):  # typed into a console
-        return None
-
-
-def digest(data: Mapping[str, Any]) -> str:
-    """Return the address of plain data.
-
-    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
-    True
-    """
-    text = json.dumps(data, sort_keys=True, ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def trials(risk: RiskChoice, sha256: str, sizes: Sizes, *, seed: int, repeats: int) -> list[Trial]:

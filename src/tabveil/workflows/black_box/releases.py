@@ -22,7 +22,7 @@ from tabveil.synthesis.generators.rare_values import pool_rare_labels
 from tabveil.synthesis.risks.generated import fit_and_draw
 from tabveil.tables.reading import Layout, load_split, load_table
 from tabveil.tables.reading.raw_column import Kind
-from tabveil.workflows.benchmark.trials import identified
+from tabveil.workflows.cells.store import identified
 from tabveil.workflows.synthesizing.learning import (
     keeps_dependencies,
     named_labels,

@@ -2,14 +2,14 @@
 
 import logging
 import signal
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
 from tabveil.core.workers import available_threads
-from tabveil.errors import ParameterError, TabveilError
+from tabveil.errors import ParameterError
 
 MOST_WAITING = 2000
 """So many tasks are handed out at once: a scheduler slows down under tens of thousands."""
@@ -28,7 +28,7 @@ _KEPT_HERE = {
 
 @contextmanager
 def cluster(
-    workers: int | None, scheduler: str | None, code: Sequence[str | Path] = (), *, owner: str = "benchmark"
+    n_workers: int, scheduler: str | None, code: Sequence[str | Path], *, owner: str
 ) -> Iterator[Any]:
     """Hand out a client of the cluster that was asked for, or complain for ``owner``."""
     try:
@@ -46,38 +46,38 @@ def cluster(
         with client:
             yield _with_code(client, code)
         return
-    n_workers = available_threads() if workers is None else workers
-    here = {"host": "127.0.0.1"} if n_workers > 1 else {"protocol": "inproc://"}
     with dask.config.set(_KEPT_HERE):
-        with _deaf_to_ctrl_c():
+        with deaf_to_ctrl_c():
             local = LocalCluster(
                 n_workers=n_workers,
                 threads_per_worker=1,
-                processes=n_workers > 1,
+                processes=True,
+                host="127.0.0.1",
                 dashboard_address=_LOOPBACK,
                 worker_dashboard_address=_LOOPBACK,
                 scheduler_kwargs={"dashboard": False},
                 silence_logs=_SILENT,
-                **here,
             )
         with local, Client(local, set_as_default=False) as client:
-            yield client if n_workers == 1 else _with_code(client, code)
+            yield _with_code(client, code)
 
 
 @contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Let the processes that are started in the block ignore Ctrl-C, which a terminal sends to all of them.
+def deaf_to_ctrl_c() -> Iterator[None]:
+    """Let the processes and threads that are started in the block never hear Ctrl-C, from their first moment.
 
-    The one that started them hears it and ends them; else each would print a traceback of its own.
+    A terminal sends it to all processes. The one that started them hears it, after the block if it comes
+    within, and ends them; else each would print a traceback of its own, even while it starts.
     """
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's business
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # starting with the first process, it would let Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _with_code(client: Any, code: Sequence[str | Path]) -> Any:  # noqa: ANN401 - Dask's own
@@ -112,13 +112,3 @@ def finished_tasks(client: Any, tasks: Iterator[tuple[str, Any]]) -> Iterator[tu
 def _first(tasks: Iterator[tuple[str, Any]], n: int) -> Iterator[tuple[str, Any]]:
     for _, task in zip(range(n), tasks, strict=False):
         yield task
-
-
-def reason(error: BaseException) -> str:
-    """Say why a cell failed, without what may be somebody's value: only our own messages are free of them."""
-    if isinstance(error, TabveilError):
-        return str(error)
-    kind = type(error).__name__
-    if kind == "KilledWorker":
-        return "the process that ran it was lost again and again (out of memory?)"
-    return f"{kind} inside the code"

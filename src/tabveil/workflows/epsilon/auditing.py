@@ -20,9 +20,10 @@ from tabveil.protocols import Synthesizer
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.pategan import accounting as gaussian
 from tabveil.version import __version__
+from tabveil.workflows.cells.store import digest
 from tabveil.workflows.epsilon import bounds
 from tabveil.workflows.epsilon.bounds import Accounting, Counts, Guess
-from tabveil.workflows.epsilon.observing import CHUNK, Fits, FitStore, observe_all
+from tabveil.workflows.epsilon.observing import CHUNK, Fits, observe_all
 from tabveil.workflows.epsilon.worlds import DEFAULT, SETUPS, Setup, setup_of
 from tabveil.workflows.synthesizing.learning import choose, settings_for_users, with_public
 
@@ -246,7 +247,7 @@ def audit_epsilon(
             fits,
             seed=secrets.randbits(128) if seed is None else seed,
             workers=available_threads() if workers is None else workers,
-            store=None if store is None else FitStore.at(Path(store), _description(what, seed)),
+            store=None if store is None else Path(store) / _address(what, seed),
             code=code,
         )
     return _find(synthesizer, observed, promised, delta, alpha=alpha, accounting=accounting, n_rows=rows)
@@ -285,10 +286,11 @@ def _promise(synthesizer: Synthesizer, name: str, given: float | None) -> float:
     return float(own)
 
 
-def _description(fits: Fits, seed: int | None) -> dict[str, object]:
-    """Return all that decides what fits show."""
+def _address(fits: Fits, seed: int | None) -> str:
+    """Return the folder for fits that are made like these."""
     kind = type(fits.synthesizer)
-    return {
+    decisive = {
+        "version": __version__,
         "generator": f"{kind.__module__}.{kind.__qualname__}",
         "settings": registry.values_of(fits.synthesizer),
         "schema": fits.worlds.without.schema.to_json(),
@@ -298,6 +300,7 @@ def _description(fits: Fits, seed: int | None) -> dict[str, object]:
         "chunk": CHUNK,
         "seed": seed,
     }
+    return digest(decisive, written=repr)[:16]
 
 
 def _find(

@@ -6,8 +6,7 @@ is a pure function of the seed. Trials of the search and of the check have the s
 numbers mean the same.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,12 +23,12 @@ from tabveil.metrics.utility.one_figure import measure_one
 from tabveil.protocols import Dataset, People, Release
 from tabveil.synthesis.risks import Generated
 from tabveil.version import __version__
-from tabveil.workflows.benchmark.experiment import Progress, run_cells
-from tabveil.workflows.benchmark.plan import Cells, Place, content
-from tabveil.workflows.benchmark.store import Store
+from tabveil.workflows.benchmark.experiment import run_cells
+from tabveil.workflows.benchmark.plan import Cells, Place, Store
 from tabveil.workflows.benchmark.study import Sizes, load
-from tabveil.workflows.benchmark.trials import Answer, Cell, Trial, digest
-from tabveil.workflows.cells.cluster import cluster
+from tabveil.workflows.benchmark.trials import Answer, Cell, Trial
+from tabveil.workflows.cells.engine import Run, engine
+from tabveil.workflows.cells.store import content, digest
 from tabveil.workflows.tuning.search import Tuning
 from tabveil.workflows.tuning.searchers import Searcher, searcher_of
 from tabveil.workflows.tuning.space import Point
@@ -173,11 +172,11 @@ def tune(
         tell(f"reading {tuning.data.label}", 0.0)
         searched, held_out, rows = _parts(tuning)
         place.prepare()
-        with _engine(workers, scheduler, code) as client:
+        with engine(workers=workers, scheduler=scheduler, code=code, owner="tune") as on_engine:
             work = _Work(
                 tuning=tuning,
                 store=place,
-                client=client,
+                on_engine=on_engine,
                 failed=frozenset() if retry else frozenset(place.failed()),
                 n_planned=(searcher.n_trials + 1) * tuning.repeats * (len(tuning.objectives.metrics) + 1),
                 known=set(),
@@ -216,7 +215,7 @@ class _Work:
 
     tuning: Tuning
     store: Store
-    client: Callable[[], Any]
+    on_engine: Run
     failed: frozenset[str]  # cells that are not tried again
     n_planned: int
     known: set[str]
@@ -233,11 +232,10 @@ class _Work:
         done = self.store.done()
         todo = [key for key in cells if key not in done and key not in self.failed]
         self.known.update(key for key in cells if key not in todo)
-        if todo:
-            work = Cells(cells=cells, datasets=dict.fromkeys(cells, side.dataset))
-            progress = Progress(already=len(self.known), total=self.n_planned, doing=doing)
-            run_cells(self.client(), work, todo, self.store, progress)
-            self.known.update(todo)
+        work = Cells(cells=cells, datasets=dict.fromkeys(cells, side.dataset))
+        progress = {"already": len(self.known), "total": self.n_planned}
+        run_cells(self.on_engine, work, todo, self.store, doing=doing, **progress)
+        self.known.update(todo)
         return [found if isinstance(found, str) else self._score(found) for found in asked]
 
     def _cells(self, point: Point, side: _Side) -> list[Cell] | str:
@@ -318,22 +316,6 @@ def _parts(tuning: Tuning) -> tuple[_Side, _Side, Rows]:
         control=sizes.control,
     )
     return sides[0], sides[1], rows
-
-
-@contextmanager
-def _engine(
-    workers: int | None, scheduler: str | None, code: Sequence[str | Path]
-) -> Iterator[Callable[[], Any]]:
-    """Hand out a client when it is first needed: where all is known, no process is started."""
-    with ExitStack() as stack:
-        started: list[Any] = []
-
-        def client() -> Any:  # noqa: ANN401 - Dask's own
-            if not started:
-                started.append(stack.enter_context(cluster(workers, scheduler, code, owner="tune")))
-            return started[0]
-
-        yield client
 
 
 def _search(tuning: Tuning, searcher: Searcher, work: _Work, side: _Side) -> list[Tried]:
