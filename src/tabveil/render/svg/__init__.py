@@ -7,7 +7,7 @@ description for those who do not see it, and says in shape, pattern or word what
 from tabveil.render.svg.axes import WORDS, State, state_key
 from tabveil.render.svg.curves import RocCurve, distributions, roc
 from tabveil.render.svg.front import Checked, TradeOff, front
-from tabveil.render.svg.heat import Cell, heat_map
+from tabveil.render.svg.heat import heat_map
 from tabveil.render.svg.marginals import marginals
 from tabveil.render.svg.matrix import MOST_NAMED, associations, correlations, differences
 from tabveil.render.svg.power import PowerRow, power
@@ -21,7 +21,6 @@ __all__ = [
     "MOST_NAMED",
     "STYLE",
     "WORDS",
-    "Cell",
     "Checked",
     "ColumnBar",
     "Point",

@@ -8,7 +8,18 @@ from typing import Literal
 from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
-from tabveil.render.svg.canvas import coordinate, drawable, joined, label, line, path, tag, tick, width_of
+from tabveil.render.svg.canvas import (
+    WIDTH,
+    coordinate,
+    drawable,
+    joined,
+    label,
+    line,
+    path,
+    tag,
+    tick,
+    width_of,
+)
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _LABELED = (1.0, 2.0, 5.0)  # of each power of ten, where ticks are not evenly spaced
@@ -151,12 +162,60 @@ def axis_labels(scale: Scale, y: float, *, write: Callable[[float], str] = tick,
     return joined(parts)
 
 
+def stroke(place: int) -> str:
+    """Return the class of a curve that is told from those before it: by its color, and by its stroke."""
+    return f"{color(place)}{('', ' dashed', ' dotted')[place % 3]}"
+
+
+def color(place: int) -> str:
+    """Return the class of the color alone, which marks on the curve have."""
+    return ("line-real", "line-synthetic", "line-third")[place % 3]
+
+
+def whisker(across: float, estimate: Estimate, upward: Scale, kind: str) -> Markup:
+    """Draw an upright interval, if it has both ends."""
+    if not drawable(estimate.low, estimate.high):
+        return Markup()
+    return line(across, upward.at(estimate.low), across, upward.at(estimate.high), f"whisker {kind}")
+
+
+def field(
+    across: Scale,
+    upward: Scale,
+    *,
+    x_title: str,
+    y_title: str,
+    head: float = 18.0,
+    write_x: Callable[[float], str] = tick,
+    write_y: Callable[[float], str] = tick,
+    behind: Markup | None = None,
+) -> Markup:
+    """Draw two axes with their titles; ``behind`` is what stands in the field before any marks."""
+    left, right, top, bottom = across.start, across.end, upward.end, upward.start
+    rules = joined(line(across.at(v), top, across.at(v), bottom, "rule") for v in across.ticks())
+    return joined(
+        [
+            label(0, top - head, y_title, width=WIDTH, kind="mute"),
+            upright_axis(upward, left, right, write=write_y),
+            rules if behind is None else behind,
+            axis_labels(across, bottom + 20, write=write_x),
+            label(right, bottom + 40, x_title, width=right, kind="mute", anchor="end"),
+        ]
+    )
+
+
 def upright_axis(
-    scale: Scale, left: float, right: float, *, write: Callable[[float], str], about: int = 5
+    scale: Scale,
+    left: float,
+    right: float,
+    *,
+    write: Callable[[float], str] = tick,
+    about: int = 5,
+    apart: float = 50.0,
 ) -> Markup:
     """Draw the rules and labels of a vertical axis, labels to the left of the plot."""
     return joined(
         line(left, scale.at(value), right, scale.at(value), "rule")
         + label(left - 6, scale.at(value) + 4.5, write(value), kind="mute", anchor="end")
-        for value in scale.ticks(about)
+        for value in scale.ticks(about, apart=apart)
     )

@@ -217,6 +217,11 @@ def box(x: float, y: float, width: float, height: float, kind: str) -> Markup:
     return tag("rect", x=x, y=y, width=max(width, 0.0), height=max(height, 0.0), class_=kind)
 
 
+def dot(x: float, y: float, radius: float, kind: str | None = None) -> Markup:
+    """Draw a circle."""
+    return tag("circle", cx=x, cy=y, r=radius, class_=kind)
+
+
 def path(data: str, kind: str) -> Markup:
     """Draw a path; the data are commands and coordinates, nothing from outside."""
     return tag("path", d=data, class_=kind)
@@ -229,14 +234,15 @@ def polyline(points: Iterable[tuple[float, float]]) -> str:
 
 
 def chart(
-    body: Iterable[Markup], *, title: str, description: str, height: float, width: float = WIDTH
+    body: Iterable[Markup], *, title: str, said: Iterable[str], height: float, width: float = WIDTH
 ) -> Markup:
-    """Frame a drawing with what a screen reader says about it.
+    """Frame a drawing with what a screen reader says about it, sentence by sentence; of very many the first.
 
     The ids are made from the content: the same chart is always the same text, and different charts on one
     page never share an id.
     """
     drawn = joined(body)
+    description = sentences(said)
     heading = spoken(title)
     digest = hashlib.sha256(f"{title}\n{description}\n{drawn}".encode("utf-8", "replace")).hexdigest()[:12]
     named, described = f"chart-{digest}-title", f"chart-{digest}-text"
@@ -249,7 +255,23 @@ def chart(
     return Markup(opening) + said + drawn + Markup("</svg>")  # noqa: S704 - numbers and a digest only
 
 
+def legend(
+    *entries: tuple[Markup, float, float, str], kind: str | None = "mute", width: float | None = None
+) -> Markup:
+    """Explain marks: each with what it stands for, and where that is written."""
+    return joined(mark + label(x, y, text, kind=kind, width=width) for mark, x, y, text in entries)
+
+
+def told(name: str, *parts: str) -> str:
+    """Say what a chart shows of one row: its name, and what there is to tell of it.
+
+    >>> told("age", "real 20%", "synthetic 25%")
+    'age: real 20%, synthetic 25%.'
+    """
+    return f"{spoken(name)}: {', '.join(filter(None, parts))}."
+
+
 def nothing(title: str, why: str, *, width: float = WIDTH) -> Markup:
     """Draw that there is nothing to draw."""
     text = label(0, 20, why, width=width, kind="mute")
-    return chart([text], title=title, description=why, height=30, width=width)
+    return chart([text], title=title, said=[why], height=30, width=width)

@@ -1,31 +1,31 @@
 """Curves: how near synthetic rows come to training people, and how well members are told from others."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import percent
-from tabveil.render.svg.axes import Scale, axis_labels, upright_axis
+from tabveil.render.svg.axes import Scale, color, field, stroke
 from tabveil.render.svg.canvas import (
     SMALLEST,
     WIDTH,
     chart,
     coordinate,
+    dot,
     drawable,
     joined,
     label,
+    legend,
     line,
     nothing,
     path,
     percent_tick,
     polyline,
-    sentences,
     shown,
-    spoken,
-    tag,
+    told,
 )
 
 Points = Sequence[tuple[float, float]]
@@ -33,8 +33,6 @@ Points = Sequence[tuple[float, float]]
 _LEFT, _RIGHT = 50.0, WIDTH - 8.0
 _HALF = 0.5
 _LOWEST_RATE = 0.0005
-_COLORS = ("line-real", "line-synthetic", "line-third")
-_STROKES = ("", " dashed", " dotted")
 
 
 def distributions(
@@ -54,24 +52,38 @@ def distributions(
         return nothing(title, "No distances were measured.")
     farthest = max(x for points in curves.values() for x, _ in points)
     across = Scale(low=0, high=farthest if farthest > SMALLEST else 1.0, start=_LEFT, end=_RIGHT, bend="root")
-    legend = {"synthetic": "synthetic rows", "control": "control rows: real people never seen"}
+    names = {"synthetic": "synthetic rows", "control": "control rows: real people never seen"}
     kinds = {"synthetic": "curve line-synthetic", "control": "curve line-control dashed"}
     drawn = [name for name, points in curves.items() if points]
     top = 20.0 * len(drawn) + 34.0
     upward = Scale(low=0, high=1, start=top + 220, end=top)
     parts = [
-        line(0, 20 * i + 9, 30, 20 * i + 9, kinds[name]) + label(38, 20 * i + 14, legend[name])
-        for i, name in enumerate(drawn)
-    ]
-    parts += [
-        label(0, top - 14, "share of rows with a training person at most this near", kind="mute"),
-        upright_axis(upward, _LEFT, _RIGHT, write=percent_tick),
-        axis_labels(across, top + 240),
-        label(_RIGHT, top + 260, "distance (small ones widened)", kind="mute", anchor="end"),
+        _named((kinds[name], names[name]) for name in drawn),
+        field(
+            across,
+            upward,
+            x_title="distance (small ones widened)",
+            y_title="share of rows with a training person at most this near",
+            head=14,
+            write_y=percent_tick,
+            behind=Markup(),
+        ),
     ]
     parts += [path(_steps(curves[name], across, upward), kinds[name]) for name in reversed(drawn)]
-    said = " ".join(_spoken_distances(name, curves[name]) for name in drawn)
-    return chart(parts, title=title, description=said, height=top + 268)
+    said = [_spoken_distances(name, curves[name]) for name in drawn]
+    return chart(parts, title=title, said=said, height=top + 268)
+
+
+def _named(curves: Iterable[tuple[str, str]]) -> Markup:
+    """Write one name below the other, each beside a piece of its curve."""
+    return legend(
+        *(
+            (line(0, 20 * place + 9, 30, 20 * place + 9, kind), 38, 20 * place + 14, name)
+            for place, (kind, name) in enumerate(curves)
+        ),
+        kind=None,
+        width=WIDTH - 38,
+    )
 
 
 def _finite(xs: Sequence[float], ys: Sequence[float] | None) -> list[tuple[float, float]]:
@@ -94,14 +106,13 @@ def _steps(points: Points, across: Scale, upward: Scale) -> str:
 
 
 def _spoken_distances(name: str, points: Points) -> str:
-    who = "Synthetic rows" if name == "synthetic" else "Control rows"
     half = next((x for x, y in points if y >= _HALF), None)
     median = (
         "half of them lie farther than shown" if half is None else f"half of them lie within {shown(half)}"
     )
     first, share = points[0]
-    copies = f"{percent(share)} at distance zero, " if first == 0 else ""
-    return f"{who}: {copies}{median} of a training person."
+    copies = f"{percent(share)} at distance zero" if first == 0 else ""
+    return told(f"{name.capitalize()} rows", copies, f"{median} of a training person")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,35 +149,33 @@ def roc(curves: Sequence[RocCurve], *, title: str = "Telling training people fro
     side = _RIGHT - _LEFT - 30
     across = Scale(low=_LOWEST_RATE, high=1, start=_LEFT, end=_LEFT + side, bend="log")
     upward = Scale(low=_LOWEST_RATE, high=1, start=top + side, end=top, bend="log")
-    parts = [
-        *(_named(curve, place) for place, (curve, _) in enumerate(known)),
-        label(0, top - 16, "training people found", kind="mute"),
-        upright_axis(upward, _LEFT, across.end, write=percent_tick),
-        joined(line(across.at(v), top, across.at(v), top + side, "rule") for v in across.ticks()),
+    behind = [line(across.at(v), top, across.at(v), top + side, "rule") for v in across.ticks()]
+    behind += [
         line(across.start, upward.start, across.end, upward.end, "zero"),
-        tag(
-            "text",
-            "guessing",
-            x=across.at(0.03) + 6,
-            y=upward.at(0.03) + 16,
-            class_="mute halo",
-        ),
-        axis_labels(across, top + side + 20, write=percent_tick),
-        label(across.end, top + side + 40, "others wrongly taken for one", kind="mute", anchor="end"),
+        label(across.at(0.03) + 6, upward.at(0.03) + 16, "guessing", kind="mute halo"),
     ]
-    parts += [_curve(points, _style(place), across, upward) for place, (_, points) in enumerate(known)]
-    parts += [_dots(curve, _color(place), across, upward) for place, (curve, _) in enumerate(known)]
-    said = sentences(_spoken_curve(curve) for curve, _ in known)
-    scale_note = "Both axes are logarithmic, so that low rates are visible; the diagonal is guessing."
-    return chart(parts, title=title, description=f"{said} {scale_note}", height=top + side + 48)
-
-
-def _color(place: int) -> str:
-    return _COLORS[place % len(_COLORS)]
-
-
-def _style(place: int) -> str:
-    return f"{_color(place)}{_STROKES[place % len(_STROKES)]}"
+    parts = [
+        _named((f"curve {stroke(place)}", curve.label) for place, (curve, _) in enumerate(known)),
+        field(
+            across,
+            upward,
+            x_title="others wrongly taken for one",
+            y_title="training people found",
+            head=16,
+            write_x=percent_tick,
+            write_y=percent_tick,
+            behind=joined(behind),
+        ),
+    ]
+    parts += [_curve(points, stroke(place), across, upward) for place, (_, points) in enumerate(known)]
+    parts += [
+        dot(across.at(rate), upward.at(found), 3.5, f"reading {color(place)}")
+        for place, (curve, _) in enumerate(known)
+        for rate, found in curve.read
+    ]
+    said = [_spoken_curve(curve) for curve, _ in known]
+    said.append("Both axes are logarithmic, so that low rates are visible; the diagonal is guessing.")
+    return chart(parts, title=title, said=said, height=top + side + 48)
 
 
 def _rates(points: Points) -> list[tuple[float, float]]:
@@ -195,19 +204,7 @@ def _curve(points: Points, kind: str, across: Scale, upward: Scale) -> Markup:
     return path(polyline(drawn), f"curve {kind}")
 
 
-def _dots(curve: RocCurve, kind: str, across: Scale, upward: Scale) -> Markup:
-    return joined(
-        tag("circle", cx=across.at(rate), cy=upward.at(found), r=3.5, class_=f"reading {kind}")
-        for rate, found in curve.read
-    )
-
-
-def _named(curve: RocCurve, place: int) -> Markup:
-    y = 20.0 * place + 14.0
-    return line(0, y - 5, 30, y - 5, f"curve {_style(place)}") + label(38, y, curve.label, width=WIDTH - 38)
-
-
 def _spoken_curve(curve: RocCurve) -> str:
     found = ", ".join(f"{percent(found)} at {percent_tick(rate)}" for rate, found in curve.read)
-    said = f"share of training people found, by share of others wrongly named: {found or 'not read off'}"
-    return f"{spoken(curve.label)}: {said}."
+    by = "share of training people found, by share of others wrongly named"
+    return told(curve.label, f"{by}: {found or 'not read off'}")

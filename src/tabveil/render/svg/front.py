@@ -5,22 +5,21 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from tabveil.render.svg.axes import Scale, axis_labels, upright_axis
+from tabveil.render.svg.axes import Scale, field
 from tabveil.render.svg.canvas import (
     SMALLEST,
     WIDTH,
     chart,
+    dot,
     drawable,
     joined,
     label,
+    legend,
     line,
     nothing,
     path,
     polyline,
-    sentences,
     shown,
-    tag,
-    tick,
     width_of,
 )
 
@@ -72,19 +71,15 @@ def front(
     best = sorted((point for point in known if point.best), key=lambda point: (point.y, point.x))
     named = sorted(best, key=lambda point: chosen is None or point.number != chosen.number)
     parts = [
-        _legend(),
-        label(0, _TOP - 18, y_title, width=WIDTH, kind="mute"),
-        upright_axis(upward, _LEFT, _RIGHT, write=tick),
-        joined(line(across.at(v), _TOP, across.at(v), _TOP + _HEIGHT, "rule") for v in across.ticks()),
-        axis_labels(across, _TOP + _HEIGHT + 20),
-        label(_RIGHT, _TOP + _HEIGHT + 40, x_title, width=_RIGHT, kind="mute", anchor="end"),
+        legend(*_ENTRIES),
+        field(across, upward, x_title=x_title, y_title=y_title),
         _limit(upward, threshold),
         path(polyline((across.at(point.x), upward.at(point.y)) for point in best), "curve line-real"),
         *(_mark(point, across, upward) for point in sorted(known, key=lambda point: point.best)),
         _check(known, chosen, across, upward),
         *_numbers(named, across, upward),
     ]
-    return chart(parts, title=title, description=_spoken(known, chosen), height=_TOP + _HEIGHT + 50)
+    return chart(parts, title=title, said=_spoken(known, chosen), height=_TOP + _HEIGHT + 50)
 
 
 def _stretched(values: Sequence[float], threshold: float | None) -> list[float]:
@@ -111,7 +106,7 @@ def _limit(upward: Scale, threshold: float | None) -> Markup:
 def _mark(point: TradeOff, across: Scale, upward: Scale) -> Markup:
     kind = f"{'sure-dot' if point.within else 'reading'} {'line-real' if point.best else 'line-control'}"
     radius = 4.2 if point.best else 3.2
-    return tag("circle", cx=across.at(point.x), cy=upward.at(point.y), r=radius, class_=kind)
+    return dot(across.at(point.x), upward.at(point.y), radius, kind)
 
 
 def _check(known: Sequence[TradeOff], chosen: Checked | None, across: Scale, upward: Scale) -> Markup:
@@ -119,7 +114,7 @@ def _check(known: Sequence[TradeOff], chosen: Checked | None, across: Scale, upw
     if own is None or chosen is None:
         return Markup()
     x, y = across.at(own.x), upward.at(own.y)
-    ring = tag("circle", cx=x, cy=y, r=8, class_="ring")
+    ring = dot(x, y, 8, "ring")
     if chosen.x is None or chosen.y is None or not drawable(chosen.x, chosen.y):
         return ring
     to_x, to_y = across.at(chosen.x), upward.at(chosen.y)
@@ -148,32 +143,22 @@ def _numbers(best: Sequence[TradeOff], across: Scale, upward: Scale) -> list[Mar
     return written
 
 
-def _legend() -> Markup:
-    def dot(x: float, y: float, kind: str) -> Markup:
-        return tag("circle", cx=x, cy=y, r=4, class_=kind)
-
-    return joined(
-        [
-            dot(6, 9.5, "reading line-real") + label(18, 14, "no other is better in both", kind="mute"),
-            dot(216, 9.5, "reading line-control") + label(228, 14, "another is", kind="mute"),
-            dot(310, 9.5, "sure-dot line-real") + label(322, 14, "within policy", kind="mute"),
-            tag("circle", cx=8, cy=30, r=6, class_="ring") + label(20, 35, "chosen", kind="mute"),
-            _cross(84, 30) + label(96, 35, "the same on rows never searched", kind="mute"),
-        ]
-    )
+_ENTRIES = (
+    (dot(6, 9.5, 4, "reading line-real"), 18, 14, "no other is better in both"),
+    (dot(216, 9.5, 4, "reading line-control"), 228, 14, "another is"),
+    (dot(310, 9.5, 4, "sure-dot line-real"), 322, 14, "within policy"),
+    (dot(8, 30, 6, "ring"), 20, 35, "chosen"),
+    (_cross(84, 30), 96, 35, "the same on rows never searched"),
+)
 
 
-def _spoken(known: Sequence[TradeOff], chosen: Checked | None) -> str:
-    told = [
-        f"{point.number}: risk {shown(point.y)}, loss {shown(point.x)}"
-        f"{', within the policy' if point.within else ''}."
-        for point in known
-        if point.best
-    ]
-    head = f"{len(known)} configurations; {len(told)} that no other beats."
-    if chosen is None:
-        return sentences([head, *told])
-    tail = (
-        f"Chosen is {chosen.number}; checked, its risk is {shown(chosen.y)} and its loss {shown(chosen.x)}."
-    )
-    return sentences([head, *told, tail])
+def _spoken(known: Sequence[TradeOff], chosen: Checked | None) -> list[str]:
+    best = [point for point in known if point.best]
+    said = [f"{len(known)} configurations; {len(best)} that no other beats."]
+    for point in best:
+        within = ", within the policy" if point.within else ""
+        said.append(f"{point.number}: risk {shown(point.y)}, loss {shown(point.x)}{within}.")
+    if chosen is not None:
+        checked = f"checked, its risk is {shown(chosen.y)} and its loss {shown(chosen.x)}"
+        said.append(f"Chosen is {chosen.number}; {checked}.")
+    return said

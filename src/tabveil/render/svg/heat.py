@@ -3,19 +3,20 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from math import sqrt
-from typing import Protocol
 
 from markupsafe import Markup
 
 from tabveil.core.wording import percent
+from tabveil.metrics.portrait import Cell, Outlying
 from tabveil.render.svg.canvas import (
     WIDTH,
     box,
     chart,
     coordinate,
+    dot,
     drawable,
     joined,
-    label,
+    legend,
     nothing,
     path,
     shown,
@@ -28,57 +29,7 @@ _SMALLEST_RADIUS = 0.5  # a circle that can still be seen
 _LARGEST_RING = 0.9  # of its cell, so that neighbors do not touch
 _RING = "apart line-third"
 
-
-class Cell(Protocol):
-    """One cell of the map: its place from the lower left, and the share of the rows in it (None: hidden)."""
-
-    @property
-    def x(self) -> int:
-        """Column of the grid."""
-
-    @property
-    def y(self) -> int:
-        """Row of the grid."""
-
-    @property
-    def real(self) -> float | None:
-        """Share of the real rows."""
-
-    @property
-    def synthetic(self) -> float | None:
-        """Share of the synthetic rows."""
-
-
-class OutlyingCell(Protocol):
-    """One of the larger cells for rows that stand apart, and the share of these in it."""
-
-    @property
-    def x(self) -> int:
-        """Column of the grid."""
-
-    @property
-    def y(self) -> int:
-        """Row of the grid."""
-
-    @property
-    def share(self) -> float:
-        """Share of the rows that stand apart."""
-
-
-class Outlying(Protocol):
-    """Where rows that stand apart lie on the same map, in fewer and larger cells."""
-
-    @property
-    def columns(self) -> int:
-        """Cells across."""
-
-    @property
-    def rows(self) -> int:
-        """Cells upward."""
-
-    @property
-    def cells(self) -> Sequence[OutlyingCell]:
-        """Cells that hold enough such rows to be shown."""
+Shares = dict[tuple[int, int], float]  # by place
 
 
 def heat_map(
@@ -113,12 +64,11 @@ def heat_map(
     ]
     below = 66
     if apart:
-        parts.append(tag("circle", cx=60, cy=height + 73, r=8, class_=_RING))
         most = f"standing apart, {percent(max(apart.values()))} in the largest ring"
-        parts.append(label(130, height + 78, most))
+        parts.append(legend((dot(60, height + 73, 8, _RING), 130, height + 78, most), kind=None))
         below += 26
-    spoken = " ".join([_spoken(real, synthetic), *([_spoken_apart(apart)] if apart else [])])
-    return chart(parts, title=title, description=spoken, height=height + below)
+    said = _spoken(real, synthetic, apart)
+    return chart(parts, title=title, said=said, height=height + below)
 
 
 def shade(share: float, largest: float) -> int:
@@ -131,7 +81,7 @@ def shade(share: float, largest: float) -> int:
     return min(max(-int(-sqrt(share / largest) * steps // 1), 1), steps)
 
 
-def _squares(shares: dict[tuple[int, int], float], size: float, rows: int) -> Markup:
+def _squares(shares: Shares, size: float, rows: int) -> Markup:
     """Draw all squares of one class as one path: a tenth of the text that single elements would take."""
     data: dict[int, str] = defaultdict(str)
     largest = max(shares.values(), default=0.0)
@@ -142,16 +92,16 @@ def _squares(shares: dict[tuple[int, int], float], size: float, rows: int) -> Ma
     return joined(path(data[step], f"r{step}") for step in sorted(data))
 
 
-def _circles(shares: dict[tuple[int, int], float], size: float, rows: int) -> Markup:
+def _circles(shares: Shares, size: float, rows: int) -> Markup:
     largest = max(shares.values(), default=0.0)
     circles = joined(
-        tag("circle", cx=(x + 0.5) * size, cy=(rows - 0.5 - y) * size, r=radius(share, largest, size))
+        dot((x + 0.5) * size, (rows - 0.5 - y) * size, radius(share, largest, size))
         for (x, y), share in sorted(shares.items())
     )
     return tag("g", circles, class_="fill-synthetic dot")
 
 
-def _apart(outlying: Outlying | None) -> dict[tuple[int, int], float]:
+def _apart(outlying: Outlying | None) -> Shares:
     """Return the shares that can be drawn, by their place."""
     if outlying is None or outlying.columns < 1 or outlying.rows < 1:
         return {}
@@ -160,14 +110,14 @@ def _apart(outlying: Outlying | None) -> dict[tuple[int, int], float]:
     }
 
 
-def _rings(shares: dict[tuple[int, int], float], outlying: Outlying | None, height: float) -> Markup:
+def _rings(shares: Shares, outlying: Outlying | None, height: float) -> Markup:
     if outlying is None or not shares:
         return Markup()
     wide, high = WIDTH / outlying.columns, height / outlying.rows
     largest = max(shares.values())
     size = _LARGEST_RING * min(wide, high)
     rings = joined(
-        tag("circle", cx=(x + 0.5) * wide, cy=height - (y + 0.5) * high, r=radius(share, largest, size))
+        dot((x + 0.5) * wide, height - (y + 0.5) * high, radius(share, largest, size))
         for (x, y), share in sorted(shares.items())
     )
     return tag("g", rings, class_=_RING)
@@ -179,26 +129,28 @@ def radius(share: float, largest: float, size: float) -> float:
 
 
 def _legend(real: float, synthetic: float, top: float, size: float) -> Markup:
-    parts = []
+    entries = []
     if real:
-        parts += [box(20.0 * step, top, 19, 14, f"r{step + 1}") for step in range(len(OPACITIES))]
-        parts.append(label(130, top + 12, f"real rows, up to {percent(real)} of them in a square"))
+        shades = joined(box(20.0 * step, top, 19, 14, f"r{step + 1}") for step in range(len(OPACITIES)))
+        entries.append((shades, 130, top + 12, f"real rows, up to {percent(real)} of them in a square"))
     if synthetic:
-        parts.append(tag("circle", cx=60, cy=top + 33, r=min(0.46 * size, 10.0), class_="fill-synthetic dot"))
-        parts.append(label(130, top + 38, f"synthetic rows, {percent(synthetic)} in the largest circle"))
-    return joined(parts)
+        circle = dot(60, top + 33, min(0.46 * size, 10.0), "fill-synthetic dot")
+        entries.append((circle, 130, top + 38, f"synthetic rows, {percent(synthetic)} in the largest circle"))
+    return legend(*entries, kind=None)
 
 
-def _spoken(real: dict[tuple[int, int], float], synthetic: dict[tuple[int, int], float]) -> str:
+def _spoken(real: Shares, synthetic: Shares, apart: Shares) -> list[str]:
     both = real.keys() & synthetic.keys()
-    return (
-        f"{len(real)} cells with real rows, {len(synthetic)} with synthetic rows, {len(both)} with both. "
-        f"Shares of rows in cells that are shown: real {percent(sum(real.values()))}, "
-        f"synthetic {percent(sum(synthetic.values()))}. Overlap, the smaller share of each cell summed up: "
-        f"{shown(sum(min(real[cell], synthetic[cell]) for cell in both))}."
-    )
-
-
-def _spoken_apart(shares: dict[tuple[int, int], float]) -> str:
-    shown_of_them = percent(sum(shares.values()))
-    return f"{len(shares)} larger cells with synthetic rows that stand apart, {shown_of_them} of them."
+    said = [
+        f"{len(real)} cells with real rows, {len(synthetic)} with synthetic rows, {len(both)} with both.",
+        f"Shares of rows in cells that are shown: real {percent(sum(real.values()))},",
+        f"synthetic {percent(sum(synthetic.values()))}.",
+        "Overlap, the smaller share of each cell summed up:",
+        f"{shown(sum(min(real[cell], synthetic[cell]) for cell in both))}.",
+    ]
+    if apart:
+        shown_of_them = percent(sum(apart.values()))
+        said.append(
+            f"{len(apart)} larger cells with synthetic rows that stand apart, {shown_of_them} of them."
+        )
+    return said

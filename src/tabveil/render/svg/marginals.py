@@ -17,14 +17,15 @@ from tabveil.render.svg.canvas import (
     drawable,
     joined,
     label,
+    legend,
     line,
     nothing,
     paragraph,
     path,
     percent_tick,
-    sentences,
     spoken,
     tick,
+    told,
     width_of,
     wrap_name,
 )
@@ -52,17 +53,15 @@ def marginals(bars: Sequence[Bar], *, title: str) -> Markup:
     under = LINE * (len(name) - 1) + 14  # the last line of the name
     top = under + 36
     drawn = _histogram(known, highest, top) if ranges else _pairs(_pool(known), highest, top)
+    real = box(0, under + 10, 12, 10, "fill-real pale" if ranges else "fill-real")
+    synthetic = box(64, under + 12, 14, 6, "fill-synthetic")
+    if ranges:
+        synthetic = line(64, under + 15, 78, under + 15, "curve line-synthetic")
     head = [
         paragraph(0, 14, name, kind="strong"),
-        box(0, under + 10, 12, 10, "fill-real pale" if ranges else "fill-real"),
-        label(18, under + 20, "real", kind="mute"),
-        line(64, under + 15, 78, under + 15, "curve line-synthetic")
-        if ranges
-        else box(64, under + 12, 14, 6, "fill-synthetic"),
-        label(84, under + 20, "synthetic", kind="mute"),
+        legend((real, 18, under + 20, "real"), (synthetic, 84, under + 20, "synthetic")),
     ]
-    said = sentences(_spoken(bar) for bar in known)
-    return chart([*head, drawn[0]], title=title, description=said, height=drawn[1], width=SMALL_WIDTH)
+    return chart([*head, drawn[0]], title=title, said=map(_spoken, known), height=drawn[1], width=SMALL_WIDTH)
 
 
 def _pool(bars: Sequence[Bar]) -> list[Bar]:
@@ -151,18 +150,11 @@ def _name(bar: Bar) -> str:
 
 
 def _spoken(bar: Bar) -> str:
-    shares = f"real {percent(bar.real)}, synthetic {percent(bar.synthetic)}."
+    shares = f"real {percent(bar.real)}", f"synthetic {percent(bar.synthetic)}"
     if bar.kind != "range":
-        return f"{spoken(_name(bar))}: {shares}"
+        return told(_name(bar), *shares)
     low = None if bar.low is None else bar.low_text or tick(bar.low)
     high = None if bar.high is None else bar.high_text or tick(bar.high)
-    match low, high:
-        case None, None:
-            where = "All values"
-        case None, _:
-            where = f"Below {high}"
-        case _, None:
-            where = f"From {low}"
-        case _:
-            where = f"{low} to {high}"
-    return f"{where}: {shares}"
+    if low is None:
+        return told("All values" if high is None else f"Below {high}", *shares)
+    return told(f"From {low}" if high is None else f"{low} to {high}", *shares)

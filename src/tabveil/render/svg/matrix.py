@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -94,13 +94,19 @@ def _spoken_correlations(names: Sequence[str], cells: Cells) -> str:
     found = {cell: value for cell, value in cells.items() if value is not None and drawable(value)}
     if not found:
         return f"{len(names)} metrics; no correlation could be computed."
-    least = sorted(found, key=found.__getitem__)[:_MOST_SPOKEN]
-    told = "; ".join(
-        f"{spoken(names[column])} with {spoken(names[row])} {shown(found[row, column])}"
-        for row, column in least
-    )
+    least = _told_pairs(names, found, sorted(found, key=found.__getitem__))
     mean = sum(found.values()) / len(found)
-    return f"{len(names)} metrics, {len(found)} pairs. Mean correlation: {shown(mean)}. Least alike: {told}."
+    return f"{len(names)} metrics, {len(found)} pairs. Mean correlation: {shown(mean)}. Least alike: {least}."
+
+
+def _told_pairs(
+    names: Sequence[str], cells: Mapping[tuple[int, int], float], order: Sequence[tuple[int, int]]
+) -> str:
+    """Say the first cells of an order."""
+    return "; ".join(
+        f"{spoken(names[column])} with {spoken(names[row])} {shown(cells[row, column])}"
+        for row, column in order[:_MOST_SPOKEN]
+    )
 
 
 def _pairs(names: Sequence[str]) -> list[tuple[int, int]]:
@@ -139,7 +145,7 @@ def _square(
     if n <= _MOST_VALUES:
         parts.append(label(0, bottom + 10, "Numbers in the cells are hundredths: 85 is 0.85.", kind="mute"))
         bottom += 20
-    return chart(parts, title=title, description=said, height=bottom)
+    return chart(parts, title=title, said=[said], height=bottom)
 
 
 def _room_for(names: Sequence[str]) -> float:
@@ -243,11 +249,7 @@ def _spoken(names: Sequence[str], differ: Cells) -> str:
     if not found:
         return f"{len(names)} columns; differences were not computed."
     mean = sum(map(abs, found.values())) / len(found)
-    ranked = sorted(found, key=lambda cell: -abs(found[cell]))[:_MOST_SPOKEN]
-    largest = "; ".join(
-        f"{spoken(names[column])} with {spoken(names[row])} {shown(found[row, column])}"
-        for row, column in ranked
-    )
+    largest = _told_pairs(names, found, sorted(found, key=lambda cell: -abs(found[cell])))
     return (
         f"{len(names)} columns, {len(found)} pairs. Mean absolute difference between synthetic and real "
         f"associations: {shown(mean)}. Largest differences, synthetic minus real: {largest}."

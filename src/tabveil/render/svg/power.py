@@ -15,13 +15,14 @@ from tabveil.render.svg.canvas import (
     drawable,
     joined,
     label,
+    legend,
     nothing,
     paragraph,
     path,
     percent_tick,
     polyline,
-    sentences,
     spoken,
+    told,
     wrap,
 )
 
@@ -66,8 +67,7 @@ def power(rows: Sequence[PowerRow], *, title: str = "Leaks this audit could have
     parts += [_row(row, leaks, step, place) for row, place in zip(rows, tops, strict=False)]
     bottom = tops[-1]
     parts.append(_legend(bottom + 12))
-    said = sentences(map(_spoken, rows))
-    return chart(parts, title=title, description=said, height=bottom + 64)
+    return chart(parts, title=title, said=map(_spoken, rows), height=bottom + 64)
 
 
 def _texts(row: PowerRow) -> tuple[list[str], list[str]]:
@@ -128,26 +128,18 @@ def _hatching(x: float, top: float, width: float) -> str:
 
 
 def _legend(top: float) -> Markup:
-    entries = (
-        (0.0, 0.0, 1.0, "seen in 95% of trials or more"),
-        (0.0, 28.0, 0.5, "sometimes"),
-        (130.0, 28.0, 0.0, "never"),
+    return legend(
+        (_ground(1.0, 0, top, 24), 30, top + 16, "seen in 95% of trials or more"),
+        (_ground(0.5, 0, top + 28, 24), 30, top + 44, "sometimes"),
+        (_ground(0.0, 130, top + 28, 24), 160, top + 44, "never"),
+        (box(271, top + 1, 22, _CELL - 2, "ring"), 300, top + 16, "smallest detected"),
+        (label(282, top + 44, "–", kind="mute", anchor="middle"), 300, top + 44, "not tried"),
     )
-    parts = [
-        _ground(share, x, top + y, 24.0) + label(x + 30, top + y + 16, text, kind="mute")
-        for x, y, share, text in entries
-    ]
-    parts += [
-        box(271, top + 1, 22, _CELL - 2, "ring") + label(300, top + 16, "smallest detected", kind="mute"),
-        label(282, top + 44, "–", kind="mute", anchor="middle")
-        + label(300, top + 44, "not tried", kind="mute"),
-    ]
-    return joined(parts)
 
 
 def _spoken(row: PowerRow) -> str:
     if not row.trials:
-        return f"{spoken(row.label)}: {spoken(row.reason or 'not computed').rstrip('.')}."
+        return told(row.label, spoken(row.reason or "not computed").rstrip("."))
     answer = "detects none of the leaks tried"
     if row.smallest is not None:
         answer = f"detects as its smallest leak {percent(row.smallest if drawable(row.smallest) else None)}"

@@ -7,25 +7,25 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from tabveil.render.svg.axes import Scale, upright_axis
+from tabveil.render.svg.axes import Scale, color, stroke, upright_axis
 from tabveil.render.svg.canvas import (
     LINE,
     SMALL_WIDTH,
     SMALLEST,
     chart,
+    dot,
     drawable,
     joined,
     label,
+    legend,
     line,
     nothing,
     paragraph,
     path,
     polyline,
-    sentences,
     shown,
-    spoken,
-    tag,
     tick,
+    told,
     width_of,
     wrap,
 )
@@ -33,8 +33,6 @@ from tabveil.render.svg.canvas import (
 _LEFT, _RIGHT = 48.0, SMALL_WIDTH - 10.0
 _HIGH = 130.0
 _FAR_APART = 20.0  # the largest level is so many times the smallest: an even axis would hide the small ones
-_COLORS = ("line-real", "line-synthetic", "line-third")
-_STROKES = ("", " dashed", " dotted")
 _BEYOND = 0.5  # intervals may take so much of the means' range to either side; what is wider is cut
 _STEPS = 12  # of a straight line on a bent axis
 
@@ -95,8 +93,8 @@ def response(
     upward = _upward(reach, top, spread=ideal and horizontal.bend == "root")
     parts = [
         paragraph(0, 13, heads, kind="strong"),
-        *(_named(item, place, LINE * (len(heads) + place) + 13) for place, item in named),
-        upright_axis(upward, _LEFT, _RIGHT, write=tick, about=4),
+        _named(named, LINE * len(heads)),
+        upright_axis(upward, _LEFT, _RIGHT, about=4),
         line(_LEFT, upward.at(0.0), _RIGHT, upward.at(0.0), "zero"),
         _labels(levels, horizontal, top + _HIGH + 18, write),
         label(_RIGHT, top + _HIGH + 36, across, width=SMALL_WIDTH, kind="mute", anchor="end"),
@@ -104,8 +102,8 @@ def response(
     if ideal:
         parts.append(_ideal(horizontal, upward))
     parts += [_curve(item, place, horizontal, upward) for place, item in enumerate(known)]
-    said = sentences(_spoken(item, write) for item in known)
-    return chart(parts, title=title, description=said, height=top + _HIGH + 44, width=SMALL_WIDTH)
+    said = [_spoken(item, write) for item in known]
+    return chart(parts, title=title, said=said, height=top + _HIGH + 44, width=SMALL_WIDTH)
 
 
 def bend_of(levels: Sequence[float]) -> Literal["linear", "root", "log"]:
@@ -172,29 +170,30 @@ def _straight(points: Sequence[ResponsePoint], across: Scale, upward: Scale) -> 
 
 
 def _curve(item: ResponseLine, place: int, across: Scale, upward: Scale) -> Markup:
-    color = _COLORS[place % len(_COLORS)]
     drawn = [point for point in item.points if drawable(point.value)]
     spots = [(across.at(point.level), upward.at(point.value or 0.0)) for point in drawn]
-    parts = [path(_straight(drawn, across, upward), f"curve {color}{_STROKES[place % len(_STROKES)]}")]
+    parts = [path(_straight(drawn, across, upward), f"curve {stroke(place)}")]
     for point, (x, y) in zip(drawn, spots, strict=True):
         if point.low is not None and point.high is not None and drawable(point.low, point.high):
-            parts.append(line(x, upward.at(point.low), x, upward.at(point.high), f"whisker {color}"))
+            parts.append(line(x, upward.at(point.low), x, upward.at(point.high), f"whisker {color(place)}"))
         kind = "sure-dot" if point.sure else "reading"
-        parts.append(tag("circle", cx=x, cy=y, r=3.6, class_=f"{kind} {color}"))
+        parts.append(dot(x, y, 3.6, f"{kind} {color(place)}"))
     return joined(parts)
 
 
-def _named(item: ResponseLine, place: int, y: float) -> Markup:
-    kind = f"curve {_COLORS[place % len(_COLORS)]}{_STROKES[place % len(_STROKES)]}"
-    return line(0, y - 4, 26, y - 4, kind) + label(32, y, item.label, width=SMALL_WIDTH - 34)
+def _named(lines: Sequence[tuple[int, ResponseLine]], top: float) -> Markup:
+    return legend(
+        *(
+            (line(0, y - 4, 26, y - 4, f"curve {stroke(place)}"), 32, y, item.label)
+            for place, item in lines
+            for y in [top + LINE * place + 13]
+        ),
+        kind=None,
+        width=SMALL_WIDTH - 34,
+    )
 
 
 def _spoken(item: ResponseLine, write: Callable[[float], str]) -> str:
-    told = ", ".join(
-        f"{shown(point.value)} at {write(point.level)}{_seen(point.sure)}" for point in item.points
-    )
-    return f"{spoken(item.label)}: {told}."
-
-
-def _seen(sure: bool | None) -> str:  # noqa: FBT001 - a state, not a switch
-    return {True: " (seen)", False: " (not reliably seen)", None: ""}[sure]
+    seen = {True: " (seen)", False: " (not reliably seen)", None: ""}
+    said = (f"{shown(point.value)} at {write(point.level)}{seen[point.sure]}" for point in item.points)
+    return told(item.label, *said)

@@ -16,14 +16,15 @@ from tabveil.render.svg.canvas import (
     drawable,
     joined,
     label,
+    legend,
     line,
     nothing,
     paragraph,
-    sentences,
     shown,
     shown_estimate,
     spoken,
     tick,
+    told,
     width_of,
     wrap,
     wrap_name,
@@ -58,14 +59,13 @@ def risk_bars(rows: Sequence[RiskBar], *, title: str, confidence: float = CONFID
     of_people = any(row.state != "diagnostic" for row in rows)
     title_of_axis = OF_PEOPLE if of_people else _OF_SIMILARITY
     measured = f"{'gain' if of_people else 'risk'} and its {100 * confidence:g}% interval"
-    parts = [legend(measured, "threshold" if limited else "")]
+    parts = [_legend(measured, "threshold" if limited else "")]
     parts += [_row(row, top, scale) for row, top in zip(rows, tops, strict=False)]
     parts += [
         axis_labels(scale, tops[-1] + 4),
         label(WIDTH / 2, tops[-1] + 22, title_of_axis, kind="mute", anchor="middle"),
     ]
-    said = sentences(map(_spoken_row, rows))
-    return chart(parts, title=title, description=said, height=tops[-1] + 30)
+    return chart(parts, title=title, said=map(_spoken_row, rows), height=tops[-1] + 30)
 
 
 def risk_scale(risks: Iterable[tuple[Estimate | None, float | None]], *, start: float, end: float) -> Scale:
@@ -161,27 +161,21 @@ def limit_text(threshold: float) -> str:
     return tick(threshold) if drawable(threshold) else shown(threshold)
 
 
-def legend(measured: str, limit: str) -> Markup:
+def _legend(measured: str, limit: str) -> Markup:
     """Explain the marks; without a threshold that is only the interval."""
     mark = line(0, 9, 26, 9, "span mark-diagnostic") + symbol("diagnostic", 13, 9)
-    parts = [mark, label(34, 14, measured, kind="mute")]
-    if limit:
-        parts += [
-            line(WIDTH - 138, 2, WIDTH - 138, 16, "limit"),
-            label(WIDTH - 130, 14, limit, width=130, kind="mute"),
-        ]
-    return joined(parts)
+    drawn = legend((mark, 34, 14, measured))
+    if not limit:
+        return drawn
+    return drawn + legend((line(WIDTH - 138, 2, WIDTH - 138, 16, "limit"), WIDTH - 130, 14, limit), width=130)
 
 
 def _spoken_row(row: RiskBar) -> str:
     named = "risk" if row.state == "diagnostic" and row.threshold is None else "gain"
-    parts = [f"{named} {shown_estimate(row.risk)}"]
-    if row.threshold is not None:
-        parts.append(f"threshold {shown(row.threshold)}")
-    if rates := _rates(row):
-        parts.append(rates)
+    limit = "" if row.threshold is None else f"threshold {shown(row.threshold)}"
     note = f" {spoken(row.note).rstrip('.')}." if row.note else ""
-    return f"{spoken(row.label)}: {WORDS[row.state]}, {', '.join(parts)}.{note}"
+    said = told(row.label, WORDS[row.state], f"{named} {shown_estimate(row.risk)}", limit, _rates(row))
+    return f"{said}{note}"
 
 
 _STEP = 22.0
@@ -244,7 +238,7 @@ def column_bars(
     limit = (
         f"threshold {limit_text(next(iter(limits)))}" if len(limits) == 1 else "threshold" if limits else ""
     )
-    parts = [legend(f"gain, {100 * confidence:g}% interval", limit), axis_labels(scale, top - 6, about=4)]
+    parts = [_legend(f"gain, {100 * confidence:g}% interval", limit), axis_labels(scale, top - 6, about=4)]
     bottom = top
     for place, drawn in _placed(rows, top):
         if isinstance(drawn, str):
@@ -263,8 +257,7 @@ def column_bars(
         axis_labels(scale, bottom + 14, about=4),
         label(WIDTH, bottom + 32, OF_PEOPLE, kind="mute", anchor="end"),
     ]
-    said = sentences(map(_spoken_column, rows))
-    return chart(parts, title=title, description=said, height=bottom + 40)
+    return chart(parts, title=title, said=map(_spoken_column, rows), height=bottom + 40)
 
 
 def _placed(rows: Sequence[ColumnBar], top: float) -> Iterator[tuple[float, ColumnBar | str]]:
@@ -287,9 +280,6 @@ def _value(row: ColumnBar, y: float) -> Markup:
 
 
 def _spoken_column(row: ColumnBar) -> str:
-    parts = [f"gain {shown_estimate(row.risk)}"]
-    if row.threshold is not None:
-        parts.append(f"threshold {shown(row.threshold)}")
-    if row.configuration:
-        parts.append(spoken(row.configuration))
-    return f"{spoken(row.label)}: {WORDS[row.state]}, {', '.join(parts)}."
+    limit = "" if row.threshold is None else f"threshold {shown(row.threshold)}"
+    gain = f"gain {shown_estimate(row.risk)}"
+    return told(row.label, WORDS[row.state], gain, limit, spoken(row.configuration))

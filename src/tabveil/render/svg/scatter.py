@@ -7,23 +7,22 @@ from math import hypot
 from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
-from tabveil.render.svg.axes import WORDS, Scale, State, axis_labels, symbol, upright_axis
+from tabveil.render.svg.axes import WORDS, Scale, State, field, symbol, whisker
 from tabveil.render.svg.canvas import (
     LINE,
     SMALLEST,
     WIDTH,
     chart,
     drawable,
-    joined,
     label,
+    legend,
     line,
     nothing,
     paragraph,
-    sentences,
     shown,
     shown_estimate,
     spoken,
-    tick,
+    told,
     width_of,
     wrap,
     wrap_name,
@@ -31,6 +30,7 @@ from tabveil.render.svg.canvas import (
 
 _LEFT, _RIGHT = 50.0, WIDTH - 10.0
 _HEIGHT = 300.0
+_STATES: tuple[tuple[State, float], ...] = (("within", 0), ("above", 154), ("inconclusive", 308))
 _KEY = 44.0  # where names begin in the list below
 _CLEAR = 7.0  # around a mark
 _BESIDE = 26.0  # a number farther from its mark needs a line to it
@@ -80,12 +80,8 @@ def scatter(
     across = _scale([point.x for point in known], start=_LEFT, end=_RIGHT)
     upward = _scale([point.y for point in known], start=top + _HEIGHT, end=top)
     parts = [
-        _legend(),
-        label(0, top - 18, y_title, width=WIDTH, kind="mute"),
-        upright_axis(upward, _LEFT, _RIGHT, write=tick),
-        joined(line(across.at(v), top, across.at(v), top + _HEIGHT, "rule") for v in across.ticks()),
-        axis_labels(across, top + _HEIGHT + 20),
-        label(_RIGHT, top + _HEIGHT + 40, x_title, width=_RIGHT, kind="mute", anchor="end"),
+        legend(*((symbol(state, 6 + x, 9.5), 18 + x, 14, WORDS[state]) for state, x in _STATES)),
+        field(across, upward, x_title=x_title, y_title=y_title),
         *(_whiskers(point, across, upward) for point in known),
         *_labels(known, across, upward),
         *(symbol(point.state, across.at(point.x.value), upward.at(point.y.value)) for point in known),
@@ -102,7 +98,7 @@ def scatter(
         lines = wrap(f"Not computed: {names}", WIDTH, most=5)
         parts.append(paragraph(0, height + 4, lines, kind="mute"))
         height += LINE * len(lines) + 5
-    return chart(parts, title=title, description=sentences(map(_spoken, points)), height=height)
+    return chart(parts, title=title, said=map(_spoken, points), height=height)
 
 
 def _scale(estimates: Sequence[Estimate], *, start: float, end: float) -> Scale:
@@ -118,14 +114,11 @@ def _scale(estimates: Sequence[Estimate], *, start: float, end: float) -> Scale:
 
 
 def _whiskers(point: Point, across: Scale, upward: Scale) -> Markup:
-    x, y = across.at(point.x.value), upward.at(point.y.value)
-    kind = f"whisker mark-{point.state}"
-    parts = []
+    y, kind = upward.at(point.y.value), f"mark-{point.state}"
+    flat = Markup()
     if drawable(point.x.low, point.x.high):
-        parts.append(line(across.at(point.x.low), y, across.at(point.x.high), y, kind))
-    if drawable(point.y.low, point.y.high):
-        parts.append(line(x, upward.at(point.y.low), x, upward.at(point.y.high), kind))
-    return joined(parts)
+        flat = line(across.at(point.x.low), y, across.at(point.x.high), y, f"whisker {kind}")
+    return flat + whisker(across.at(point.x.value), point.y, upward, kind)
 
 
 def _labels(points: Sequence[Point], across: Scale, upward: Scale) -> Iterator[Markup]:
@@ -173,17 +166,10 @@ def _inside(area: _Area) -> bool:
     return area.left >= 2 and area.right <= WIDTH and area.top >= 40  # noqa: PLR2004 - a small margin
 
 
-def _legend() -> Markup:
-    states: tuple[State, ...] = ("within", "above", "inconclusive")
-    return joined(
-        symbol(state, 6 + 154 * i, 9.5) + label(18 + 154 * i, 14, WORDS[state], kind="mute")
-        for i, state in enumerate(states)
-    )
-
-
 def _spoken(point: Point) -> str:
     risk, loss = shown_estimate(point.y), shown_estimate(point.x)
-    name = f"{point.number}. {spoken(point.label)}"
     if not drawable(point.x.value, point.y.value):
-        return f"{name}: risk {shown(point.y.value)}, loss of utility {shown(point.x.value)}."
-    return f"{name}: {WORDS[point.state]}, largest risk {risk}, loss of utility {loss}."
+        risk, loss = f"risk {shown(point.y.value)}", f"loss of utility {shown(point.x.value)}"
+        return f"{point.number}. {told(point.label, risk, loss)}"
+    judged = told(point.label, WORDS[point.state], f"largest risk {risk}", f"loss of utility {loss}")
+    return f"{point.number}. {judged}"

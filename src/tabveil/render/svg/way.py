@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
-from tabveil.render.svg.axes import Scale
+from tabveil.render.svg.axes import Scale, upright_axis, whisker
 from tabveil.render.svg.canvas import (
     LINE,
     SMALL_WIDTH,
     SMALLEST,
     chart,
+    dot,
     drawable,
     joined,
     label,
@@ -20,12 +21,9 @@ from tabveil.render.svg.canvas import (
     paragraph,
     path,
     polyline,
-    sentences,
     shown,
     shown_estimate,
     spoken,
-    tag,
-    tick,
     wrap,
 )
 
@@ -67,11 +65,7 @@ def way(points: Sequence[WayPoint], *, title: str, reach: float, threshold: floa
     places = [_LEFT + step * (number + 0.5) for number in range(len(points))]
     parts = [
         paragraph(0, 13, heads, kind="strong"),
-        joined(
-            line(_LEFT, upward.at(value), _RIGHT, upward.at(value), "rule")
-            + label(_LEFT - 6, upward.at(value) + 4.5, tick(value), kind="mute", anchor="end")
-            for value in upward.ticks(apart=24.0)
-        ),
+        upright_axis(upward, _LEFT, _RIGHT, apart=24),
         line(_LEFT, bottom, _RIGHT, bottom, "zero"),
     ]
     if threshold is not None and drawable(threshold):
@@ -89,8 +83,9 @@ def way(points: Sequence[WayPoint], *, title: str, reach: float, threshold: floa
         for number, (point, place) in enumerate(zip(points, places, strict=True))
     ]
     parts.append(_drawn(points, places, upward))
-    said = sentences([_spoken(points), *([] if threshold is None else [f"Threshold {shown(threshold)}."])])
-    return chart(parts, title=title, description=said, height=bottom + 18 + LINE + 8, width=SMALL_WIDTH)
+    said = ["; ".join(f"{spoken(point.label)} {shown_estimate(point.value)}" for point in points) + "."]
+    said += [] if threshold is None else [f"Threshold {shown(threshold)}."]
+    return chart(parts, title=title, said=said, height=bottom + 18 + LINE + 8, width=SMALL_WIDTH)
 
 
 def _drawn(points: Sequence[WayPoint], places: Sequence[float], upward: Scale) -> Markup:
@@ -103,12 +98,7 @@ def _drawn(points: Sequence[WayPoint], places: Sequence[float], upward: Scale) -
     parts = [path(polyline(joint), f"curve {_ON_THE_WAY}")] if len(joint) > 1 else []
     for point, place, value in known:
         color = _BESIDE if point.beside else _ON_THE_WAY
-        if drawable(value.low, value.high):
-            parts.append(line(place, upward.at(value.low), place, upward.at(value.high), f"whisker {color}"))
         kind = "reading" if point.beside else "sure-dot"
-        parts.append(tag("circle", cx=place, cy=upward.at(value.value), r=3.6, class_=f"{kind} {color}"))
+        parts.append(whisker(place, value, upward, color))
+        parts.append(dot(place, upward.at(value.value), 3.6, f"{kind} {color}"))
     return joined(parts)
-
-
-def _spoken(points: Sequence[WayPoint]) -> str:
-    return "; ".join(f"{spoken(point.label)} {shown_estimate(point.value)}" for point in points) + "."
