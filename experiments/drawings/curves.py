@@ -21,7 +21,7 @@ from drawings.frame import (
 )
 from tabveil.render.svg.axes import Scale, upright_axis
 from tabveil.render.svg.canvas import joined, label, line, path, polyline, tick
-from tabveil.render.svg.response import bend_of
+from tabveil.render.svg.series import bend_of
 
 _FOOT = 42.0  # levels below a panel, and room to the next
 _SAMPLE = 34.0  # of a line, long enough for dashes to be seen

@@ -21,7 +21,6 @@ from tabveil.core.wording import (
     setting,
     share_of,
 )
-from tabveil.metrics.registry import Explanation
 from tabveil.render.svg import RiskBar, State, state_key
 
 MOST_CONFIGURATIONS = 8
@@ -72,11 +71,6 @@ class Evidence:
     threshold: float | None = None
 
     @property
-    def metric(self) -> str:
-        """What the report calls it."""
-        return self.result.key
-
-    @property
     def title(self) -> str:
         """Its name in words."""
         return self.result.full_title
@@ -90,11 +84,6 @@ class Evidence:
     def question(self) -> str:
         """The question it answers."""
         return question_of(self.report, self.result.metric)
-
-    @property
-    def sentence(self) -> str:
-        """What it found."""
-        return self.result.sentence
 
     @property
     def risk_sentence(self) -> str:
@@ -122,11 +111,6 @@ class Evidence:
         return self.state == "within" and self.leak_seen
 
     @property
-    def explanation(self) -> Explanation | None:
-        """How it is measured, if it is a metric of ours."""
-        return self.report.explanations.get(self.result.metric)
-
-    @property
     def explained_above(self) -> bool:
         """Whether it is a further run of a metric, for one attacker: the first one explains it."""
         first = self.result.metric
@@ -145,11 +129,6 @@ class Evidence:
         return sorted(found, key=lambda item: item.gain.low if item.gain else lowest, reverse=True)[
             :MOST_CONFIGURATIONS
         ]
-
-    @property
-    def n_tried(self) -> int:
-        """How many configurations there are."""
-        return len(self.result.configurations)
 
     @property
     def combinations(self) -> tuple[Combination, ...]:

@@ -173,7 +173,7 @@ def _results(results: Sequence[Evidence], report: Report) -> Table:
     table = plain_table("metric", *headings)
     table.add_column("finding", no_wrap=True)
     for item in results:
-        word = finding(report, item.metric)
+        word = finding(report, item.result.key)
         table.add_row(
             item.title,
             Text(value(item.result.measure), style=_STYLE_OF_FINDING.get(word, "")),
@@ -222,7 +222,7 @@ def _utility(useful: Usefulness | None) -> list[RenderableType]:
         table.add_row(f"{row.meaning.title}{found}", value(row.figure.value), reference, best)
     for rule in [rule for rule in useful.rules if rule.broken.value.low > 0][:MOST_RULES]:
         table.add_row(f"  {rule.sentence}", value(rule.broken.value), value(rule.broken.reference), "0")
-    for target in useful.targets:
+    for target in useful.utility.targets:
         table.add_row(f"gap when predicting {target.name}", value(target.gap), "", "0")
     return section("Utility: how much the release tells of what real rows tell", Text(), table)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from markupsafe import Markup
 
 from tabveil.core.wording import interval, name, number
-from tabveil.metrics.utility import MEANINGS, RULES, ColumnUtility, Figure, Meaning, TargetUtility, Utility
+from tabveil.metrics.utility import MEANINGS, RULES, ColumnUtility, Figure, Meaning, Utility
 from tabveil.render import svg
 
 MOST_MARGINALS = 24
@@ -96,11 +96,6 @@ class Usefulness:
         return found
 
     @property
-    def targets(self) -> tuple[TargetUtility, ...]:
-        """The columns that were predicted."""
-        return self.utility.targets
-
-    @property
     def columns(self) -> list[ColumnRow]:
         """The columns with the largest total variation, the worst first."""
 
@@ -110,16 +105,6 @@ class Usefulness:
 
         ordered = sorted(self.utility.columns, key=lambda column: (-variation(column), column.name))
         return list(map(ColumnRow, ordered[:MOST_MARGINALS]))
-
-    @property
-    def n_columns(self) -> int:
-        """How many columns there are, shown or not."""
-        return len(self.utility.columns)
-
-    @property
-    def looked_for_rules(self) -> bool:
-        """Whether rules were looked for."""
-        return self.utility.rules is not None
 
     @cached_property
     def rules(self) -> list[RuleRow]:

@@ -6,16 +6,22 @@ description for those who do not see it, and says in shape, pattern or word what
 
 from tabveil.render.svg.axes import WORDS, State, state_key
 from tabveil.render.svg.curves import RocCurve, distributions, roc
-from tabveil.render.svg.front import Checked, TradeOff, front
 from tabveil.render.svg.heat import heat_map
 from tabveil.render.svg.marginals import marginals
 from tabveil.render.svg.matrix import MOST_NAMED, associations, correlations, differences
 from tabveil.render.svg.power import PowerRow, power
-from tabveil.render.svg.response import ResponseLine, ResponsePoint, response, value_range
 from tabveil.render.svg.risks import ColumnBar, RiskBar, column_bars, risk_bars
-from tabveil.render.svg.scatter import Point, scatter
+from tabveil.render.svg.series import (
+    ResponseLine,
+    ResponsePoint,
+    WayPoint,
+    reach_of,
+    response,
+    value_range,
+    way,
+)
 from tabveil.render.svg.style import STYLE
-from tabveil.render.svg.way import WayPoint, reach_of, way
+from tabveil.render.svg.trade_offs import Checked, Point, TradeOff, front, scatter
 
 __all__ = [
     "MOST_NAMED",

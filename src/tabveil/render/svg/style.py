@@ -1,64 +1,38 @@
 """One style sheet for all charts: light, dark, and light again on paper."""
 
-from types import MappingProxyType
+from collections.abc import Mapping
 
-_LIGHT = MappingProxyType(
-    {
-        "paper": "#ffffff",
-        "ink": "#1b1f24",
-        "mute": "#57606a",
-        "line": "#d5dae0",
-        "track": "#f2f4f6",
-        "beyond": "#fbe3e1",
-        "real": "#1f6fb2",
-        "synthetic": "#d9730d",
-        "control": "#6e7781",
-        "above": "#c5221f",
-        "within": "#14735a",
-        "unclear": "#8a5a00",
-        "third": "#7a4fa3",
-        "n4": "#762a83",
-        "n3": "#ab86bd",
-        "n2": "#cdb3d8",
-        "n1": "#e9dcec",
-        "p0": "#f1f2f4",
-        "p1": "#d9efd6",
-        "p2": "#aedca9",
-        "p3": "#6fb878",
-        "p4": "#1b7837",
-    }
-)
-_DARK = MappingProxyType(
-    {
-        "paper": "#14171a",
-        "ink": "#e6e9ec",
-        "mute": "#a3adb8",
-        "line": "#3a424b",
-        "track": "#20252a",
-        "beyond": "#3d2224",
-        "real": "#6cb2f0",
-        "synthetic": "#f2a154",
-        "control": "#9aa5b1",
-        "above": "#ff7b72",
-        "within": "#56c8a5",
-        "unclear": "#e0b05a",
-        "third": "#c39be8",
-        "n4": "#dab6ee",
-        "n3": "#7d549a",
-        "n2": "#5a3c6d",
-        "n1": "#3a2a44",
-        "p0": "#262c33",
-        "p1": "#223a2a",
-        "p2": "#2a5738",
-        "p3": "#347146",
-        "p4": "#8fdc9c",
-    }
-)
+_COLORS = {  # on a light ground, and on a dark one
+    "paper": ("#ffffff", "#14171a"),
+    "ink": ("#1b1f24", "#e6e9ec"),
+    "mute": ("#57606a", "#a3adb8"),
+    "line": ("#d5dae0", "#3a424b"),
+    "track": ("#f2f4f6", "#20252a"),
+    "beyond": ("#fbe3e1", "#3d2224"),
+    "real": ("#1f6fb2", "#6cb2f0"),
+    "synthetic": ("#d9730d", "#f2a154"),
+    "control": ("#6e7781", "#9aa5b1"),
+    "above": ("#c5221f", "#ff7b72"),
+    "within": ("#14735a", "#56c8a5"),
+    "unclear": ("#8a5a00", "#e0b05a"),
+    "third": ("#7a4fa3", "#c39be8"),
+    "n4": ("#762a83", "#dab6ee"),
+    "n3": ("#ab86bd", "#7d549a"),
+    "n2": ("#cdb3d8", "#5a3c6d"),
+    "n1": ("#e9dcec", "#3a2a44"),
+    "p0": ("#f1f2f4", "#262c33"),
+    "p1": ("#d9efd6", "#223a2a"),
+    "p2": ("#aedca9", "#2a5738"),
+    "p3": ("#6fb878", "#347146"),
+    "p4": ("#1b7837", "#8fdc9c"),
+}
+_LIGHT = {name: light for name, (light, _) in _COLORS.items()}
+_DARK = {name: dark for name, (_, dark) in _COLORS.items()}
 OPACITIES = (0.14, 0.28, 0.44, 0.6, 0.78, 0.95)
 """How strongly the six classes of real rows on the map are drawn."""
 
 
-def _values(palette: MappingProxyType[str, str]) -> str:
+def _values(palette: Mapping[str, str]) -> str:
     return ":root{" + "".join(f"--chart-{name}:{color};" for name, color in palette.items()) + "}"
 
 
