@@ -1,4 +1,4 @@
-"""What is made from the program and kept in docs/, so that the pages can be read in the repository as well.
+"""What is made from the program and kept in pages, so that these can be read in the repository as well.
 
 ``make pages`` writes it anew after a change of a docstring, an option or a default; a test says when to.
 """
@@ -20,10 +20,11 @@ _MARKS = re.compile(r"^<!-- (?:made: [a-z ]+|end|made by .*) -->\n+", flags=re.M
 
 
 def current(docs: Path) -> dict[Path, str]:
-    """Return every file in docs/ that is made, wholly or in parts, with the text it should have."""
+    """Return every page that is made, wholly or in parts, with the text it should have."""
     whole = {**metric_pages.pages(), "command_line.md": command_line.page()}
     parts = pages.insertions()
-    filled = {path: fill(path.read_text(encoding="utf-8"), parts) for path in sorted(docs.glob("*.md"))}
+    written = [*sorted(docs.glob("*.md")), docs.parent / "ARCHITECTURE.md"]
+    filled = {path: fill(path.read_text(encoding="utf-8"), parts) for path in written}
     return {
         **{path: text for path, text in filled.items() if _PART.search(text)},
         **{docs / place: f"<!-- {MADE} -->\n\n{text}" for place, text in whole.items()},

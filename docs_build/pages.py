@@ -1,6 +1,8 @@
 """Everything in the site that is made from the program, so that it cannot go stale."""
 
 import ast
+import pkgutil
+import textwrap
 from pathlib import Path
 
 import metric_pages
@@ -48,6 +50,7 @@ def insertions() -> dict[str, str]:
         "modifiers": modifiers(),
         "transitions": transitions(),
         "sampled privacy": sampled_privacy(),
+        "rooms": rooms(),
     }
 
 
@@ -108,6 +111,21 @@ _BETAS = (0.1, 0.2, 0.5)
 
 def _promised(found: SampledPrivacy | None) -> str:
     return "nothing" if found is None else f"ε = {found.epsilon:.2f}, δ = {found.delta:.0e}"
+
+
+def rooms() -> str:
+    """Return what stands in each room of the source, from the top down."""
+    return "\n".join(["```text", *(line for room in reversed(ROOMS) for line in _room(room)), "```"])
+
+
+ROOMS = ("core", "tables", "engines", "synthesis", "metrics", "auditing", "workflows", "render", "cli")
+
+
+def _room(name: str) -> list[str]:
+    found = sorted(module.name for module in pkgutil.iter_modules([str(ROOT / "src" / "tabveil" / name)]))
+    told = " ".join(module for module in found if not module.endswith("kernels"))
+    head = f"{ROOMS.index(name) + 1}  {name:<11}"
+    return textwrap.wrap(told, width=96, initial_indent=head, subsequent_indent=" " * len(head))
 
 
 def policy_fields() -> str:
