@@ -9,11 +9,17 @@ import numpy as np
 from tabveil.core import check
 from tabveil.core.sampling import group_equal_rows
 from tabveil.core.storage.plain import PlainData, Unbounded
-from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Split, Table
+from tabveil.core.table import Floats, Indices, Numeric, Split, Table
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.properties import sensitive as closeness
-from tabveil.metrics.properties import sensitive as diversity
-from tabveil.metrics.properties.sensitive import Entries
+from tabveil.metrics.properties.sensitive import (
+    Entries,
+    distinct,
+    entropy,
+    equal,
+    hierarchical,
+    ordered,
+    recursive,
+)
 
 FACTOR = 3.0
 """The c of recursive (c, l)-diversity where none is given."""
@@ -111,7 +117,7 @@ def measure(
         Hierarchies of sensitive columns, for distances by levels: the cells that are leaves, (n_leaves,), and
         the value of each level that each of them lies under, (n_levels, n_leaves).
     factor
-        The c of recursive (c, l)-diversity.
+        The c of recursive (c, l)-
 
     >>> from tabveil.core.table import Schema
     >>> sick = Categorical(name="illness", labels=("cold", "flu"))
@@ -141,14 +147,7 @@ def measure(
         k=int(sizes.min()),
         n_unique=int((sizes == 1).sum()),
         sensitive=tuple(
-            _of_column(
-                table,
-                classes,
-                name,
-                reference=reference,
-                levels=(levels or {}).get(name),
-                factor=factor,
-            )
+            _of_column(table, classes, name, reference, (levels or {}).get(name), factor=factor)
             for name in sensitive
         ),
     )
@@ -158,9 +157,9 @@ def _of_column(
     table: Table,
     classes: Indices,
     name: str,
-    *,
     reference: Table | None,
     levels: tuple[Floats, Indices] | None,
+    *,
     factor: float,
 ) -> SensitiveProperties:
     if reference is not None and reference.schema[name] != table.schema[name]:
@@ -169,30 +168,23 @@ def _of_column(
         )
     others = table if reference is None else reference
     entries = Entries.of(classes, table.column(name), others.column(name))
-    gains = _gains(entries)
+    gains, column = _gains(entries), table.schema[name]
+    has_order = isinstance(column, Numeric) or column.ordered
     return SensitiveProperties(
         column=name,
-        distinct=diversity.distinct(entries),
-        entropy=diversity.entropy(entries),
-        recursive=diversity.recursive(entries, factor),
+        distinct=distinct(entries),
+        entropy=entropy(entries),
+        recursive=recursive(entries, factor),
         factor=factor,
-        equal=float(closeness.equal(entries).max()),
-        ordered=float(closeness.ordered(entries).max()) if _has_order(table.schema[name]) else None,
+        equal=float(equal(entries).max()),
+        ordered=float(ordered(entries).max()) if has_order else None,
         hierarchical=None
         if levels is None
-        else float(closeness.hierarchical(entries, _codes(name, entries, *levels)).max()),
+        else float(hierarchical(entries, _codes(name, entries, *levels)).max()),
         information_gain=float(gains @ entries.sizes / entries.sizes.sum()),
         largest_gain=float(gains.max()),
         reference="all rows of this table" if reference is None else "all rows of the original table",
     )
-
-
-def _has_order(column: Column) -> bool:
-    match column:
-        case Numeric():
-            return True
-        case Categorical(ordered=ordered):
-            return ordered
 
 
 def _gains(entries: Entries) -> Floats:
@@ -239,9 +231,6 @@ def measure_split(
     return SplitProperties(
         train=measure(split.train, quasi_identifiers=quasi_identifiers, sensitive=sensitive),
         synthetic=measure(
-            split.synthetic,
-            quasi_identifiers=quasi_identifiers,
-            sensitive=sensitive,
-            reference=split.train,
+            split.synthetic, quasi_identifiers=quasi_identifiers, sensitive=sensitive, reference=split.train
         ),
     )

@@ -117,10 +117,6 @@ def compact(text: str) -> str:
 _MARKS = re.compile(r"[\W_]")
 
 
-def _capitals(text: str) -> str:
-    return compact(text).upper()
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Anchor:
     """What every value of some patterns holds, and how many characters of it may stand on either side."""
@@ -151,11 +147,11 @@ _DIGITS = _Anchor(form=re.compile(r"\d+"), before=50, after=140)
 class _Pattern:
     """A form, and what tells real ones from others of this form."""
 
-    kind: Kind
     form: re.Pattern[str]
-    around: "_Anchor"
+    kind: Kind = "national identifier"
+    around: _Anchor = _NUMBER_PLACES
     valid: Callable[[str], bool] = lambda _: True  # asked about the key
-    key: Callable[[str], str] = _capitals
+    key: Callable[[str], str] = lambda text: compact(text).upper()
 
 
 def _form(pattern: str, flags: int = 0) -> re.Pattern[str]:
@@ -178,19 +174,14 @@ _PATTERNS = (
     ),
     _Pattern(
         kind="account number",
-        around=_NUMBER_PLACES,
         form=_form(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"),
         valid=checksums.is_iban,
     ),
     _Pattern(
-        kind="national identifier",
-        around=_NUMBER_PLACES,
-        form=_form(r"[1278] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}"),
-        valid=checksums.is_french,
+        form=_form(r"[1278] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}"), valid=checksums.is_french
     ),
     _Pattern(
         kind="account number",
-        around=_NUMBER_PLACES,
         form=_form(
             r"(?<!\d[ -])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{5})(?![ -]\d)"
         ),
@@ -202,62 +193,16 @@ _PATTERNS = (
         around=_PLUS,
         key=lambda text: phone_key(text) if is_phone(text) else "",
     ),
-    _Pattern(
-        kind="national identifier",
-        form=_form(r"\d{3}-\d{2}-\d{4}"),
-        around=_NUMBER_PLACES,
-        valid=checksums.is_us_social_security,
-    ),
-    _Pattern(
-        kind="national identifier",
-        around=_NUMBER_PLACES,
-        form=_form(r"\d{3} \d{3} \d{4}"),
-        valid=checksums.is_nhs,
-    ),
-    _Pattern(
-        kind="national identifier",
-        around=_NUMBER_PLACES,
-        form=_form(r"\d{4} \d{4} \d{4}"),
-        valid=checksums.is_aadhaar,
-    ),
-    _Pattern(
-        kind="national identifier",
-        form=_form(r"\d{3}\.\d{3}\.\d{3}-\d{2}"),
-        around=_NUMBER_PLACES,
-        valid=checksums.is_cpf,
-    ),
-    _Pattern(
-        kind="national identifier",
-        form=_form(r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"),
-        around=_NUMBER_PLACES,
-        valid=checksums.is_belgian,
-    ),
-    _Pattern(
-        kind="national identifier", around=_NUMBER_PLACES, form=_form(r"\d{6}[-+]\d{4}"), valid=checksums.luhn
-    ),
-    _Pattern(
-        kind="national identifier",
-        around=_NUMBER_PLACES,
-        form=_form(r"(?:\d{8}|[XYZ]-?\d{7})-?[A-Z]"),
-        valid=checksums.is_spanish,
-    ),
-    _Pattern(
-        kind="national identifier",
-        around=_NUMBER_PLACES,
-        form=_form(r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]"),
-        valid=checksums.is_italian,
-    ),
-    _Pattern(
-        kind="national identifier",
-        around=_NUMBER_PLACES,
-        form=_form(r"(?![DFIQUV])[A-Z](?![DFIQUVO])[A-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]"),  # British, no check
-    ),
-    _Pattern(
-        kind="national identifier",
-        around=_NUMBER_PLACES,
-        form=_form(r"\d{17}[\dX]"),
-        valid=checksums.is_chinese,
-    ),
+    _Pattern(form=_form(r"\d{3}-\d{2}-\d{4}"), valid=checksums.is_us_social_security),
+    _Pattern(form=_form(r"\d{3} \d{3} \d{4}"), valid=checksums.is_nhs),
+    _Pattern(form=_form(r"\d{4} \d{4} \d{4}"), valid=checksums.is_aadhaar),
+    _Pattern(form=_form(r"\d{3}\.\d{3}\.\d{3}-\d{2}"), valid=checksums.is_cpf),
+    _Pattern(form=_form(r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"), valid=checksums.is_belgian),
+    _Pattern(form=_form(r"\d{6}[-+]\d{4}"), valid=checksums.luhn),
+    _Pattern(form=_form(r"(?:\d{8}|[XYZ]-?\d{7})-?[A-Z]"), valid=checksums.is_spanish),
+    _Pattern(form=_form(r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]"), valid=checksums.is_italian),
+    _Pattern(form=_form(r"(?![DFIQUV])[A-Z](?![DFIQUVO])[A-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]")),  # British
+    _Pattern(form=_form(r"\d{17}[\dX]"), valid=checksums.is_chinese),
     _Pattern(
         kind="postal address",
         around=_DIGITS,

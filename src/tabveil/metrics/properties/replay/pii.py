@@ -2,26 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.estimate import sidak
-from tabveil.core.result import Cost, Labels, Result, Scores, Setting, params_of
+from tabveil.core.result import Labels, Result, Setting
 from tabveil.core.table import Split
 from tabveil.core.wording import listed, name, plural, share_of
 from tabveil.errors import NothingToAsk
 from tabveil.metrics.properties.replay.patterns import PART_OF_A_NAME, PLURALS, Kind
 from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
-from tabveil.metrics.properties.replay.reappearance import (
-    Flags,
-    Reappearance,
-    Replay,
-    compare,
-    strongest_of,
-    why_no_risk,
-)
+from tabveil.metrics.properties.replay.reappearance import Asking, Flags, Reappearance, Replay
 from tabveil.metrics.properties.replay.sources import Source, sources
 
 PART: Kind = "part of a name"
@@ -73,9 +65,7 @@ class PiiReplay(Replay):
 
     name: ClassVar[str] = "pii_replay"
     title: ClassVar[str] = "Identifying values repeated"
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="property", wp29="singling out", mechanism="uniqueness")
-    reads_words: ClassVar[bool] = True
     without: ClassVar[str] = "no column or text of train holds identifying values that it recognizes"
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:  # noqa: ARG002 - nothing is drawn
@@ -92,31 +82,20 @@ class PiiReplay(Replay):
                 f"control lacks the columns with identifying values "
                 f"({listed(_columns(everywhere))}), so there is nothing to compare with.",
             )
-        together = _together(found, split)
         asked = [_asked_of(source) for source in found]
+        together, people = _together(found, split)
         if len(found) > 1:
-            facts = {**_people(together), **_holding(found, split)}
-            asked.insert(0, (Setting(label="all kinds, weighted"), together, facts))
-        level = sidak(self.confidence, len(asked))
-        configurations = tuple(compare(levels, setting, level, facts) for setting, levels, facts in asked)
-        lead = strongest_of(configurations)
-        named = np.logical_or.reduce([source.train for source in by_row])
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=lead.risk,
-            attack=lead.attack,
-            control=lead.control,
-            leading=lead.setting,
-            configurations=configurations,
-            details={
-                "confidence_of_each": level,
-                "kinds": sorted({source.kind for source in found}),
-                **_people(together),
-            },
-            scores=(Scores(table="train", rows=np.arange(len(named)), values=named.astype(np.float64)),),
-            notes=(*why_no_risk(lead), *_notes(found, lacking)),
+            asked.insert(0, together)
+        notes = []
+        if lacking:
+            notes.append(f"Control lacks {listed(_columns(lacking))}: what stands there is not counted.")
+        if any(source.kind == "phone number" for source in found) and numbering_plans() is None:
+            notes.append(WITHOUT_PLANS)
+        return self.answer(
+            asked,
+            np.logical_or.reduce([source.train for source in by_row]),
+            details={"kinds": sorted({source.kind for source in found}), **people},
+            notes=notes,
         )
 
     def sentence(self, result: Result) -> str:
@@ -140,61 +119,50 @@ class PiiReplay(Replay):
         return f"{told}."
 
 
-def _together(found: Sequence[Source], split: Split) -> list[Reappearance]:
-    """Flag people by the most that is given away of each: whole, or in part."""
+def _together(found: Sequence[Source], split: Split) -> tuple[Asking, dict[str, int]]:
+    """Ask about people by the most that is given away of each, whole or in part; and count them."""
     n_train, n_control = split.train.n_people, split.control.n_people
     whole = [source for source in found if source.kind != PART]
     parts = [source for source in found if source.kind == PART]
-    train, control = _any((s.train for s in whole), n_train), _any((s.control for s in whole), n_control)
+    named = Reappearance(
+        train=_any((source.train for source in whole), n_train),
+        control=_any((source.control for source in whole), n_control),
+    )
     in_part = Reappearance(
-        train=_any((s.train for s in parts), n_train) & ~train,
-        control=_any((s.control for s in parts), n_control) & ~control,
+        train=_any((source.train for source in parts), n_train) & ~named.train,
+        control=_any((source.control for source in parts), n_control) & ~named.control,
         weight=PART_OF_A_NAME,
     )
-    return [Reappearance(train=train, control=control), *([in_part] if parts else [])]
+    people = {**named.counts, **{f"{key}_in_part": count for key, count in in_part.counts.items()}}
+    holding = {
+        "train_holding": int(_any((source.train_holds for source in whole), n_train).sum()),
+        "control_holding": int(_any((source.control_holds for source in whole), n_control).sum()),
+    }  # people of whom something could reappear that names them whole
+    levels = [named, in_part] if parts else [named]
+    setting = Setting(label="all kinds, weighted")
+    return Asking(setting=setting, levels=levels, facts={**people, **holding}), people
 
 
 def _any(flags: Iterable[Flags], n_rows: int) -> Flags:
-    found = np.zeros(n_rows, dtype=np.bool_)
-    for each in flags:
-        found |= each
-    return found
+    return np.asarray(np.logical_or.reduce([np.zeros(n_rows, dtype=np.bool_), *flags]))
 
 
-def _people(together: Sequence[Reappearance]) -> dict[str, int]:
-    whole, *parts = together
-    return {
-        "train_people": int(whole.train.sum()),
-        "control_people": int(whole.control.sum()),
-        "train_people_in_part": sum(int(each.train.sum()) for each in parts),
-        "control_people_in_part": sum(int(each.control.sum()) for each in parts),
-    }
-
-
-def _holding(found: Sequence[Source], split: Split) -> dict[str, int]:
-    """Count the people of whom something could reappear that names them whole."""
-    whole = [source for source in found if source.kind != PART]
-    return {
-        "train_holding": int(_any((s.train_holds for s in whole), split.train.n_people).sum()),
-        "control_holding": int(_any((s.control_holds for s in whole), split.control.n_people).sum()),
-    }
-
-
-def _asked_of(source: Source) -> tuple[Setting, list[Reappearance], dict[str, Any]]:
-    """Return the configuration that asks about one source alone."""
+def _asked_of(source: Source) -> Asking:
+    """Ask about one source alone."""
+    where = ", ".join(source.columns)
     weight = PART_OF_A_NAME if source.kind == PART else 1.0
-    setting = Setting(
-        label=f"{PLURALS[source.kind]} in {', '.join(source.columns)}", target=", ".join(source.columns)
+    found = Reappearance(train=source.train, control=source.control, weight=weight)
+    return Asking(
+        setting=Setting(label=f"{PLURALS[source.kind]} in {where}", target=where),
+        levels=[found],
+        facts={
+            "kind": source.kind,
+            "train_holding": int(source.train_holds.sum()),
+            "control_holding": int(source.control_holds.sum()),
+            **found.counts,
+            "different_values": source.different,
+        },
     )
-    facts = {
-        "kind": source.kind,
-        "train_holding": int(source.train_holds.sum()),
-        "control_holding": int(source.control_holds.sum()),
-        "train_people": int(source.train.sum()),
-        "control_people": int(source.control.sum()),
-        "different_values": source.different,
-    }
-    return setting, [Reappearance(train=source.train, control=source.control, weight=weight)], facts
 
 
 def _lacks_control(source: Source, split: Split) -> bool:
@@ -206,12 +174,3 @@ def _lacks_control(source: Source, split: Split) -> bool:
 
 def _columns(found: Sequence[Source]) -> list[str]:
     return sorted({column for source in found for column in source.columns})
-
-
-def _notes(found: Sequence[Source], lacking: Sequence[Source]) -> list[str]:
-    notes = []
-    if lacking:
-        notes.append(f"Control lacks {listed(_columns(lacking))}: what stands there is not counted.")
-    if any(source.kind == "phone number" for source in found) and numbering_plans() is None:
-        notes.append(WITHOUT_PLANS)
-    return notes

@@ -6,16 +6,16 @@ phrase is, and however many rows each table has: two rates, compared as such.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core import check
-from tabveil.core.estimate import CONFIDENCE, Estimate, difference, rate, strongest
-from tabveil.core.result import Configuration, Result, Setting, Threat
+from tabveil.core.estimate import CONFIDENCE, Estimate, difference, rate, sidak, strongest
+from tabveil.core.result import Configuration, Cost, Labels, Result, Scores, Setting, Threat, params_of
 
 Flags = NDArray[np.bool_]
 
@@ -31,6 +31,11 @@ class Reappearance:
     control: Flags  # (n_control,)
     weight: float = 1.0
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many people these are."""
+        return {"train_people": int(self.train.sum()), "control_people": int(self.control.sum())}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
@@ -38,63 +43,89 @@ class Replay:
 
     confidence: float = CONFIDENCE
 
+    name: ClassVar[str]
+    title: ClassVar[str]
+    cost: ClassVar[Cost] = "quick"
+    labels: ClassVar[Labels]
+    reads_words: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         check.between(type(self).__name__, "confidence", self.confidence, 0.5, 1)
+
+    def answer(
+        self,
+        asked: Sequence["Asking"],
+        by_row: Flags,
+        *,
+        details: Mapping[str, Any],
+        notes: Sequence[str] = (),
+    ) -> Result:
+        """Compare all that is asked, in intervals that hold together; ``by_row`` flags rows of train."""
+        level = sidak(self.confidence, len(asked))
+        configurations = [item.compared(level) for item in asked]
+        # Without a leak the largest lower bound is only that of the narrowest interval, and tells nothing.
+        risks = {place: it.risk for place, it in enumerate(configurations) if it.risk and it.risk.low > 0}
+        lead = configurations[strongest(risks) if risks else 0]
+        why = () if lead.risk is not None else (_NO_CONTROL if lead.control is None else _NO_ROOM,)
+        return Result(
+            metric=self.name,
+            labels=self.labels,
+            params=params_of(self),
+            risk=lead.risk,
+            attack=lead.attack,
+            control=lead.control,
+            leading=lead.setting,
+            configurations=tuple(configurations),
+            details={"confidence_of_each": level, **details},
+            scores=(Scores(table="train", rows=np.arange(len(by_row)), values=by_row.astype(np.float64)),),
+            notes=(*why, *notes),
+        )
 
     def threat(self, result: Result) -> Threat | None:  # noqa: ARG002 - nobody attacks
         """Say that there is no attacker: what stands in a release needs none."""
         return None
 
 
-def compare(
-    levels: Sequence[Reappearance], setting: Setting, confidence: float, facts: Mapping[str, Any]
-) -> Configuration:
-    """Compare the two tables; nobody is in two levels.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Asking:
+    """One way to look for what reappears: of whom it does, whole or in part; nobody is in two levels."""
 
-    A weighted sum of rates, or of differences of rates, has the bounds of its parts added in squares (MOVER;
-    Zou and Donner 2008): they hold where nothing was counted, too.
-    """
-    attack = _weighted(levels, lambda level: _rate(level.train, confidence))
-    if len(levels[0].control) == 0:
-        return Configuration(setting=setting, attack=attack, facts=facts)
-    control = _weighted(levels, lambda level: _rate(level.control, confidence))
-    more = _weighted(levels, lambda level: _difference(level, confidence))
-    room = 1 - control.value
-    risk = None
-    if room > 0:
-        value = more.value / room
-        high = min(more.high / room, max(value, 1.0))
-        risk = Estimate(value=value, low=more.low / room, high=high, n=more.n)
-    return Configuration(setting=setting, attack=attack, control=control, risk=risk, facts=facts)
+    setting: Setting
+    levels: Sequence[Reappearance]
+    facts: Mapping[str, Any]
 
+    def compared(self, confidence: float) -> Configuration:
+        """Compare the two tables.
 
-def strongest_of(configurations: Sequence[Configuration]) -> Configuration:
-    """Return the configuration whose risk has the largest lower bound; the first where none is above zero.
-
-    Without a leak the largest bound is only that of the narrowest interval, and tells nothing.
-    """
-    risks = {place: item.risk for place, item in enumerate(configurations) if item.risk and item.risk.low > 0}
-    return configurations[strongest(risks) if risks else 0]
-
-
-def why_no_risk(lead: Configuration) -> tuple[str, ...]:
-    """Say why there is no risk, where there is none."""
-    if lead.risk is not None:
-        return ()
-    return (_NO_CONTROL if lead.control is None else _NO_ROOM,)
+        A weighted sum of rates, or of differences of rates, has the bounds of its parts added in squares
+        (MOVER; Zou and Donner 2008): they hold where nothing was counted, too.
+        """
+        sides = [(each.weight, each.train, each.control) for each in self.levels]
+        attack = _weighted([(weight, _rate(train, confidence)) for weight, train, _ in sides])
+        found = Configuration(setting=self.setting, attack=attack, facts=self.facts)
+        if len(self.levels[0].control) == 0:
+            return found
+        control = _weighted([(weight, _rate(others, confidence)) for weight, _, others in sides])
+        more = _weighted(
+            [
+                (weight, difference(int(own.sum()), len(own), int(others.sum()), len(others), confidence))
+                for weight, own, others in sides
+            ]
+        )
+        room = 1 - control.value
+        risk = None
+        if room > 0:
+            value = more.value / room
+            high = min(more.high / room, max(value, 1.0))
+            risk = Estimate(value=value, low=more.low / room, high=high, n=more.n)
+        return replace(found, control=control, risk=risk)
 
 
 def _rate(flags: Flags, confidence: float) -> Estimate:
     return rate(int(flags.sum()), len(flags), confidence)
 
 
-def _difference(level: Reappearance, confidence: float) -> Estimate:
-    train, control = level.train, level.control
-    return difference(int(train.sum()), len(train), int(control.sum()), len(control), confidence)
-
-
-def _weighted(levels: Sequence[Reappearance], estimate: Callable[[Reappearance], Estimate]) -> Estimate:
-    parts = [(level.weight, estimate(level)) for level in levels]
+def _weighted(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
     value = sum(weight * part.value for weight, part in parts)
     below = math.hypot(*(weight * (part.value - part.low) for weight, part in parts))
     above = math.hypot(*(weight * (part.high - part.value) for weight, part in parts))

@@ -92,14 +92,22 @@ class _Column:
             _used(column, table) for table in (split.train, split.control, split.synthetic)
         )
         used = train | control | released
-        labels = column.labels
-        found = tuple(
-            tuple(_values(column, label)) if use else () for label, use in zip(labels, used, strict=True)
+        read = [(label, bool(use)) for label, use in zip(column.labels, used, strict=True)]
+        declared = (  # by the schema's word alone
+            column.holds == "identifiers"
+            and kind_called(column.name) is None
+            and name_part(column.name) is None
         )
-        names = tuple(
-            tuple(_names(column, label)) if use else () for label, use in zip(labels, used, strict=True)
+        found = [list(values_of(column.name, label)) if use else [] for label, use in read]
+        if declared:
+            for values, (label, use) in zip(found, read, strict=True):
+                values.extend([Found(kind="identifier", key=compact(label).casefold())] * use)
+        return cls(
+            column=column,
+            released=released,
+            found=tuple(map(tuple, found)),
+            names=tuple(tuple(_names(column, label)) if use else () for label, use in read),
         )
-        return cls(column=column, released=released, found=found, names=names)
 
     @property
     def name(self) -> str:
@@ -129,13 +137,6 @@ def values_of(column: str, label: str) -> Iterator[Found]:
         yield Found(kind=kind, key=key)
     if kind is None or not key or kind == "postal address":
         yield from values_in(label)
-
-
-def _values(column: Categorical, label: str) -> Iterator[Found]:
-    """Find the values of a label, also by the schema's word."""
-    yield from values_of(column.name, label)
-    if column.holds == "identifiers" and kind_called(column.name) is None and name_part(column.name) is None:
-        yield Found(kind="identifier", key=compact(label).casefold())
 
 
 def _key_of(kind: Kind | None, label: str) -> str:
@@ -169,10 +170,6 @@ def _names(column: Categorical, label: str) -> Iterator[str]:
         yield without_title(label)
     elif column.holds == "text":
         yield from titled_names(label)
-
-
-def _is_full(name: str) -> bool:
-    return len(_WORD.findall(name)) > 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -223,7 +220,8 @@ class _Release:
 
     def hold_names(self, names: Sequence[str]) -> Flags:
         """Flag the full names that stand somewhere, surname first or last, (n_names,)."""
-        return self._hold(names) | self._hold([_surname_first(name) for name in names])
+        words = [_WORD.findall(name) or [""] for name in names]
+        return self._hold(names) | self._hold([" ".join((last, *first)) for *first, last in words])
 
     def _hold(self, phrases: Sequence[str]) -> Flags:
         return found_phrases(Words.of(phrases), self.words, MOST_WORDS)
@@ -234,19 +232,15 @@ class _Release:
         return self._hold(labels) & long_enough
 
 
-def _surname_first(name: str) -> str:
-    *first, last = _WORD.findall(name) or [""]
-    return " ".join((last, *first))
-
-
 def _of_column(column: _Column, release: _Release, split: Split) -> Iterator[Source]:
     for kind in column.kinds:
-        holds = [tuple(found for found in each if found.kind == kind) for each in column.found]
-        there = _flags(any(found in release.values for found in each) for each in holds)
+        of_kind = [tuple(found for found in each if found.kind == kind) for each in column.found]
+        holds = _flags(map(bool, of_kind))
+        there = _flags(any(found in release.values for found in each) for each in of_kind)
         if kind in ("postal address", "identifier"):
-            there |= release.hold_labels(column.column.labels) & _flags(map(bool, holds))
-        yield _source(kind, column, _flags(map(bool, holds)), there, split)
-    full = [tuple(filter(_is_full, each)) for each in column.names]
+            there |= release.hold_labels(column.column.labels) & holds
+        yield _source(kind, column, holds, there, split)
+    full = [tuple(name for name in each if len(_WORD.findall(name)) > 1) for each in column.names]
     if any(full):
         names = [name for each in full for name in each]
         owner = np.repeat(np.arange(len(full)), [len(each) for each in full])

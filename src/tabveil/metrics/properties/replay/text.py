@@ -8,20 +8,12 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.estimate import sidak
 from tabveil.core.people import any_of_person, numbered
-from tabveil.core.result import Configuration, Cost, Labels, Result, Scores, Setting, params_of
+from tabveil.core.result import Labels, Result, Setting
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.core.wording import name, plural, share_of
 from tabveil.errors import NothingToAsk
-from tabveil.metrics.properties.replay.reappearance import (
-    Flags,
-    Reappearance,
-    Replay,
-    compare,
-    strongest_of,
-    why_no_risk,
-)
+from tabveil.metrics.properties.replay.reappearance import Asking, Flags, Reappearance, Replay
 from tabveil.tables.words import Passages, Words
 
 SHORTEST = 3
@@ -80,9 +72,7 @@ class TextReplay(Replay):
 
     name: ClassVar[str] = "text_replay"
     title: ClassVar[str] = "Passages repeated"
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="property", wp29="propensity", mechanism="uniqueness")
-    reads_words: ClassVar[bool] = True
     without: ClassVar[str] = "no column of these tables holds free text"
 
     n_words: int = 8
@@ -97,37 +87,23 @@ class TextReplay(Replay):
         if not texts.columns:
             raise NothingToAsk(self.name, f"{self.without}; declare one as type: text in a schema.")
         if not (texts.released.any() and texts.train.any()):
-            raise NothingToAsk(self.name, f"train or the release has no text in {_listed(texts)}.")
+            where = ", ".join(map(name, texts.columns))
+            raise NothingToAsk(self.name, f"train or the release has no text in {where}.")
         lengths = [self.n_words * times for times in LONGER]
         shared = texts.sharing(self.n_words)
         repeated = {n: shared.uncommon(n) for n in lengths}  # each (n_texts,)
         asked: list[tuple[int, str | None]] = [(n, None) for n in lengths]
         if len(texts.columns) > 1:
             asked += [(self.n_words, column) for column in texts.columns]
-        level = sidak(self.confidence, len(asked))
-        configurations = [
-            _compared(split, texts, repeated[n], n=n, column=column, confidence=level) for n, column in asked
-        ]
-        lead = strongest_of(configurations)
-        by_row = texts.rows_with(split.train, repeated[self.n_words])
-        return Result(
-            metric=self.name,
-            labels=self.labels,
-            params=params_of(self),
-            risk=lead.risk,
-            attack=lead.attack,
-            control=lead.control,
-            leading=lead.setting,
-            configurations=tuple(configurations),
+        return self.answer(
+            [texts.asking(split, repeated[n], n, column) for n, column in asked],
+            texts.rows_with(split.train, repeated[self.n_words]),
             details={
-                "confidence_of_each": level,
                 "columns": list(texts.columns),
                 "longest_passage_train": shared.longest(texts.train),
                 "longest_passage_control": shared.longest(texts.control),
                 "words_in_release": int(texts.words.counts[texts.released > 0].sum()),
             },
-            scores=(Scores(table="train", rows=np.arange(len(by_row)), values=by_row.astype(np.float64)),),
-            notes=why_no_risk(lead),
         )
 
     def sentence(self, result: Result) -> str:
@@ -146,34 +122,6 @@ class TextReplay(Replay):
             against = result.details.get("longest_passage_control")
             told += "" if against is None else f", that of control texts {int(against):,}"
         return f"{told}."
-
-
-def _compared(
-    split: Split, texts: "_Texts", flags: Flags, *, n: int, column: str | None, confidence: float
-) -> Configuration:
-    found = Reappearance(
-        train=any_of_person(texts.rows_with(split.train, flags, column), split.train.people),
-        control=any_of_person(texts.rows_with(split.control, flags, column), split.control.people),
-    )
-    where = "" if column is None else f" in {column}"
-    everything = np.ones(len(texts.train), dtype=np.bool_)
-    holding = [
-        any_of_person(texts.rows_with(table, everything, column), table.people)
-        for table in (split.train, split.control)
-    ]
-    facts = {
-        "words": n,
-        "train_holding": int(holding[0].sum()),
-        "control_holding": int(holding[1].sum()),
-        "train_people": int(found.train.sum()),
-        "control_people": int(found.control.sum()),
-    }
-    setting = Setting(label=f"{n} words{where}", target=column)
-    return compare([found], setting, confidence, facts)
-
-
-def _listed(texts: "_Texts") -> str:
-    return ", ".join(map(name, texts.columns))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -231,13 +179,29 @@ class _Texts:
         theirs = _scattered(
             released, Passages.of(self.words.take(ours), n).held_by(self.words.take(released))
         )
-        return _Sharing(
-            words=self.words,
-            real=ours,
-            released=theirs,
-            people=self.train + self.control,
-            had=self.had,
-            n=n,
+        people = self.train + self.control
+        return _Sharing(words=self.words, real=ours, released=theirs, people=people, had=self.had, n=n)
+
+    def asking(self, split: Split, repeated: Flags, n: int, column: str | None) -> Asking:
+        """Ask whose texts, in any column or in one, are flagged as repeated by ``n`` words."""
+
+        def of_people(flags: Flags) -> Reappearance:
+            train, control = (
+                any_of_person(self.rows_with(table, flags, column), table.people)
+                for table in (split.train, split.control)
+            )
+            return Reappearance(train=train, control=control)
+
+        found, holding = of_people(repeated), of_people(np.ones_like(repeated))
+        return Asking(
+            setting=Setting(label=f"{n} words{'' if column is None else f' in {column}'}", target=column),
+            levels=[found],
+            facts={
+                "words": n,
+                "train_holding": int(holding.train.sum()),
+                "control_holding": int(holding.control.sum()),
+                **found.counts,
+            },
         )
 
     def rows_with(self, table: Table, flags: Flags, column: str | None = None) -> Flags:
@@ -304,7 +268,9 @@ class _Sharing:
 
     def uncommon(self, n: int) -> Flags:
         """Flag the real texts that share a passage which is hardly any other's, nor a formula, (n_texts,)."""
-        ours, theirs = (flags & self._has(n) for flags in (self.real, self.released))
+        # Shorter texts count, as a whole, for the shortest length only.
+        long_enough = (self.words.counts >= n) | (n <= self.n)
+        ours, theirs = self.real & long_enough, self.released & long_enough
         released, real = self.words.take(theirs), self.words.take(ours)
         table, phrases = Passages.of(released, n), Passages.of(released, max(n // 2, SHORTEST_PHRASE))
         n_people = int(self.people.sum()) if self.had is None else self.had.n_people
@@ -319,10 +285,6 @@ class _Sharing:
             return passages.holders(real, self.people[ours])
         had = self.had.among(ours)
         return passages.people(real, had.text, had.person)
-
-    def _has(self, n: int) -> Flags:
-        """Flag the texts of so many words; shorter ones count, as a whole, for the shortest length only."""
-        return (self.words.counts >= n) | (n <= self.n)
 
     def longest(self, people: Indices) -> int | None:
         """Return the most words that a text of these people shares with a released one; None if none does."""
