@@ -22,7 +22,7 @@ from numpy.random import Generator
 from scipy.special import stdtr
 
 from tabveil.core.estimate import Estimate, chance_of_at_least, mean_ranks, probit
-from tabveil.core.table import Categorical, Column, Floats, Indices, Split, Table, mix_bits
+from tabveil.core.table import Categorical, Column, Floats, Indices, Split, mix_bits
 from tabveil.core.wording import listed, name, percent, plural
 from tabveil.metrics.traces import Trace
 
@@ -65,7 +65,7 @@ def order(split: Split, *, rng: Generator) -> Trace | None:
 
     Returns None where nothing can be compared: few rows, or all columns in order or constant.
 
-    >>> from tabveil.core.table import Numeric, Schema
+    >>> from tabveil.core.table import Numeric, Schema, Table
     >>> schema = Schema((Numeric(name="cost", low=0, high=1),))
     >>> rng = np.random.default_rng(0)
     >>> train, fresh = (Table(schema=schema, values=rng.random((200, 1))) for _ in range(2))
@@ -75,39 +75,21 @@ def order(split: Split, *, rng: Generator) -> Trace | None:
     >>> order(Split(train=train, control=fresh, synthetic=fresh), rng=rng).p_value
     1.0
     """
-    sides = _Sides.of(split.train, split.synthetic)
-    if sides.n < FEWEST_ROWS:
+    short, long = sorted((split.synthetic, split.train), key=len)  # the shorter is laid along the longer
+    if len(short) < FEWEST_ROWS:
         return None
-    moves = _Moves.of(sides, rng=rng)
+    moves = _Moves.of(len(short), len(long), rng=rng)
     found = [
         item
         for column in sorted(split.schema.columns, key=lambda column: column.name)
-        for item in _column(sides, column, moves)
+        for item in _column(column, short.column(column.name), long.column(column.name), moves)
     ]
     if not found:
         return None
     n_tried = len(found) * len(moves.places)
     seen = [item for item in found if item.p_value * n_tried <= SEEN]
     lead = max(seen, key=lambda item: item.gain) if seen else min(found, key=lambda item: item.p_value)
-    return _told(split, lead, seen, min(1.0, n_tried * min(item.p_value for item in found)), sides.n)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Sides:
-    """The two tables, of which the shorter is laid along the longer."""
-
-    short: Table
-    long: Table
-
-    @classmethod
-    def of(cls, train: Table, synthetic: Table) -> "_Sides":
-        if len(synthetic) <= len(train):
-            return cls(short=synthetic, long=train)
-        return cls(short=train, long=synthetic)
-
-    @property
-    def n(self) -> int:
-        return len(self.short)
+    return _told(split, lead, seen, min(1.0, n_tried * min(item.p_value for item in found)), len(short))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,10 +101,10 @@ class _Moves:
     far: Indices  # anywhere else
 
     @classmethod
-    def of(cls, sides: _Sides, *, rng: Generator) -> "_Moves":
-        n = len(sides.long)
+    def of(cls, n_short: int, n: int, *, rng: Generator) -> "_Moves":
+        """Choose them for a table of ``n`` rows and one that is no longer."""
         slips = np.arange(-SLIPPED, SLIPPED + 1)
-        places = np.unique(np.concatenate([slips, n - sides.n + slips]) % n)
+        places = np.unique(np.concatenate([slips, n - n_short + slips]) % n)
         near = np.arange(1, min(NEAR, n // 4) + 1)
         taken = np.unique((places[:, None] + np.concatenate([[0], near, -near])[None, :]) % n)
         others = np.setdiff1d(rng.choice(n, min(n, N_FAR + len(taken)), replace=False), taken)
@@ -147,11 +129,11 @@ class _Found:
         return min((self.here - self.moved) / (1 - self.moved), 1.0) if self.moved < 1 else 0.0
 
 
-def _column(sides: _Sides, column: Column, moves: _Moves) -> Iterator[_Found]:
-    short, long = sides.short.column(column.name), sides.long.column(column.name)
+def _column(column: Column, short: Floats, long: Floats, moves: _Moves) -> Iterator[_Found]:
     if _tells_nothing(short) or _tells_nothing(long):
         return
-    codes = _same(short, long)
+    # Missing is a value like others, so that missing cells are equal.
+    codes = np.nan_to_num(short, nan=np.inf), np.nan_to_num(long, nan=np.inf)
     yield _compared(column.name, codes, moves, by_rank=False)
     if not isinstance(column, Categorical):
         yield _compared(column.name, (_ranked(short), _ranked(long)), moves, by_rank=True)
@@ -165,11 +147,6 @@ def _tells_nothing(cells: Floats) -> bool:
     if up + down == 0:
         return len(held) in (0, len(cells))  # else what is missing may tell
     return max(up, down) >= IN_ORDER * (up + down)
-
-
-def _same(short: Floats, long: Floats) -> tuple[Floats, Floats]:
-    """Let missing be a value like others, so that missing cells are equal."""
-    return np.nan_to_num(short, nan=np.inf), np.nan_to_num(long, nan=np.inf)
 
 
 def _ranked(cells: Floats) -> Floats:
@@ -209,15 +186,10 @@ def _compared(column: str, cells: tuple[Floats, Floats], moves: _Moves, *, by_ra
         least = 1 / n if not by_rank else 1 / np.sqrt(n)
         p_value = float(stdtr(FREEDOM, -(here - chance) / max(spread, least)))
         if not by_rank:
-            p_value = max(p_value, _binomial(here, chance, elsewhere, n))
+            # So many equal cells, if each is as likely to be equal as when moved.
+            rate = min(1.0, float(elsewhere.mean()) + _NEVER_SEEN / (n * len(elsewhere)))
+            p_value = max(p_value, chance_of_at_least(round(here * n), n, max(chance, rate)))
     return _Found(column=column, by_rank=by_rank, p_value=p_value, here=here, moved=moved, spread=spread, n=n)
-
-
-def _binomial(here: float, chance: float, elsewhere: Floats, n: int) -> float:
-    """Return the chance of so many equal cells among n, if each is as likely to be equal as when moved."""
-    counted = n * len(elsewhere)
-    rate = max(chance, min(1.0, float(elsewhere.mean()) + _NEVER_SEEN / counted))
-    return chance_of_at_least(round(here * n), n, rate)
 
 
 def _echoes(cells: Floats, *, by_rank: bool) -> Indices:
@@ -235,7 +207,8 @@ def _echoes(cells: Floats, *, by_rank: bool) -> Indices:
 def _told(split: Split, lead: _Found, seen: list[_Found], p_value: float, n: int) -> Trace:
     n_people, n_rows = split.train.n_people, len(split.synthetic)
     of_all = n / len(split.train)  # a short release can hold the places of so many
-    gain = _estimate(lead)
+    reach = probit(0.95) * lead.spread / max(1 - lead.moved, 1 / lead.n)  # as far as moved tables spread
+    low, high = max(lead.gain - reach, -1.0), min(lead.gain + reach, 1.0)
     columns = tuple(
         dict.fromkeys(item.column for item in sorted(seen, key=lambda item: (-item.gain, item.column)))
     )
@@ -244,23 +217,14 @@ def _told(split: Split, lead: _Found, seen: list[_Found], p_value: float, n: int
         title="Order of rows",
         sentence=_sentence(lead, columns, n),
         p_value=p_value,
-        people=round(max(gain.value, 0.0) * of_all * n_people) if seen else 0,
+        people=round(max(lead.gain, 0.0) * of_all * n_people) if seen else 0,
         n_people=n_people,
-        gain=Estimate(value=gain.value * of_all, low=gain.low * of_all, high=gain.high * of_all, n=n_people),
+        gain=Estimate(value=lead.gain * of_all, low=low * of_all, high=high * of_all, n=n_people),
         rows=None if lead.by_rank else round(lead.here * n),
         rows_expected=None if lead.by_rank else lead.moved * n,
         n_rows=n_rows,
         columns=columns,
         proven=True,
-    )
-
-
-def _estimate(lead: _Found) -> Estimate:
-    """Estimate the share of rows in their places, as far as the spread of moved tables allows."""
-    room = max(1 - lead.moved, 1 / lead.n)
-    reach = probit(0.95) * lead.spread / room
-    return Estimate(
-        value=lead.gain, low=max(lead.gain - reach, -1.0), high=min(lead.gain + reach, 1.0), n=lead.n
     )
 
 

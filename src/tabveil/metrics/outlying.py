@@ -1,6 +1,7 @@
 """Which people stand apart from all others, and are therefore the first that a release may betray?"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ FEW_ROWS = 8
 """So many positions stand in a line; all are asked for by name."""
 
 
-def read_rows(
+def _read(
     owner: str,
     table: Any,  # noqa: ANN401 - a path or a table of any dataframe library, or one of ours
     *,
@@ -33,51 +34,50 @@ def read_rows(
     drop_identifiers: bool,
 ) -> tuple[Table, tuple[str, ...]]:
     """Return the rows, and what to know about how they were read."""
-    rows, notes = _read(owner, table, schema=schema, missing=missing, drop_identifiers=drop_identifiers)
+    if isinstance(table, Table):
+        rows, notes = table, tuple[str, ...]()
+    else:
+        loaded = load_table(table, schema=schema, missing=missing)
+        rows, notes, columns = loaded.table, loaded.notes, listed(loaded.identifiers)
+        if loaded.identifiers and drop_identifiers:
+            names = [name for name in rows.schema.names if name not in loaded.identifiers]
+            if not names:
+                raise ParameterError(owner, f"no columns are left once identifiers are dropped ({columns}).")
+            rows, notes = rows.select(names), (*notes, f"Left out as identifiers: {columns}.")
+        elif loaded.identifiers:
+            advice = "if they name people, leave them out with drop_identifiers=True."
+            notes = (*notes, f"Nearly every row has its own value in {columns}: {advice}")
     if not len(rows):
         raise ParameterError(owner, "the table has no rows.")
     return rows, notes
 
 
-def _read(
-    owner: str,
-    table: Any,  # noqa: ANN401 - as above
-    *,
-    schema: Any,  # noqa: ANN401 - as above
-    missing: Iterable[str],
-    drop_identifiers: bool,
-) -> tuple[Table, tuple[str, ...]]:
-    if isinstance(table, Table):
-        return table, ()
-    loaded = load_table(table, schema=schema, missing=missing)
-    if not loaded.identifiers:
-        return loaded.table, loaded.notes
-    columns = listed(loaded.identifiers)
-    if not drop_identifiers:
-        advice = "if they name people, leave them out with drop_identifiers=True."
-        return loaded.table, (*loaded.notes, f"Nearly every row has its own value in {columns}: {advice}")
-    names = [name for name in loaded.table.schema.names if name not in loaded.identifiers]
-    if not names:
-        raise ParameterError(owner, f"no columns are left once identifiers are dropped ({columns}).")
-    return loaded.table.select(names), (*loaded.notes, f"Left out as identifiers: {columns}.")
+def _near(
+    owner: str, representation: Representation | str | Mapping[str, Any], share: float, n_neighbors: int
+) -> Representation:
+    """Check what both functions are given, and return what is called near."""
+    check.share(owner, "share", share)
+    check.at_least(owner, "n_neighbors", n_neighbors, 1)
+    near: Representation = read_setting(owner, "representation", representation, Representation)
+    require_representation(owner, near)
+    return near
 
 
-def first_positions(rows: Indices) -> str:
-    """Write the first few positions in a line."""
-    more = ", …" if len(rows) > FEW_ROWS else ""
-    return ", ".join(map(str, rows[:FEW_ROWS].tolist())) + more
+@contextmanager
+def _other_ways(threads: int | None, progress: Listener | None) -> Iterator[None]:
+    """Work on the rows; where the representation is of no use for them, name another one."""
+    with working(threads=threads, listener=progress):
+        try:
+            yield
+        except NotApplicable as reason:
+            hint = f"Or give another representation, such as {Mixed.name!r}."
+            raise ParameterError(reason, hint=hint) from None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Outliers:
-    """The rows of a table by how far they stand apart. Positions count from 0; no value is held here.
+class RankedRows:
+    """The rows of a table, those first that stand out most. Positions count from 0 and point at people."""
 
-    ``scores`` are local outlier factors: near 1 is a row among its like, 2 stands twice as far from its
-    neighbors as these from theirs. ``order`` has the positions of all rows, the most outlying first, and
-    ``rows`` the first of them: those that were called outliers. Positions point at people: guard them.
-    """
-
-    scores: Floats  # (n,)
     order: Indices  # (n,)
     rows: Indices  # (k,)
     representation: Representation
@@ -87,15 +87,31 @@ class Outliers:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def told(self, what: str, how: str) -> str:
+        """Say how many rows these are, how they were found, and where the first of them are."""
+        if not len(self):
+            return f"{what}."
+        more = ", …" if len(self) > FEW_ROWS else ""
+        first = ", ".join(map(str, self.rows[:FEW_ROWS].tolist())) + more
+        share = percent(len(self) / len(self.order))
+        return escaped(f"{what} ({share}), by {how}, {self.representation.name}: rows {first}")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outliers(RankedRows):
+    """The rows of a table by how far they stand apart. Positions count from 0; no value is held here.
+
+    ``scores`` are local outlier factors: near 1 is a row among its like, 2 stands twice as far from its
+    neighbors as these from theirs. ``order`` has the positions of all rows, the most outlying first, and
+    ``rows`` the first of them: those that were called outliers. Positions point at people: guard them.
+    """
+
+    scores: Floats  # (n,)
+
     def __repr__(self) -> str:
         """Say how many rows stand apart, and where the first of them are."""
-        told = f"{len(self)} of {len(self.scores)} rows stand apart"
-        if not len(self):
-            return f"{told}."
-        return escaped(
-            f"{told} ({percent(len(self) / len(self.scores))}), by the local outlier factor among "
-            f"{self.n_neighbors} neighbors, {self.representation.name}: rows {first_positions(self.rows)}"
-        )
+        how = f"the local outlier factor among {self.n_neighbors} neighbors"
+        return self.told(f"{len(self)} of {len(self.scores)} rows stand apart", how)
 
     def to_frame(self) -> dataframes.DataFrame:
         """Return one line an outlier, the most outlying first: its position and its factor."""
@@ -149,20 +165,10 @@ def outliers(
     >>> int(outliers(patients, representation="mixed", share=0.02).rows[0])
     7
     """
-    check.share("outliers", "share", share)
-    check.at_least("outliers", "n_neighbors", n_neighbors, 1)
-    near = read_setting("outliers", "representation", representation, Representation)
-    require_representation("outliers", near)
-    rows, notes = read_rows(
-        "outliers", table, schema=schema, missing=missing, drop_identifiers=drop_identifiers
-    )
-    with working(threads=threads, listener=progress):
-        try:
-            scores = outlier_factors(rows, near, n_neighbors=n_neighbors, rng=stream(seed, "outliers"))
-        except NotApplicable as reason:
-            raise ParameterError(
-                reason, hint=f"Or give another representation, such as {Mixed.name!r}."
-            ) from None
+    near = _near("outliers", representation, share, n_neighbors)
+    rows, notes = _read("outliers", table, schema=schema, missing=missing, drop_identifiers=drop_identifiers)
+    with _other_ways(threads, progress):
+        scores = outlier_factors(rows, near, n_neighbors=n_neighbors, rng=stream(seed, "outliers"))
     order = np.lexsort((rows.row_hash(), -scores))
     return Outliers(
         scores=scores,
@@ -179,7 +185,7 @@ WINDOW = 1 / 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Vulnerable:
+class Vulnerable(RankedRows):
     """The rows of a table by how vulnerable they are. Positions count from 0; no value is held here.
 
     ``distance`` is the mean distance of each row to its nearest others, ``rarity`` how unlikely its values
@@ -189,25 +195,11 @@ class Vulnerable:
 
     distance: Floats  # (n,)
     rarity: Floats  # (n,)
-    order: Indices  # (n,)
-    rows: Indices  # (k,)
-    representation: Representation
-    n_neighbors: int
-    notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def __repr__(self) -> str:
         """Say how many rows were asked for, and where the first of them are."""
-        told = f"the {len(self)} most vulnerable of {len(self.distance)} rows"
-        if not len(self):
-            return f"{told}."
-        return escaped(
-            f"{told} ({percent(len(self) / len(self.distance))}), by the mean distance to the "
-            f"{self.n_neighbors} nearest others, {self.representation.name}: "
-            f"rows {first_positions(self.rows)}"
-        )
+        how = f"the mean distance to the {self.n_neighbors} nearest others"
+        return self.told(f"the {len(self)} most vulnerable of {len(self.distance)} rows", how)
 
     def to_frame(self) -> dataframes.DataFrame:
         """Return one line a vulnerable row, the most vulnerable first: its rank, position and two scores."""
@@ -274,22 +266,14 @@ def vulnerable(
     >>> int(vulnerable(patients, share=0.02).rows[0])
     7
     """
-    check.share("vulnerable", "share", share)
-    check.at_least("vulnerable", "n_neighbors", n_neighbors, 1)
-    near = read_setting("vulnerable", "representation", representation, Representation)
-    require_representation("vulnerable", near)
-    rows, notes = read_rows(
+    near = _near("vulnerable", representation, share, n_neighbors)
+    rows, notes = _read(
         "vulnerable", table, schema=schema, missing=missing, drop_identifiers=drop_identifiers
     )
     if len(rows) == 1:
         raise ParameterError("vulnerable", "the table has one row, and nobody to compare it with.")
-    with working(threads=threads, listener=progress):
-        try:
-            view = near.view(Split(train=rows, control=rows, synthetic=rows), rng=stream(seed, "vulnerable"))
-        except NotApplicable as reason:
-            raise ParameterError(
-                reason, hint=f"Or give another representation, such as {Mixed.name!r}."
-            ) from None
+    with _other_ways(threads, progress):
+        view = near.view(Split(train=rows, control=rows, synthetic=rows), rng=stream(seed, "vulnerable"))
         names = rows.schema.names
         distance = to_others(view.space(names), view.see(rows, names), n_neighbors)[:, 1]
     rarity = rarity_of(rows)

@@ -59,7 +59,10 @@ def explain(metric: type[Metric]) -> Explanation:
     >>> [parameter.name for parameter in explain(ClosestShare).parameters]
     ['distance', 'encoding', 'confidence']
     """
-    sections = _sections(_docstring(metric))
+    text = inspect.cleandoc(metric.__doc__ or "")
+    if is_dataclass(metric) and text.startswith(f"{metric.__name__}("):
+        text = ""  # nothing was written: dataclasses put the signature in its place
+    sections = _sections(text)
     question, *summary = _paragraphs(sections.get("", [])) or [metric.name]
     defaults = _defaults(metric)
     return Explanation(
@@ -122,12 +125,6 @@ def general_threat(result: Result) -> Threat | None:
 
 _MARK = re.compile(r"- |\.\. \[[^\]]*\] ")  # what opens an item of a list: a dash, or numpydoc's ".. [1]"
 _UNDERLINE = re.compile(r"-{3,}\s*")
-
-
-def _docstring(metric: type[Metric]) -> str:
-    """Return what was written about the class itself, not the signature that dataclasses put in its place."""
-    text = inspect.cleandoc(metric.__doc__ or "")
-    return "" if is_dataclass(metric) and text.startswith(f"{metric.__name__}(") else text
 
 
 def _sections(text: str) -> dict[str, list[str]]:
@@ -256,12 +253,10 @@ def reads_words(metric: Metric | type[Metric]) -> bool:
 
 def contrastive() -> tuple[str, ...]:
     """Return what looks at a release through an embedding, unless it is told to look otherwise."""
-    return tuple(name for name, metric in METRICS.items() if _is_contrastive(metric))
-
-
-def _is_contrastive(metric: type[Metric]) -> bool:
-    representation = settings_of(metric).get("representation")
-    return representation is not None and isinstance(representation.default, Contrastive)
+    near = {name: settings_of(metric).get("representation") for name, metric in METRICS.items()}
+    return tuple(
+        name for name, setting in near.items() if setting and isinstance(setting.default, Contrastive)
+    )
 
 
 def _needs_nothing(metric: type[Metric], *, quick: bool) -> bool:

@@ -120,7 +120,13 @@ def judged_areas(
                 group=group,
                 n_targets=len(who),
                 found=mean_area(scores[:, who], inside[:, who], confidence),
-                readings=_readings(scores[:, who], inside[:, who], confidence),
+                readings=tuple(
+                    Reading(
+                        false_positives=level,
+                        true_positives=true_positives(scores[:, who], inside[:, who], level, confidence),
+                    )
+                    for level in FALSE_POSITIVES
+                ),
             )
             for group, who in _by_group(targets)
         ),
@@ -157,13 +163,6 @@ def _wins(scores: Floats, inside: Bools) -> tuple[Floats, Floats]:
     """Return the share of the other side that each fit with the target outranks, and each without."""
     member, other = scores[inside], scores[~inside]
     return outranked(member, other), outranked(other, member)
-
-
-def _readings(scores: Floats, inside: Bools, confidence: float) -> tuple[Reading, ...]:
-    return tuple(
-        Reading(false_positives=level, true_positives=true_positives(scores, inside, level, confidence))
-        for level in FALSE_POSITIVES
-    )
 
 
 def true_positives(
@@ -233,6 +232,13 @@ def judged_guesses(
     n_fits, chance = len(right), 1 / n_values
     counts = right.sum(axis=0)
     each = sidak(confidence, len(targets))
+
+    def mean_right(guesses: Bools) -> Estimate:
+        """Estimate the share of right guesses; those about one release may go together."""
+        by_fit = guesses.mean(axis=1)
+        variance, n = float(by_fit.var(ddof=1)) / len(by_fit), guesses.size
+        return mean_share(float(by_fit.mean()), variance, n, confidence, independent=float(n))
+
     return Attacked(
         name=name,
         chance=chance,
@@ -244,17 +250,10 @@ def judged_guesses(
             [rate(float(count), n_fits, each).low > chance for count in counts],
         ),
         groups=tuple(
-            GroupRisk(group=group, n_targets=len(who), found=_mean_right(right[:, who], confidence))
+            GroupRisk(group=group, n_targets=len(who), found=mean_right(right[:, who]))
             for group, who in _by_group(targets)
         ),
     )
-
-
-def _mean_right(right: Bools, confidence: float) -> Estimate:
-    """Estimate the share of right guesses; those about one release may go together."""
-    by_fit = right.mean(axis=1)
-    variance = float(by_fit.var(ddof=1)) / len(by_fit)
-    return mean_share(float(by_fit.mean()), variance, right.size, confidence, independent=float(right.size))
 
 
 def _risks(targets: Targets, found: Sequence[Estimate], seen: Sequence[bool]) -> tuple[TargetRisk, ...]:

@@ -119,7 +119,7 @@ def measure(
     factor
         The c of recursive (c, l)-
 
-    >>> from tabveil.core.table import Schema
+    >>> from tabveil.core.table import Categorical, Schema
     >>> sick = Categorical(name="illness", labels=("cold", "flu"))
     >>> table = Table(schema=Schema((Numeric(name="age", low=30, high=40), sick)),
     ...               values=np.array([[30.0, 0], [30, 1], [40, 0], [40, 0], [40, 1]]))
