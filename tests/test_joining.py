@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 import tabveil
 from tabveil.auditing.report import Report
 from tabveil.cli import app
-from tabveil.core.settings.registry import describe, restore
+from tabveil.core.settings.registry import describe
+from tabveil.core.storage.plain import restore
 from tabveil.datasets import hospital
 from tabveil.metrics.registry import METRICS
 from tabveil.render.audit.page import page

@@ -8,16 +8,8 @@ from tabveil.auditing.detection import Detection, Power, Trial
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.report import ExposedRows, Report
 from tabveil.core.estimate import Estimate
-from tabveil.core.result import (
-    ColumnRisk,
-    Configuration,
-    Curve,
-    DroppedColumn,
-    Input,
-    Omission,
-    Result,
-    Setting,
-)
+from tabveil.core.findings import ColumnRisk, Configuration, Curve, Setting
+from tabveil.core.result import DroppedColumn, Input, Omission, Result
 from tabveil.metrics.attacks import Inference, Linkability, MembershipDistance, SinglingOut
 from tabveil.metrics.control.copies import Copies
 from tabveil.metrics.indicators import ClosestShare, IdenticalMatchShare

@@ -44,7 +44,7 @@ from tabveil.auditing.verdict import (
 from tabveil.core import workers
 from tabveil.core.result import Result, key_of
 from tabveil.core.rng import stream
-from tabveil.core.settings.registry import make, values_of
+from tabveil.core.settings.registry import as_given, make, values_of
 from tabveil.core.table import Numeric, Split
 from tabveil.core.wording import joined
 from tabveil.errors import NotApplicable
@@ -335,7 +335,7 @@ def _knowing(metric: Metric, split: Split) -> Metric:
         return metric
     if not all(told.values()):
         raise NotApplicable(metric.name, "none of its columns is left.")
-    return make(type(metric), {**values_of(metric), **told}, lambda *given: given[2])
+    return make(type(metric), {**values_of(metric), **told}, as_given)
 
 
 KEEP_BACK = (

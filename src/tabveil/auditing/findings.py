@@ -6,7 +6,7 @@ from typing import Literal
 
 from tabveil.auditing.report import Report
 from tabveil.core.estimate import Estimate
-from tabveil.core.result import ColumnRisk
+from tabveil.core.findings import ColumnRisk
 
 Finding = Literal["leak seen", "hint", "above zero", "none seen", "unclear", "uninformative", "no answer"]
 LEAK: Finding = "leak seen"

@@ -19,7 +19,7 @@ from tabveil.auditing.request import AuditRequest
 from tabveil.auditing.steps import Step, answer
 from tabveil.core.result import Omission, Result
 from tabveil.core.rng import stream
-from tabveil.core.settings.registry import make, settings_of, values_of
+from tabveil.core.settings.registry import as_given, make, settings_of, values_of
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NothingToAsk
@@ -306,4 +306,4 @@ def _tried_by(attacker: Attacker, metric: Metric) -> Metric:
     knows: dict[str, Any] = {"secrets": attacker.wants, "known": attacker.knows, "auxiliary": links}
     parameters = values_of(metric)
     told = {key: value for key, value in knows.items() if key in parameters}
-    return make(type(metric), {**parameters, **told}, lambda *given: given[2])
+    return make(type(metric), {**parameters, **told}, as_given)

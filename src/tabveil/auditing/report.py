@@ -16,7 +16,8 @@ from tabveil.auditing.judging import Grounds, judge
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.verdict import BAD_CONTROL, NO_CONTROL, CopiesVerdict, RiskVerdict, Verdict
 from tabveil.core import check
-from tabveil.core.result import ESTIMATES, DroppedColumn, Input, Omission, Result, plain
+from tabveil.core.findings import ESTIMATES
+from tabveil.core.result import DroppedColumn, Input, Omission, Result
 from tabveil.core.storage.files import replacing, write_text
 from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.wording import (
@@ -54,7 +55,7 @@ class ExposedRows:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"metric": self.metric, "columns": list(self.columns), "rows": plain(self.rows)}
+        return {"metric": self.metric, "columns": list(self.columns), "rows": to_plain(self.rows)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -161,7 +162,7 @@ class Report:
                 "notes": list(self.notes),
                 "dropped": [to_plain(item) for item in self.dropped],
                 "metrics": {name: to_plain(item) for name, item in self.explanations.items()},
-                "settings": plain(self.settings),
+                "settings": to_plain(self.settings),
                 "request": self.request,
                 "attackers": [attacker.model_dump(mode="json") for attacker in self.attackers],
                 **{name: part.to_json() for name, part in parts.items() if part is not None},

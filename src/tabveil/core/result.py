@@ -3,7 +3,6 @@
 Every page, sentence and figure is made from these fields; no text is ever read back.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
@@ -12,6 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.estimate import Estimate
+from tabveil.core.findings import (
+    ESTIMATES,
+    ColumnRisk,
+    Combination,
+    Configuration,
+    Curve,
+    OutlierRisk,
+    Setting,
+)
 from tabveil.core.settings.registry import describe, is_named
 from tabveil.core.storage.plain import from_plain, to_plain
 from tabveil.core.wording import name
@@ -39,143 +47,6 @@ class Scores:
     table: Role
     rows: NDArray[np.int64]  # (n,) positions in the table as it was given
     values: NDArray[np.float64]  # (n,)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """How one configuration of an attack was set. What does not concern an attack stays None.
-
-    ``label`` says it in a few words; ``level`` is the share of guesses a careful attacker acts on, the surest
-    ones (1: all).
-    """
-
-    label: str
-    level: float = 1.0
-    target: str | None = None  # the column that is inferred or claimed
-    n_columns: int | None = None  # of a description
-    columns: tuple[str, ...] | None = None  # of a description, where they were chosen
-    width: float | None = None  # of a window, in shares of the column's distinct values
-    radius: float | None = None  # how near numeric keys must be, in shares of their range
-    n_neighbors: int | None = None
-    split: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # the two parts that are linked
-    statistic: Literal["area"] | None = None  # what scores are summed up by, if not by a level
-
-    @property
-    def name(self) -> str:
-        """The configuration in words, by which reports list it.
-
-        >>> Setting(label="age", target="age", level=0.01).name
-        'age, 1.0% most confident'
-        """
-        return self.label if self.level == 1 else f"{self.label}, {self.level:.1%} most confident"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Configuration:
-    """One configuration of an attack: how it was set and what it found."""
-
-    setting: Setting
-    attack: Estimate | None = None
-    control: Estimate | None = None
-    baseline: Estimate | None = None
-    risk: Estimate | None = None
-    gain: Estimate | None = None
-    p_value: float | None = None
-    beats_baseline: bool = True
-    facts: Mapping[str, Any] = field(default_factory=dict)  # counts, sizes: what the rates rest on
-
-    @property
-    def name(self) -> str:
-        """The configuration in words."""
-        return self.setting.name
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        set_to = {key: value for key, value in to_plain(self.setting).items() if value is not None}
-        return {
-            **{name: _estimate_to_json(getattr(self, name)) for name in ESTIMATES},
-            "p_value": self.p_value,
-            "informative": self.beats_baseline,
-            **plain(self.facts),
-            "setting": set_to,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        typed = {*ESTIMATES, "p_value", "informative", "setting"}
-        return cls(
-            setting=from_plain(Setting, data["setting"]),
-            p_value=_number_from_json(data["p_value"]),
-            beats_baseline=from_plain(bool, data["informative"]),
-            facts={key: value for key, value in data.items() if key not in typed},
-            **{name: _estimate_from_json(data[name]) for name in ESTIMATES},
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Curve:
-    """How well scores tell members from others: the ROC curve, its area, and readings at low false alarms."""
-
-    points: tuple[tuple[float, float], ...]  # false and true positive rate, from (0, 0) to (1, 1)
-    area: Estimate
-    readings: tuple[tuple[float, Estimate | None], ...]  # false positive rate, share of members found
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "auc": _estimate_to_json(self.area),
-            "tpr_at_fpr": {f"{rate:g}": _estimate_to_json(found) for rate, found in self.readings},
-            "roc": plain(self.points),
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return cls(
-            points=tuple((float(x), float(y)) for x, y in data["roc"]),
-            area=from_plain(Estimate, data["auc"]),
-            readings=tuple((float(r), _estimate_from_json(found)) for r, found in data["tpr_at_fpr"].items()),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutlierRisk:
-    """The same attack on outlying people alone: the ``share`` of people farthest from other real people."""
-
-    share: float
-    n_train: int
-    n_control: int
-    configuration: str
-    risk: Estimate | None
-    attack: Estimate | None
-    control: Estimate | None
-    gain: Estimate | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ColumnRisk:
-    """The strongest configuration about one column."""
-
-    column: str
-    configuration: str
-    risk: Estimate | None
-    attack: Estimate | None
-    gain: Estimate | None = None
-
-    @property
-    def measure(self) -> Estimate | None:
-        """What is judged and drawn: the gain, or where there is none the risk."""
-        return self.risk if self.gain is None else self.gain
-
-
-@dataclass(frozen=True, kw_only=True)
-class Combination:
-    """Columns that single people out together: in so many descriptions training people, in so many others."""
-
-    columns: tuple[str, ...]
-    train: float
-    control: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,12 +163,12 @@ class Result:
             "attacker": self.attacker,
             "title": self.title,
             "sentence": self.sentence,
-            "threat": None if self.threat is None else to_plain(self.threat),
+            "threat": to_plain(self.threat),
             "labels": to_plain(self.labels),
-            "params": plain(self.params),
-            **{name: _estimate_to_json(getattr(self, name)) for name in ESTIMATES},
+            "params": to_plain(self.params),
+            **{name: to_plain(getattr(self, name)) for name in ESTIMATES},
             "p_value": self.p_value,
-            "details": {**self._typed_details(), **plain(self.details)},
+            "details": {**self._typed_details(), **to_plain(self.details)},
             "notes": list(self.notes),
             "seconds": self.seconds,
         }
@@ -313,12 +184,12 @@ class Result:
             found["configurations"] = {item.name: item.to_json() for item in self.configurations}
         if self.curve is not None:
             found |= self.curve.to_json()
-            found["outliers"] = None if self.outliers is None else plain(to_plain(self.outliers))
+            found["outliers"] = to_plain(self.outliers)
         if self.combinations:
-            found["combinations"] = [plain(to_plain(item)) for item in self.combinations]
+            found["combinations"] = [to_plain(item) for item in self.combinations]
         if self.columns:
             found["secrets"] = {
-                item.column: {key: value for key, value in plain(to_plain(item)).items() if key != "column"}
+                item.column: {key: value for key, value in to_plain(item).items() if key != "column"}
                 for item in self.columns
             }
         return found
@@ -335,12 +206,7 @@ class Result:
         leading = [item.setting for item in configurations if item.name == details.get("configuration")]
         return cls(
             metric=from_plain(str, data["name"]),
-            attacker=None if data["attacker"] is None else from_plain(str, data["attacker"]),
-            title=from_plain(str, data["title"]),
-            sentence=from_plain(str, data["sentence"]),
-            threat=None if data["threat"] is None else from_plain(Threat, data["threat"]),
-            labels=from_plain(Labels, data["labels"]),
-            params=from_plain(dict[str, Any], data["params"]),
+            **{name: from_plain(kind, data[name]) for name, kind in _STORED.items()},
             beats_baseline=from_plain(bool, details["informative"]) if "informative" in details else None,
             leading=leading[0] if leading else None,
             configurations=configurations,
@@ -352,19 +218,22 @@ class Result:
                 for column, item in details.get("secrets", {}).items()
             ),
             details={key: value for key, value in details.items() if key not in typed},
-            notes=from_plain(tuple[str, ...], data["notes"]),
-            seconds=from_plain(float, data["seconds"]),
-            risk=_estimate_from_json(data["risk"]),
-            gain=_estimate_from_json(data["gain"]),
-            p_value=_number_from_json(data["p_value"]),
-            attack=_estimate_from_json(data["attack"]),
-            control=_estimate_from_json(data["control"]),
-            baseline=_estimate_from_json(data["baseline"]),
         )
 
 
+_STORED: Mapping[str, Any] = {
+    **dict.fromkeys(("title", "sentence"), str),
+    "attacker": str | None,
+    "threat": Threat | None,
+    "labels": Labels,
+    "params": dict[str, Any],
+    "notes": tuple[str, ...],
+    "seconds": float,
+    "p_value": float | None,
+    **dict.fromkeys(ESTIMATES, Estimate | None),
+}
+"""Fields that stand in JSON under their own names."""
 SAME_DIFFERENCE = 1e-9  # what floating point makes of the same difference
-ESTIMATES = ("risk", "gain", "attack", "control", "baseline")
 _CURVE = {"auc", "tpr_at_fpr", "roc"}
 
 
@@ -377,45 +246,10 @@ def key_of(metric: str, attacker: str | None) -> str:
     return metric if attacker is None else f"{metric}: {attacker}"
 
 
-def _estimate_to_json(estimate: Estimate | None) -> Any:  # noqa: ANN401 - JSON
-    return None if estimate is None else plain(to_plain(estimate))
-
-
-def _estimate_from_json(data: Mapping[str, Any] | None) -> Estimate | None:
-    return None if data is None else from_plain(Estimate, data)
-
-
-def _number_from_json(data: float | None) -> float | None:
-    return None if data is None else from_plain(float, data)
-
-
 def params_of(metric: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     """Return a metric's parameters, as they stand in its result; a generator is its name and settings."""
     values = {item.name: getattr(metric, item.name) for item in fields(metric)}
     return {name: describe(value) if is_named(value) else value for name, value in values.items()}
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401 - JSON in, JSON out
-    """Turn what metrics store into JSON types; a number that is not finite becomes null, never NaN."""
-    match value:
-        case Estimate():
-            return _estimate_to_json(value)
-        case Mapping():
-            return {str(key): plain(item) for key, item in value.items()}
-        case np.ndarray():
-            return plain(value.tolist())
-        case list() | tuple():
-            return [plain(item) for item in value]
-        case bool() | np.bool_():
-            return bool(value)
-        case int() | np.integer():
-            return int(value)
-        case float() | np.floating():
-            return float(value) if math.isfinite(value) else None
-        case _ if is_named(value):
-            return plain(describe(value))
-        case _:
-            return value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from tabveil.core.hash_order import hash_order
 from tabveil.core.people import by_first_row
 from tabveil.core.table import Floats, Indices, Table
 
@@ -44,7 +43,9 @@ def count_share(level: float, n_rows: int) -> int:
 def draw(table: Table, n_rows: int, *, rng: Generator) -> Sample:
     """Sample rows without replacement, all where there are no more, in the order of their content."""
     rows = table.sample(n_rows, rng=rng)
-    rows = table.content_order if len(rows) == len(table) else rows[hash_order(table.row_hash()[rows])]
+    if len(rows) == len(table):
+        return in_order(table)
+    rows = rows[np.argsort(table.row_hash()[rows], kind="stable")]
     return Sample(table=table.take(rows), rows=rows)
 
 

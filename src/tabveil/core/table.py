@@ -16,7 +16,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core import check
-from tabveil.core.hash_order import hash_order
 from tabveil.errors import NotApplicable, SchemaError
 
 Floats = NDArray[np.float64]
@@ -291,7 +290,7 @@ class Table:
     @cached_property
     def content_order(self) -> Indices:
         """Where the rows stand, in an order of what they hold (n,); equal ones as they stand."""
-        order = hash_order(self.row_hash())
+        order = np.argsort(self.row_hash(), kind="stable")
         order.flags.writeable = False
         return order
 

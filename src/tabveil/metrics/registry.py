@@ -9,7 +9,14 @@ from typing import Any, Literal, NamedTuple, Self
 from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.settings import values
-from tabveil.core.settings.registry import Registry, check_names, make, settings_of
+from tabveil.core.settings.registry import (
+    Registry,
+    as_given,
+    check_names,
+    make,
+    name_and_settings,
+    settings_of,
+)
 from tabveil.core.wording import value_of
 from tabveil.engines.representation import REPRESENTATIONS, Contrastive
 from tabveil.errors import ParameterError
@@ -284,7 +291,7 @@ class MetricChoice:
         ...
         tabveil.errors.ParameterError: linkability: n_neighbors must be whole numbers such as 1,2, got 'few'.
         """
-        name, parameters = _name_and_settings(owner, "metrics", given)
+        name, parameters = name_and_settings(given, ParameterError(owner, "metrics", _NAMELESS))
         known = settings_of(METRICS.find(owner, name))
         check_names(name, parameters, known)
         read = {key: read_setting(name, key, value, known[key].hint) for key, value in parameters.items()}
@@ -315,7 +322,7 @@ class Knowledge:
         metric = METRICS[choice.name]
         said = {key: value for key, value in vars(self).items() if value is not None}
         told = {key: value for key, value in said.items() if key in settings_of(metric)}
-        return make(metric, {**told, **choice.parameters}, lambda *given: given[2])
+        return make(metric, {**told, **choice.parameters}, as_given)
 
 
 def read_setting(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - whatever type it has
@@ -326,14 +333,9 @@ def read_setting(owner: str, key: str, value: object, hint: Any) -> Any:  # noqa
     Euclidean(encoding='ordinal')
     """
     if hint in _OBJECTS and isinstance(value, (str, Mapping)):
-        name, settings = _name_and_settings(owner, key, value)
+        name, settings = name_and_settings(value, ParameterError(owner, key, _NAMELESS))
         return make(_OBJECTS[hint].find(owner, name), settings, read_setting)
     return values.read(owner, key, value, hint)
 
 
-def _name_and_settings(owner: str, key: str, given: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    settings = {"name": given} if isinstance(given, str) else {str(key): given[key] for key in given}
-    name = settings.pop("name", None)
-    if not isinstance(name, str):
-        raise ParameterError(owner, key, "what has parameters must also have a name.")
-    return name, settings
+_NAMELESS = "what has parameters must also have a name."

@@ -5,7 +5,7 @@ import pytest
 
 from tabveil.core.estimate import chance_of_difference, difference, risk_between, sidak
 from tabveil.core.estimate.risk import exact_bounds, exact_chance
-from tabveil.core.result import Setting
+from tabveil.core.findings import Setting
 from tabveil.metrics.attacks.configurations import headline
 from tabveil.metrics.attacks.guessing import Tally
 

@@ -9,16 +9,9 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 import pytest
 
-from tabveil.core.result import Labels, Result, params_of, plain
-from tabveil.core.settings.registry import (
-    Registry,
-    describe,
-    is_named,
-    rebuild,
-    restore,
-    settings_of,
-    values_of,
-)
+from tabveil.core.result import Labels, Result, params_of
+from tabveil.core.settings.registry import Registry, describe, is_named, settings_of, values_of
+from tabveil.core.storage.plain import rebuild, restore, to_plain
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.trees.synthesizer import Trees
@@ -100,20 +93,20 @@ FULL = Fold(
 
 @pytest.mark.parametrize("thing", [FULL, Fold(depth=1), Knot(tight=None), Knot("very", loops=2)])
 def test_an_object_survives_json(thing):
-    description = json.loads(json.dumps(plain(thing), allow_nan=False))
+    description = json.loads(json.dumps(to_plain(thing), allow_nan=False))
     assert restore("test", description, KNOWN) == thing
     assert set(description) == {"name", "settings"}
 
 
 def test_an_object_without_settings_survives_json():
-    assert plain(Bare()) == {"name": "bare", "settings": {}}
-    assert isinstance(restore("test", plain(Bare()), KNOWN), Bare)
+    assert to_plain(Bare()) == {"name": "bare", "settings": {}}
+    assert isinstance(restore("test", to_plain(Bare()), KNOWN), Bare)
 
 
 @pytest.mark.parametrize("name", sorted(GENERATORS))
 def test_every_generator_survives_json(name):
     made = GENERATORS[name]()
-    assert restore("test", json.loads(json.dumps(plain(made))), GENERATORS) == made
+    assert restore("test", json.loads(json.dumps(to_plain(made))), GENERATORS) == made
 
 
 @pytest.mark.parametrize(
@@ -183,7 +176,7 @@ def test_a_generator_among_a_metrics_parameters_is_stored_by_name_and_settings()
     trees = {"name": "trees", "settings": settings}
     shadow = Shadow(generator=Trees(min_leaf=np.int64(7)), others=(Knot(1),))
     params = params_of(shadow)
-    assert params["generator"] == plain(params)["generator"] == trees  # before and after it was stored
+    assert params["generator"] == to_plain(params)["generator"] == trees  # before and after it was stored
     result = Result(metric="shadow", labels=Shadow.labels, params=params)
     stored = json.loads(json.dumps(result.to_json()))
     assert stored["params"] == {

@@ -7,7 +7,7 @@ from supplies.configurations import by_name
 from supplies.populations import population, rows, split
 
 from tabveil.core.estimate import Scanned, deal
-from tabveil.core.result import Setting
+from tabveil.core.findings import Setting
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tabveil.core.result import Setting
+from tabveil.core.findings import Setting
 from tabveil.metrics.attacks.configurations import choose, compare_counts, headline
 from tabveil.metrics.attacks.guessing import Tally
 

@@ -6,7 +6,7 @@ from supplies.configurations import by_name
 from supplies.populations import patients, population, split, with_people
 
 from tabveil.core.estimate import difference, excess, rate, risk_between, sidak
-from tabveil.core.result import Setting
+from tabveil.core.findings import Setting
 from tabveil.core.table import Numeric, Schema
 from tabveil.engines.neighbors import Space
 from tabveil.metrics.attacks.configurations import headline

@@ -7,7 +7,7 @@ from supplies.html_documents import Document
 
 from tabveil.auditing.findings import alike
 from tabveil.core.estimate import Estimate
-from tabveil.core.result import ColumnRisk, Configuration, Setting
+from tabveil.core.findings import ColumnRisk, Configuration, Setting
 from tabveil.metrics.attacks import Inference
 from tabveil.render.audit.columns import MOST_DRAWN, inferred
 from tabveil.render.audit.page import page

@@ -7,7 +7,7 @@ from rich.console import Console
 from supplies import made_reports as made
 
 from tabveil.auditing.report import Report
-from tabveil.core.result import Setting
+from tabveil.core.findings import Setting
 from tabveil.metrics.attacks import (
     Inference,
     InferenceContrastive,

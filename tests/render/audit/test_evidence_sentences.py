@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from supplies import made_reports as made
 
-from tabveil.core.result import Configuration, Labels, Result, Setting
+from tabveil.core.findings import Configuration, Setting
+from tabveil.core.result import Labels, Result
 from tabveil.metrics.attacks import (
     Attribution,
     DomiasKde,

@@ -17,7 +17,8 @@ from tabveil.auditing.policy import RISKS, Policy, Thresholds
 from tabveil.auditing.report import Report
 from tabveil.auditing.verdict import COULD_NOT_SEE
 from tabveil.core.estimate import Estimate
-from tabveil.core.result import Configuration, Labels, Omission, Result, Setting
+from tabveil.core.findings import Configuration, Setting
+from tabveil.core.result import Labels, Omission, Result
 from tabveil.metrics.attacks import DomiasKde, Inference
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.indicators import ClosestShare

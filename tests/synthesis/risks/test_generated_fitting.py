@@ -8,7 +8,8 @@ import pytest
 from supplies.populations import SCHEMAS, rows
 from supplies.toys import ToyGenerator
 
-from tabveil.core.settings.registry import describe, restore
+from tabveil.core.settings.registry import describe
+from tabveil.core.storage.plain import restore
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.protocols import Release

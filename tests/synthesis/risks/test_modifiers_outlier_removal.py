@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from supplies.populations import SCHEMAS, rows
 from supplies.strategies import schemas, tables
 
-from tabveil.core.settings.registry import describe, restore
+from tabveil.core.settings.registry import describe
+from tabveil.core.storage.plain import restore
 from tabveil.core.table import Numeric, Schema, Split, Table
 from tabveil.engines.representation import Euclidean, Mixed, VectorView
 from tabveil.errors import ParameterError, SchemaError

@@ -13,7 +13,8 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from tabveil.core import check
-from tabveil.errors import ParameterError
+from tabveil.core.settings import values
+from tabveil.errors import ParameterError, TabveilError
 
 Kind = TypeVar("Kind")
 
@@ -85,7 +86,6 @@ Reader = Callable[[str, str, object, Any], Any]
 """Turns what was given for a setting into its value: ``read(owner, setting, given, type)``."""
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-_DESCRIPTION = {"name", "settings"}
 
 
 class SettingType(NamedTuple):
@@ -152,9 +152,29 @@ def describe(thing: Any) -> dict[str, Any]:  # noqa: ANN401 - an object of any r
     return {"name": thing.name, "settings": values_of(thing)}
 
 
-def make(kind: type[Kind], given: Mapping[str, object], read: Reader) -> Kind:
+def name_and_settings(
+    given: object, unnamed: TabveilError, *, default: str | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Part what is said of one thing: its name, or a mapping of name and settings; else it is ``unnamed``.
+
+    >>> name_and_settings({"name": "ctgan", "epochs": 5}, ParameterError("generator", "it needs a name."))
+    ('ctgan', {'epochs': 5})
+    """
+    said = {str(key): value for key, value in given.items()} if isinstance(given, Mapping) else {}
+    name = given if isinstance(given, str) else said.pop("name", default)
+    if not isinstance(name, str):
+        raise unnamed
+    return name, said
+
+
+def as_given(_owner: str, _setting: str, value: object, _hint: Any) -> Any:  # noqa: ANN401 - of any type
+    """Take a setting that has been read already."""
+    return value
+
+
+def make(kind: type[Kind], given: Mapping[str, object], read: Reader = values.read) -> Kind:
     """Make an object of a class from settings, each read by its type."""
-    owner, known = _name(kind), settings_of(kind)
+    owner, known = str(getattr(kind, "name", kind.__name__)), settings_of(kind)
     check_names(owner, given, known)
     for name, setting in known.items():
         if name not in given and setting.default is MISSING:
@@ -168,47 +188,3 @@ def check_names(owner: str, given: Iterable[str], known: Mapping[str, object]) -
     if given and not known:
         raise ParameterError(owner, f"there are no settings, got {given[0]!r}.")
     check.known_names(owner, "setting", given, known)
-
-
-def rebuild(kind: type[Kind], settings: Mapping[str, object], known: Registry[Any]) -> Kind:
-    """Make an object again from settings that came out of JSON; those with a name are found in ``known``."""
-
-    def read(owner: str, name: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - of any type
-        found = _with_objects(owner, value, known)
-        return found if found is not value else _stored(owner, name, value, hint)
-
-    return make(kind, settings, read)
-
-
-def restore(owner: str, description: object, known: Registry[Kind]) -> Kind:
-    """Make the object again that :func:`describe` described, or complain for ``owner``."""
-    match description:
-        case {"name": str(name), "settings": Mapping() as settings, **others} if not others:
-            return rebuild(known.find(owner, name), settings, known)
-    raise ParameterError(owner, f"expected a name and settings, got {description!r}.")
-
-
-def _with_objects(owner: str, value: object, known: Registry[Any]) -> object:
-    """Put objects in the place of their descriptions; return the value itself where there are none."""
-    if isinstance(value, Mapping) and set(value) == _DESCRIPTION:
-        return restore(owner, value, known)
-    if isinstance(value, list):
-        found = tuple(_with_objects(owner, item, known) for item in value)
-        return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
-    return value
-
-
-def _stored(owner: str, name: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - of any type
-    """Read a value that came out of JSON, where a tuple is a list."""
-    from tabveil.core.storage.plain import from_plain, readable  # noqa: PLC0415 - slow to load, and only needed to read
-
-    if not readable(hint):
-        return tuple(value) if isinstance(value, list) else value
-    try:
-        return from_plain(hint, value)
-    except ValueError:
-        raise ParameterError(owner, f"{name} cannot be {value!r}.") from None
-
-
-def _name(kind: type) -> str:
-    return str(getattr(kind, "name", kind.__name__))

@@ -1,14 +1,19 @@
-"""Dataclasses as plain data and back: what reports and models are stored as.
+"""Data as JSON and back, in one dialect: dataclasses, and objects that are known by name and settings.
 
-Only for dataclasses without arrays. Reading is checked: a file of another shape is a ``ValueError``, never
+What reports and models are stored as. Reading is checked: a file of another shape is a ``ValueError``, never
 a half-made object.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Annotated, Any, Self, TypeVar
 
+import numpy as np
+
+from tabveil.core.settings.registry import Registry, describe, is_named, make
 from tabveil.core.storage.files import Unreadable
+from tabveil.errors import ParameterError
 
 Kind = TypeVar("Kind")
 
@@ -68,35 +73,32 @@ def _adapter(kind: Any) -> Any:  # noqa: ANN401 - any type that pydantic reads
     return _adapters[kind]
 
 
-def readable(kind: Any) -> bool:  # noqa: ANN401 - any type
-    """Tell whether plain data can be read as this type; as one that only Python knows, it cannot."""
-    from pydantic.errors import PydanticUserError  # noqa: PLC0415 - see above
+def to_plain(value: Any) -> Any:  # noqa: ANN401 - data in, JSON types out
+    """Return data as JSON types: dataclasses by their fields, objects of a registry by name and settings.
 
-    try:
-        _adapter(kind)
-    except PydanticUserError:
-        return False
-    return True
-
-
-def to_plain(value: Any) -> Any:  # noqa: ANN401 - any dataclass in, JSON types out
-    """Return the fields of a dataclass, and of those in it, as JSON types; a number that is none is null.
+    A number that is none is null, never NaN.
 
     >>> from tabveil.core.estimate import Estimate
-    >>> to_plain(Estimate(value=0.5, low=0.25, high=math.inf, n=8))
-    {'value': 0.5, 'low': 0.25, 'high': None, 'n': 8}
+    >>> to_plain({"risk": Estimate(value=0.5, low=0.25, high=math.inf, n=8), 0: np.array([1, 2])})
+    {'risk': {'value': 0.5, 'low': 0.25, 'high': None, 'n': 8}, '0': [1, 2]}
     """
-    return _finite(_adapter(type(value)).dump_python(value, mode="json"))
-
-
-def _finite(value: Any) -> Any:  # noqa: ANN401 - JSON types
     match value:
-        case dict():
-            return {name: _finite(item) for name, item in value.items()}
-        case list():
-            return [_finite(item) for item in value]
-        case float() if not math.isfinite(value):
-            return None
+        case Mapping():
+            return {str(key): to_plain(item) for key, item in value.items()}
+        case np.ndarray():
+            return to_plain(value.tolist())
+        case list() | tuple():
+            return [to_plain(item) for item in value]
+        case bool() | np.bool_():
+            return bool(value)
+        case int() | np.integer():
+            return int(value)
+        case float() | np.floating():
+            return float(value) if math.isfinite(value) else None
+        case _ if is_named(value):
+            return to_plain(describe(value))
+        case _ if is_dataclass(value):
+            return to_plain(_adapter(type(value)).dump_python(value, mode="json"))
     return value
 
 
@@ -136,3 +138,52 @@ class PlainData:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
         return from_plain(cls, data)
+
+
+def rebuild(kind: type[Kind], settings: Mapping[str, object], known: Registry[Any]) -> Kind:
+    """Make an object again from settings that came out of JSON; those with a name are found in ``known``."""
+
+    def read(owner: str, name: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - of any type
+        found = _with_objects(owner, value, known)
+        return found if found is not value else _stored(owner, name, value, hint)
+
+    return make(kind, settings, read)
+
+
+def restore(owner: str, description: object, known: Registry[Kind]) -> Kind:
+    """Make the object again that is described by name and settings, or complain for ``owner``."""
+    match description:
+        case {"name": str(name), "settings": Mapping() as settings, **others} if not others:
+            return rebuild(known.find(owner, name), settings, known)
+    raise ParameterError(owner, f"expected a name and settings, got {description!r}.")
+
+
+def _with_objects(owner: str, value: object, known: Registry[Any]) -> object:
+    """Put objects in the place of their descriptions; return the value itself where there are none."""
+    if isinstance(value, Mapping) and set(value) == {"name", "settings"}:
+        return restore(owner, value, known)
+    if isinstance(value, list):
+        found = tuple(_with_objects(owner, item, known) for item in value)
+        return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
+    return value
+
+
+def _stored(owner: str, name: str, value: object, hint: Any) -> Any:  # noqa: ANN401 - of any type
+    """Read a value that came out of JSON, where a tuple is a list."""
+    if not _is_readable(hint):
+        return tuple(value) if isinstance(value, list) else value
+    try:
+        return from_plain(hint, value)
+    except ValueError:
+        raise ParameterError(owner, f"{name} cannot be {value!r}.") from None
+
+
+def _is_readable(kind: Any) -> bool:  # noqa: ANN401 - any type
+    """Tell whether plain data can be read as this type; as one that only Python knows, it cannot."""
+    from pydantic.errors import PydanticUserError  # noqa: PLC0415 - see above
+
+    try:
+        _adapter(kind)
+    except PydanticUserError:
+        return False
+    return True

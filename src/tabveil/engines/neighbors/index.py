@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.core.hash_order import hash_order
 from tabveil.core.table import Categorical, Floats, Indices, Table
 from tabveil.engines.neighbors import build_kernels
 from tabveil.engines.neighbors.search_kernels import STRIP
@@ -72,8 +71,10 @@ class SortedRows:
         bits = _bits(values)
         group_hash = hashes(codes, bits[:, :0], salt)
         row_hash = hashes(codes, bits, salt)
-        order = hash_order(row_hash)
-        order = order[hash_order(group_hash[order])]  # by group, then by row, then as they stood
+        by_row = np.argsort(row_hash, kind="stable")
+        order = by_row[
+            np.argsort(group_hash[by_row], kind="stable")
+        ]  # by group, then by row, then as they stood
         ordered_groups, ordered_rows = group_hash[order], row_hash[order]
         new_group = np.ones(n, dtype=bool)
         new_row = np.ones(n, dtype=bool)

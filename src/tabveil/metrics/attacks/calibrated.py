@@ -9,7 +9,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.estimate import Scanned, deal
-from tabveil.core.result import Cost, Result, Setting
+from tabveil.core.findings import Setting
+from tabveil.core.result import Cost, Result
 from tabveil.core.sampling import surest_rows
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import Neighbors, to_others

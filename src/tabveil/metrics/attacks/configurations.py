@@ -27,17 +27,8 @@ from tabveil.core.estimate import (
     sidak,
     strongest,
 )
-from tabveil.core.result import (
-    ColumnRisk,
-    Combination,
-    Configuration,
-    Curve,
-    OutlierRisk,
-    Result,
-    Scores,
-    Setting,
-    params_of,
-)
+from tabveil.core.findings import ColumnRisk, Combination, Configuration, Curve, OutlierRisk, Setting
+from tabveil.core.result import Result, Scores, params_of
 from tabveil.metrics.attacks.guessing import NO_CONTROL, NOT_INFORMATIVE, Tally
 from tabveil.protocols import Metric
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tabveil.core.result import Role, Scores, Setting
+from tabveil.core.findings import Setting
+from tabveil.core.result import Role, Scores
 from tabveil.core.sampling import Sample, draw_people, rows_of_people, surest_rows
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import Neighbors, Space

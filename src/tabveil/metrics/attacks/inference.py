@@ -9,7 +9,8 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.estimate import Estimate, strongest
-from tabveil.core.result import ColumnRisk, Configuration, Cost, Labels, Result, Setting, Threat
+from tabveil.core.findings import ColumnRisk, Configuration, Setting
+from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.table import Column, Floats, Indices, Numeric, Schema, Split, Table
 from tabveil.engines.representation import Contrastive, VectorView
 from tabveil.errors import NotApplicable, ParameterError

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check, wording
-from tabveil.core.result import Cost, Labels, Result, Setting, Threat
+from tabveil.core.findings import Setting
+from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import shuffled
 from tabveil.core.table import Floats, Indices, Schema, Split, Table
 from tabveil.core.workers import part, tell

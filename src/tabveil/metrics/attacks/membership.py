@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.result import Cost, Labels, OutlierRisk, Result, Threat
+from tabveil.core.findings import OutlierRisk
+from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import surest_rows
 from tabveil.core.table import Floats, Split
 from tabveil.engines.neighbors import Neighbors

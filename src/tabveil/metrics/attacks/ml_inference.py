@@ -9,8 +9,9 @@ from numpy.random import Generator
 
 from tabveil.core import check, workers
 from tabveil.core.estimate import error_score, risk_of_errors
+from tabveil.core.findings import Setting
 from tabveil.core.people import mean_by_person
-from tabveil.core.result import Cost, Labels, Result, Setting, Threat
+from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import Sample, in_order
 from tabveil.core.table import Floats, Numeric, Split, Table
 from tabveil.core.wording import UNSEEN, name, percent

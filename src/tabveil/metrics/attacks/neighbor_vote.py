@@ -10,7 +10,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.result import Cost, Labels, Result, Setting, Threat
+from tabveil.core.findings import Setting
+from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import Sample, in_order
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import UNSEEN, begin, listed, plural, share_of

@@ -24,7 +24,8 @@ from tabveil.core.estimate import (
     rate_beyond,
     tail_beyond_zero,
 )
-from tabveil.core.result import Cost, Curve, Labels, Result, Setting, Threat
+from tabveil.core.findings import Curve, Setting
+from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import surest_rows
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.metrics.attacks.attack import NearestRowAttack, members_named, membership_threat

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from tabveil.auditing.findings import alike, judged_by
 from tabveil.auditing.report import Report
-from tabveil.core.result import ColumnRisk, Result
+from tabveil.core.findings import ColumnRisk
+from tabveil.core.result import Result
 from tabveil.core.wording import level
 from tabveil.render.svg import ColumnBar
 

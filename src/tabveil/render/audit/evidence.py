@@ -7,7 +7,8 @@ from typing import Any
 from tabveil.auditing.report import Report
 from tabveil.auditing.verdict import Judgment
 from tabveil.core.estimate import Estimate
-from tabveil.core.result import Combination, Configuration, Omission, Result
+from tabveil.core.findings import Combination, Configuration
+from tabveil.core.result import Omission, Result
 from tabveil.core.wording import (
     NOT_COMPUTED,
     UNSEEN,

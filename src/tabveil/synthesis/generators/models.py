@@ -16,11 +16,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.result import plain
-from tabveil.core.settings.registry import Registry, describe, rebuild
+from tabveil.core.settings.registry import Registry, describe
 from tabveil.core.storage.arrays import Arrays, require
 from tabveil.core.storage.files import Unreadable, new_folder, opening, read_arrays, read_json, require_format
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.plain import FORBID_OTHERS, rebuild, require_plain, to_plain
 from tabveil.core.table import Schema, Table
 from tabveil.engines.networks import Epoch
 from tabveil.errors import ParameterError
@@ -188,7 +187,7 @@ class FittedModel(ABC):
     def save(self, folder: str | Path) -> None:
         """Write the model into a new folder, whole or not at all."""
         state, arrays = self.state()
-        description = plain(describe(self.made_by))
+        description = to_plain(describe(self.made_by))
         about = {
             FORMAT_KEY: FORMAT,
             "version": __version__,

@@ -8,8 +8,7 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.settings import values
-from tabveil.core.settings.registry import make, settings_of, values_of
+from tabveil.core.settings.registry import as_given, make, settings_of, values_of
 from tabveil.core.table import Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError, SchemaError
@@ -42,7 +41,7 @@ def choose(
         raise ParameterError(owner, f"settings must not have {PUBLIC!r}: all columns are.")
     known = settings_of(kind)
     defaults = {name: value for name, value in (otherwise or {}).items() if name in known}
-    return require_synthesizer(make(kind, {**defaults, **settings, **(by_level or {})}, values.read))
+    return require_synthesizer(make(kind, {**defaults, **settings, **(by_level or {})}))
 
 
 def require_setting(owner: str, generator: str, setting: str, what: str) -> None:
@@ -85,7 +84,7 @@ def _with_everything_public(synthesizer: Synthesizer, schema: Schema) -> Synthes
     known = values_of(synthesizer)
     if PUBLIC not in known:
         return synthesizer
-    return make(type(synthesizer), {**known, PUBLIC: schema.names}, lambda *setting: setting[2])
+    return make(type(synthesizer), {**known, PUBLIC: schema.names}, as_given)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from tabveil import datasets
 from tabveil.core import check
 from tabveil.core.rng import stream
 from tabveil.core.settings import values, yaml_files
-from tabveil.core.settings.registry import Registry, make
+from tabveil.core.settings.registry import Registry, make, name_and_settings
 from tabveil.core.settings.yaml_files import Strict
 from tabveil.core.table import Indices, Table
 from tabveil.core.wording import clean
@@ -328,10 +328,9 @@ def _parts(
     key: str, given: str | Mapping[Any, Any], default: str | None = None
 ) -> tuple[str | None, str, dict[str, Any]]:
     """Part what is said about one thing: its label, its name, its parameters."""
-    said = {"name": given} if isinstance(given, str) else {str(name): given[name] for name in given}
-    label, name = said.pop(LABEL, None), said.pop("name", default)
-    if not isinstance(name, str):
-        raise ParameterError(key, "everything there must have a name.")
+    unnamed = ParameterError(key, "everything there must have a name.")
+    name, said = name_and_settings(given, unnamed, default=default)
+    label = said.pop(LABEL, None)
     if label is not None and not (isinstance(label, str) and clean(label)):
         raise ParameterError(key, f"{name}: label must be a text.")
     return None if label is None else clean(label), name, said

@@ -14,10 +14,10 @@ from typing import Any, Self
 import numpy as np
 
 from tabveil.core.estimate import Estimate
-from tabveil.core.result import Result, plain
+from tabveil.core.result import Result
 from tabveil.core.rng import stream
 from tabveil.core.settings.registry import describe
-from tabveil.core.storage.plain import PlainData
+from tabveil.core.storage.plain import PlainData, to_plain
 from tabveil.core.table import Split, Table
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility import Utility
@@ -189,7 +189,7 @@ class Cell:
 
 
 def _settings(metric: Metric | None) -> Any:  # noqa: ANN401 - JSON
-    return None if metric is None else plain(describe(metric)["settings"])
+    return None if metric is None else to_plain(describe(metric)["settings"])
 
 
 def trials(risk: RiskChoice, sha256: str, sizes: Sizes, *, seed: int, repeats: int) -> list[Trial]:

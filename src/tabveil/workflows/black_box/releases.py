@@ -11,8 +11,9 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.check import listed
-from tabveil.core.result import Input, plain
+from tabveil.core.result import Input
 from tabveil.core.settings.registry import describe
+from tabveil.core.storage.plain import to_plain
 from tabveil.core.table import Table
 from tabveil.errors import ParameterError
 from tabveil.metrics.black_box.games import other_kind
@@ -195,7 +196,7 @@ class GeneratorReleases:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Its settings, and what becomes of rare labels."""
-        own: dict[str, Any] = plain(describe(self.synthesizer)["settings"])
+        own: dict[str, Any] = to_plain(describe(self.synthesizer)["settings"])
         return {**own, "rare_labels": self.rare_labels} if pools_labels(self.synthesizer) else own
 
     @property

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.core.result import plain
 from tabveil.core.settings.registry import describe
 from tabveil.core.storage.files import OWNER_FOLDER, replacing, write_text
+from tabveil.core.storage.plain import to_plain
 from tabveil.core.table import Table
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
@@ -47,7 +47,7 @@ def identified(thing: Any) -> dict[str, Any]:  # noqa: ANN401 - an object of any
 
     That of a generator which a risk model names counts, too, and what stands in files that settings name.
     """
-    found: dict[str, Any] = plain(describe(thing))
+    found: dict[str, Any] = to_plain(describe(thing))
     kinds: list[Any] = [type(thing), GENERATORS.get(str(getattr(thing, "generator", "")))]
     own = __name__.partition(".")[0]
     code = [_code(kind) for kind in kinds if kind is not None and kind.__module__.partition(".")[0] != own]
@@ -103,7 +103,7 @@ class JsonFolder:
 
     def write(self, key: str, data: Any) -> None:  # noqa: ANN401 - JSON types
         """Keep something; the same data are the same text."""
-        text = json.dumps(plain(data), sort_keys=True, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(to_plain(data), sort_keys=True, ensure_ascii=False, allow_nan=False)
         write_text(self._path(key), f"{text}\n")
 
     def drop(self, key: str) -> None:

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tabveil.core.result import plain
 from tabveil.core.settings import yaml_files
 from tabveil.core.settings.registry import settings_of, values_of
-from tabveil.core.storage.plain import PlainData
+from tabveil.core.storage.plain import PlainData, to_plain
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Synthesizer
 from tabveil.synthesis.generators.hybrid.entries import read_named
@@ -61,7 +60,7 @@ class PipelineSettings:
                 {key: _kind(value) if key == "hierarchy" else value for key, value in model.items()}
                 for model in given["models"]
             ]
-        told: dict[str, Any] = plain({"generator": self.hybrid.generator, **given, **self._steps()})
+        told: dict[str, Any] = to_plain({"generator": self.hybrid.generator, **given, **self._steps()})
         return told
 
     def _steps(self) -> dict[str, Any]:

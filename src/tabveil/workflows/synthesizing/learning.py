@@ -12,8 +12,7 @@ from numpy.random import Generator
 
 from tabveil.core import check, wording
 from tabveil.core.rng import stream
-from tabveil.core.settings import values
-from tabveil.core.settings.registry import SettingType, check_names, make, settings_of, values_of
+from tabveil.core.settings.registry import SettingType, as_given, check_names, make, settings_of, values_of
 from tabveil.core.storage.files import refuse_existing
 from tabveil.core.table import Categorical, Schema, Table
 from tabveil.core.workers import Listener, tell, warn, working
@@ -333,7 +332,7 @@ def choose(generator: str | Synthesizer, settings: Mapping[str, object] | None =
     if PUBLIC in given and PUBLIC not in known:
         raise ParameterError(generator, "the schema says what is public; declare labels and bounds there.")
     check_names(generator, given, known)
-    return require_synthesizer(make(kind, given, values.read))
+    return require_synthesizer(make(kind, given))
 
 
 def settings_for_users(kind: type) -> dict[str, SettingType]:
@@ -386,4 +385,4 @@ def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:
             raise ParameterError(
                 synthesizer.name, f"the schema says what is public, and does not declare all of {name!r}."
             )
-    return make(type(synthesizer), {**known, PUBLIC: public}, lambda *given: given[2])
+    return make(type(synthesizer), {**known, PUBLIC: public}, as_given)

@@ -15,7 +15,8 @@ from supplies.populations import (
 )
 
 from tabveil.core.estimate import rate
-from tabveil.core.result import Combination, Result
+from tabveil.core.findings import Combination
+from tabveil.core.result import Result
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable, ParameterError

@@ -8,8 +8,8 @@ import pytest
 from supplies.needs import need_adult
 
 import tabveil
-from tabveil.core.result import plain
-from tabveil.core.settings.registry import describe, restore
+from tabveil.core.settings.registry import describe
+from tabveil.core.storage.plain import restore, to_plain
 from tabveil.core.table import Categorical
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
@@ -179,7 +179,7 @@ def test_settings_are_plain_and_make_the_same_pipeline_again():
         placement="post",
         generator={"name": "trees", "min_leaf": 7},
     )
-    assert restore("test", json.loads(json.dumps(plain(describe(made)))), GENERATORS) == made
+    assert restore("test", json.loads(json.dumps(to_plain(describe(made)))), GENERATORS) == made
 
 
 def test_a_stored_pipeline_says_the_same(patients, tmp_path):

@@ -13,10 +13,10 @@ from tabveil.core import check
 from tabveil.core.rng import stream
 from tabveil.core.sampling import in_order
 from tabveil.core.settings.registry import Registry, values_of
-from tabveil.core.settings.registry import rebuild as rebuild_settings
 from tabveil.core.storage.arrays import require
 from tabveil.core.storage.files import new_folder, opening, read_arrays, read_json, require_format
 from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.plain import rebuild as rebuild_settings
 from tabveil.core.table import Floats, Table
 from tabveil.engines.networks import (
     Epoch,

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check, workers
-from tabveil.core.result import Cost, Labels, Result, Setting, Threat
+from tabveil.core.findings import Setting
+from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.table import Indices, Split
 from tabveil.core.wording import UNSEEN, name, plural, share_of
 from tabveil.errors import NotApplicable

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.result import Cost, Setting
+from tabveil.core.findings import Setting
+from tabveil.core.result import Cost
 from tabveil.core.table import Indices, Split
 from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.engines.representation import Contrastive

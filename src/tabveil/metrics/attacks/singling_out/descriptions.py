@@ -19,8 +19,9 @@ from tabveil.core.estimate import (
     sidak,
     strongest,
 )
+from tabveil.core.findings import Configuration, Setting
 from tabveil.core.people import by_first_row
-from tabveil.core.result import Configuration, Cost, Labels, Result, Role, Setting, Threat
+from tabveil.core.result import Cost, Labels, Result, Role, Threat
 from tabveil.core.sampling import Sample, group_equal_rows, in_order
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import listed, plural

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core import workers
-from tabveil.core.result import Combination
+from tabveil.core.findings import Combination
 from tabveil.core.table import Floats, Indices
 from tabveil.metrics.attacks.guessing import Tally
 from tabveil.metrics.attacks.singling_out.predicate_kernels import deal_people

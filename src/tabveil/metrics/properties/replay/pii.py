@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.result import Labels, Result, Setting
+from tabveil.core.findings import Setting
+from tabveil.core.result import Labels, Result
 from tabveil.core.table import Split
 from tabveil.core.wording import listed, name, plural, share_of
 from tabveil.errors import NothingToAsk

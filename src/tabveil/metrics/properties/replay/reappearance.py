@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE, Estimate, difference, rate, sidak, strongest
-from tabveil.core.result import Configuration, Cost, Labels, Result, Scores, Setting, Threat, params_of
+from tabveil.core.findings import Configuration, Setting
+from tabveil.core.result import Cost, Labels, Result, Scores, Threat, params_of
 
 Flags = NDArray[np.bool_]
 

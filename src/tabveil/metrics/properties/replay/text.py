@@ -8,8 +8,9 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
+from tabveil.core.findings import Setting
 from tabveil.core.people import any_of_person, numbered
-from tabveil.core.result import Labels, Result, Setting
+from tabveil.core.result import Labels, Result
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.core.wording import name, plural, share_of
 from tabveil.errors import NothingToAsk

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tabveil.core.settings.registry import name_and_settings
 from tabveil.errors import ParameterError
 
 
@@ -13,12 +14,8 @@ def read_named(what: str, given: object) -> tuple[str, dict[str, Any]]:
     >>> read_named("generator", {"name": "ctgan", "epochs": 5})
     ('ctgan', {'epochs': 5})
     """
-    match given:
-        case str():
-            return given, {}
-        case {"name": str(name), **settings}:
-            return name, {str(key): value for key, value in settings.items()}
-    raise ParameterError(what, "it must be a name, or a mapping with a name and its settings.")
+    unnamed = ParameterError(what, "it must be a name, or a mapping with a name and its settings.")
+    return name_and_settings(given, unnamed)
 
 
 def as_plain(value: object) -> Any:  # noqa: ANN401 - JSON types

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.settings import values
 from tabveil.core.settings.registry import make
 from tabveil.core.table import Schema, Table
 from tabveil.core.workers import part, tell
@@ -323,7 +322,7 @@ class Hybrid(Maker):
         kind = GENERATORS.find("generator", name)
         if PUBLIC in settings:
             raise ParameterError("generator", f"{PUBLIC!r} belongs to a promise, which a pipeline voids.")
-        return require_synthesizer(make(kind, settings, values.read))
+        return require_synthesizer(make(kind, settings))
 
 
 def _concrete(prepared: _Prepared, schema: Schema, *, rng: Generator) -> Table:

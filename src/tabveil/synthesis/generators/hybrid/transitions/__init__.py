@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tabveil.core.settings import values
 from tabveil.core.settings.registry import Registry, make
 from tabveil.synthesis.generators.hybrid.entries import read_named
 from tabveil.synthesis.generators.hybrid.transitions.conditional import Conditional
@@ -31,4 +30,4 @@ def read_transition(given: str | Mapping[str, Any]) -> Transition:
     Conditional(smoothed=False, joint=True)
     """
     name, settings = read_named("transition", given)
-    return make(TRANSITIONS.find("transition", name), settings, values.read)
+    return make(TRANSITIONS.find("transition", name), settings)
