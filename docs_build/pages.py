@@ -1,6 +1,7 @@
 """Everything in the site that is made from the program, so that it cannot go stale."""
 
 import ast
+import inspect
 import pkgutil
 import textwrap
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import metric_pages
 from markdown_text import plain, table
 
+from tabveil.auditing.audit import audit
+from tabveil.auditing.options import OPTIONS
 from tabveil.auditing.policy import WHY_THE_DEFAULT, Policy
 from tabveil.metrics.registry import METRICS
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES, Meaning
@@ -41,6 +44,7 @@ _PILLARS = {"attack": "Attacks", "indicator": "Indicators", "property": "Propert
 def insertions() -> dict[str, str]:
     """Return what written pages ask for between ``<!-- made: policy fields -->`` and ``<!-- end -->``."""
     return {
+        "audit options": audit_options(),
         "taxonomy": metric_pages.taxonomy(),
         "utility figures": utility_figures(),
         "policy fields": policy_fields(),
@@ -52,6 +56,20 @@ def insertions() -> dict[str, str]:
         "sampled privacy": sampled_privacy(),
         "rooms": rooms(),
     }
+
+
+def audit_options() -> str:
+    """Return a table of what an audit can be asked for, options that are told of together in one row."""
+    rows: list[tuple[list[str], str]] = []
+    for name, parameter in inspect.signature(audit).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            told = _TOLD.get(name)
+            rows += [([], told)] if told else []
+            rows[-1][0].append(f"`{name}`")
+    return table(["parameter", "meaning"], [[", ".join(names), told] for names, told in rows])
+
+
+_TOLD = {option.name or field: option.told for field, option in OPTIONS.items()}
 
 
 def utility_figures() -> str:

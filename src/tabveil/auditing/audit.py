@@ -135,37 +135,14 @@ def audit(
     >>> audit(train, train, fresh, metrics="identical_match_share")["identical_match_share"].risk.low > 0.9
     True
     """
-    request = AuditRequest.read(
-        train=train,
-        synthetic=synthetic,
-        control=control,
-        title=title,
-        schema=schema,
-        missing=missing,
-        drop_identifiers=drop_identifiers,
-        person=person,
-        independent_rows=independent_rows,
-        metrics=metrics,
-        quick=quick,
-        contrastive=contrastive or None,
-        secrets=secrets,
-        known=known,
-        auxiliary=auxiliary,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        attackers=attackers,
-        policy=policy,
-        shadow=shadow,
-        utility=utility or None,  # a page may still bring what is not asked for
-        target=target,
-        power="affordable" if power is None else power or None,
-        portrait=portrait or None,
-        advice=advice,
-        show_values=show_values,
-        seed=seed,
-        threads=threads,
-    )
-    return conduct(request, progress=progress)
+    given = {name: value for name, value in locals().items() if name != "progress"}
+    given |= {
+        "contrastive": contrastive or None,
+        "utility": utility or None,  # a page may still bring what is not asked for
+        "power": "affordable" if power is None else power or None,
+        "portrait": portrait or None,
+    }
+    return conduct(AuditRequest.read(**given), progress=progress)
 
 
 def load(request: AuditRequest) -> LoadedTables:

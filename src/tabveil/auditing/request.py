@@ -8,12 +8,13 @@
 import operator
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_type_hints
 
-from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from tabveil.auditing import attackers
 from tabveil.auditing.attackers import Attacker
+from tabveil.auditing.options import OPTIONS, AuditOptions, Columns
 from tabveil.auditing.policy import Policy, read_policy
 from tabveil.core import check
 from tabveil.core.check import nearest
@@ -29,7 +30,6 @@ from tabveil.protocols import Metric
 from tabveil.tables.reading import declare
 from tabveil.tables.reading.declare import SchemaFile
 
-Columns = tuple[str, ...]
 Source = str | Path | Mapping[str, Any] | None
 
 Title = Annotated[str, Field(max_length=LONGEST_TITLE), AfterValidator(lambda text: " ".join(text.split()))]
@@ -38,47 +38,22 @@ TABLES = ("train", "synthetic", "control")
 ON_A_PAGE: Mapping[str, Any] = {"utility": True, "power": "affordable", "portrait": True}
 """What a page shows beside risks: brought with it, unless something else was decided."""
 
-_FILES = (*TABLES, "schema", "attackers", "policy", "shadow")
+_CALLED = {field: option.name or field for field, option in OPTIONS.items()}
+_FILES = tuple(_CALLED[field] for field, option in OPTIONS.items() if option.metavar == "FILE")
+_FLAGS = tuple(field for field, kind in get_type_hints(AuditOptions).items() if kind is bool)
 _MEANING = {"train": "the real rows the generator learned from", "synthetic": "the rows to be released"}
 _BY_NAME = "audit"  # who complains about what was given by name
 
 
-class AuditRequest(Strict):
+class AuditRequest(Strict, AuditOptions):
     """Everything an audit is asked for; see :func:`tabveil.audit` for what each setting means.
 
     Make one with :meth:`read`, which tells a fault in one line. Tables are paths, or tables of any dataframe
-    library. ``power`` may also be ``"affordable"``: but for what takes minutes. A policy of None is the
-    default one, and that nobody asked to be judged by it.
+    library.
     """
 
-    train: Any = Field(repr=False)
-    synthetic: Any = Field(repr=False)
-    control: Any = Field(default=None, repr=False)
+    model_config = ConfigDict(alias_generator=lambda field: _CALLED.get(field, field))
     title: Title = ""
-    column_types: Path | SchemaFile | None = Field(default=None, alias="schema")
-    missing: Columns = ()
-    drop_identifiers: bool = False
-    independent_rows: bool = False  # every row is another person, whatever columns look like
-    person: str | None = None  # the column that says whose row it is; None: the schema's, or none
-    metrics: tuple[Any, ...] | None = None  # of MetricChoice and Metric; None: all that need no extra
-    quick: bool = False
-    contrastive: Any = None  # a Contrastive: how the embedding is trained; None: there is none
-    secrets: Columns | None = None
-    known: Columns | None = None
-    auxiliary: tuple[tuple[Columns, Columns], ...] | None = None
-    quasi_identifiers: Columns = ()
-    sensitive: Columns | None = None  # None: the secrets that are no quasi-identifiers
-    attackers: tuple[Attacker, ...] = ()
-    policy: Policy | None = None
-    utility: bool = False
-    target: Columns = ()
-    shadow: Any = Field(default=None, repr=False)  # what an attack found: a file, or a ShadowResult
-    power: bool | Literal["affordable"] = False
-    portrait: bool = False
-    advice: bool = True
-    show_values: bool = False
-    seed: int = 0
-    threads: int | None = None
 
     @classmethod
     def read(cls, source: Source = None, **given: Any) -> Self:  # noqa: ANN401 - checked by the fields
@@ -106,10 +81,7 @@ class AuditRequest(Strict):
         """Keep a file as its path: the labels that it lists do not belong in a report."""
         return Path(value) if isinstance(value, (str, Path)) else declare.read(value)
 
-    @field_validator(
-        *("drop_identifiers", "independent_rows", "quick", "utility", "portrait", "advice", "show_values"),
-        mode="before",
-    )
+    @field_validator(*_FLAGS, mode="before")
     @classmethod
     def _flag(cls, value: object, info: ValidationInfo) -> Any:  # noqa: ANN401 - true or false
         return values.read(_owner(info), _key(info), value, bool)
@@ -234,6 +206,10 @@ class AuditRequest(Strict):
         ShadowResult.read(value)
         return Path(value)
 
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """Show no table, nor what an attack found."""
+        return [item for item in super().__repr_args__() if item[0] not in (*TABLES, "shadow")]
+
     @property
     def attacked(self) -> ShadowResult | None:
         """What somebody who owns the generator found out, if it was given."""
@@ -324,8 +300,7 @@ def _complaint(error: ValidationError, owners: Mapping[Any, str], where: str) ->
     if first["type"] == "missing":
         return ParameterError(owner, f"{key} is missing: {_MEANING[str(key)]}.")
     if first["type"] == "extra_forbidden":
-        names = [field.alias or name for name, field in AuditRequest.model_fields.items()]
-        close = nearest(str(key), names)
+        close = nearest(str(key), list(_CALLED.values()))
         hint = f"Did you mean {close!r}?" if close else ""
         return ParameterError(owner, yaml_files.complaint(error), hint=hint)
     cause = first.get("ctx", {}).get("error")
