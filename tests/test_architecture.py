@@ -30,9 +30,17 @@ PATH = re.compile(r"`((?:src|tests|docs|docs_build|benchmarks|examples|experimen
 MADE_UP = {"tabveil.yaml", "tabveil.x.ClosestShare"}
 
 
+IMPORT = re.compile(r"^from (tabveil[\w.]*) import ([\w, ]+)$", flags=re.MULTILINE)
+MOVED = re.compile(r"^\| `tabveil\.\S+` \| ", flags=re.MULTILINE)
+"""What begins a row of the table that says where names were."""
+
+
 def names(page):
     """The dotted names of a page, but for what moved away."""
-    return set(DOTTED.findall(re.sub(r"^\| `tabveil\.\S+` \| ", "", page, flags=re.MULTILINE))) - MADE_UP
+    imported = {
+        f"{module}.{name.split()[0]}" for module, said in IMPORT.findall(page) for name in said.split(",")
+    }
+    return (imported | set(DOTTED.findall(MOVED.sub("", page)))) - MADE_UP
 
 
 def found(dotted):
