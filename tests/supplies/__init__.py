@@ -1,0 +1,1 @@
+"""What tests share: tables, files and reports made by hand, and ways to run and to read what is tested."""
