@@ -71,7 +71,9 @@ def hospital(n_rows):
     if importlib.util.find_spec("pydantic") is None and "tabveil.tables.reading" not in sys.modules:
         # The door for files checks with pydantic what users write; making a dataframe needs none of that.
         package = types.ModuleType("tabveil.tables.reading")
-        package.__path__ = [str(Path(importlib.util.find_spec("tabveil").origin).parent / "frame")]
+        package.__path__ = [
+            str(Path(importlib.util.find_spec("tabveil").origin).with_name("tables") / "reading")
+        ]
         sys.modules["tabveil.tables.reading"] = package
     from tabveil import datasets  # noqa: PLC0415 - only now can it be imported everywhere
 

@@ -12,13 +12,17 @@ pytest.importorskip("torch")
 
 FOLDER = ROOT / "benchmarks"
 ABSENT = ("pydantic", "pydantic_core", "narwhals", "polars", "xgboost", "dask", "opacus")
+NARROW = """
+from tabveil.engines.representation.embedding.settings import PRESETS
+PRESETS["default"]["width"] = 32
+"""
 
 
-def run(*arguments, script="embedding", absent=ABSENT):
+def run(*arguments, script="embedding", absent=ABSENT, before=""):
     code = (
         f"import sys\nfor name in {absent}:\n    sys.modules[name] = None\n"
         f"sys.path.insert(0, {str(FOLDER)!r})\nsys.argv = {[script, *map(str, arguments)]}\n"
-        f"import {script}\n{script}.main()\n"
+        f"{before}import {script}\n{script}.main()\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
@@ -49,7 +53,7 @@ def test_a_file_of_any_types(tmp_path):
 
 def test_attacks_in_the_space_beside_plain_ones():
     tiny = ("--rows", 60, "--epochs", 1, "--repeats", 1, "--secrets", "sex")
-    rows = run(*tiny, script="contrastive_attacks", absent=())
+    rows = run(*tiny, script="contrastive_attacks", absent=(), before=NARROW)
     assert [row[0] for row in rows] == [
         "`linkability_contrastive`",
         "`inference_contrastive`",

@@ -19,6 +19,7 @@ from tabveil.auditing import verdict as judgment
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.verdict import EXIT_CODES
 from tabveil.cli import exit_codes
+from tabveil.engines.representation.embedding.settings import PRESETS
 from tabveil.metrics.registry import METRICS
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES
 
@@ -79,6 +80,7 @@ def site(tmp_path_factory):
 
 @pytest.mark.parametrize("name", [name for name, text in WRITTEN.items() if blocks(text, *RUN)])
 def test_everything_a_page_says_can_be_done(name, tmp_path, monkeypatch):
+    monkeypatch.setitem(PRESETS["default"], "width", 32)  # networks of pages train in a moment
     follow(WRITTEN[name], tmp_path, monkeypatch)
 
 
