@@ -15,7 +15,7 @@ from tabveil.core.wording import visible
 from tabveil.metrics.portrait import Outlying, OutlyingCell
 from tabveil.metrics.utility import Bar
 from tabveil.render import svg
-from tabveil.render.svg import ColumnBar, Point, PowerRow, RiskBar, RocCurve
+from tabveil.render.svg import ColumnBar, PowerRow, ReleasePoint, RiskBar, RocCurve
 from tabveil.render.svg.axes import Scale
 from tabveil.render.svg.canvas import shorten, width_of, wrap, wrap_name
 from tabveil.render.svg.style import _DARK, _LIGHT
@@ -109,8 +109,8 @@ def charts(text="Linkability", value=0.25):
         ),
         "scatter": svg.scatter(
             [
-                Point(number=1, label=text, x=odd, y=odd, state="above"),
-                Point(number=2, label="b", x=estimate(1), y=estimate(2), state="within"),
+                ReleasePoint(number=1, label=text, x=odd, y=odd, state="above"),
+                ReleasePoint(number=2, label="b", x=estimate(1), y=estimate(2), state="within"),
             ],
             title=text,
         ),
@@ -398,7 +398,7 @@ def test_any_numbers_give_a_picture(value, low, high, threshold):
     odd = Estimate(value=value, low=low, high=high, n=1)
     row = RiskBar(label="a", risk=odd, control=odd, attack=odd, threshold=threshold, state="above")
     column = ColumnBar(label="a", risk=odd, threshold=threshold)
-    point = Point(number=1, label="a", x=odd, y=replace(odd, value=threshold), state="above")
+    point = ReleasePoint(number=1, label="a", x=odd, y=replace(odd, value=threshold), state="above")
     for drawn in (svg.risk_bars([row], title="t"), svg.column_bars([column]), svg.scatter([point, point])):
         assert all(re.fullmatch(r"-?\d+(\.\d)?", written) for written in numbers(drawn))
 
@@ -722,8 +722,8 @@ def test_power_without_an_answer_says_why():
 
 def test_releases_stand_where_they_belong():
     points = [
-        Point(number=1, label="a", x=estimate(0.0), y=estimate(0.0), state="within"),
-        Point(number=2, label="b", x=estimate(1.0), y=estimate(0.5), state="within"),
+        ReleasePoint(number=1, label="a", x=estimate(0.0), y=estimate(0.0), state="within"),
+        ReleasePoint(number=2, label="b", x=estimate(1.0), y=estimate(0.5), state="within"),
     ]
     drawn = svg.scatter(points)
     marks = [
@@ -740,7 +740,9 @@ def test_releases_stand_where_they_belong():
 
 def test_numbers_of_twenty_releases_do_not_overlap():
     points = [
-        Point(number=i, label=f"release {i}", x=estimate(i % 5 / 10), y=estimate(i % 7 / 50), state="within")
+        ReleasePoint(
+            number=i, label=f"release {i}", x=estimate(i % 5 / 10), y=estimate(i % 7 / 50), state="within"
+        )
         for i in range(20)
     ]
     boxes = []
@@ -760,7 +762,7 @@ def test_numbers_of_twenty_releases_do_not_overlap():
 def test_long_names_that_differ_at_their_ends_are_all_readable():
     names = [f"hospital_release_of_2024_with_a_long_name_made_by_trees_seed_{seed}" for seed in (1, 2)]
     points = [
-        Point(number=place, label=name, x=estimate(0.1), y=estimate(0.2), state="within")
+        ReleasePoint(number=place, label=name, x=estimate(0.1), y=estimate(0.2), state="within")
         for place, name in enumerate(names, start=1)
     ]
     written = texts(svg.scatter(points))
@@ -770,8 +772,8 @@ def test_long_names_that_differ_at_their_ends_are_all_readable():
 
 def test_a_release_without_numbers_is_named_below():
     points = [
-        Point(number=1, label="a", x=estimate(0.1), y=estimate(0.2), state="within"),
-        Point(number=2, label="b", x=estimate(NAN), y=estimate(0.2), state="inconclusive"),
+        ReleasePoint(number=1, label="a", x=estimate(0.1), y=estimate(0.2), state="within"),
+        ReleasePoint(number=2, label="b", x=estimate(NAN), y=estimate(0.2), state="inconclusive"),
     ]
     drawn = svg.scatter(points)
     assert "Not computed: 2. b" in texts(drawn)

@@ -55,7 +55,11 @@ class TriedChange:
     @property
     def worst(self) -> AttackChange | None:
         """The attack whose upper bound is highest after the change, in units of its threshold."""
-        return max(self.remedy.attacks, key=_height, default=None)
+        return max(
+            self.remedy.attacks,
+            key=lambda item: item.after.high / item.threshold if item.after else 0.0,
+            default=None,
+        )
 
     def lost(self, minus: str) -> str:
         """Write by how much the distance from real rows grew; of a column less there is none to compare."""
@@ -83,7 +87,9 @@ def next_steps(report: Report) -> NextSteps | None:
     columns = advice.columns
     evidence = [] if advice.rows is None else [_rows(advice.rows)]
     if columns:
-        evidence.append(f"Columns that carry most of it, the first one most: {_names(columns)}.")
+        evidence.append(
+            f"Columns that carry most of it, the first one most: {listed([item.column for item in columns])}."
+        )
     if advice.groups:
         evidence.append(_groups(advice.groups))
     return NextSteps(
@@ -92,14 +98,6 @@ def next_steps(report: Report) -> NextSteps | None:
         remedies=tuple(_tried(item, report.counted) for item in advice.remedies),
         further=tuple(_further(report, advice)),
     )
-
-
-def _names(columns: tuple[LeakingColumn, ...]) -> str:
-    return listed([item.column for item in columns])
-
-
-def _height(item: AttackChange) -> float:
-    return item.after.high / item.threshold if item.after else 0.0
 
 
 def _rows(rows: LeakingRows) -> str:

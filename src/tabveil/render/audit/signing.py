@@ -87,15 +87,6 @@ def _why_not(report: Report, item: Explanation) -> str:
     return f"{begin(item.without)}." if passed_over else "Not run in this audit."
 
 
-def never_tested(report: Report) -> tuple[tuple[str, str], ...]:
-    """Return what nobody tried: neither what a result was given about, nor people who were told apart."""
-    tested = {
-        *([] if report.shadow is None else [GENERATOR]),
-        *([] if report.counted == "rows" else [SEVERAL_ROWS]),
-    }
-    return tuple(item for item in NEVER_TESTED if item[0] not in tested)
-
-
 STATES_AT = "As measured; attacks were tried with planted people at the policy's threshold only."
 
 
@@ -154,7 +145,7 @@ Judged = Sequence[tuple[RiskVerdict, Sequence[Evidence]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sheet:
+class SignedSheets:
     """What the sheets say beside the verdict and what other sections collect."""
 
     rows: Sequence[Evidence]
@@ -164,12 +155,12 @@ class Sheet:
     seen: str
 
 
-def sheet(report: Report, judged: Judged) -> Sheet:
+def sheet(report: Report, judged: Judged) -> SignedSheets:
     """Put the attacks in one table, those of nobody in particular first, and sum up detection power."""
     items = [item for _, found in judged for item in found]
     ordered = sorted(items, key=lambda item: item.result.attacker is not None)
     threats = [item.threat for item in items if item.threat is not None]
-    return Sheet(
+    return SignedSheets(
         rows=ordered[:MOST_ATTACKS],
         n_more=max(len(ordered) - MOST_ATTACKS, 0),
         who=listed(list(dict.fromkeys(threat.who for threat in threats))) or ANYBODY,

@@ -15,9 +15,11 @@ from tabveil.render.audit.columns import InferredColumns, inferred
 from tabveil.render.audit.evidence import Evidence, SpacePair, ThreatRow, skipped_title, spaces, title_of
 from tabveil.render.audit.properties import PropertyRows, properties
 from tabveil.render.audit.signing import (
-    Sheet,
+    GENERATOR,
+    NEVER_TESTED,
+    SEVERAL_ROWS,
+    SignedSheets,
     Untested,
-    never_tested,
     planted_here,
     sheet,
     stable,
@@ -134,8 +136,12 @@ class AuditView:
 
     @cached_property
     def never_tested(self) -> tuple[tuple[str, str], ...]:
-        """What no audit of this kind tests."""
-        return never_tested(self.report)
+        """What nobody tried: neither what a result was given about, nor people who were told apart."""
+        tested = {
+            *([] if self.report.shadow is None else [GENERATOR]),
+            *([] if self.report.counted == "rows" else [SEVERAL_ROWS]),
+        }
+        return tuple(item for item in NEVER_TESTED if item[0] not in tested)
 
     @property
     def rates(self) -> list[Result]:
@@ -194,7 +200,7 @@ class AuditView:
         return next_steps(self.report)
 
     @cached_property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> SignedSheets:
         """What the two sheets to sign say beside the verdict."""
         return sheet(self.report, self.risks)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tabveil.core.wording import NOT_COMPUTED, clean, name, number, percent
 from tabveil.render.benchmark import view as words
 from tabveil.workflows.benchmark.curves import Curve, Mean, Point, Reading
-from tabveil.workflows.benchmark.findings import Findings, Time
+from tabveil.workflows.benchmark.findings import Findings
 from tabveil.workflows.benchmark.scorecards import ScoreCard
 
 _SPECIAL = str.maketrans({**{letter: f"\\{letter}" for letter in "\\`*_{}[]>#|"}, "<": "&lt;", "&": "&amp;"})
@@ -60,7 +60,11 @@ def curve_table(
         return "No answers."
     levels = sorted({point.level for curve in chosen for point in curve.points})
     written = words.writer(findings.series(risk), chosen[0].varied)
-    rows = [[_named(findings, curve, only=held), *_cells(curve, levels, write)] for curve in chosen]
+    rows = []
+    for curve in chosen:
+        points = {point.level: point for point in curve.points}
+        cells = [write(points[level]) if level in points else "" for level in levels]
+        rows.append([_named(findings, curve, only=held), *cells])
     return table(["metric", *map(written, levels)], rows)
 
 
@@ -73,27 +77,13 @@ def _named(findings: Findings, curve: Curve, *, only: float | None) -> str:
     return ", ".join(parts)
 
 
-def _cells(curve: Curve, levels: Sequence[float], write: Callable[[Point], str]) -> list[str]:
-    points = {point.level: point for point in curve.points}
-    return [write(points[level]) if level in points else "" for level in levels]
-
-
 def card_table(findings: Findings, dataset: str, risk: str) -> str:
     """Return the score cards of one risk on one dataset."""
     cards = [card for card in findings.cards if (card.dataset, card.risk) == (dataset, risk)]
     if not cards:
         return "No answers."
-    head = [
-        "metric",
-        "bias",
-        "false alarms",
-        "rank correlation",
-        "R²",
-        "deviation",
-        "sees from",
-        "CPU seconds",
-    ]
-    return table(head, [_card(findings, card) for card in cards])
+    numbers = ("bias", "false alarms", "rank correlation", "R²", "deviation", "sees from", "CPU seconds")
+    return table(["metric", *numbers], [_card(findings, card) for card in cards])
 
 
 def _card(findings: Findings, card: ScoreCard) -> list[str]:
@@ -135,17 +125,13 @@ def correlation_table(findings: Findings, dataset: str, risk: str) -> str:
 
 def time_table(findings: Findings) -> str:
     """Return the CPU seconds of one answer, by metric and dataset."""
-    times = {(item.metric, item.dataset): item for item in findings.times}
+    times = {(item.metric, item.dataset): words.seconds(item.mean) for item in findings.times}
     labels = [people.label for people in findings.plan.datasets]
     rows = [
-        [code(metric.label), *(_time(times.get((metric.label, label))) for label in labels)]
+        [code(metric.label), *(times.get((metric.label, label), "") for label in labels)]
         for metric in findings.plan.metrics
     ]
     return table(["metric", *map(plain, labels)], rows)
-
-
-def _time(item: Time | None) -> str:
-    return "" if item is None else words.seconds(item.mean)
 
 
 def choices(findings: Findings, dataset: str, risk: str) -> str:
@@ -156,7 +142,7 @@ def choices(findings: Findings, dataset: str, risk: str) -> str:
             metric, why = words.best(findings, choice)
             taken = f"**{plain(metric)}** " if metric else ""
             said = " ".join(map(plain, (why, *words.others(findings, choice))))
-            lines.append(f"- {plain(words.purpose(choice))}: {taken}{said}")
+            lines.append(f"- {plain(words.PURPOSES[choice.purpose])}: {taken}{said}")
     known = words.what_is_known(findings, risk) or ""
     why = "" if lines else words.nothing_chosen(findings, risk)
     return "\n\n".join(part for part in (plain(known), plain(why), "\n".join(lines)) if part)

@@ -11,7 +11,6 @@ from tabveil.core import wording
 from tabveil.core.wording import plural
 from tabveil.render.benchmark import view
 from tabveil.render.console import listed_item, number, plain_table, section
-from tabveil.workflows.benchmark.curves import Reading
 from tabveil.workflows.benchmark.findings import Findings
 from tabveil.workflows.benchmark.scorecards import ScoreCard
 
@@ -49,7 +48,7 @@ def _chosen(findings: Findings, dataset: str, risk: str) -> Iterator[RenderableT
     choices = [item for item in findings.choices if (item.dataset, item.risk) == (dataset, risk)]
     for choice in choices:
         metric, why = view.best(findings, choice)
-        of = f"{view.purpose(choice)}: "
+        of = f"{view.PURPOSES[choice.purpose]}: "
         yield listed_item(Text.assemble(of, (metric, "bold"), " " if metric else "", why))
     why = "" if choices else view.nothing_chosen(findings, risk)
     if why:
@@ -65,7 +64,10 @@ def _cards(findings: Findings, cards: Sequence[ScoreCard]) -> Table:
         write = view.writer(series, "risk")
         alarms, level = card.false_alarms, card.smallest.level
         name = view.shown(findings.metric(card.metric))
-        middle = [_reading(item) for item in (card.rank_correlation, card.linearity, card.deviation)]
+        middle = [
+            _NONE if item.value is None else number(item.value)
+            for item in (card.rank_correlation, card.linearity, card.deviation)
+        ]
         first = [
             _NONE if card.bias is None else number(card.bias.value),
             _NONE if alarms is None else f"{alarms.count}/{alarms.n}",
@@ -79,10 +81,6 @@ def _cards(findings: Findings, cards: Sequence[ScoreCard]) -> Table:
             _NONE if card.cpu_seconds.value is None else view.seconds(card.cpu_seconds.value),
         )
     return table
-
-
-def _reading(item: Reading) -> str:
-    return _NONE if item.value is None else number(item.value)
 
 
 def _missing(findings: Findings) -> list[RenderableType]:

@@ -78,16 +78,6 @@ def counted(found: Share | None) -> str:
     return "not known" if found is None else f"{found.count:,} of {found.n:,}"
 
 
-def is_leak(series: Series) -> bool:
-    """Tell whether a level says how much risk was inserted: the share of rows that leak."""
-    return series.model in _LEAKS
-
-
-def purpose(choice: Choice) -> str:
-    """Return the heading of a choice."""
-    return PURPOSES[choice.purpose]
-
-
 def caution(findings: Findings) -> str | None:
     """Say what the number of repeats cannot show; None if it shows enough."""
     n = findings.plan.repeats
@@ -257,7 +247,7 @@ def _charts(findings: Findings, curves: Sequence[Curve]) -> list[Markup]:
                 across=axis(series, varied),
                 reach=reach,
                 write=writer(series, varied),
-                ideal=varied == "risk" and is_leak(series) and max(series.levels) <= 1,
+                ideal=varied == "risk" and series.model in _LEAKS and max(series.levels) <= 1,
             )
         )
     return charts
@@ -286,13 +276,15 @@ def _tables(findings: Findings, curves: Sequence[Curve]) -> list[CurveTable]:
             continue
         series, varied = findings.series(chosen[0].risk), chosen[0].varied
         levels = sorted({point.level for curve in chosen for point in curve.points})
+        rows = []
+        for curve in chosen:
+            points = {point.level: point for point in curve.points}
+            rows.append((_row_name(findings, curve), tuple(map(points.get, levels))))
         tables.append(
             CurveTable(
                 caption=f"{'Further figures' if figures else 'Means'}, by {axis(series, varied)}",
                 levels=tuple(map(writer(series, varied), levels)),
-                rows=tuple(
-                    (_row_name(findings, curve), tuple(map(_by_level(curve).get, levels))) for curve in chosen
-                ),
+                rows=tuple(rows),
                 seen=not figures,
             )
         )
@@ -302,10 +294,6 @@ def _tables(findings: Findings, curves: Sequence[Curve]) -> list[CurveTable]:
 def _row_name(findings: Findings, curve: Curve) -> str:
     parts = [shown(findings.metric(curve.metric)), curve.figure, held(findings, curve)]
     return ", ".join(part for part in parts if part)
-
-
-def _by_level(curve: Curve) -> dict[float, Point]:
-    return {point.level: point for point in curve.points}
 
 
 def gathered(gaps: Sequence[Gap]) -> list[tuple[str, str, int, list[str]]]:

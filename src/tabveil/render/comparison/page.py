@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from tabveil.auditing.comparing import FIGURES, ComparedRelease, compare, warnings
 from tabveil.auditing.report import Report
 from tabveil.render.html import laid_out
-from tabveil.render.svg import Point, state_key
+from tabveil.render.svg import ReleasePoint, state_key
 
 KIND = "Privacy audits of synthetic tables"
 MOST_POINTS = 20
@@ -29,10 +29,10 @@ def page(
     )
 
 
-def points(rows: Sequence[ComparedRelease]) -> list[Point]:
+def points(rows: Sequence[ComparedRelease]) -> list[ReleasePoint]:
     """Return what the chart of risk against lost utility can show, by its number in this order."""
     return [
-        Point(
+        ReleasePoint(
             number=number,
             label=row.name,
             x=row.loss,

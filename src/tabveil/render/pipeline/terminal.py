@@ -31,13 +31,17 @@ _HEADINGS = (
 
 def pipeline_page(report: PipelineReport) -> RenderableType:
     """Lay out a run: the verdict on its rows, every number stage by stage, what is promised and kept."""
+    stages = plain_table("stage", "rows")
+    stages.add_column("verdict, if it were released", no_wrap=True)
+    for stage in report.stages:
+        stages.add_row(stage.title, f"{stage.n_rows:,}", state_text(stage.report.verdict.state))
     parts: list[RenderableType] = [
         *([Text(report.title, style="bold")] if report.title else []),
         Text(f"tabveil {report.version}, seed {report.seed}", style="dim"),
         Text(),
         lead(report.verdict, " (final rows)"),
         Text(),
-        _stages(report),
+        stages,
         *_steps(report),
     ]
     ways = view.risks(report)
@@ -57,14 +61,6 @@ def pipeline_page(report: PipelineReport) -> RenderableType:
     for title, items in (("Not computed", view.omitted(report)), ("Notes", view.notes(report))):
         parts += section(title, *map(listed_item, items)) if items else []
     return Group(*parts)
-
-
-def _stages(report: PipelineReport) -> Table:
-    table = plain_table("stage", "rows")
-    table.add_column("verdict, if it were released", no_wrap=True)
-    for stage in report.stages:
-        table.add_row(stage.title, f"{stage.n_rows:,}", state_text(stage.report.verdict.state))
-    return table
 
 
 def _steps(report: PipelineReport) -> list[RenderableType]:

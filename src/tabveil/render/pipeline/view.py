@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tabveil.auditing.policy import risk_of
-from tabveil.auditing.report import Report
 from tabveil.core.estimate import Estimate
 from tabveil.metrics.utility import MEANINGS
 from tabveil.render import svg
@@ -52,7 +51,10 @@ def risks(report: PipelineReport) -> list[Way]:
         found[result.key] = Way(
             key=result.key,
             title=result.full_title,
-            values=tuple(_measure(stage.report, result.key) for stage in report.stages),
+            values=tuple(
+                next((other.measure for other in stage.report.results if other.key == result.key), None)
+                for stage in report.stages
+            ),
             threshold=None if risk is None else report["final"].policy.thresholds.of(risk),
         )
     return list(found.values())
@@ -154,8 +156,3 @@ def notes(report: PipelineReport) -> list[str]:
     taken = [note for step in report.steps for note in step.notes]
     audited = [note for stage in report.stages for note in stage.report.notes]
     return list(dict.fromkeys([*taken, *report.notes, *audited]))
-
-
-def _measure(report: Report, key: str) -> Estimate | None:
-    found = next((result for result in report.results if result.key == key), None)
-    return None if found is None else found.measure

@@ -21,7 +21,7 @@ from tabveil.render.svg.series import (
     way,
 )
 from tabveil.render.svg.style import STYLE
-from tabveil.render.svg.trade_offs import Checked, Point, TradeOff, front, scatter
+from tabveil.render.svg.trade_offs import Checked, ReleasePoint, TradeOff, front, scatter
 
 __all__ = [
     "MOST_NAMED",
@@ -29,8 +29,8 @@ __all__ = [
     "WORDS",
     "Checked",
     "ColumnBar",
-    "Point",
     "PowerRow",
+    "ReleasePoint",
     "ResponseLine",
     "ResponsePoint",
     "RiskBar",

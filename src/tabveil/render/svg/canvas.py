@@ -170,17 +170,14 @@ def tag(name: str, content: str = "", **attributes: str | float | None) -> Marku
     Markup('<text x="1.2" class="mute">a &lt; b</text>')
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_attribute(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="'
+        f'{escape(value) if isinstance(value, str) else coordinate(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
     if not content:
         return Markup(f"<{name}{written}/>")  # noqa: S704 - every part is escaped
     return Markup(f"<{name}{written}>{escape(content)}</{name}>")  # noqa: S704 - every part is escaped
-
-
-def _attribute(value: str | float) -> str:
-    return escape(value) if isinstance(value, str) else coordinate(value)
 
 
 def joined(parts: Iterable[Markup]) -> Markup:

@@ -41,7 +41,7 @@ _BESIDE = 26.0  # a number farther from its mark needs a line to it
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class ReleasePoint:
     """One release: its loss of utility (``x``) and its largest risk (``y``).
 
     Beside its mark stands its number; the name has all the room it needs below.
@@ -69,7 +69,7 @@ class _Area:
 
 
 def scatter(
-    points: Sequence[Point],
+    points: Sequence[ReleasePoint],
     *,
     title: str = "Risk and loss of utility",
     x_title: str = "loss of utility (0 = none)",
@@ -117,7 +117,7 @@ def _scale(estimates: Sequence[Estimate], *, start: float, end: float) -> Scale:
     return Scale(low=low - margin, high=high + margin, start=start, end=end)
 
 
-def _whiskers(point: Point, across: Scale, upward: Scale) -> Markup:
+def _whiskers(point: ReleasePoint, across: Scale, upward: Scale) -> Markup:
     y, kind = upward.at(point.y.value), f"mark-{point.state}"
     flat = Markup()
     if drawable(point.x.low, point.x.high):
@@ -125,7 +125,7 @@ def _whiskers(point: Point, across: Scale, upward: Scale) -> Markup:
     return flat + whisker(across.at(point.x.value), point.y, upward, kind)
 
 
-def _labels(points: Sequence[Point], across: Scale, upward: Scale) -> Iterator[Markup]:
+def _labels(points: Sequence[ReleasePoint], across: Scale, upward: Scale) -> Iterator[Markup]:
     """Write each number beside its mark, where nothing else stands yet; farther away with a line to it."""
     marks = [(across.at(point.x.value), upward.at(point.y.value)) for point in points]
     taken = [_Area(left=x - _CLEAR, top=y - _CLEAR, right=x + _CLEAR, bottom=y + _CLEAR) for x, y in marks]
@@ -170,7 +170,7 @@ def _inside(area: _Area) -> bool:
     return area.left >= 2 and area.right <= WIDTH and area.top >= 40  # noqa: PLR2004 - a small margin
 
 
-def _spoken(point: Point) -> str:
+def _spoken(point: ReleasePoint) -> str:
     risk, loss = shown_estimate(point.y), shown_estimate(point.x)
     if not drawable(point.x.value, point.y.value):
         risk, loss = f"risk {shown(point.y.value)}", f"loss of utility {shown(point.x.value)}"

@@ -36,11 +36,13 @@ def told(values: Mapping[str, Any]) -> str:
     >>> told({"models.0.k": 5, "transition": "uniform"})
     'models.0.k 5, transition uniform'
     """
-    return clean(", ".join(f"{name(key)} {_value(value)}" for key, value in values.items()), _MOST_TEXT)
-
-
-def _value(value: Any) -> str:  # noqa: ANN401 - JSON types
-    return f"({setting(value)})" if isinstance(value, (Mapping, list)) else setting(value)
+    parts = (
+        f"{name(key)} ({setting(value)})"
+        if isinstance(value, (Mapping, list))
+        else f"{name(key)} {setting(value)}"
+        for key, value in values.items()
+    )
+    return clean(", ".join(parts), _MOST_TEXT)
 
 
 def as_file(tuned: Tuned, chosen: Tried) -> str:
