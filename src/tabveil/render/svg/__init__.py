@@ -2,6 +2,20 @@
 
 Shapes carry classes, never colors; a page embeds :data:`STYLE` once. Every chart has a title and a
 description for those who do not see it, and says in shape, pattern or word what it says in color.
+
+A new chart joins with four files:
+
+- its module here, which draws its marks alone. From ``canvas`` it has the frame (``chart``, or ``nothing``
+  where there is nothing to draw), the ``legend``, and ``told``, which says a row to those who do not see it;
+  from ``axes`` scales, a ``field`` between two titled axes, and states by shape and word;
+- its line below, by which templates reach it as ``svg.name``;
+- the template that shows it, through the macro ``figure``. A chart that needs more than fields of a report
+  gets its rows from the view of that kind of report, in the place of the line below;
+- its test.
+
+A kind of report joins with a folder beside this one: ``page.py`` calls ``html.laid_out`` with a template, a
+``terminal.py`` sets the same with what ``console`` has, and where both say the same they get it from one
+``view.py``. Another form of a report, such as the Markdown of benchmarks, is one more module in its folder.
 """
 
 from tabveil.render.svg.axes import WORDS, State, state_key
