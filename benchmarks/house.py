@@ -21,7 +21,7 @@ def counts(checkout):
     )
     named = [path for path in paths if path.name != "__init__.py"]
     names = Counter(path.name for path in named)
-    in_a_room = Counter((path.relative_to(root).parts[0], path.name) for path in named)
+    rooms = Counter((path.relative_to(root).parts[0], path.stem) for path in named)
     tests = sorted((checkout / "tests").rglob("test_*.py"))
     twins = {twin(path, checkout) for path in tests} - {None}
     return {
@@ -36,12 +36,15 @@ def counts(checkout):
         "functions": len(bodies),
         "functions above 40 lines": sum(length(node) > 40 for node in bodies),
         "modules that share their name": sum(n for n in names.values() if n > 1),
-        "names shared within a room": sum(n > 1 for n in in_a_room.values()),
+        "names shared within a room": sum(n > 1 for (_, name), n in rooms.items() if name not in PROTOCOLS),
         "class names used twice or more": sum(n > 1 for n in classes.values()),
         "files of tests": len(tests),
         "modules with tests in the same place": f"{len(twins)} of {len(paths)}",
     }
 
+
+PROTOCOLS = {"synthesizer", "network", "page", "terminal", "view"}
+"""Names of the same part of several generators, or kinds of reports."""
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
