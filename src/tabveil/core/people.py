@@ -143,7 +143,7 @@ class Holders:
     @classmethod
     def of(cls, split: Split, groups: Sequence[Indices], n_groups: int) -> Self:
         """Count; ``groups`` say which different row each row of train and of control is."""
-        sides = [_Side.of(table, group) for table, group in zip(_real(split), groups, strict=True)]
+        sides = [_Holding.of(table, group) for table, group in zip(_real(split), groups, strict=True)]
         counts = [np.bincount(side.row, minlength=n_groups) for side in sides]
         owner, commonest = None, (counts[0], counts[1])
         if split.train.people is not None:
@@ -170,7 +170,7 @@ class Holders:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Side:
+class _Holding:
     """Who of a table holds which different row: each pair once."""
 
     row: Indices  # (n_pairs,)

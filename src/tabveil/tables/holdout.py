@@ -55,7 +55,7 @@ class Parts(NamedTuple):
     control: Any
 
 
-class _Groups(NamedTuple):
+class _RowGroups(NamedTuple):
     """Rows that must stay together."""
 
     of_row: Indices  # (n,) the group of every row
@@ -254,13 +254,13 @@ def _pairs(rows: Hashes) -> float:
     return float((times * (times - 1)).sum() / 2)
 
 
-def _equal_rows(rows: Hashes, *, together: bool) -> _Groups:
+def _equal_rows(rows: Hashes, *, together: bool) -> _RowGroups:
     """Join rows that are equal, or none."""
     of_row = np.unique(rows, return_inverse=True)[1] if together else np.arange(len(rows))
-    return _Groups(of_row=of_row, weight=np.bincount(of_row))
+    return _RowGroups(of_row=of_row, weight=np.bincount(of_row))
 
 
-def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> _Groups:
+def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> _RowGroups:
     """Join rows of one person; a row without a person is joined to nothing but rows that equal it."""
     same_row = np.unique(rows, return_inverse=True)[1]
     owner = np.where(missing, rows, person)
@@ -273,7 +273,7 @@ def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> _Group
     first = np.unique(owners, return_index=True)[1]
     np.add.at(weight, of_row[first[~missing[first]]], 1)
     np.add.at(weight, of_row[missing], 1)
-    return _Groups(of_row=of_row, weight=weight)
+    return _RowGroups(of_row=of_row, weight=weight)
 
 
 def _choose(weight: Indices, keys: Hashes, share: float, rng: Generator) -> NDArray[np.bool_]:

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ndtri
 
 from tabveil.core.table import Categorical, Numeric, Schema, Table
-from tabveil.tables.matrices.curves import OUTERMOST, Curve, CurvedColumn, CurveScheme
+from tabveil.tables.matrices.curves import OUTERMOST, CurvedColumn, CurveScheme, Distribution
 
 
 def rng(seed=0):
@@ -31,7 +31,7 @@ def people(n):
 
 def test_a_curve_by_hand():
     # Ten rows of 20: the number 5. The others are alone, in the middle of their twentieth.
-    curve = Curve.of(np.array([5.0] * 10 + list(range(10, 20))))
+    curve = Distribution.of(np.array([5.0] * 10 + list(range(10, 20))))
     start, width = curve.parts(np.array([5.0, 10.0, 19.0]))
     assert start == pytest.approx([0.0, 0.525, 0.975])
     assert width == pytest.approx([0.5, 0.0, 0.0])
@@ -41,12 +41,12 @@ def test_a_curve_by_hand():
 
 
 def test_a_number_that_was_not_seen_lies_between_its_neighbors():
-    curve = Curve.of(np.arange(4.0))
+    curve = Distribution.of(np.arange(4.0))
     assert curve.parts(np.array([1.5, -9.0, 9.0]))[0] == pytest.approx([0.5, 0.125, 0.875])
 
 
 def test_a_long_curve_has_a_thousand_points():
-    curve = Curve.of(rng().normal(size=20_000))
+    curve = Distribution.of(rng().normal(size=20_000))
     assert 900 <= len(curve.values) <= 1002
     shares = (np.arange(99) + 1) / 100
     assert curve.cells(shares) == pytest.approx(ndtri(shares), abs=0.05)

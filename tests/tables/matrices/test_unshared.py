@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tabveil.core.table import Numeric
-from tabveil.tables.matrices.unshared import Intervals, shared_range, stand_ins
+from tabveil.tables.matrices.unshared import StandInRanges, shared_range, stand_ins
 
 
 def rng(seed=0):
@@ -17,7 +17,7 @@ def drawn(cells, *, decimals=0, n=20_000, **rest):
     column = Numeric(name="a", low=cells.min(), high=cells.max(), decimals=decimals, **rest)
     values, counts = np.unique(cells, return_counts=True)
     which = np.searchsorted(values, rng(1).choice(cells, n))
-    return values[which], Intervals.of(column, values, counts).draw(column, which, rng=rng(2))
+    return values[which], StandInRanges.of(column, values, counts).draw(column, which, rng=rng(2))
 
 
 def test_spikes_and_zeros_stay_where_they_are():
@@ -63,7 +63,7 @@ def test_round_numbers_do_not_become_fewer_where_numbers_are_dense():
     column = Numeric(name="a", low=0, high=999, decimals=0)
     values = np.arange(1000.0)
     groups = np.repeat(np.arange(50), 20)
-    around = Intervals.of(column, values, np.full(1000, 3), places=np.arange(1000), groups=groups)
+    around = StandInRanges.of(column, values, np.full(1000, 3), places=np.arange(1000), groups=groups)
     after = around.draw(column, rng(1).integers(0, 1000, 20_000), rng=rng(2))
     assert np.mean(after % 5 == 0) == pytest.approx(0.2, abs=0.02)
 
@@ -99,7 +99,7 @@ def test_numbers_are_drawn_within_their_own_group():
     # Two groups far apart: whoever stands at the end of one is not drawn toward the other.
     values = np.concatenate([np.arange(20.0), 1000 + np.arange(20.0)]) + 0.5
     column = Numeric(name="a", low=0, high=2000)
-    around = Intervals.of(
+    around = StandInRanges.of(
         column, values, np.ones(40, dtype=int), places=np.arange(40), groups=np.repeat([0, 1], 20)
     )
     after = around.draw(column, rng().integers(0, 40, 5000), rng=rng(1))
@@ -182,7 +182,7 @@ def test_cells_are_left_as_they_were():
 def test_rounding_never_leads_beyond_the_last_number():
     column = Numeric(name="x", low=-5, high=5, decimals=0)
     values, counts = np.array([-4.0, 0.0, 4.0]), np.array([1, 1, 1])
-    intervals = Intervals.of(column, values, counts)
+    intervals = StandInRanges.of(column, values, counts)
     drawn = intervals.draw(column, np.repeat(np.arange(3), 200), rng=np.random.default_rng(0))
     assert drawn.min() >= -4
     assert drawn.max() <= 4

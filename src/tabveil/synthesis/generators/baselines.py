@@ -13,7 +13,7 @@ from tabveil.core.table import Categorical, Column, Floats, Indices, Table, hold
 from tabveil.core.workers import tell
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.rare_values import drop_lone_numbers
-from tabveil.tables.matrices.unshared import Intervals
+from tabveil.tables.matrices.unshared import StandInRanges
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,7 +95,7 @@ def _drawn(column: Column, values: Floats, counts: Indices, n_rows: int, *, rng:
     if isinstance(column, Categorical) or not present.any():
         return cells
     here = present[which]
-    around = Intervals.of(column, values[present], counts[present])
+    around = StandInRanges.of(column, values[present], counts[present])
     cells[here] = around.draw(column, which[here], rng=rng)
     return within(column, cells)
 

@@ -45,7 +45,7 @@ class CurveRows(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Curve:
+class Distribution:
     """The distribution of a column's numbers: ``values[i]`` has the share ``lows[i]`` to ``highs[i]``.
 
     A number that enough rows share comes back exactly; others lie anywhere between their neighbors.
@@ -99,7 +99,7 @@ class CurvedColumn:
 
     column: Column
     options: Floats
-    curve: Curve | None
+    curve: Distribution | None
 
     @classmethod
     def of(cls, column: Column, cells: Floats) -> Self:
@@ -110,7 +110,7 @@ class CurvedColumn:
         if isinstance(column, Categorical) or len(options) <= few or spikes.all():
             return cls(column=column, options=options, curve=None)
         others = cells[np.isin(cells, options[~spikes])]
-        return cls(column=column, options=options[spikes], curve=Curve.of(others))
+        return cls(column=column, options=options[spikes], curve=Distribution.of(others))
 
     @property
     def fits(self) -> bool:
@@ -213,7 +213,7 @@ class CurveScheme:
         columns = []
         for i, column in enumerate(schema.columns):
             points = {name: pieces[name][i] for name in _OF_CURVES}
-            curve = Curve(**points) if any(map(len, points.values())) else None
+            curve = Distribution(**points) if any(map(len, points.values())) else None
             found = CurvedColumn(column=column, options=pieces["options"][i], curve=curve)
             require(found.fits, f"array 'options' and the curves must hold values of {column.name!r}")
             columns.append(found)

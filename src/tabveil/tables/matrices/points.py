@@ -115,7 +115,7 @@ def one_hot(codes: NDArray[np.integer], kept: NDArray[np.integer]) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Axes:
+class PrincipalAxes:
     """The leading principal axes of standardized places and one-hot codes, each scaled to unit variance."""
 
     coordinates: Coordinates
@@ -128,7 +128,7 @@ class Axes:
         return (_expanded(self.coordinates.points(table), self.labels) - self.center) @ self.directions
 
 
-def principal_axes(coordinates: Coordinates, n_axes: int, *tables: Table) -> Axes:
+def principal_axes(coordinates: Coordinates, n_axes: int, *tables: Table) -> PrincipalAxes:
     """Find the directions along which the rows of the tables differ most."""
     points = [coordinates.points(table) for table in tables]
     labels = [
@@ -143,7 +143,9 @@ def principal_axes(coordinates: Coordinates, n_axes: int, *tables: Table) -> Axe
     largest = np.abs(directions[:, kept]).argmax(axis=0)
     signs = np.sign(directions[largest, kept])  # a direction and its opposite are one axis
     scale = signs / np.sqrt(spread[kept])
-    return Axes(coordinates=coordinates, labels=labels, center=center, directions=directions[:, kept] * scale)
+    return PrincipalAxes(
+        coordinates=coordinates, labels=labels, center=center, directions=directions[:, kept] * scale
+    )
 
 
 def _frequent(codes: Codes) -> Codes:

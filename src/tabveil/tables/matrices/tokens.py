@@ -28,7 +28,7 @@ Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class DigitGroup:
     """One position of the sequence: a group of digits of one column.
 
     ``weight`` is what the group's last digit is worth, ``base`` the number of values the group can have,
@@ -64,7 +64,7 @@ class ColumnTokens:
     low: int
     high: int
     fixed: int
-    places: tuple[Place, ...]
+    places: tuple[DigitGroup, ...]
 
     @property
     def always_missing(self) -> bool:
@@ -83,14 +83,14 @@ class ColumnTokens:
         groups = groups_of(numbering, high)
         has_missing = len(known) < len(cells)
         fixed = 0
-        places: list[Place] = []
+        places: list[DigitGroup] = []
         for weight, base in groups:
             seen = np.unique(numbers // weight % base).tolist()
             if len(seen) == 1 and not (has_missing and weight == 1 and not places):
                 fixed += seen[0] * weight
             else:
                 seen = [NO_DIGITS, *seen] if has_missing else seen
-                places.append(Place(column=position, weight=weight, base=base, seen=tuple(seen)))
+                places.append(DigitGroup(column=position, weight=weight, base=base, seen=tuple(seen)))
         return cls(numbering=numbering, low=low, high=high, fixed=fixed, places=tuple(places))
 
     def to_json(self) -> dict[str, Any]:
@@ -110,7 +110,8 @@ class ColumnTokens:
         what = f"the tokens of {column.name!r}"
         known = require_plain(_Stored, data, what)
         places = tuple(
-            Place(column=position, weight=weight, base=base, seen=seen) for weight, base, seen in known.places
+            DigitGroup(column=position, weight=weight, base=base, seen=seen)
+            for weight, base, seen in known.places
         )
         bounds = {name: getattr(known, name) for name in ("low", "high", "fixed")}
         if known.low > known.high:
@@ -193,7 +194,7 @@ class TokenScheme:
         )
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[DigitGroup, ...]:
         """The positions of the sequence; what is the same in every row has none."""
         return tuple(place for column in self.columns for place in column.places)
 

@@ -43,7 +43,7 @@ REDRAWS = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Intervals:
+class StandInRanges:
     """For each of some numbers the interval its stand-in is drawn from, and the step that it must fit."""
 
     low: Floats
@@ -187,7 +187,7 @@ def stand_ins(column: Numeric, cells: Floats, *, rng: Generator) -> Floats:
     known = ~np.isnan(drawn)
     if known.any():
         values, places, counts = np.unique(drawn[known], return_inverse=True, return_counts=True)
-        drawn[known] = within(column, Intervals.of(column, values, counts).draw(column, places, rng=rng))
+        drawn[known] = within(column, StandInRanges.of(column, values, counts).draw(column, places, rng=rng))
     return drawn
 
 

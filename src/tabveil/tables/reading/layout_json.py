@@ -72,7 +72,7 @@ def from_json(data: Any) -> Layout:  # noqa: ANN401 - whatever stands in a file
         case {"tabveil_layout": form} if form != FORMAT:
             raise ParameterError("layout", "stored by another version of tabveil; fit the model again.")
     try:
-        known = require_plain(_Layout, data, "layout")
+        known = require_plain(_StoredLayout, data, "layout")
         require(len({item.name for item in known.columns}) == len(known.columns), "a column stands twice")
         layout = Layout(
             library=Library.FILE,
@@ -87,7 +87,7 @@ def from_json(data: Any) -> Layout:  # noqa: ANN401 - whatever stands in a file
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Column:
+class _StoredColumn:
     """What is stored of one column."""
 
     name: str
@@ -100,15 +100,15 @@ class _Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Layout:
+class _StoredLayout:
     """What is stored of a layout; whoever stores it may put more beside it."""
 
     tabveil_layout: int
     csv: CsvForm | None
-    columns: tuple[_Column, ...]
+    columns: tuple[_StoredColumn, ...]
 
 
-def _column(item: _Column) -> ColumnLayout:
+def _column(item: _StoredColumn) -> ColumnLayout:
     kind, plain, came = Kind[item.kind.upper()], _type_from_json(item.plain), _type_from_json(item.type)
     require(kind in _HELD_AS and _HELD_AS[kind](plain), "a column of values that it cannot hold")
     require(came == plain or is_text(came) or pt.is_dictionary(came), "a column of two types")

@@ -16,7 +16,7 @@ from tabveil.tables.reading import declare, sources
 from tabveil.tables.reading.encode import EncodedColumn, encode
 from tabveil.tables.reading.identifiers import as_word_counts, free_text_note, identifies, is_free_text
 from tabveil.tables.reading.layout import Layout
-from tabveil.tables.reading.people import People, people_on_both_sides, require_person, suspects
+from tabveil.tables.reading.people import RowOwners, people_on_both_sides, require_person, suspects
 from tabveil.tables.reading.raw_column import piece_of
 from tabveil.tables.reading.sources import Source
 from tabveil.tables.reading.written import named_split, written_split
@@ -87,77 +87,72 @@ def load_split(
     independent_rows
         Every row is another person, whatever columns look like: none is sought that tells otherwise.
     """
-    came = _came(train, synthetic, control)
-    reader = _Reader.of(came, declare.read(schema), missing)
-    person = person or reader.declared.person
+    given = _sources(train, synthetic, control)
+    reader = _Reader.of(given, declare.read(schema), missing)
+    declared = reader.declared
+    person = person or declared.person
     if person is not None:
-        require_person(came, person, reader.declared.drop)
-    passed = {*reader.declared.drop, *([] if person is None else [person])}
-    uneven = sources.uneven(came, passed)
-    alone = {name: encoded for name in uneven if (encoded := reader.identifier_in(came, name)) is not None}
-    sources.require_same(came, passed, alone, dropping=drop_identifiers)
-    whose = {} if person is None else {person: reader.encode_names(came, person)}
-    read = _encode_all(came, reader.without_bounds(), without=passed.union(uneven))
-    texts = [name for name, encoded in read.items() if is_free_text(encoded, reader.declared.of(name))]
-    found = [
-        name
-        for name, encoded in read.items()
-        if name not in texts and identifies(encoded, reader.declared.of(name))
-    ]
-    gone = set(found) if drop_identifiers else set[str]()
-    kept = {
-        name: as_word_counts(encoded) if name in texts else encoded
-        for name, encoded in read.items()
-        if name not in gone
+        require_person(given, person, declared.drop)
+    passed = {*declared.drop, *([] if person is None else [person])}
+    uneven = sources.uneven(given, passed)
+    uneven_identifiers = {
+        name: encoded for name in uneven if (encoded := reader.identifier_in(given, name)) is not None
     }
-    if not kept:
-        raise SchemaError(f"No columns are left once identifiers are dropped ({listed(found)}).")
-    dropped = sources.dropped(came, reader.declared.drop, gone.union(uneven), person)
-    tables = {role: _table(kept, role, source.data.num_rows) for role, source in came.items()}
-    empty = Table(schema=tables["train"].schema, values=np.empty((0, len(kept))))
-    people = None if person is None else People.of(whose[person])
+    sources.require_same(given, passed, uneven_identifiers, dropping=drop_identifiers)
+    person_column = {} if person is None else {person: reader.encode_names(given, person)}
+    even = _encode_all(given, reader.without_bounds(), without=passed.union(uneven))
+    texts = [name for name, encoded in even.items() if is_free_text(encoded, declared.of(name))]
+    identifiers = [
+        name for name, encoded in even.items() if name not in texts and identifies(encoded, declared.of(name))
+    ]
+    left_out = set(identifiers) if drop_identifiers else set[str]()
+    compared = {
+        name: as_word_counts(encoded) if name in texts else encoded
+        for name, encoded in even.items()
+        if name not in left_out
+    }
+    if not compared:
+        raise SchemaError(f"No columns are left once identifiers are dropped ({listed(identifiers)}).")
+    everything = even | uneven_identifiers | person_column
+    n_rows = {role: source.data.num_rows for role, source in given.items()}
+    split = _split(compared, n_rows)
     written = written_split(
-        read | alone | whose,
-        n_rows={role: source.data.num_rows for role, source in came.items()},
-        texts=texts,
-        identifiers={*reader.declared.identifiers, *whose},
+        everything, n_rows=n_rows, texts=texts, identifiers={*declared.identifiers, *person_column}
     )
+    naming = {*identifiers, *uneven_identifiers, *person_column}
     named = named_split(
-        {
-            name: encoded
-            for name, encoded in (read | alone | whose).items()
-            if name in {*found, *alone, *whose}
-        },
-        n_rows={role: source.data.num_rows for role, source in came.items()},
+        {name: encoded for name, encoded in everything.items() if name in naming}, n_rows=n_rows
     )
-    sought = person is None and not independent_rows and "control" in came
-    split = Split(train=tables["train"], control=tables.get("control", empty), synthetic=tables["synthetic"])
-    if people is not None:
-        split = _with_people(split, people)
-        written = None if written is None else _with_people(written, people)
-        named = None if named is None else _with_people(named, people)
+    owners = None if person is None else RowOwners.of(person_column[person])
+    if owners is not None:
+        split = owners.number(split)
+        written, named = (None if each is None else owners.number(each) for each in (written, named))
+    dropped = sources.dropped(given, declared.drop, left_out.union(uneven), person)
+    seek_people = person is None and not independent_rows and "control" in given
     return LoadedTables(
         split=split,
         given=split,
-        layout=_layout(came["train"], kept),
+        layout=_layout(given["train"], compared),
         notes=(
-            *_notes(came, {name: encoded for name, encoded in read.items() if name not in texts}),
+            *_notes(given, {name: encoded for name, encoded in even.items() if name not in texts}),
             *free_text_note(texts),
-            *(() if drop_identifiers else _identifier_note(found)),
-            *(() if people is None or person is None else people.notes(person)),
+            *(() if drop_identifiers else _identifier_note(identifiers)),
+            *(() if owners is None or person is None else owners.notes(person)),
         ),
         inputs={
             role: replace(
-                _input(source, read | alone | whose, kept if dropped else None),
+                _input(source, everything, compared if dropped else None),
                 people=None if getattr(split, role).people is None else getattr(split, role).n_people,
             )
-            for role, source in came.items()
+            for role, source in given.items()
         },
         dropped=dropped,
         written=written,
         identifiers=named,
-        parted_by=people_on_both_sides(read | alone, reader.declared.identifiers, texts) if sought else (),
-        grouped_by=suspects(read | alone) if sought else (),
+        parted_by=people_on_both_sides(even | uneven_identifiers, declared.identifiers, texts)
+        if seek_people
+        else (),
+        grouped_by=suspects(even | uneven_identifiers) if seek_people else (),
     )
 
 
@@ -165,34 +160,36 @@ def person_columns(
     source: Any,  # noqa: ANN401 - a path or any kind of table
 ) -> tuple[str, ...]:
     """Return the columns by which one person seems to have several rows, which no split may part."""
-    came = {"data": sources.read(source, "data")}
-    said = declare.read(None)
+    given = {"data": sources.read(source, "data")}
     try:
-        read = _encode_all(came, _Reader.of(came, said, ()))
+        columns = _encode_all(given, _Reader.of(given, declare.read(None), ()))
     except SchemaError:  # nothing is known about columns that cannot be read, and a split need not read them
         return ()
-    return people_on_both_sides(read, (), [name for name, each in read.items() if is_free_text(each, None)])
+    texts = [name for name, encoded in columns.items() if is_free_text(encoded)]
+    return people_on_both_sides(columns, (), texts)
 
 
-def _came(train: Any, synthetic: Any, control: Any) -> dict[str, Source]:  # noqa: ANN401 - as in load_split
+def _sources(train: Any, synthetic: Any, control: Any) -> dict[str, Source]:  # noqa: ANN401 - as in load_split
     """Read the tables as they are, and refuse those without rows; a control may have none, and no columns."""
-    came = {"train": sources.read(train, "train")}
+    given = {"train": sources.read(train, "train")}
     if control is not None:
-        came["control"] = sources.read(control, "control")
-    came["synthetic"] = sources.read(synthetic, "synthetic")
+        given["control"] = sources.read(control, "control")
+    given["synthetic"] = sources.read(synthetic, "synthetic")
     for role in ("train", "synthetic"):
-        if came[role].data.num_rows == 0:
+        if given[role].data.num_rows == 0:
             raise SchemaError(f"The {role} table has no rows.")
-    if control is not None and came["control"].data.num_rows == 0 and came["control"].data.num_columns == 0:
-        came["control"] = replace(
-            came["control"], data=came["train"].data.slice(0, 0), labels=came["train"].labels
-        )
-    return came
+    if control is not None and given["control"].data.num_rows == given["control"].data.num_columns == 0:
+        nobody = given["train"].data.slice(0, 0)
+        given["control"] = replace(given["control"], data=nobody, labels=given["train"].labels)
+    return given
 
 
-def _with_people(split: Split, people: People) -> Split:
-    train, control = people.number(split.train, split.control)
-    return replace(split, train=train, control=control)
+def _split(columns: Mapping[str, EncodedColumn], n_rows: Mapping[str, int]) -> Split:
+    train, synthetic = (_table(columns, role, n_rows[role]) for role in ("train", "synthetic"))
+    control = (
+        _table(columns, "control", n_rows["control"]) if "control" in n_rows else train.take(np.arange(0))
+    )
+    return Split(train=train, control=control, synthetic=synthetic)
 
 
 def load_table(
@@ -208,26 +205,28 @@ def load_table(
     layout as its declaration says, and so does the form of a text file. No row decides either. The other
     columns stand as they came.
     """
-    came = {"data": sources.read(source, "data")}
-    said = declare.read(schema)
-    if said.person is not None and said.person not in said.columns:
-        said = said.with_identifier(said.person)
-    declared = frozenset(name for name in said.columns if (of := said.of(name)) and of.whole_domain)
-    by_schema = declared.union(said.identifiers) if form_by_schema else frozenset()
-    read = _encode_all(came, _Reader.of(came, said, missing), by_schema)
-    layout = _layout(came["data"], read, by_schema)
-    texts = tuple(name for name, encoded in read.items() if is_free_text(encoded, said.of(name)))
+    given = {"data": sources.read(source, "data")}
+    declared = declare.read(schema)
+    if declared.person is not None and declared.person not in declared.columns:
+        declared = declared.with_identifier(declared.person)
+    whole = frozenset(name for name in declared.columns if (of := declared.of(name)) and of.whole_domain)
+    by_schema = whole.union(declared.identifiers) if form_by_schema else frozenset()
+    columns = _encode_all(given, _Reader.of(given, declared, missing), by_schema)
+    layout = _layout(given["data"], columns, by_schema)
+    texts = tuple(name for name, encoded in columns.items() if is_free_text(encoded, declared.of(name)))
     return LoadedTable(
-        table=_table(read, "data", came["data"].data.num_rows),
-        layout=replace(layout, csv=said.csv.form) if form_by_schema else layout,
-        notes=tuple(_notes(came, read)),
-        input=_input(came["data"], read),
-        declared=declared & read.keys(),
+        table=_table(columns, "data", given["data"].data.num_rows),
+        layout=replace(layout, csv=declared.csv.form) if form_by_schema else layout,
+        notes=tuple(_notes(given, columns)),
+        input=_input(given["data"], columns),
+        declared=whole & columns.keys(),
         identifiers=tuple(
-            name for name, encoded in read.items() if name in texts or identifies(encoded, said.of(name))
+            name
+            for name, encoded in columns.items()
+            if name in texts or identifies(encoded, declared.of(name))
         ),
         texts=texts,
-        declared_identifiers={name: form for name, form in said.identifiers.items() if name in read},
+        declared_identifiers={name: form for name, form in declared.identifiers.items() if name in columns},
     )
 
 
@@ -239,16 +238,18 @@ class _Reader:
     markers: pa.Array
 
     @classmethod
-    def of(cls, came: Mapping[str, Source], declared: declare.SchemaFile, missing: Iterable[str]) -> Self:
-        declared.require_known({name for source in came.values() for name in source.data.column_names})
-        given = (missing,) if isinstance(missing, str) else tuple(missing)
-        markers = pa.array([marker.strip() for marker in (*given, *declared.missing)], pa.large_string())
+    def of(cls, given: Mapping[str, Source], declared: declare.SchemaFile, missing: Iterable[str]) -> Self:
+        declared.require_known({name for source in given.values() for name in source.data.column_names})
+        words = [missing] if isinstance(missing, str) else missing
+        markers = pa.array([word.strip() for word in (*words, *declared.missing)], pa.large_string())
         return cls(declared=declared, markers=markers)
 
     def without_bounds(self) -> Self:
         return replace(self, declared=self.declared.without_bounds())
 
-    def encode(self, came: Mapping[str, Source], name: str, *, form_by_schema: bool = False) -> EncodedColumn:
+    def encode(
+        self, given: Mapping[str, Source], name: str, *, form_by_schema: bool = False
+    ) -> EncodedColumn:
         """Read one column of the tables that have it."""
         pieces = {
             role: piece_of(
@@ -259,69 +260,64 @@ class _Reader:
                 comma=source.csv is not None and source.csv.delimiter != ",",
                 missing=self.markers,
             )
-            for role, source in came.items()
+            for role, source in given.items()
             if name in source.data.column_names
         }
         return encode(name, pieces, self.declared.of(name), form_by_schema=form_by_schema)
 
-    def encode_names(self, came: Mapping[str, Source], name: str) -> EncodedColumn:
+    def encode_names(self, given: Mapping[str, Source], name: str) -> EncodedColumn:
         """Read a column that names people as it is written, whatever it looks like: 007 is not 7."""
-        entry = self.declared.columns.get(name)
-        said = self if entry is not None else replace(self, declared=self.declared.with_identifier(name))
-        return said.encode(came, name)
+        if name in self.declared.columns:
+            return self.encode(given, name)
+        return replace(self, declared=self.declared.with_identifier(name)).encode(given, name)
 
-    def identifier_in(self, came: Mapping[str, Source], name: str) -> EncodedColumn | None:
+    def identifier_in(self, given: Mapping[str, Source], name: str) -> EncodedColumn | None:
         """Return a column that only some tables have, if it names people."""
         try:
-            encoded = self.without_bounds().encode(came, name)
+            encoded = self.without_bounds().encode(given, name)
         except SchemaError:  # it cannot be read, and that some tables lack it is said first
             return None
         return encoded if identifies(encoded, self.declared.of(name)) else None
 
 
 def _encode_all(
-    came: Mapping[str, Source],
+    given: Mapping[str, Source],
     reader: _Reader,
     by_schema: Collection[str] = (),
     without: Collection[str] = (),
 ) -> dict[str, EncodedColumn]:
     """Decide and read every column of all tables; those in ``by_schema`` stand as they are declared."""
     dropped = reader.declared.drop
-    leader = next(iter(came.values()))
+    leader = next(iter(given.values()))
     names = [name for name in leader.data.column_names if name not in dropped and name not in without]
     if not names:
         raise SchemaError("The tables have no columns." if not dropped else "schema: drop leaves no columns.")
-    return {name: reader.encode(came, name, form_by_schema=name in by_schema) for name in names}
+    return {name: reader.encode(given, name, form_by_schema=name in by_schema) for name in names}
 
 
-def _table(read: Mapping[str, EncodedColumn], role: str, n_rows: int) -> Table:
-    values = np.empty((n_rows, len(read)), order="F")  # columns are read one by one
-    for position, encoded in enumerate(read.values()):
+def _table(columns: Mapping[str, EncodedColumn], role: str, n_rows: int) -> Table:
+    values = np.empty((n_rows, len(columns)), order="F")  # columns are read one by one
+    for position, encoded in enumerate(columns.values()):
         values[:, position] = encoded.cells[role]
-    return Table(schema=Schema(tuple(encoded.column for encoded in read.values())), values=values)
+    return Table(schema=Schema(tuple(encoded.column for encoded in columns.values())), values=values)
 
 
-def _layout(source: Source, read: Mapping[str, EncodedColumn], by_schema: Collection[str] = ()) -> Layout:
+def _layout(source: Source, columns: Mapping[str, EncodedColumn], by_schema: Collection[str] = ()) -> Layout:
     """Bind the columns' places to the table they leave as."""
+    labels = dict(zip(source.data.column_names, source.labels, strict=True))
     places = {}
-    positions = {name: position for position, name in enumerate(source.data.column_names)}
-    for name, encoded in read.items():
-        position = positions[name]
+    for name, encoded in columns.items():
+        places[name] = place = replace(encoded.place, label=labels[name])
         if name in by_schema:  # the types of a dataframe may follow from its rows: a gap makes 1 a 1.0
-            places[name] = replace(encoded.place, label=source.labels[position])
             continue
-        mine = source.data.schema.field(position).type == encoded.place.type or source.csv is not None
-        places[name] = replace(
-            encoded.place,
-            label=source.labels[position],
-            dtype=source.dtypes[position] if mine else None,
-            blank=source.blanks[position],
-        )
+        mine = source.data.schema.field(name).type == place.type or source.csv is not None
+        dtype = source.dtypes.get(name) if mine else None
+        places[name] = replace(place, dtype=dtype, blank=source.blanks.get(name))
     return Layout(library=source.library, columns=places, csv=source.csv)
 
 
 def _input(
-    source: Source, read: Mapping[str, EncodedColumn], kept: Mapping[str, EncodedColumn] | None = None
+    source: Source, columns: Mapping[str, EncodedColumn], kept: Mapping[str, EncodedColumn] | None = None
 ) -> Input:
     """Identify a table: a file by its bytes, a dataframe by its content whatever library holds it.
 
@@ -330,27 +326,27 @@ def _input(
     return Input(
         rows=source.data.num_rows,
         columns=source.data.num_columns,
-        sha256=source.sha256 or _content_digest(source.role, read),
+        sha256=source.sha256 or _content_digest(source.role, columns),
         audited_columns=None if kept is None else len(kept),
         audited_sha256=None if kept is None else _content_digest(source.role, kept),
     )
 
 
-def _content_digest(role: str, read: Mapping[str, EncodedColumn]) -> str:
+def _content_digest(role: str, columns: Mapping[str, EncodedColumn]) -> str:
     """Digest the columns of one table."""
     return sources.content_digest(
-        {name: encoded.content(role) for name, encoded in read.items() if role in encoded.unbound}
+        {name: encoded.content(role) for name, encoded in columns.items() if role in encoded.unbound}
     )
 
 
-def _notes(came: Mapping[str, Source], read: Mapping[str, EncodedColumn]) -> list[str]:
+def _notes(given: Mapping[str, Source], columns: Mapping[str, EncodedColumn]) -> list[str]:
     marked: dict[str, list[str]] = {}
-    for name, encoded in read.items():
+    for name, encoded in columns.items():
         for marker in encoded.markers:
             marked.setdefault(marker, []).append(name)
     return [
-        *(note for source in came.values() for note in source.notes),
-        *(note for encoded in read.values() for note in encoded.notes),
+        *(note for source in given.values() for note in source.notes),
+        *(note for encoded in columns.values() for note in encoded.notes),
         *(
             f'"{marker}" counts as a label in {listed(names)}: if it means missing, say --missing "{marker}".'
             for marker, names in marked.items()

@@ -15,14 +15,14 @@ ordinary columns: weights, incomes, dates, zip codes. Two things tell them apart
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.check import nearest, quoted
-from tabveil.core.table import Categorical, Floats, Indices, Numeric, Table
+from tabveil.core.table import Categorical, Floats, Indices, Numeric, Split
 from tabveil.core.wording import plural
 from tabveil.errors import SchemaError
 from tabveil.tables.reading.encode import EncodedColumn
@@ -37,21 +37,21 @@ SEVERAL = 1.2
 _GLANCE = 100  # values of control that are looked for first: nearly every column shares one
 
 
-def require_person(came: Mapping[str, Source], person: str, dropped: Collection[str]) -> None:
+def require_person(tables: Mapping[str, Source], person: str, dropped: Collection[str]) -> None:
     """Refuse a column of people that the real tables lack, or that is dropped; a release may well lack it."""
     if person in dropped:
         raise SchemaError(
             "person", f"column {quoted(person)} is dropped by the schema; it cannot name people."
         )
     for role in ("train", "control"):
-        if role in came and person not in came[role].data.column_names:
-            close = nearest(person, came[role].data.column_names)
+        if role in tables and person not in tables[role].data.column_names:
+            close = nearest(person, tables[role].data.column_names)
             hint = f" Did you mean {quoted(close)}?" if close else ""
             raise SchemaError("person", f"{role} has no column {quoted(person)}.{hint}")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class People:
+class RowOwners:
     """Whose row each row of the real tables is, and which control rows are of training people."""
 
     train: Indices  # (n,)
@@ -70,7 +70,7 @@ class People:
         train, control = people[: len(cells[0])], people[len(cells[0]) :]
         return cls(train=train, control=control, known=np.isin(control, train))
 
-    def number(self, train: Table, control: Table) -> tuple[Table, Table]:
+    def number(self, split: Split) -> Split:
         """Return the tables with their people, without the control rows of people who are in train."""
         new = np.flatnonzero(~self.known)
         if len(self.known) and not len(new):
@@ -79,10 +79,11 @@ class People:
                 "everybody in control has rows in train, too, so nobody in it is new to the "
                 "generator. Split by person before training: tabveil split --by.",
             )
-        whole = Table(schema=control.schema, values=control.values, people=self.control)
-        return (
-            Table(schema=train.schema, values=train.values, people=self.train),
-            whole if len(new) == len(control) else whole.take(new),
+        control = replace(split.control, people=self.control)
+        return replace(
+            split,
+            train=replace(split.train, people=self.train),
+            control=control if len(new) == len(control) else control.take(new),
         )
 
     def notes(self, person: str) -> tuple[str, ...]:

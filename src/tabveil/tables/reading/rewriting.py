@@ -56,16 +56,9 @@ def as_read(table: Table, layout: Layout) -> Any:  # noqa: ANN401 - whatever can
     if layout.csv is None:
         return to_native(table, layout)
     written = to_text(table, layout)
-    names = tuple(written.column_names)
+    labels = tuple(written.column_names)
     return Source(
-        role="data",
-        library=layout.library,
-        data=written,
-        labels=names,
-        dtypes=(None,) * len(names),
-        blanks=(None,) * len(names),
-        csv=layout.csv,
-        verbatim=True,
+        role="data", library=layout.library, data=written, labels=labels, csv=layout.csv, verbatim=True
     )
 
 
@@ -143,12 +136,11 @@ def replace_native(data: Any, columns: Mapping[str, ColumnTexts]) -> Any:  # noq
 
 def replace_source(data: Source, columns: Mapping[str, ColumnTexts]) -> Source:
     """Return rows as they were read with these columns instead; what was known of their types is not kept."""
-    others = [name not in columns for name in data.data.column_names]
     return replace(
         data,
         data=replace_raw(data.data, columns),
-        dtypes=tuple(dtype if other else None for dtype, other in zip(data.dtypes, others, strict=True)),
-        blanks=tuple(blank if other else None for blank, other in zip(data.blanks, others, strict=True)),
+        dtypes={name: dtype for name, dtype in data.dtypes.items() if name not in columns},
+        blanks={name: blank for name, blank in data.blanks.items() if name not in columns},
         sha256=None,
     )
 

@@ -6,7 +6,7 @@ And which columns the tables of an audit have in common.
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -34,8 +34,8 @@ class Source:
     library: Library
     data: pa.Table
     labels: tuple[Any, ...]  # the columns' own names
-    dtypes: tuple[Any, ...] = ()
-    blanks: tuple[Any, ...] = ()  # the missing value of each pandas object column
+    dtypes: Mapping[str, Any] = field(default_factory=dict)  # of a dataframe's columns
+    blanks: Mapping[str, Any] = field(default_factory=dict)  # the missing value of each pandas object column
     csv: CsvForm | None = None
     verbatim: bool = False  # any kind of value may hide in its strings
     sha256: str | None = None  # of a file's bytes
@@ -69,14 +69,7 @@ def read(source: Any, role: str) -> Source:  # noqa: ANN401 - a path or any kind
         return _from_polars(native, role)
     if nw.dependencies.is_pyarrow_table(native):
         names = _distinct(native.column_names, role)
-        return Source(
-            role=role,
-            library=Library.ARROW,
-            data=_computable(native, names),
-            labels=names,
-            dtypes=(None,) * len(names),
-            blanks=(None,) * len(names),
-        )
+        return Source(role=role, library=Library.ARROW, data=_computable(native, names), labels=names)
     raise ParameterError(
         role, f"expected a path or a pandas, polars or Arrow table, got {type(source).__name__}."
     )
@@ -123,8 +116,6 @@ def _from_file(path: Path, role: str) -> Source:
         library=Library.FILE,
         data=_computable(data, names),
         labels=names,
-        dtypes=(None,) * len(names),
-        blanks=(None,) * len(names),
         csv=raw.csv,
         verbatim=raw.verbatim,
         sha256=raw.sha256,
@@ -151,8 +142,8 @@ def _from_pandas(frame: pd.DataFrame, role: str) -> Source:
         library=Library.PANDAS,
         data=_table(arrays, names, len(frame)),
         labels=tuple(frame.columns),
-        dtypes=tuple(item.dtype for item in series),
-        blanks=tuple(_blank(item) for item in series),
+        dtypes={name: item.dtype for name, item in zip(names, series, strict=True)},
+        blanks={name: _blank(item) for name, item in zip(names, series, strict=True)},
     )
 
 
@@ -181,8 +172,7 @@ def _from_polars(frame: Any, role: str) -> Source:  # noqa: ANN401 - polars is o
         library=Library.POLARS,
         data=_table(arrays, names, frame.height),
         labels=names,
-        dtypes=tuple(frame.dtypes),
-        blanks=(None,) * len(names),
+        dtypes=dict(zip(names, frame.dtypes, strict=True)),
     )
 
 
@@ -217,21 +207,21 @@ def content_digest(cells: dict[str, bytes]) -> str:
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
-def uneven(came: Mapping[str, Source], by_schema: Collection[str]) -> list[str]:
+def uneven(tables: Mapping[str, Source], by_schema: Collection[str]) -> list[str]:
     """Return the columns that some of the tables lack, but for those that a schema leaves out."""
-    held = [set(source.data.column_names) for source in came.values()]
-    return [name for name in _all(came) if name not in by_schema and not all(name in each for each in held)]
+    held = [set(source.data.column_names) for source in tables.values()]
+    return [name for name in _all(tables) if name not in by_schema and not all(name in each for each in held)]
 
 
 def require_same(
-    came: Mapping[str, Source], by_schema: Collection[str], identifiers: Collection[str], *, dropping: bool
+    tables: Mapping[str, Source], by_schema: Collection[str], identifiers: Collection[str], *, dropping: bool
 ) -> None:
     """Refuse tables whose columns differ, showing only the difference and what to do about it.
 
     ``identifiers`` are those that name people among the columns that some tables lack. While identifiers are
     dropped, they are no difference.
     """
-    leader, *others = came.values()
+    leader, *others = tables.values()
     passed = {*by_schema, *(identifiers if dropping else ())}
     ours = [name for name in leader.data.column_names if name not in passed]
     for other in others:
@@ -267,7 +257,7 @@ def _remedy(differing: Sequence[str], identifiers: Sequence[str], *, dropping: b
 
 
 def dropped(
-    came: Mapping[str, Source],
+    tables: Mapping[str, Source],
     by_schema: Collection[str],
     identifiers: Collection[str],
     person: str | None = None,
@@ -278,13 +268,13 @@ def dropped(
             name=name,
             reason="person" if name == person else "schema" if name in by_schema else "identifier",
             lacking=tuple(
-                role for role in ROLES if role in came and name not in came[role].data.column_names
+                role for role in ROLES if role in tables and name not in tables[role].data.column_names
             ),
         )
-        for name in _all(came)
+        for name in _all(tables)
         if name in by_schema or name in identifiers or name == person
     )
 
 
-def _all(came: Mapping[str, Source]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for source in came.values() for name in source.data.column_names))
+def _all(tables: Mapping[str, Source]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for source in tables.values() for name in source.data.column_names))

@@ -29,7 +29,7 @@ _MOST = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Agreement:
+class AgreedPieces:
     """The pieces of a column with the ways they are read by, and what the user should know about them."""
 
     pieces: Mapping[str, RawColumn]
@@ -38,7 +38,7 @@ class Agreement:
 
 def agree(
     name: str, pieces: Mapping[str, RawColumn], kind: Kind | None = None, *, whole: bool = False
-) -> Agreement:
+) -> AgreedPieces:
     """Give every piece the way it is read by: its own, and where it has several, the one of another table.
 
     With a ``kind`` that was declared, other ways do not count; ``whole`` numbers have no decimals.
@@ -66,7 +66,7 @@ def agree(
         if len(forms) > 1 and not known:
             notes = (_doubt(name, *forms),)
             sure.append(forms[0])  # the tables after this one are read alike
-    return Agreement(pieces=chosen, notes=notes)
+    return AgreedPieces(pieces=chosen, notes=notes)
 
 
 def given(pieces: Mapping[str, RawColumn], form: Form) -> Mapping[str, RawColumn]:

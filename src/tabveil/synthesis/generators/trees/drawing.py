@@ -13,7 +13,7 @@ from tabveil.core.table import Floats, Indices, Numeric
 from tabveil.synthesis.generators.dependencies import NOTHING, Dependency, pairs
 from tabveil.synthesis.generators.trees.growth import Tree
 from tabveil.tables.matrices.ordinal import MISSING, Codes, CountedValues
-from tabveil.tables.matrices.unshared import Intervals
+from tabveil.tables.matrices.unshared import StandInRanges
 
 SILVERMAN = 0.9, -0.2
 """The width of a kernel is 0.9 standard deviations, times the number of values to the power of -1/5."""
@@ -37,7 +37,7 @@ def move_between_neighbors(
     assert isinstance(levels.column, Numeric), "labels are not moved"
     present = np.flatnonzero(tree.members != MISSING)
     leaf = np.repeat(np.arange(len(tree.left)), np.diff(tree.first))
-    around = Intervals.of(
+    around = StandInRanges.of(
         levels.column,
         levels.values,
         levels.counts[1:-1],
