@@ -30,6 +30,10 @@ class Sample:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def take(self, rows: Indices) -> "Sample":
+        """Keep these of the rows, in this order."""
+        return Sample(table=self.table.take(rows), rows=self.rows[rows])
+
 
 def count_share(level: float, n_rows: int) -> int:
     """Count the rows that are a share ``level`` of ``n_rows``: never more than it says.

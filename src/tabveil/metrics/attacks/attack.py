@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,6 +168,20 @@ class Attack:
         n_attacks = getattr(self, "n_attacks", None)  # None attacks all rows
         if n_attacks is not None:
             check.at_least(owner, "n_attacks", n_attacks, 1)
+
+
+class TellsMembers:
+    """What attacks say that tell members from others; with a ``reference``, a sample of the population."""
+
+    reference: ClassVar[bool] = False
+
+    def sentence(self, result: Result) -> str:
+        """Tell how well members were told from others."""
+        return members_found(result)
+
+    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
+        """Describe the attacker."""
+        return membership_threat(reference=self.reference)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,14 +11,14 @@ from numpy.random import Generator
 from tabveil.core.estimate import Scanned, deal
 from tabveil.core.findings import Setting
 from tabveil.core.result import Cost, Result
-from tabveil.core.sampling import surest_rows
+from tabveil.core.sampling import Sample, surest_rows
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import Neighbors, to_others
 from tabveil.engines.representation import Contrastive, Tolerant
-from tabveil.metrics.attacks.configurations import Headline, choose, compare_counts
-from tabveil.metrics.attacks.guessing import Bools, Guesses, Tally, draw_attacked, scores
+from tabveil.metrics.attacks.configurations import Comparator, Headline, choose, compare_counts
+from tabveil.metrics.attacks.guessing import Bools, Guesses, Tally, draw_attacked, tallies
 from tabveil.metrics.attacks.membership_sampled import mean_rank
-from tabveil.metrics.attacks.roc import DECIMALS, Pooled, PooledAttack, depths, pool, scan
+from tabveil.metrics.attacks.roc import DECIMALS, PooledAttack, depths, pool
 from tabveil.protocols import Representation, View
 
 
@@ -78,24 +78,12 @@ class MembershipCalibrated(PooledAttack):
         """Attack, and compare members with others."""
         split.require_control(self.name)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
-        n_train = len(attacked[0])
-        people = pool(*(drawn.table for drawn in attacked))
-        around = surroundings(split, people, self.representation, rng=rng)
-        surprise = -unexplained(around.release, around.others)
-        rankings = {
-            "calibrated distance": Pooled.of(surprise, n_train, people=people.people),
-            "distance": Pooled.of(-around.release, n_train, around.loneliness, people=people.people),
+        around = surroundings(split, pool(*attacked), self.representation, rng=rng)
+        suspicion: dict[str, tuple[Floats, Floats | None]] = {
+            "calibrated distance": (-unexplained(around.release, around.others), None),
+            "distance": (-around.release, around.loneliness),
         }
-        judged = scan(
-            rankings,
-            "calibrated distance",
-            confidence=self.confidence,
-            n_deals=self.n_permutations,
-            rng=rng,
-        )
-        return judged.headline.answer(
-            self, curve=judged.curve, scores=scores(attacked, (surprise[:n_train], surprise[n_train:]))
-        )
+        return self.conclude(attacked, suspicion, rng=rng)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,25 +187,11 @@ class MembershipContrastive(PooledAttack):
         """Attack in both spaces, and compare members with others."""
         split.require_control(self.name)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
-        n_train, people = len(attacked[0]), pool(*(drawn.table for drawn in attacked))
-        suspicion = self._suspicion(split, people, rng=rng)
-        drawn = next(iter(suspicion))
-        judged = scan(
-            {
-                name: Pooled.of(score, n_train, rare, people=people.people)
-                for name, (score, rare) in suspicion.items()
-            },
-            drawn,
-            confidence=self.confidence,
-            n_deals=self.n_permutations,
-            rng=rng,
-        )
-        shown = suspicion[drawn][0]
-        return judged.headline.answer(
-            self, curve=judged.curve, scores=scores(attacked, (shown[:n_train], shown[n_train:]))
-        )
+        return self.conclude(attacked, self._suspicion(split, pool(*attacked), rng=rng), rng=rng)
 
-    def _suspicion(self, split: Split, people: Table, *, rng: Generator) -> dict[str, tuple[Floats, Floats]]:
+    def _suspicion(
+        self, split: Split, people: Table, *, rng: Generator
+    ) -> dict[str, tuple[Floats, Floats | None]]:
         """Score people by each way of looking, (n,), and say how rare they are, which breaks ties (n,)."""
         spaces = {"contrastive": self.representation, "tolerant": Tolerant()}
         found: dict[str, dict[str, tuple[Floats, Floats]]] = {"calibrated": {}, "difference": {}}
@@ -250,15 +224,73 @@ class Sure:
     tallies: Mapping[Setting, Tally]
 
 
-def blind(targets: Split) -> Split:
-    """Return the tables for somebody who must not know who was trained on: both sides are everybody."""
-    people = pool(targets.train, targets.control)
-    return Split(train=people, control=people, synthetic=targets.synthetic)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trials:
+    """What an attack tried on some people: counted as it comes, or ranked blind where it is calibrated."""
 
+    attacked: tuple[Sample, Sample]
+    targets: Split
+    calibrated: bool
+    counted: dict[Setting, Tally] = field(default_factory=dict)
+    ranked: list["Sure"] = field(default_factory=list)
 
-def crowding(targets: Split, view: View, known: tuple[str, ...]) -> Floats:
-    """Return how far other people are from each, by what is known: the first, and the mean of five (n, 2)."""
-    return to_others(view.space(known), view.see(pool(targets.train, targets.control), known))
+    @classmethod
+    def on(cls, split: Split, n_attacks: int | None, *, calibrated: bool, rng: Generator) -> Self:
+        """Draw the people."""
+        attacked = draw_attacked(split, n_attacks, rng=rng)
+        targets = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
+        return cls(attacked=attacked, targets=targets, calibrated=calibrated)
+
+    def view(self, representation: Representation, *, rng: Generator) -> View:
+        """Get ready to look at rows; who ranks blind must not know who was trained on: all are everybody."""
+        if not self.calibrated:
+            return representation.view(self.targets, rng=rng)
+        people = pool(*self.attacked)
+        return representation.view(replace(self.targets, train=people, control=people), rng=rng)
+
+    def crowding(self, view: View, known: tuple[str, ...]) -> Floats | None:
+        """Return how far others are from each by what is known: the first, and the mean of five (n, 2)."""
+        if not self.calibrated:
+            return None
+        return to_others(view.space(known), view.see(pool(*self.attacked), known))
+
+    def add(
+        self,
+        setting: Setting,
+        guesses: tuple[Guesses, Guesses],
+        others: Floats | None,
+        present: tuple[Bools, Bools] | None = None,
+    ) -> list[Setting]:
+        """Count the guesses, or rank them beside the ``others``; return the settings that come of it.
+
+        ``present`` tells who has something to guess.
+        """
+        if others is not None:
+            sure = rank(setting, guesses, others, present)
+            self.ranked.extend(sure)
+            return [made for item in sure for made in item.tallies]
+        train, control = guesses
+        if present is not None:
+            train, control = train.take(present[0]), control.take(present[1])
+        without = guesses[0].n_people - train.n_people, guesses[1].n_people - control.n_people
+        found = {
+            level: replace(tally, without_train=without[0], without_control=without[1])
+            for level, tally in tallies(setting, train, control).items()
+        }
+        self.counted.update(found)
+        return list(found)
+
+    def headline(self, confidence: float, *, rng: Generator) -> Headline:
+        """Choose among all that was tried; what was ranked, in intervals that hold together by deals."""
+        counted, dealt = self.counted, None
+        if self.calibrated:
+            scanned = [item.scanned for item in self.ranked]
+            dealt = deal(scanned, self.targets.train.n_people, N_DEALS, rng=rng)
+            counted = {setting: tally for item in self.ranked for setting, tally in item.tallies.items()}
+        comparators: dict[Setting, Comparator] = {
+            setting: partial(compare_counts, tally) for setting, tally in counted.items()
+        }
+        return choose(comparators, confidence, deals=dealt)
 
 
 def rank(
@@ -269,7 +301,7 @@ def rank(
 ) -> list[Sure]:
     """Rank the guesses about train and control by both confidences.
 
-    ``others`` is what :func:`crowding` returned; ``present`` tells who has something to guess.
+    ``others`` is what :meth:`Trials.crowding` returned; ``present`` tells who has something to guess.
     """
     distance = -np.concatenate([side.confidence for side in guesses])
     surprise = -unexplained(np.log(distance + OFFSET), np.log(others + OFFSET))
@@ -355,14 +387,3 @@ def _first(setting: Setting, depth: int, n_people: int) -> Setting:
     if depth == n_people:
         return setting
     return replace(setting, label=f"{setting.label}, first {depth}", level=depth / n_people)
-
-
-def joint_headline(ranked: Sequence[Sure], n_train: int, confidence: float, *, rng: Generator) -> Headline:
-    """Choose among all that was ranked, in intervals that hold together by deals of the labels."""
-    dealt = deal([item.scanned for item in ranked], n_train, N_DEALS, rng=rng)
-    counted = {setting: tally for item in ranked for setting, tally in item.tallies.items()}
-    return choose(
-        {setting: partial(compare_counts, tally) for setting, tally in counted.items()},
-        confidence,
-        deals=dealt,
-    )

@@ -1,7 +1,7 @@
 """Attribute inference: does the release betray what somebody who knows the rest does not know?"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -23,8 +23,7 @@ from tabveil.metrics.attacks.attack import (
     guessed,
     secret_threat,
 )
-from tabveil.metrics.attacks.configurations import headline
-from tabveil.metrics.attacks.guessing import Bools, Guesses, Tally, draw_attacked, nearness, scores, tallies
+from tabveil.metrics.attacks.guessing import Bools, Guesses, nearness, scores
 from tabveil.metrics.attacks.look_up import LookedUp, look_up
 from tabveil.metrics.attacks.ml_inference import LabelModel, NumberModel
 from tabveil.protocols import Representation, View
@@ -118,42 +117,34 @@ class Inference(NearestRowAttack):
         known = self._known(split.schema)
         if self.calibrated:
             split.require_control(self.name)
-        attacked = draw_attacked(split, self.n_attacks, rng=rng)
-        targets = Split(train=attacked[0].table, control=attacked[1].table, synthetic=split.synthetic)
+        trials = calibrated.Trials.on(split, self.n_attacks, calibrated=self.calibrated, rng=rng)
+        targets, attacked = trials.targets, trials.attacked
         secrets = [secret for secret in known if not _is_constant(targets, secret)]
         if not secrets:
             raise NotApplicable(self.name, "every secret column is constant, so there is nothing to infer.")
-        found: dict[Setting, Tally] = {}
-        ranked: list[calibrated.Sure] = []
         missing: dict[str, dict[str, int]] = {}
         sums = tuple(np.zeros(len(side)) for side in attacked)
-        view = self.representation.view(calibrated.blind(targets) if self.calibrated else targets, rng=rng)
+        view = trials.view(self.representation, rng=rng)
         for secret, looked_up in look_up(targets, view, {name: known[name] for name in secrets}, rng=rng):
-            present = [~np.isnan(side.table.column(secret)) for side in attacked]
+            present = tuple(~np.isnan(side.table.column(secret)) for side in attacked)
             ways = self._ways(targets, view, secret, known[secret], looked_up)
             judged = {label: self._judge(targets, secret, looked_up, cells) for label, cells in ways.items()}
-            others = calibrated.crowding(targets, view, known[secret]) if self.calibrated else None
+            others = trials.crowding(view, known[secret])
             for label, made in judged.items():
-                setting = Setting(label=label, target=secret)
-                if others is None:
-                    found |= _tallies(setting, made, present)
-                else:
-                    ranked += calibrated.rank(setting, made, others, (present[0], present[1]))
+                trials.add(Setting(label=label, target=secret), made, others, (present[0], present[1]))
             guesses = next(iter(judged.values()))
             if not (present[0].all() and present[1].all()):
                 missing[secret] = _missing(guesses, present)
             for total, side in zip(sums, guesses, strict=True):
                 np.add(total, nearness(side), out=total)
-        best = (
-            calibrated.joint_headline(ranked, targets.train.n_people, self.confidence, rng=rng)
-            if self.calibrated
-            else headline(found, self.confidence)
-        )
+        best = trials.headline(self.confidence, rng=rng)
+        skipped = ", ".join(sorted(set(known) - set(secrets)))
+        note = f"Not attacked, being constant or empty in the real or the synthetic rows: {skipped}."
         return best.answer(
             self,
             columns=by_column(best.configurations),
             details={"missing": missing} if missing else {},
-            notes=_skipping_note(set(known) - set(secrets)),
+            notes=(note,) if skipped else (),
             scores=scores(attacked, (sums[0] / len(secrets), sums[1] / len(secrets))),
         )
 
@@ -218,18 +209,6 @@ class Inference(NearestRowAttack):
         return judge(0, targets.train.column(secret)), judge(1, targets.control.column(secret))
 
 
-def _tallies(
-    setting: Setting, guesses: tuple[Guesses, Guesses], present: Sequence[Bools]
-) -> dict[Setting, Tally]:
-    """Count right guesses about people who have a value to infer, at each level of confidence."""
-    asked = [made.take(rows) for made, rows in zip(guesses, present, strict=True)]
-    without = [made.n_people - of.n_people for made, of in zip(guesses, asked, strict=True)]
-    return {
-        level: replace(tally, without_train=without[0], without_control=without[1])
-        for level, tally in tallies(setting, asked[0], asked[1]).items()
-    }
-
-
 def _missing(guesses: tuple[Guesses, Guesses], present: Sequence[Bools]) -> dict[str, int]:
     """Count the people whose secret is missing in all of their rows, and for how many missing was guessed."""
     counts = {}
@@ -267,15 +246,6 @@ def by_column(configurations: Iterable[Configuration]) -> tuple[ColumnRisk, ...]
     return tuple(
         ColumnRisk(column=column, configuration=item.name, risk=item.risk, gain=item.gain, attack=item.attack)
         for column, item in best.items()
-    )
-
-
-def _skipping_note(secrets: Iterable[str]) -> tuple[str, ...]:
-    names = ", ".join(sorted(secrets))
-    return (
-        (f"Not attacked, being constant or empty in the real or the synthetic rows: {names}.",)
-        if names
-        else ()
     )
 
 

@@ -18,16 +18,12 @@ from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import calibrated
 from tabveil.metrics.attacks.attack import NearestRowAttack, both_sides, naively, surely
-from tabveil.metrics.attacks.configurations import headline
 from tabveil.metrics.attacks.guessing import (
     Guesses,
-    Tally,
-    draw_attacked,
     nearness,
     rarity,
     scores,
     seen_by,
-    tallies,
     ties_matter,
 )
 from tabveil.protocols import Representation, View
@@ -122,32 +118,18 @@ class Linkability(NearestRowAttack):
         usable, notes = self._usable_neighbors(len(split.synthetic))
         ease = _ease(split.synthetic, splits)
         chosen = _easiest(ease, len(splits) if self.auxiliary or not self.n_splits else self.n_splits)
-        train, control = draw_attacked(split, self.n_attacks, rng=rng)
-        found: dict[Setting, Tally] = {}
+        trials = calibrated.Trials.on(split, self.n_attacks, calibrated=self.calibrated, rng=rng)
         made: dict[Setting, tuple[Guesses, Guesses]] = {}
-        targets = Split(train=train.table, control=control.table, synthetic=split.synthetic)
-        view = self.representation.view(calibrated.blind(targets) if self.calibrated else targets, rng=rng)
-        ranked: list[calibrated.Sure] = []
+        view = trials.view(self.representation, rng=rng)
         for turn, name in enumerate(chosen):
             pair = splits[name].pair
             with part(turn / len(chosen), (turn + 1) / len(chosen)):
-                linked = _link(targets, view, pair, usable, rng=rng)
+                linked = _link(trials.targets, view, pair, usable, rng=rng)
+            others = trials.crowding(view, pair[0] + pair[1])
             for k, guesses in linked.items():
                 setting = Setting(label=f"{name}, k = {k}", split=pair, n_neighbors=k)
-                if self.calibrated:
-                    others = calibrated.crowding(targets, view, pair[0] + pair[1])
-                    sure = calibrated.rank(setting, guesses, others)
-                    ranked += sure
-                    made |= {counted: guesses for item in sure for counted in item.tallies}
-                else:
-                    counted = tallies(setting, *guesses)
-                    found |= counted
-                    made |= dict.fromkeys(counted, guesses)
-        best = (
-            calibrated.joint_headline(ranked, targets.train.n_people, self.confidence, rng=rng)
-            if self.calibrated
-            else headline(found, self.confidence)
-        )
+                made |= dict.fromkeys(trials.add(setting, guesses, others), guesses)
+        best = trials.headline(self.confidence, rng=rng)
         shown = made[best.setting]
         return best.answer(
             self,
@@ -159,7 +141,7 @@ class Linkability(NearestRowAttack):
                 },
             },
             notes=notes,
-            scores=scores((train, control), (nearness(shown[0]), nearness(shown[1]))),
+            scores=scores(trials.attacked, (nearness(shown[0]), nearness(shown[1]))),
         )
 
     def sentence(self, result: Result) -> str:

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.findings import OutlierRisk
-from tabveil.core.result import Cost, Labels, Result, Threat
+from tabveil.core.result import Cost, Labels, Result
 from tabveil.core.sampling import surest_rows
 from tabveil.core.table import Floats, Split
 from tabveil.engines.neighbors import Neighbors
-from tabveil.metrics.attacks.attack import NearestRowAttack, members_found, membership_threat
+from tabveil.metrics.attacks.attack import NearestRowAttack, TellsMembers
 from tabveil.metrics.attacks.guessing import draw_attacked, rarity, scores, seen_by, ties_matter
 from tabveil.metrics.attacks.roc import Ranking, judge, levels
 
@@ -24,7 +24,7 @@ FEWEST_OUTLIERS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipDistance(NearestRowAttack):
+class MembershipDistance(TellsMembers, NearestRowAttack):
     """Can somebody who knows a person's row tell whether that person was in the training data?
 
     The attacker looks how near the nearest synthetic row is (Gower's distance): the nearer, the more likely
@@ -103,14 +103,6 @@ class MembershipDistance(NearestRowAttack):
             details={"ties_broken_by_rarity": break_ties, "simulation": simulate(train, control)},
             scores=by_row,
         )
-
-    def sentence(self, result: Result) -> str:
-        """Tell how well members were told from others."""
-        return members_found(result)
-
-    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
-        """Describe the attacker."""
-        return membership_threat()
 
 
 def attack_outliers(

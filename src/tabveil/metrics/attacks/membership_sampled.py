@@ -16,8 +16,7 @@ from tabveil.core.sampling import in_order
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import NearestRows, Neighbors, Space
 from tabveil.metrics.attacks.domias.kde import Kernel, count_varying, log_density, set_aside
-from tabveil.metrics.attacks.guessing import scores
-from tabveil.metrics.attacks.roc import DECIMALS, Pooled, PooledAttack, pool, scan
+from tabveil.metrics.attacks.roc import DECIMALS, PooledAttack, pool
 from tabveil.protocols import View
 from tabveil.synthesis.generators.trees.chain import grow_chain
 from tabveil.tables.matrices.ordinal import Codes, CountedValues
@@ -63,9 +62,6 @@ class SampledAttack(PooledAttack):
 
     reference_share: float = 0.5
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-
     def __post_init__(self) -> None:
         super().__post_init__()
         check.between(type(self).__name__, "reference_share", self.reference_share, 0, 1)
@@ -81,30 +77,18 @@ class SampledAttack(PooledAttack):
         """Attack, and compare members with others."""
         split.require_control(self.name, 2)
         reference, attacked = set_aside(split, self.reference_share, self.n_attacks, rng=rng)
-        people, n_train = pool(*(drawn.table for drawn in attacked)), len(attacked[0])
+        people = pool(*attacked)
         release, sample = in_order(split.synthetic).table, in_order(reference).table
         blind = Split(train=people, control=sample, synthetic=release)
         view = self.representation.view(blind, rng=rng, reference=sample)
         suspects = Suspects(people=people, release=release, sample=sample, view=view)
         found = self.suspicions(suspects, rng=rng)
         lot = rng.permutation(len(people)).astype(np.float64)
-        rankings = {
-            name: Pooled.of(
-                score,
-                n_train,
-                mean_ranks(suspects.to_sample) * len(lot) + lot if name == "distance" else lot,
-                people=people.people,
-            )
+        suspicion: dict[str, tuple[Floats, Floats | None]] = {
+            name: (score, mean_ranks(suspects.to_sample) * len(lot) + lot if name == "distance" else lot)
             for name, score in found.items()
         }
-        leading = next(iter(found))
-        judged = scan(rankings, leading, confidence=self.confidence, n_deals=self.n_permutations, rng=rng)
-        return judged.headline.answer(
-            self,
-            curve=judged.curve,
-            details={"n_reference": len(reference)},
-            scores=scores(attacked, (found[leading][:n_train], found[leading][n_train:])),
-        )
+        return self.conclude(attacked, suspicion, rng=rng, details={"n_reference": len(reference)})
 
 
 def mean_rank(*scores: Floats) -> Floats:

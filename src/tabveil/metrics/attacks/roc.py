@@ -1,10 +1,11 @@
 """How well do scores tell members from others? The exact ROC curve, and a scan from the top down."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -25,12 +26,12 @@ from tabveil.core.estimate import (
     tail_beyond_zero,
 )
 from tabveil.core.findings import Curve, Setting
-from tabveil.core.result import Cost, Labels, Result, Threat
-from tabveil.core.sampling import surest_rows
-from tabveil.core.table import Floats, Indices, Table
-from tabveil.metrics.attacks.attack import NearestRowAttack, members_named, membership_threat
+from tabveil.core.result import Cost, Labels, Result
+from tabveil.core.sampling import Sample, surest_rows
+from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.metrics.attacks.attack import NearestRowAttack, TellsMembers, members_named
 from tabveil.metrics.attacks.configurations import Comparator, Comparison, Headline, choose, compare_counts
-from tabveil.metrics.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, tallies
+from tabveil.metrics.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, scores, tallies
 
 COIN = 0.5
 FALSE_POSITIVES = (0.001, 0.01, 0.1)  # where the curve is read
@@ -60,13 +61,13 @@ class Ranking:
 
         Where ``people`` have several rows, the highest row of each stands for the person.
         """
-        scores = np.round(train, decimals), np.round(control, decimals)
+        rounded = np.round(train, decimals), np.round(control, decimals)
         kept = [
             surest_rows(whose, score, tie_break and tie_break[side])
-            for side, (whose, score) in enumerate(zip(people, scores, strict=True))
+            for side, (whose, score) in enumerate(zip(people, rounded, strict=True))
         ]
         broken = None if tie_break is None else (tie_break[0][kept[0]], tie_break[1][kept[1]])
-        ranks = rank_together((scores[0][kept[0]], scores[1][kept[1]]), broken)
+        ranks = rank_together((rounded[0][kept[0]], rounded[1][kept[1]]), broken)
         return cls(train=ranks[0], control=ranks[1])
 
     def curve(self) -> tuple[Floats, Floats]:
@@ -184,6 +185,7 @@ def compare_area(ranked: Ranking, confidence: float, *, gained: bool = False) ->
 
 
 def _compare_rates(tally: Tally, confidence: float) -> Comparison:
+    """Compare the shares of members and of others that are named: equal for somebody who names by lot."""
     compared = compare_counts(tally, confidence)
     return replace(compared, baseline=compared.control, beats_baseline=True)
 
@@ -209,79 +211,95 @@ DECIMALS = 9  # of scores: what differs less is a rounding error
 
 
 @dataclass(frozen=True, kw_only=True)
-class PooledAttack(NearestRowAttack):
+class PooledAttack(TellsMembers, NearestRowAttack):
     """What attacks have in common that rank members and others together, and test by dealing labels anew."""
 
     n_attacks: int | None = None
     n_permutations: int = 999
 
+    name: ClassVar[str]
+    title: ClassVar[str]
     cost: ClassVar[Cost] = "quick"
     on_request: ClassVar[bool] = True
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True
     )
+    reference: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check.at_least(type(self).__name__, "n_permutations", self.n_permutations, 1)
 
+    @abstractmethod
+    def __call__(self, split: Split, *, rng: Generator) -> Result:
+        """Attack, and compare members with others."""
+
+    def conclude(
+        self,
+        attacked: tuple[Sample, Sample],
+        suspicion: Mapping[str, tuple[Floats, Floats | None]],
+        *,
+        rng: Generator,
+        details: Mapping[str, Any] | None = None,
+    ) -> Result:
+        """Judge scores of the pooled people, each with what breaks its ties; the first gives the curve."""
+        (drawn, (shown, _)), *_ = suspicion.items()
+        n_train, people = len(attacked[0]), pool(*attacked).people
+        judged = scan(
+            {
+                name: Pooled.of(score, n_train, rare, people=people)
+                for name, (score, rare) in suspicion.items()
+            },
+            drawn,
+            confidence=self.confidence,
+            n_deals=self.n_permutations,
+            rng=rng,
+        )
+        return judged.headline.answer(
+            self,
+            curve=judged.curve,
+            details=details,
+            scores=scores(attacked, (shown[:n_train], shown[n_train:])),
+        )
+
     def sentence(self, result: Result) -> str:
         """Tell how well members were told from others."""
         return members_named(result)
 
-    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
-        """Describe the attacker."""
-        return membership_threat(reference=True)
 
-
-def pool(train: Table, control: Table) -> Table:
-    """Put the rows of both tables into one, those of train first."""
-    whose = [side.people for side in (train, control) if side.people is not None]
-    return Table(
-        schema=train.schema,
-        values=np.concatenate([train.values, control.values]),
-        people=np.concatenate(whose) if whose else None,
-    )
+def pool(train: Sample, control: Sample) -> Table:
+    """Put the rows of both samples into one table, those of train first."""
+    return train.table.joined(control.table)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pooled:
     """Members and others ranked together: higher is more like a member, and equals share a rank."""
 
-    train: Indices  # (n,)
-    control: Indices  # (m,)
+    ranking: Ranking
 
     @classmethod
     def of(
-        cls,
-        scores: Floats,
-        n_train: int,
-        tie_break: Floats | None = None,
-        *,
-        people: Indices | None = None,
+        cls, scores: Floats, n_train: int, tie_break: Floats | None = None, *, people: Indices | None = None
     ) -> Self:
         """Rank pooled people, train first, by score, then by ``tie_break``.
 
         Where somebody has several rows (``people`` says whose each is), the most suspicious speaks for them.
         """
-        rounded = np.round(scores, DECIMALS) + 0.0
-        if people is not None:
-            rows = surest_rows(people, rounded, tie_break)
-            rounded, tie_break = rounded[rows], None if tie_break is None else tie_break[rows]
-            n_train = int(np.sum(rows < n_train))
+        train, control = scores[:n_train], scores[n_train:]
         broken = None if tie_break is None else (tie_break[:n_train], tie_break[n_train:])
-        train, control = rank_together((rounded[:n_train], rounded[n_train:]), broken)
-        return cls(train=train, control=control)
+        whose = (None, None) if people is None else (people[:n_train], people[n_train:])
+        return cls(ranking=Ranking.of(train, control, broken, DECIMALS, whose))
 
-    @cached_property
-    def ranking(self) -> Ranking:
-        """The same ranks, for their curve."""
-        return Ranking(train=self.train, control=self.control)
+    @property
+    def n_train(self) -> int:
+        """How many members there are."""
+        return len(self.ranking.train)
 
     @cached_property
     def scanned(self) -> Scanned:
         """The pooled people, and the depths at which no tie is cut."""
-        ranks = np.concatenate([self.train, self.control])
+        ranks = np.concatenate([self.ranking.train, self.ranking.control])
         order = np.argsort(-ranks, kind="stable")
         above = np.sort(-ranks)
         deep = [*depths(len(ranks)), *(len(ranks) // part for part in DEEP if len(ranks) // part >= FIRST)]
@@ -291,11 +309,9 @@ class Pooled:
 
     def tally(self, depth: int) -> Tally:
         """Count the members and the others among the first ``depth``."""
-        named = self.scanned.order[:depth]
-        members = int(np.sum(named < len(self.train)))
-        return Tally(
-            train=members, n_train=len(self.train), control=depth - members, n_control=len(self.control)
-        )
+        members = int(np.sum(self.scanned.order[:depth] < self.n_train))
+        n_control = len(self.ranking.control)
+        return Tally(train=members, n_train=self.n_train, control=depth - members, n_control=n_control)
 
 
 def depths(n_people: int) -> list[int]:
@@ -313,8 +329,7 @@ def scan(
     rankings: Mapping[str, Pooled], drawn: str, *, confidence: float, n_deals: int, rng: Generator
 ) -> RankedHeadline:
     """Choose the headline among all depths and areas of all rankings; the curve is that of ``drawn``."""
-    n_train = len(rankings[drawn].train)
-    dealt = deal([pooled.scanned for pooled in rankings.values()], n_train, n_deals, rng=rng)
+    dealt = deal([pooled.scanned for pooled in rankings.values()], rankings[drawn].n_train, n_deals, rng=rng)
     comparators: dict[Setting, Comparator] = {}
     counted = any(len(pooled.scanned.depths) for pooled in rankings.values())
     for name, pooled in rankings.items():
@@ -322,25 +337,19 @@ def scan(
         comparators[area] = partial(_compare_area, pooled, gained=not counted)
         for depth in pooled.scanned.depths:
             setting = Setting(label=f"{name}, first {depth}", level=depth / len(pooled.scanned.ranks))
-            comparators[setting] = partial(_compare_named, pooled.tally(int(depth)))
+            comparators[setting] = partial(_compare_rates, pooled.tally(int(depth)))
     return RankedHeadline(
         headline=choose(comparators, confidence, deals=dealt),
         curve=curve_of(rankings[drawn].ranking, confidence),
     )
 
 
-def _compare_named(tally: Tally, confidence: float) -> Comparison:
-    """Compare the shares of members and of others that are named: equal for somebody who names by lot."""
-    compared = compare_counts(tally, confidence)
-    return replace(compared, baseline=compared.control, beats_baseline=True)
-
-
 def _compare_area(pooled: Pooled, confidence: float, *, gained: bool) -> Comparison:
     """Compare the area with a coin's; that it is larger is decided by the test that was dealt for."""
     compared = compare_area(pooled.ranking, confidence, gained=gained)
     ranks = pooled.scanned.ranks
-    total = np.array(ranks[: len(pooled.train)].sum())
-    p_value = max(compared.p_value or 0.0, float(chance_of_ranks(total, ranks, len(pooled.train))))
+    total = np.array(ranks[: pooled.n_train].sum())
+    p_value = max(compared.p_value or 0.0, float(chance_of_ranks(total, ranks, pooled.n_train)))
     risk = compared.risk
     if risk is not None and risk.low > 0 and 2 * p_value > 1 - confidence:
         risk = replace(risk, low=0.0)

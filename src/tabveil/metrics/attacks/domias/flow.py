@@ -7,12 +7,12 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.result import Cost, Labels, Result, Threat
+from tabveil.core.result import Cost, Labels, Result
 from tabveil.core.sampling import draw
 from tabveil.core.table import Floats, Split
 from tabveil.engines.networks import limited_threads, load_torch, require_device
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks.attack import Attack, members_found, membership_threat
+from tabveil.metrics.attacks.attack import Attack, TellsMembers
 from tabveil.metrics.attacks.domias.kde import set_aside
 from tabveil.metrics.attacks.guessing import scores
 from tabveil.metrics.attacks.roc import Ranking, judge
@@ -27,7 +27,7 @@ FEWEST_CONTROL = 4  # two for the reference (one of them for validation) and som
 
 
 @dataclass(frozen=True, kw_only=True)
-class DomiasFlow(Attack):
+class DomiasFlow(TellsMembers, Attack):
     """Does a neural network see that the release is denser around a person than the population is?
 
     As in ``domias_kde`` people are scored by ``log p_synthetic − log p_reference``, but both densities are
@@ -104,6 +104,7 @@ class DomiasFlow(Attack):
     title: ClassVar[str] = "Membership by a neural flow (DOMIAS)"
     cost: ClassVar[Cost] = "training"
     extra: ClassVar[str] = "deep"
+    reference: ClassVar[bool] = True
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="propensity", mechanism="density", auxiliary=True)
 
     def __post_init__(self) -> None:
@@ -151,14 +152,6 @@ class DomiasFlow(Attack):
             },
             scores=scores(attacked, (train, control)),
         )
-
-    def sentence(self, result: Result) -> str:
-        """Tell how well members were told from others."""
-        return members_found(result)
-
-    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
-        """Describe the attacker."""
-        return membership_threat(reference=True)
 
     def _learn(
         self, rows: Floats, queries: list[Floats], *, rng: Generator

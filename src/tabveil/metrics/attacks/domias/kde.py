@@ -12,7 +12,7 @@ from tabveil.core import check, workers
 from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import Sample, draw_people, in_order, surest_rows
 from tabveil.core.table import Floats, Indices, Numeric, Schema, Split, Table
-from tabveil.metrics.attacks.attack import Attack, members_found, membership_threat
+from tabveil.metrics.attacks.attack import Attack, TellsMembers, membership_threat
 from tabveil.metrics.attacks.domias.density_kernels import log_sums
 from tabveil.metrics.attacks.guessing import scores
 from tabveil.metrics.attacks.roc import Ranking, judge
@@ -59,7 +59,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DomiasKde(Attack):
+class DomiasKde(TellsMembers, Attack):
     """Is the release denser around a person than the population is, so that the person must have been in it?
 
     A generator that memorizes people puts too many synthetic rows around them. For each person the attacker
@@ -140,7 +140,7 @@ class DomiasKde(Attack):
         sides = self._densities(split, reference, attacked)
         kept = self._kept(sides, (attacked[0].table.people, attacked[1].table.people), rng=rng)
         train, control = (side.take(rows) for side, rows in zip(sides, kept, strict=True))
-        tested = _taken(attacked[0], kept[0]), _taken(attacked[1], kept[1])
+        tested = attacked[0].take(kept[0]), attacked[1].take(kept[1])
         people = tested[0].table.people, tested[1].table.people
         n_tested = tested[0].table.n_people, tested[1].table.n_people
         judged = judge(
@@ -159,10 +159,6 @@ class DomiasKde(Attack):
             notes=(OUTLYING_MEMBERS,) if self.tested == "outlying_members" else (),
             scores=scores(tested, (train.sharp, control.sharp)),
         )
-
-    def sentence(self, result: Result) -> str:
-        """Tell how well members were told from others."""
-        return members_found(result)
 
     def threat(self, result: Result) -> Threat:  # noqa: ARG002 - the parameters tell
         """Describe the attacker."""
@@ -205,21 +201,19 @@ class DomiasKde(Attack):
         """
         if self.tested == "random":
             return np.arange(len(sides[0].reference)), np.arange(len(sides[1].reference))
-        speaking = [
-            surest_rows(whose, -side.reference) for side, whose in zip(sides, people, strict=True)
-        ]  # a row of each person
-        outliers = [
-            rows[
-                np.sort(
-                    np.argsort(side.reference[rows], kind="stable")[: _count(self.outlier_share, len(rows))]
-                )
-            ]
-            for side, rows in zip(sides, speaking, strict=True)
-        ]
+        speaking = [surest_rows(whose, -side.reference) for side, whose in zip(sides, people, strict=True)]
+        outliers = []
+        for side, rows in zip(sides, speaking, strict=True):  # a row of each person
+            n_outliers = max(1, round(self.outlier_share * len(rows)))
+            outliers.append(rows[np.sort(np.argsort(side.reference[rows], kind="stable")[:n_outliers])])
         if self.tested == "outlying_members":
             n_control = len(speaking[1])
             outliers[1] = speaking[1][np.sort(rng.choice(n_control, len(outliers[1]), replace=False))]
-        return _all_rows(outliers[0], people[0]), _all_rows(outliers[1], people[1])
+        train, control = (
+            rows if whose is None else np.flatnonzero(np.isin(whose, whose[rows]))
+            for rows, whose in zip(outliers, people, strict=True)
+        )
+        return train, control
 
 
 def count_varying(schema: Schema) -> int:
@@ -247,19 +241,6 @@ def set_aside(
         for side in sides
     )
     return reference.table, (train, Sample(table=control.table, rows=left[control.rows]))
-
-
-def _count(share: float, n_people: int) -> int:
-    return max(1, round(share * n_people))
-
-
-def _all_rows(rows: Indices, people: Indices | None) -> Indices:
-    """Return all rows of the people whom these rows are about."""
-    return rows if people is None else np.flatnonzero(np.isin(people, people[rows]))
-
-
-def _taken(drawn: Sample, rows: Indices) -> Sample:
-    return Sample(table=drawn.table.take(rows), rows=drawn.rows[rows])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
