@@ -13,7 +13,7 @@ from tabveil.core.estimate import rate, risk_between, sidak
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks.guessing import NO_CONTROL
-from tabveil.metrics.attacks.linkability import Linkability, _ease, _first_meeting, _Given, chance_to_meet
+from tabveil.metrics.attacks.linkability import Linkability, _Cut, _ease, _first_meeting, chance_to_meet
 
 SCHEMA = Schema(tuple(Numeric(name=name, low=0, high=100, decimals=0) for name in "abcd"))
 HALVES = ((("a", "b"), ("c", "d")),)
@@ -77,13 +77,17 @@ def test_the_chance_holds_for_large_tables():
     assert chance_to_meet(1, 10**9) == pytest.approx(1e-9, rel=1e-9)
 
 
+def cut(pair):
+    return _Cut(names=pair[0] + pair[1], first=len(pair[0]), facts={})
+
+
 def test_a_row_of_the_release_is_linked_to_itself_as_often_as_ties_allow():
     # Row 1 shares its first part with row 2: one half; the two equal rows share both parts: one half.
     rows = [[1, 1, 5, 5], [1, 1, 6, 6], [2, 2, 7, 7], [3, 3, 8, 8], [3, 3, 8, 8]]
     table = split(SCHEMA, rows, rows, rows).synthetic
-    halves = {"halves": _Given(pair=HALVES[0])}
+    halves = {"halves": cut(HALVES[0])}
     pairs = {"one": (("a",), ("b", "c", "d")), "two": (("d", "a"), ("b",))}
-    others = {name: _Given(pair=pair) for name, pair in pairs.items()}
+    others = {name: cut(pair) for name, pair in pairs.items()}
     found = _ease(table, others | halves)  # what was asked before does not matter
     assert found["halves"] == _ease(table, halves)["halves"]
     assert found["halves"] == pytest.approx((0.5 + 0.5 + 1 + 0.5 + 0.5) / 5)

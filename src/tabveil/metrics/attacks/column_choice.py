@@ -7,13 +7,16 @@ notes, by name.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core import check, workers
+from tabveil.core.result import Result, Threat
 from tabveil.core.table import Categorical, Floats, Numeric, Split, Table
 from tabveil.errors import NotApplicable, ParameterError
+from tabveil.metrics.attacks.attack import Attack, secret_threat, targets
 from tabveil.metrics.attacks.column_choice_kernels import best_guesses
 
 MOSTLY = 0.5  # more than this share of cells missing, or of labels different: nothing to learn
@@ -30,6 +33,43 @@ class ColumnChoice:
 
     secrets: tuple[str, ...]
     note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretAttack(Attack):
+    """What an intruder is after and what they know, as parameters; without them, columns are chosen."""
+
+    secrets: tuple[str, ...] | None = None
+    known: tuple[str, ...] | None = None
+    n_secrets: int = 3
+
+    name: ClassVar[str]
+    word: ClassVar[str] = "secret"  # what messages call a column that is attacked
+    most_labels: ClassVar[int | None] = None  # columns with more are not chosen
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        owner = type(self).__name__
+        check.at_least(owner, "n_secrets", self.n_secrets, 1)
+        if self.secrets is not None:
+            check.at_least(owner, f"the number of {self.word}s", len(self.secrets), 1)
+
+    def chosen(self, split: Split) -> ColumnChoice:
+        """Take the columns that the user names, or choose some."""
+        if self.secrets is not None:
+            return given_secrets(self.name, split, self.secrets, word=self.word)
+        return choose_secrets(
+            self.name,
+            split,
+            limit=self.n_secrets,
+            n_labels=self.most_labels,
+            known=self.known,
+            word=self.word,
+        )
+
+    def threat(self, result: Result) -> Threat:
+        """Describe the attacker."""
+        return secret_threat(self.known, self.secrets, targets(result) or "chosen columns")
 
 
 def choose_secrets(
@@ -55,7 +95,15 @@ def choose_secrets(
         name for name in sorted(split.schema.names) if name not in (known or ()) and _varies(split, name)
     ]
     suitable = [name for name in varied if not _identifies(split, name)] or varied
-    small = [name for name in suitable if n_labels is None or _n_labels(split, name) <= n_labels]
+    labels = {
+        name: split.synthetic.column(name) for name in suitable if isinstance(split.schema[name], Categorical)
+    }
+    many = {
+        name
+        for name, cells in labels.items()
+        if n_labels is not None and len(np.unique(cells[~np.isnan(cells)])) > n_labels
+    }  # of the labels that an attacker could guess; numbers have none
+    small = [name for name in suitable if name not in many]
     if not small:
         raise NotApplicable(
             owner,
@@ -137,12 +185,6 @@ def _n_mentions(split: Split, name: str) -> int:
             _, whose = np.unique(table.people[there], return_inverse=True)
             total += len(np.unique(whose * len(values) + of_cell))
     return total
-
-
-def _n_labels(split: Split, name: str) -> int:
-    """Count the different labels that an attacker could guess; numbers have none."""
-    cells = split.synthetic.column(name)
-    return len(np.unique(cells[~np.isnan(cells)])) if isinstance(split.schema[name], Categorical) else 0
 
 
 def _rooms(synthetic: Table, names: Sequence[str]) -> dict[str, float]:

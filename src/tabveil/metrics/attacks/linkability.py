@@ -117,7 +117,11 @@ class Linkability(NearestRowAttack):
             split.require_control(self.name)
         usable, notes = self._usable_neighbors(len(split.synthetic))
         ease = _ease(split.synthetic, splits)
-        chosen = _easiest(ease, len(splits) if self.auxiliary or not self.n_splits else self.n_splits)
+        names = list(ease)
+        # Those linked most often; of equals those nearest to the middle, robust on both sides.
+        order = sorted(range(len(names)), key=lambda i: (-ease[names[i]], abs(i - (len(names) - 1) / 2), i))
+        most = len(splits) if self.auxiliary or not self.n_splits else self.n_splits
+        chosen = [names[i] for i in sorted(order[:most])]
         trials = calibrated.Trials.on(split, self.n_attacks, calibrated=self.calibrated, rng=rng)
         made: dict[Setting, tuple[Guesses, Guesses]] = {}
         view = trials.view(self.representation, rng=rng)
@@ -162,18 +166,21 @@ class Linkability(NearestRowAttack):
         more = f" and {len(self.auxiliary) - 1} more pairs" if len(self.auxiliary) > 1 else ""
         return Threat(knows=f"two parts of a person's data: {first}{more}", wants=wants)
 
-    def _splits(self, schema: Schema) -> Mapping[str, "_Cut | _Given"]:
+    def _splits(self, schema: Schema) -> Mapping[str, "_Cut"]:
         """Name the pairs of column sets the attacker may hold."""
         if self.auxiliary is not None:
             for one, other in self.auxiliary:
                 check.known_names("Linkability", "column", one + other, schema.names)
-            return {f"auxiliary {n}": _Given(pair=pair) for n, pair in enumerate(self.auxiliary, start=1)}
+            return {
+                f"auxiliary {n}": _Cut(names=pair[0] + pair[1], first=len(pair[0]), facts={"columns": pair})
+                for n, pair in enumerate(self.auxiliary, start=1)
+            }
         n = len(schema)
         if n < 2:  # noqa: PLR2004 - one column for each set
             raise NotApplicable(self.name, f"needs at least two columns, got {n}.")
         least = min(2, n // 2)
         return {
-            f"first {i} | other {n - i} columns": _Cut(names=schema.names, first=i)
+            f"first {i} | other {n - i} columns": _Cut(names=schema.names, first=i, facts={"first": i})
             for i in range(least, n - least + 1)
         }
 
@@ -192,29 +199,16 @@ class Linkability(NearestRowAttack):
 
 @dataclass(frozen=True, kw_only=True)
 class _Cut:
-    """The first columns and the others, told by their number: the columns of every cut would fill files."""
+    """Columns, cut in two after some of them, and what a report says of the cut."""
 
     names: Names
     first: int
+    facts: Mapping[str, Any]
 
     @property
     def pair(self) -> Pair:
+        """The two parts, which for all cuts of thousands of columns would not be held at once."""
         return self.names[: self.first], self.names[self.first :]
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        return {"first": self.first}
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Given:
-    """Two sets of columns that the user named."""
-
-    pair: Pair
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        return {"columns": self.pair}
 
 
 def _check_disjoint(pairs: Sequence[Pair]) -> None:
@@ -231,7 +225,7 @@ def _check_disjoint(pairs: Sequence[Pair]) -> None:
             )
 
 
-def _ease(synthetic: Table, splits: "Mapping[str, _Cut | _Given]") -> dict[str, float]:
+def _ease(synthetic: Table, splits: Mapping[str, _Cut]) -> dict[str, float]:
     """Return how often a person whose very row is in the release would be linked at k = 1, for each pair.
 
     Rows equal on a set are equally near, and one of each side is drawn; they are linked if it is the same.
@@ -269,14 +263,6 @@ class _Copies:
         return counts[numbers].astype(np.float64)
 
 
-def _easiest(ease: dict[str, float], n_splits: int) -> list[str]:
-    """Choose the splits linked most often; of equals those nearest to the middle, robust on both sides."""
-    names = list(ease)
-    middle = (len(names) - 1) / 2
-    order = sorted(range(len(names)), key=lambda i: (-ease[names[i]], abs(i - middle), i))
-    return [names[i] for i in sorted(order[:n_splits])]
-
-
 def _link(
     targets: Split, view: View, pair: Pair, n_neighbors: Sequence[int], *, rng: Generator
 ) -> dict[int, tuple[Guesses, Guesses]]:
@@ -292,9 +278,8 @@ def _link(
     apart = [_distance(pair, one, other) for one, other in zip(*found, strict=True)]
     both = pair[0] + pair[1]
     rare: tuple[Floats, Floats] | tuple[None, None] = (None, None)
-    if ties_matter(
-        -apart[1], people=targets.control.people
-    ):  # else nobody need be looked at once more, which an embedding takes long for
+    # Else nobody need be looked at once more, which an embedding takes long for.
+    if ties_matter(-apart[1], people=targets.control.people):
         rare = rarity(view.space(both), seen_by(view, targets, both), rng=rng)
 
     def guesses(side: int, k: int) -> Guesses:

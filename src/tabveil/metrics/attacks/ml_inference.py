@@ -7,11 +7,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core import check, workers
+from tabveil.core import workers
 from tabveil.core.estimate import error_score, risk_of_errors
 from tabveil.core.findings import Setting
 from tabveil.core.people import mean_by_person
-from tabveil.core.result import Cost, Labels, Result, Threat
+from tabveil.core.result import Cost, Labels, Result
 from tabveil.core.sampling import Sample, in_order
 from tabveil.core.table import Floats, Numeric, Split, Table
 from tabveil.core.wording import UNSEEN, name, percent
@@ -20,13 +20,10 @@ from tabveil.errors import NotApplicable
 from tabveil.metrics.attacks.attack import (
     TOLERANCE,
     ZERO_TOLERANCE,
-    Attack,
     Truth,
     guessed,
-    secret_threat,
-    targets,
 )
-from tabveil.metrics.attacks.column_choice import choose_secrets, given_secrets, known_columns
+from tabveil.metrics.attacks.column_choice import SecretAttack, known_columns
 from tabveil.metrics.attacks.configurations import Comparator, Comparison, choose, compare_counts
 from tabveil.metrics.attacks.guessing import Guesses, Tally, draw_attacked, scores, tallies
 
@@ -65,14 +62,13 @@ class LabelModel:
         """Guess the label of each row."""
         n, every = len(known), np.arange(len(known))
         if self.trees is None or n == 0:
-            sure = np.ones(n)
-            return LabelGuesses(
-                label=np.full(n, self.labels[0]),
-                probability=sure,
-                general=sure,
-                of_truth=(truth == self.labels[0]).astype(np.float64),
-            )
-        general, chances = map(_chances, self.trees.predict_after(known, GENERAL_ROUNDS, ROUNDS))
+            label, sure = self.labels[0], np.ones(n)
+            of_truth = (truth == label).astype(np.float64)
+            return LabelGuesses(label=np.full(n, label), probability=sure, general=sure, of_truth=of_truth)
+        general, chances = (  # of each label, (n, k); of two labels, trees give that of the second only
+            found if found.ndim > 1 else np.column_stack([1 - found, found])
+            for found in self.trees.predict_after(known, GENERAL_ROUNDS, ROUNDS)
+        )
         best = chances.argmax(axis=1)
         at = np.minimum(np.searchsorted(self.labels, truth), len(self.labels) - 1)
         return LabelGuesses(
@@ -81,11 +77,6 @@ class LabelModel:
             general=general[every, best],
             of_truth=np.where(self.labels[at] == truth, chances[every, at], 0.0),
         )
-
-
-def _chances(found: Floats) -> Floats:
-    """Return the probability of each label, (n, k); of two labels, trees give that of the second only."""
-    return found if found.ndim == 2 else np.column_stack([1 - found, found])  # noqa: PLR2004 - (n, k)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,7 +111,7 @@ TINY = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
-class MLInference(Attack):
+class MLInference(SecretAttack):
     """Can a model trained on the release guess a secret of real people from what else is known of them?
 
     A model (gradient boosted trees, XGBoost with its default parameters) is trained on the synthetic rows to
@@ -165,47 +156,39 @@ class MLInference(Attack):
       Metrics: Novel Experimental Framework. arXiv:2512.16284.
     """
 
-    secrets: tuple[str, ...] | None = None
-    known: tuple[str, ...] | None = None
     n_secrets: int = 2
     n_attacks: int | None = None
 
     name: ClassVar[str] = "ml_inference"
     title: ClassVar[str] = "Inference by a trained model"
     cost: ClassVar[Cost] = "slow"
+    most_labels: ClassVar[int | None] = MOST_LABELS
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="inference", mechanism="ML", auxiliary=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check.at_least("MLInference", "n_secrets", self.n_secrets, 1)
-        if self.secrets is not None:
-            check.at_least("MLInference", "the number of secrets", len(self.secrets), 1)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Train, guess and compare."""
-        chosen = (
-            choose_secrets(self.name, split, limit=self.n_secrets, n_labels=MOST_LABELS, known=self.known)
-            if self.secrets is None
-            else given_secrets(self.name, split, self.secrets)
-        )
+        chosen = self.chosen(split)
         known = {secret: known_columns(self.name, split, secret, self.known) for secret in chosen.secrets}
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         learned = _learn_all(split, known, attacked)
         if not learned:
-            raise NotApplicable(self.name, f"no secret can be learned: {_reasons(chosen.secrets)}.")
-        comparators: dict[Setting, Comparator] = {}
-        owner: dict[Setting, _SecretModel] = {}
-        for item in learned:
-            comparators |= item.comparators
-            owner |= dict.fromkeys(item.comparators, item)
+            names = ", ".join(chosen.secrets)
+            why = f"{names} holds no value, or one only, among the synthetic or the train rows"
+            raise NotApplicable(self.name, f"no secret can be learned: {why}.")
+        owner = {setting: item for item in learned for setting in item.comparators}
+        comparators = {setting: item.comparators[setting] for setting, item in owner.items()}
         choice = choose(comparators, self.confidence)
         best = owner[choice.setting]
+        notes = [chosen.note]
         left_out = [item.secret for item in learned if item.n_missing]
-        return choice.answer(
-            self,
-            notes=(chosen.note, *_notes(left_out, set(known) - {i.secret for i in learned})),
-            scores=scores(best.attacked, best.at_risk),
-        )
+        if left_out:
+            names = ", ".join(left_out)
+            notes.append(f"Rows with a missing secret are neither learned from nor attacked: {names}.")
+        unlearned = set(known) - {item.secret for item in learned}
+        if unlearned:
+            names = ", ".join(sorted(unlearned))
+            notes.append(f"Not attacked, with no value to learn or to guess: {names}.")
+        return choice.answer(self, notes=tuple(notes), scores=scores(best.attacked, best.at_risk))
 
     def sentence(self, result: Result) -> str:
         """Tell how good the guesses are: labels are right or wrong, numbers off by a share of their range."""
@@ -219,26 +202,6 @@ class MLInference(Attack):
         if result.baseline is not None:
             told += f"; always naming the mean is off by {percent(1 - result.baseline.value)}"
         return f"{told} (root mean square)."
-
-    def threat(self, result: Result) -> Threat:
-        """Describe the attacker."""
-        return secret_threat(self.known, self.secrets, targets(result) or "chosen columns")
-
-
-def _reasons(secrets: tuple[str, ...]) -> str:
-    names = ", ".join(secrets)
-    return f"{names} holds no value, or one only, among the synthetic or the train rows"
-
-
-def _notes(left_out: list[str], unlearned: set[str]) -> tuple[str, ...]:
-    notes = []
-    if left_out:
-        notes.append(
-            f"Rows with a missing secret are neither learned from nor attacked: {', '.join(left_out)}."
-        )
-    if unlearned:
-        notes.append(f"Not attacked, with no value to learn or to guess: {', '.join(sorted(unlearned))}.")
-    return tuple(notes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -272,7 +235,7 @@ def _learn(
     split: Split, secret: str, known: tuple[str, ...], attacked: tuple[Sample, Sample]
 ) -> _SecretModel | None:
     """Fit the model of one secret and ask it about train and control; None if there is nothing to learn."""
-    train, control = (_having(drawn, secret) for drawn in attacked)
+    train, control = (drawn.take(np.flatnonzero(~np.isnan(drawn.table.column(secret)))) for drawn in attacked)
     column = split.schema[secret]
     present = ~np.isnan(split.synthetic.column(secret))
     if len(train) == 0 or not present.any() or (isinstance(column, Numeric) and column.width == 0):
@@ -283,19 +246,13 @@ def _learn(
         attacked[1].table.n_people - control.table.n_people,
     )
     comparators, at_risk = learn(split, secret, known, (train, control), without)
-    n_missing = sum(len(side) for side in attacked) - len(train) - len(control) + int((~present).sum())
     return _SecretModel(
         secret=secret,
         comparators=comparators,
         attacked=(train, control),
         at_risk=at_risk,
-        n_missing=n_missing,
+        n_missing=sum(map(len, attacked)) - len(train) - len(control) + int((~present).sum()),
     )
-
-
-def _having(drawn: Sample, secret: str) -> Sample:
-    rows = np.flatnonzero(~np.isnan(drawn.table.column(secret)))
-    return Sample(table=drawn.table.take(rows), rows=drawn.rows[rows])
 
 
 def _labels(
@@ -323,15 +280,11 @@ def _labels(
         )
         at_risk.append(guessed.of_truth)
     counted = tallies(Setting(label=secret, target=secret), guesses[0], guesses[1], LEVELS)
-    return (
-        {
-            setting: partial(
-                compare_counts, replace(tally, without_train=without[0], without_control=without[1])
-            )
-            for setting, tally in counted.items()
-        },
-        (at_risk[0], at_risk[1]),
-    )
+    comparators: dict[Setting, Comparator] = {
+        setting: partial(compare_counts, replace(tally, without_train=without[0], without_control=without[1]))
+        for setting, tally in counted.items()
+    }
+    return comparators, (at_risk[0], at_risk[1])
 
 
 def _numbers(

@@ -118,7 +118,15 @@ class NeighborVote(NearestRowAttack):
         names = tuple(sorted(split.schema.names))
         if len(names) < 2:  # noqa: PLR2004 - something known and something to guess
             raise NotApplicable(self.name, "needs at least two columns, one to know and one to guess.")
-        _require_people(self.name, split)
+        n_people = [
+            side.n_people for side in (split.train, split.control) if side.people is not None and len(side)
+        ]
+        if n_people and min(n_people) < FEWEST_PEOPLE:
+            raise NotApplicable(
+                self.name,
+                f"needs at least {FEWEST_PEOPLE} people in train and in control, got {min(n_people)}: "
+                "intervals around the mean of fewer do not hold.",
+            )
         split = split.select(names)
         sets = self._sets(names, rng=rng)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
@@ -129,7 +137,9 @@ class NeighborVote(NearestRowAttack):
             k: (train.of_people(targets.train.people), control.of_people(targets.control.people))
             for k, (train, control) in by_row.items()
         }
-        weights = _usable(entropies(split), votes)
+        train, control = next(iter(votes.values()))  # of columns that were asked about in either table
+        asked = train.guessed.any(axis=0) & (control.guessed.any(axis=0) | (len(control) == 0))
+        weights = np.where(asked, entropies(split), 0.0)
         if weights.sum() == 0:
             raise NotApplicable(self.name, "no column with more than one value was to be guessed.")
         comparators: dict[Setting, Comparator] = {}
@@ -140,12 +150,15 @@ class NeighborVote(NearestRowAttack):
                 comparators[setting] = VoteScores.of(train, control, weights, level).compare
                 owner[setting] = k
         choice = choose(comparators, self.confidence)
+        tried = f"{len(sets)} random sets of {len(sets[0])} of the {len(names)} columns"
+        if self.known is not None:
+            tried = f"{', '.join(sorted(set(self.known)))}, as asked"
         train, control = votes[owner[choice.setting]]
         rows = by_row[owner[choice.setting]]
         return choice.answer(
             self,
             details={"columns": by_column(names, train, control, weights)},
-            notes=(self._tried(sets, names),),
+            notes=(f"Tried as known: {tried}.",),
             scores=scores(attacked, (rows[0].at_risk(weights), rows[1].at_risk(weights))),
         )
 
@@ -175,11 +188,6 @@ class NeighborVote(NearestRowAttack):
         if len(set(self.known)) == len(names):
             raise ParameterError("NeighborVote", "known must leave a column to guess.")
         return [np.array(sorted({names.index(name) for name in self.known}))]
-
-    def _tried(self, sets: Sequence[Indices], names: tuple[str, ...]) -> str:
-        if self.known is not None:
-            return f"Tried as known: {', '.join(sorted(set(self.known)))}, as asked."
-        return f"Tried as known: {len(sets)} random sets of {len(sets[0])} of the {len(names)} columns."
 
     def _vote(
         self,
@@ -248,17 +256,6 @@ class _Lookup:
     found: NearestRows  # (m, k) among the candidates
 
 
-def _require_people(owner: str, split: Split) -> None:
-    """Refuse to conclude from the rows, however many, of a few people."""
-    counts = [side.n_people for side in (split.train, split.control) if side.people is not None and len(side)]
-    if counts and min(counts) < FEWEST_PEOPLE:
-        raise NotApplicable(
-            owner,
-            f"needs at least {FEWEST_PEOPLE} people in train and in control, got {min(counts)}: "
-            "intervals around the mean of fewer do not hold.",
-        )
-
-
 def _draw_sets(n_columns: int, n_known: int, n_sets: int, *, rng: Generator) -> list[Indices]:
     """Draw different sets of columns; all there are where they are fewer."""
     if math.comb(n_columns, n_known) <= n_sets:
@@ -267,10 +264,3 @@ def _draw_sets(n_columns: int, n_known: int, n_sets: int, *, rng: Generator) -> 
     while len(found) < n_sets:
         found[tuple(sorted(rng.choice(n_columns, n_known, replace=False).tolist()))] = None
     return [np.array(columns) for columns in found]
-
-
-def _usable(weights: Floats, votes: dict[int, tuple[Votes, Votes]]) -> Floats:
-    """Leave out columns about which no train row, or no control row, was asked."""
-    train, control = next(iter(votes.values()))
-    asked = train.guessed.any(axis=0) & (control.guessed.any(axis=0) | (len(control) == 0))
-    return np.where(asked, weights, 0.0)

@@ -9,12 +9,11 @@ from numpy.random import Generator
 
 from tabveil.core import check, workers
 from tabveil.core.findings import Setting
-from tabveil.core.result import Cost, Labels, Result, Threat
+from tabveil.core.result import Cost, Labels, Result
 from tabveil.core.table import Indices, Split
 from tabveil.core.wording import UNSEEN, name, plural, share_of
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks.attack import Attack, secret_threat, targets
-from tabveil.metrics.attacks.column_choice import choose_secrets, given_secrets, known_columns
+from tabveil.metrics.attacks.column_choice import SecretAttack, known_columns
 from tabveil.metrics.attacks.configurations import choose
 from tabveil.metrics.attacks.gtcap import claim_kernels as kernels
 from tabveil.metrics.attacks.gtcap.claims import Answer, CheckedClaims, Claims, find_pure
@@ -28,7 +27,7 @@ SEVERAL_ROWS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attribution(Attack):
+class Attribution(SecretAttack):
     """Does the release tell a fact about people whose other data are known?
 
     A synthetic row *claims* its target value of everybody with its keys, if all synthetic rows with near keys
@@ -81,15 +80,13 @@ class Attribution(Attack):
       Metrics: Novel Experimental Framework. arXiv:2512.16284.
     """
 
-    secrets: tuple[str, ...] | None = None
-    known: tuple[str, ...] | None = None
-    n_secrets: int = 3
     radii: tuple[float, ...] = (0.1, 0.02, 0.0)
     weighting: Literal["hard", "soft"] = "hard"
     n_attacks: int | None = None
 
     name: ClassVar[str] = "gtcap"
     title: ClassVar[str] = "Claims about a target (GTCAP)"
+    word: ClassVar[str] = "target"
     cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="inference", mechanism="uniqueness", auxiliary=True
@@ -97,25 +94,21 @@ class Attribution(Attack):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check.at_least("Attribution", "n_secrets", self.n_secrets, 1)
         check.at_least("Attribution", "the number of radii", len(self.radii), 1)
         for radius in self.radii:
             check.below_one("Attribution", "every radius in radii", radius)
         check.one_of("Attribution", "weighting", self.weighting, ("hard", "soft"))
-        if self.secrets is not None:
-            check.at_least("Attribution", "the number of targets", len(self.secrets), 1)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Check every claim against train and control."""
-        chosen = (
-            choose_secrets(self.name, split, limit=self.n_secrets, known=self.known, word="target")
-            if self.secrets is None
-            else given_secrets(self.name, split, self.secrets, word="target")
-        )
+        chosen = self.chosen(split)
         claimed = split.synthetic.sample(self.n_attacks or len(split.synthetic), rng=rng)
         checked: dict[Setting, CheckedClaims] = {}
         for target in chosen.secrets:
-            _require_varied(self.name, split, target)
+            cells = [table.column(target) for table in (split.train, split.control, split.synthetic)]
+            if len(np.unique(np.concatenate(cells))) < 2:  # noqa: PLR2004 - something must be told apart
+                why = f"target {target!r} holds one value only, so there is nothing to claim."
+                raise NotApplicable(self.name, why)
             keys = known_columns(self.name, split, target, self.known, word="keys")
             checked |= self._check(split, keys, target, claimed)
         if not checked:
@@ -148,17 +141,12 @@ class Attribution(Attack):
             told += f"; always claiming the most usual value is true of {share_of(result.baseline)}"
         return f"{told}. A claim that fits nobody counts as 0%."
 
-    def threat(self, result: Result) -> Threat:
-        """Describe the attacker."""
-        return secret_threat(self.known, self.secrets, targets(result) or "chosen columns")
-
     def _check(
         self, split: Split, keys: Sequence[str], target: str, claimed: Indices
     ) -> dict[Setting, CheckedClaims]:
         """Check the claims about one target, at every radius."""
-        by_row = kernels.attribute, kernels.weigh_rows
-        by_person = kernels.attribute_people, kernels.weigh_people
-        for kernel in (kernels.find_pure, *(by_row if split.train.people is None else by_person)):
+        weigh = kernels.weigh_rows if split.train.people is None else kernels.weigh_people
+        for kernel in (kernels.find_pure, kernels.attribute, weigh):
             workers.announce_compilation(kernel)
         arranged = arrange(split, keys, target)
         n_asked = len(claimed)
@@ -187,12 +175,6 @@ class Attribution(Attack):
                 tried=n_asked / len(split.synthetic),
             )
         return found
-
-
-def _require_varied(owner: str, split: Split, target: str) -> None:
-    cells = np.concatenate([table.column(target) for table in (split.train, split.control, split.synthetic)])
-    if len(np.unique(cells)) < 2:  # noqa: PLR2004 - something must be told apart
-        raise NotApplicable(owner, f"target {target!r} holds one value only, so there is nothing to claim.")
 
 
 def _size_note(split: Split) -> tuple[str, ...]:

@@ -65,28 +65,43 @@ def find_pure(keys, targets, groups, starts, asked, reach, target_reach, begin, 
 
 
 @njit(cache=True, nogil=True)
-def attribute(claims, claim_targets, claim_groups, real, reach, target_reach, naive, soft, begin, end, out):
-    """Count, for each claim, the real rows with near keys and those of them with its target.
+def attribute(claims, real, whose, n_people, reach, target_reach, naive, soft, begin, end, out):
+    """Count, for each claim, the people with near keys and those of them with its target.
 
-    ``out`` (claims, 4): rows with near keys, their weight, the weight of those with the claim's target, and
-    of those with the naive guess.
+    ``out`` (claims, 4): people with near keys, their weight, the weight of those with the claim's target, and
+    of those with the naive guess. Where people have several rows, ``whose`` (rows,) numbers the person of
+    each kind of row, and rows of a person with near keys share the person's weight equally; it is empty where
+    each row is another person.
     """
+    claim_keys, claim_targets, claim_groups = claims
     keys, targets, counts, starts = real
+    by_person = whose.size > 0
+    own = np.zeros(n_people if by_person else 0)  # how many rows with near keys each person has
     for query in range(begin, end):
-        low, high = _window(claims, starts, keys, reach, claim_groups[query], query)
-        rows, near, right, naively = 0.0, 0.0, 0.0, 0.0
+        low, high = _window(claim_keys, starts, keys, reach, claim_groups[query], query)
+        people, near, right, naively = 0.0, 0.0, 0.0, 0.0
+        if by_person:
+            for other in range(low, high):
+                own[whose[other]] = 0.0
+            for other in range(low, high):
+                if _weight(claim_keys[query], keys[other], reach, soft) > 0:
+                    people += own[whose[other]] == 0
+                    own[whose[other]] += counts[other]
         for other in range(low, high):
-            weight = _weight(claims[query], keys[other], reach, soft)
+            weight = _weight(claim_keys[query], keys[other], reach, soft)
             if weight <= 0:
                 continue
-            rows += counts[other]
-            weight *= counts[other]
+            if by_person:
+                weight *= counts[other] / own[whose[other]]
+            else:
+                people += counts[other]
+                weight *= counts[other]
             near += weight
             if abs(targets[other] - claim_targets[query]) <= target_reach:
                 right += weight
             if abs(targets[other] - naive) <= target_reach:
                 naively += weight
-        out[query, 0] = rows
+        out[query, 0] = people
         out[query, 1] = near
         out[query, 2] = right
         out[query, 3] = naively
@@ -126,86 +141,20 @@ def weigh_rows(keys, targets, groups, claims, found, chance, reach, target_reach
 
 
 @njit(cache=True, nogil=True)
-def attribute_people(
-    claims,
-    claim_targets,
-    claim_groups,
-    real,
-    whose,
-    n_people,
-    reach,
-    target_reach,
-    naive,
-    soft,
-    begin,
-    end,
-    out,
-):
-    """Do what :func:`attribute` does where people have several rows: each counts once for a claim.
-
-    ``whose`` (rows,) numbers the person of each kind of row. Rows of a person with near keys share the
-    person's weight equally.
-    """
-    keys, targets, counts, starts = real
-    own = np.zeros(n_people)  # how many rows with near keys each person has
-    for query in range(begin, end):
-        low, high = _window(claims, starts, keys, reach, claim_groups[query], query)
-        for other in range(low, high):
-            own[whose[other]] = 0.0
-        people, near, right, naively = 0.0, 0.0, 0.0, 0.0
-        for other in range(low, high):
-            if _weight(claims[query], keys[other], reach, soft) > 0:
-                people += own[whose[other]] == 0
-                own[whose[other]] += counts[other]
-        for other in range(low, high):
-            weight = _weight(claims[query], keys[other], reach, soft)
-            if weight <= 0:
-                continue
-            weight *= counts[other] / own[whose[other]]
-            near += weight
-            if abs(targets[other] - claim_targets[query]) <= target_reach:
-                right += weight
-            if abs(targets[other] - naive) <= target_reach:
-                naively += weight
-        out[query, 0] = people
-        out[query, 1] = near
-        out[query, 2] = right
-        out[query, 3] = naively
-
-
-@njit(cache=True, nogil=True)
-def weigh_people(
-    rows,
-    counts,
-    of_person,
-    starts_of,
-    claims,
-    found,
-    chance,
-    reach,
-    target_reach,
-    naive,
-    soft,
-    begin,
-    end,
-    out,
-):
+def weigh_people(rows, own_rows, claims, found, chance, reach, target_reach, naive, soft, begin, end, out):
     """Tell what each person does to the score, as :func:`weigh_rows` does for a row.
 
-    The kinds of rows of a person are ``of_person[starts_of[person] : starts_of[person + 1]]``. ``out``
+    ``own_rows`` are the kinds of rows by person, and where those of each person begin. ``out``
     (people, 5) has one thing more: the weight of the claims about those who have the most usual value.
     """
-    keys, targets, groups = rows
+    keys, targets, groups, counts = rows
+    of_person, starts_of = own_rows
     claim_keys, claim_targets, claim_counts, starts = claims
     n_claims = claim_targets.size
     last = np.full(n_claims, -1)  # the last person whom each claim was about
     met = np.empty(n_claims, np.int64)  # the claims about this one
-    own, near_to, true_of, usual_of = (
-        np.empty(n_claims),
-        np.empty(n_claims),
-        np.empty(n_claims),
-        np.empty(n_claims),
-    )
+    own, near_to = np.empty(n_claims), np.empty(n_claims)
+    true_of, usual_of = np.empty(n_claims), np.empty(n_claims)
     for person in range(begin, end):
         n_met = 0
         for row in of_person[starts_of[person] : starts_of[person + 1]]:

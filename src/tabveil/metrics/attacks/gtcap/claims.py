@@ -76,13 +76,11 @@ class Answer:
         found = np.empty((len(claims.targets), 4))
         made = claims.keys, claims.targets, claims.groups
         rows = (real.keys, real.targets, real.counts, real.starts(claims.arranged.n_groups))
+        whose = np.empty(0, dtype=np.int64) if real.people is None else real.people
         how = reach, target_reach, claims.arranged.naive, claims.soft
 
         def attribute(begin: int, end: int) -> None:
-            if real.people is None:
-                kernels.attribute(*made, rows, *how, begin, end, found)
-            else:
-                kernels.attribute_people(*made, rows, real.people, n_people, *how, begin, end, found)
+            kernels.attribute(made, rows, whose, n_people, *how, begin, end, found)
 
         workers.each_chunk(len(found), CLAIMS_AT_ONCE, attribute, doing="checking claims")
         self.found = found  # (c, 4) people met, their weight, weight with the target, with the naive guess
@@ -121,12 +119,12 @@ class Answer:
         else:
             out = np.empty((self.n_people, 5))
             of_person = np.argsort(real.people, kind="stable")
-            starts_of = np.searchsorted(real.people[of_person], np.arange(self.n_people + 1))
+            own_rows = of_person, np.searchsorted(real.people[of_person], np.arange(self.n_people + 1))
             how = *self._reach, claims.arranged.naive, claims.soft
 
             def weigh(begin: int, end: int) -> None:
                 kernels.weigh_people(
-                    rows, real.counts, of_person, starts_of, made, self.found, chance, *how, begin, end, out
+                    (*rows, real.counts), own_rows, made, self.found, chance, *how, begin, end, out
                 )
 
         workers.each_chunk(len(out), CLAIMS_AT_ONCE, weigh, doing="weighing rows")
