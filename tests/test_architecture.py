@@ -64,6 +64,10 @@ def test_every_name_that_a_page_gives_is_there(place):
     assert sorted(name for name in names(PAGES[place]) if not found(name)) == []
 
 
+def test_no_page_holds_both_sides_of_a_merge():
+    assert [place for place, text in PAGES.items() if re.search(r"^(<{7}|>{7}) ", text, re.MULTILINE)] == []
+
+
 @pytest.mark.parametrize("place", sorted(SCRIPTS))
 def test_every_name_that_a_script_imports_is_there(place):
     imported = {
