@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from tabveil.auditing.detection import PositiveControl
 from tabveil.auditing.policy import RISKS, Policy, Risk, risk_of
-from tabveil.auditing.sentence import sentence
+from tabveil.auditing.sentence import reasons
 from tabveil.auditing.verdict import (
     ABOVE,
     BAD_CONTROL,
@@ -83,15 +83,15 @@ def judge(grounds: Grounds, policy: Policy) -> Verdict:
     state = _worst([*states, *(INCONCLUSIVE for _ in missing), *([copied.state] if copied else [])])
     found = Verdict(
         state=state,
-        sentence="",
+        reasons="",
         risks=risks,
         copies=copied,
         traces=traces,
         control=grounds.control_faults,
     )
     sizes = {"n_train": grounds.n_train, "n_control": grounds.n_control}
-    told = sentence(found, missing, policy, grounds.positive, **sizes, counted=grounds.counted)
-    return replace(found, sentence=told)
+    told = reasons(found, missing, policy, grounds.positive, **sizes, counted=grounds.counted)
+    return replace(found, reasons=told)
 
 
 def level_of(grounds: Grounds, policy: Policy) -> float:

@@ -34,7 +34,7 @@ NO_MEASURE = "No risk can be measured against such a control."
 WITHOUT_CONTROL = "there is no control table, so nothing can be compared with people the generator never saw."
 
 
-def sentence(
+def reasons(
     verdict: Verdict,
     missing: Mapping[str, str],
     policy: Policy,
@@ -44,13 +44,13 @@ def sentence(
     n_control: int,
     counted: str = "rows",
 ) -> str:
-    """Say the verdict; ``missing`` are required metrics that gave no answer, and why."""
+    """Give the reasons of a verdict; ``missing`` are required metrics that gave no answer, and why."""
     if verdict.state == ABOVE:
         told = _above(verdict, policy, has_control=n_control > 0)
     elif n_control == 0:
-        told = f"Inconclusive: {WITHOUT_CONTROL}"
+        told = WITHOUT_CONTROL
     elif verdict.control:
-        told = f"Inconclusive: {' '.join(verdict.control)} {NO_MEASURE}"
+        told = f"{' '.join(verdict.control)} {NO_MEASURE}"
     elif verdict.state == INCONCLUSIVE:
         told = _inconclusive(verdict, missing, policy, n_train, counted)
     else:
@@ -91,7 +91,7 @@ def _above(verdict: Verdict, policy: Policy, *, has_control: bool) -> str:
         parts.append(f"Nothing else can be told: {WITHOUT_CONTROL}")
     elif verdict.control:
         parts += [*verdict.control, "No other risk can be measured against such a control."]
-    return f"Above threshold: {' '.join(parts)} {BREAKS}"
+    return f"{' '.join(parts)} {BREAKS}"
 
 
 def _copies_clause(copied: CopiesVerdict) -> str:
@@ -148,7 +148,7 @@ def _inconclusive(
     parts += [f"{item.found.title} ({item.reason})." for item in verdict.traces if item.reason in _UNFIT]
     parts = parts or [f"{NO_RISK}."]
     told = " ".join([parts[0], *map(begin, parts[1:])])
-    return " ".join([f"Inconclusive: {told}", *([meaning(policy)] if measured else []), NEITHER])
+    return " ".join([told, *([meaning(policy)] if measured else []), NEITHER])
 
 
 _UNFIT = {NO_CONTROL, BAD_CONTROL}
@@ -196,7 +196,7 @@ def _within(verdict: Verdict, policy: Policy, positive: Sequence[PositiveControl
     if seen := [*_seen(verdict.risks), *(item.found.title for item in verdict.traces if item.leak_seen)]:
         parts.append(f"A leak was seen all the same, smaller than accepted: {joined(seen)}.")
     parts.append(f"This covers the attacks listed here and no others; {CONTROLLER}.")
-    return f"Within threshold: {' '.join(parts)}"
+    return " ".join(parts)
 
 
 def _seen(risks: Sequence[RiskVerdict]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from tabveil.auditing.policy import Risk
 from tabveil.core.estimate import Estimate
 from tabveil.core.storage.plain import Number, from_plain, to_plain
+from tabveil.core.wording import begin
 from tabveil.metrics.control.copies import Copies
 from tabveil.metrics.traces import Trace
 
@@ -139,11 +140,16 @@ class Verdict:
     """The whole release, judged. ``control`` says what speaks against the control table, if anything does."""
 
     state: State
-    sentence: str
+    reasons: str  # in sentences
     risks: tuple[RiskVerdict, ...]
     copies: CopiesVerdict | None = None
     traces: tuple[TraceVerdict, ...] = ()
     control: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The state and its reasons, as a page opens with them."""
+        return f"{begin(self.state)}: {self.reasons}"
 
     def leak_seen(self, metric: str) -> bool:
         """Tell whether an attack sees a leak at the level that was asked for."""
@@ -154,12 +160,16 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         found: dict[str, Any] = to_plain(self)
-        return found
+        return {"state": self.state, "sentence": self.sentence} | {
+            key: value for key, value in found.items() if key != "reasons"
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)
+        fields = dict(data)
+        told = from_plain(str, fields.pop("sentence"))
+        return from_plain(cls, {**fields, "reasons": told.removeprefix(f"{begin(str(fields['state']))}: ")})
 
 
 EXIT_CODES: Mapping[State, int] = {WITHIN: 0, ABOVE: 1, INCONCLUSIVE: 3}

@@ -125,8 +125,7 @@ def _verdict(view: AuditView) -> list[RenderableType]:
 
 def lead(verdict: Verdict, what: str = "") -> Text:
     """Write the verdict's sentence, its state in capitals; ``what`` says of which rows it is."""
-    state, _, rest = verdict.sentence.partition(": ")
-    return Text.assemble((state.upper(), STYLES[verdict.state]), f"{what}: {rest}")
+    return Text.assemble((verdict.state.upper(), STYLES[verdict.state]), f"{what}: {verdict.reasons}")
 
 
 def _known(written: str, verdict: Verdict, *, proven: bool = False) -> str:
