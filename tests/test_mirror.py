@@ -20,6 +20,7 @@ ACROSS = {
     "metrics/indicators/test_coverage.py": "the intervals of all indicators",
     "metrics/indicators/test_people_with_rows.py": "all indicators where people have several rows",
     "render/test_browser.py": "all pages as a browser shows them",
+    "render/test_joining_reports.py": "how charts and kinds of report join",
     "synthesis/generators/test_end_to_end.py": "all generators from the command line",
     "synthesis/generators/test_generator_contract.py": "what all generators promise",
     "synthesis/generators/test_written_rows.py": "how rows of all generators are written",
