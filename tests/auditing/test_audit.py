@@ -11,7 +11,7 @@ from rich.console import Console
 import tabveil
 from tabveil.auditing import audit as auditing
 from tabveil.auditing import plan
-from tabveil.auditing.audit import conduct, load
+from tabveil.auditing.audit import conduct, load, load_all
 from tabveil.auditing.detection import Detection, Power, Trial
 from tabveil.auditing.findings import finding
 from tabveil.auditing.plan import NO_CONTROL, checked_control
@@ -381,12 +381,45 @@ def test_tables_that_were_loaded_are_not_read_again_and_their_control_is_not_che
     whole = conduct(request)
     loaded = load(request)
     checked = checked_control(request, loaded)
-    for name in ("load", "load_split"):
+    for name in ("load", "load_releases"):
         monkeypatch.setattr(auditing, name, lambda *_, **__: pytest.fail("read the tables"))
     monkeypatch.setattr(plan, "check_control", lambda *_, **__: pytest.fail("checked the control"))
     again = conduct(request, loaded=loaded, checked=checked)
     assert again.control == checked
     assert _timeless(again) == _timeless(whole)
+
+
+def test_releases_of_one_train_and_control_stand_on_one_scale():
+    train, control, release = (tabveil.datasets.hospital(120, seed=seed) for seed in (1, 2, 3))
+    old, absurd = release.copy(), release.copy()
+    old.loc[:4, "age"] = 130
+    absurd.loc[0, "age"] = 10**9
+    fewer = release[release["sex"] != "diverse"]
+    releases = {"as it is": release, "old": old, "absurd": absurd, "fewer": fewer}
+    request = AuditRequest.read(train=train, synthetic=release, control=control, metrics=["mmd"])
+    loaded = load_all(request, releases)
+    ages = [tables.split.schema["age"] for tables in loaded.values()]
+    assert ages == [ages[0]] * 4
+    assert 130 < ages[0].high < 200
+    far = [tables for tables in loaded.values() if any("far outside" in note for note in tables.notes)]
+    assert far == [loaded["absurd"]]
+    alone = load(request)
+    assert loaded["as it is"].inputs == alone.inputs
+    assert loaded["as it is"].split.schema["outcome"] == alone.split.schema["outcome"]
+    assert np.array_equal(
+        loaded["as it is"].split.synthetic.values, alone.split.synthetic.values, equal_nan=True
+    )
+
+
+def test_labels_that_only_another_release_has_are_none():
+    train, control, release = (tabveil.datasets.hospital(120, seed=seed) for seed in (1, 2, 3))
+    request = AuditRequest.read(train=train, synthetic=release, control=control, metrics=["mmd"])
+    other = release.assign(outcome="nowhere")
+    loaded = load_all(request, {"one": release, "other": other})
+    assert loaded["one"].split.schema["outcome"] == load(request).split.schema["outcome"]
+    assert "nowhere" in loaded["other"].split.schema["outcome"].labels
+    assert not any("no label of synthetic" in note for note in loaded["one"].notes)
+    assert any("outcome" in note and "no label of synthetic" in note for note in loaded["other"].notes)
 
 
 def _timeless(report):

@@ -1,10 +1,10 @@
 """The whole audit: what is asked for, settled, measured and put together."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tabveil.auditing.plan import Plan
 from tabveil.auditing.report import Report
@@ -15,12 +15,14 @@ from tabveil.core.workers import Listener, part, sharing, tell, warn, working
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck
-from tabveil.metrics.scales import on_one_scale
+from tabveil.metrics.scales import all_on_one_scale
 from tabveil.protocols import Metric
-from tabveil.tables.reading import LoadedTables, load_split
+from tabveil.tables.reading import LoadedTables, load_releases
 
 MANY_COLUMNS, VERY_MANY_COLUMNS = 300, 2000
 """Attacked each in turn, so many columns take minutes, or hours: the time grows with their square."""
+
+Name = TypeVar("Name", bound=str)
 
 
 def audit(
@@ -147,9 +149,14 @@ def audit(
 
 def load(request: AuditRequest) -> LoadedTables:
     """Read the tables that a request names, and bring the release to the scale of the real rows."""
-    given = load_split(
+    return load_all(request, {"synthetic": request.synthetic})["synthetic"]
+
+
+def load_all(request: AuditRequest, releases: Mapping[Name, Any]) -> dict[Name, LoadedTables]:
+    """Read several releases in the place of the one that a request names, all of them on one scale."""
+    given = load_releases(
         request.train,
-        request.synthetic,
+        releases,
         request.control,
         schema=request.column_types,
         missing=request.missing,
@@ -157,9 +164,11 @@ def load(request: AuditRequest) -> LoadedTables:
         person=request.person,
         independent_rows=request.independent_rows,
     )
-    attacked = on_one_scale(given.split)
-    notes = (*given.notes, *attacked.notes)
-    return replace(given, split=attacked.split, turned=attacked.turned, notes=notes)
+    attacked = all_on_one_scale([tables.split for tables in given.values()])
+    return {
+        name: replace(tables, split=own.split, turned=own.turned, notes=(*tables.notes, *own.notes))
+        for (name, tables), own in zip(given.items(), attacked, strict=True)
+    }
 
 
 def conduct(

@@ -8,12 +8,14 @@ import pandas as pd
 import pytest
 
 import tabveil
+from tabveil.auditing import plan
+from tabveil.core.table import Numeric
 from tabveil.datasets import hospital
 from tabveil.errors import TabveilError
 from tabveil.synthesis.anonymize.privacy_models import Closeness, KAnonymity
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
 from tabveil.tables.reading import load_table
-from tabveil.workflows.pipeline import AnonymizedTable
+from tabveil.workflows.pipeline import AnonymizedTable, running
 from tabveil.workflows.pipeline import settings as configuration
 from tabveil.workflows.pipeline.report import UNCLEAR, UNINFORMATIVE, Change
 from tabveil.workflows.pipeline.running import UNREPEATABLE
@@ -60,6 +62,37 @@ def test_the_stages_come_in_their_order_with_their_rows(made):
     for stage in made.stages:
         assert stage.report.inputs["train"] == made["original"].inputs["train"]
         assert stage.report.inputs["control"] == made["original"].inputs["control"]
+
+
+def test_numbers_of_all_stages_stand_on_one_scale_and_the_control_is_checked_once(monkeypatch):
+    stages, checks = [], []
+    conduct, check = running.conduct, plan.check_control
+
+    def conducted(request, *, loaded, **more):
+        stages.append(loaded.split)
+        return conduct(request, loaded=loaded, **more)
+
+    def checked(*given, **more):
+        checks.append(check(*given, **more))
+        return checks[-1]
+
+    monkeypatch.setattr(running, "conduct", conducted)
+    monkeypatch.setattr(plan, "check_control", checked)
+    means = {**ANONYMIZED, "transition": "single"}  # where the middle of an interval is no whole number
+    found = run(**means, generator="trees")
+    numbers = [[column for column in split.schema.columns if isinstance(column, Numeric)] for split in stages]
+    assert len(stages) == len(found.stages) == 4
+    assert numbers == [numbers[0]] * 4
+    for column in numbers[0]:
+        cells = np.concatenate(
+            [
+                getattr(split, role).column(column.name)
+                for split in stages
+                for role in ("train", "control", "synthetic")
+            ]
+        )
+        assert (column.low, column.high) == (np.nanmin(cells), np.nanmax(cells))
+    assert [stage.report.control for stage in found.stages] == checks * 4
 
 
 def test_original_rows_are_their_own_copies_and_anonymized_ones_are_none(made):

@@ -6,6 +6,6 @@ they begin, released columns in other units are brought back to those of the rea
 (:mod:`~tabveil.metrics.scales.attacked`). Neither knows which real rows are train and which control.
 """
 
-from tabveil.metrics.scales.attacked import AttackedTables, on_one_scale
+from tabveil.metrics.scales.attacked import AttackedTables, all_on_one_scale, on_one_scale
 
-__all__ = ["AttackedTables", "on_one_scale"]
+__all__ = ["AttackedTables", "all_on_one_scale", "on_one_scale"]

@@ -113,36 +113,54 @@ def on_one_scale(split: Split) -> AttackedTables:
     >>> bool((attacked.split.synthetic.values == ages).all()), attacked.split.schema["age"].high
     (True, 79.0)
     """
-    real = split.train.joined(split.control)
-    maps = turned_back(real, split.synthetic)
-    if maps:
-        maps = _where_nearer(real, split.synthetic, maps)
+    return all_on_one_scale([split])[0]
+
+
+def all_on_one_scale(splits: Sequence[Split]) -> list[AttackedTables]:
+    """Bring several releases of the same train and control to one scale, as :func:`on_one_scale` does one.
+
+    What is far outside in one of them must not stretch the scale of the others.
+    """
+    real = splits[0].train.joined(splits[0].control)
+    maps = [turned_back(real, split.synthetic) for split in splits]
+    maps = [
+        found and _where_nearer(real, split.synthetic, found)
+        for split, found in zip(splits, maps, strict=True)
+    ]
     changed = {
         position: cells
-        for position, column in enumerate(split.schema.columns)
-        if isinstance(column, Numeric)
-        and (cells := _changed(column, real.column(column.name), split.synthetic, maps.get(column.name)))
+        for position, column in enumerate(splits[0].schema.columns)
+        if isinstance(column, Numeric) and (cells := _changed(column, real, splits, maps))
     }
     if not changed:
-        return AttackedTables(split=split, notes=())
-    schema = Schema(
-        tuple(
-            changed[position].column if position in changed else column
-            for position, column in enumerate(split.schema.columns)
-        )
-    )
-    values = np.asfortranarray(np.concatenate([real.values, split.synthetic.values]))
+        return [AttackedTables(split=split, notes=()) for split in splits]
+    return [
+        _attacked(split, changed, found, place)
+        for place, (split, found) in enumerate(zip(splits, maps, strict=True))
+    ]
+
+
+def _attacked(
+    split: Split, changed: Mapping[int, "_Changed"], maps: Mapping[str, Map], place: int
+) -> AttackedTables:
+    """Return a release with the columns that were changed."""
+    columns = list(split.schema.columns)
+    tables = [split.train, split.control, split.synthetic]
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    values = np.asfortranarray(np.concatenate([table.values for table in tables]))
     for position, cells in changed.items():
-        values[:, position] = cells.all
-    parts = np.split(values, np.cumsum([len(split.train), len(split.control)]))
+        columns[position] = cells.column
+        values[:, position] = np.concatenate([cells.real, cells.released[place]])
+    schema = Schema(tuple(columns))
     train, control, synthetic = (
         Table(schema=schema, values=part, people=table.people)
-        for part, table in zip(parts, (split.train, split.control, split.synthetic), strict=True)
+        for part, table in zip(np.split(values, ends), tables, strict=True)
     )
+    far = [cells.column.name for cells in changed.values() if cells.fenced[place]]
     return AttackedTables(
         split=Split(train=train, control=control, synthetic=synthetic),
         turned=tuple(maps),
-        notes=tuple(_notes(maps, [cells.column.name for cells in changed.values() if cells.fenced])),
+        notes=tuple(_notes(maps, far)),
     )
 
 
@@ -185,25 +203,41 @@ def _readings(column: Column, real: Floats, given: Floats, found: Map | None) ->
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Changed:
-    """A column of numbers on one scale."""
+    """A column of numbers on one scale, and of each release whether far values were moved."""
 
     column: Numeric
-    all: Floats  # (n,) its cells, real ones first
-    fenced: bool
+    real: Floats
+    released: Sequence[Floats]
+    fenced: Sequence[bool]
 
 
-def _changed(column: Numeric, real: Floats, release: Table, turned: Map | None) -> _Changed | None:
+def _changed(
+    column: Numeric, real: Table, splits: Sequence[Split], maps: Sequence[Mapping[str, Map]]
+) -> _Changed | None:
     """Return a column on one scale, None where it is already."""
-    released = release.column(column.name) if turned is None else turned.cells
-    cells = np.concatenate([real, released])
-    if turned is not None:
-        low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
-        decimals = turned.decimals if holds_decimals(released, turned.decimals) else column.decimals
-        column = replace(column, low=low, high=high, decimals=decimals)
-    within = fenced(column, real, released)
-    if within is not None:
-        return _Changed(column=within[0], all=within[1], fenced=True)
-    return None if turned is None else _Changed(column=column, all=cells, fenced=False)
+    name, people = column.name, real.column(column.name)
+    turned = [found[name] for found in maps if name in found]
+    released = [
+        found[name].cells if name in found else split.synthetic.column(name)
+        for split, found in zip(splits, maps, strict=True)
+    ]
+    every = np.concatenate(released)
+    if turned:
+        cells = np.concatenate([people, every])
+        decimals = turned[0].decimals if holds_decimals(every, turned[0].decimals) else column.decimals
+        column = replace(column, low=float(np.nanmin(cells)), high=float(np.nanmax(cells)), decimals=decimals)
+    within = fenced(column, people, every)
+    if within is None:
+        still = [False] * len(splits)
+        return _Changed(column=column, real=people, released=released, fenced=still) if turned else None
+    near, *moved = np.split(within[1], np.cumsum([len(people), *map(len, released)])[:-1])
+    differ = [
+        not np.array_equal(before, after, equal_nan=True)
+        for before, after in zip((people, *released), (near, *moved), strict=True)
+    ]
+    return _Changed(
+        column=within[0], real=near, released=moved, fenced=[differ[0] or own for own in differ[1:]]
+    )
 
 
 def _notes(maps: Mapping[str, Map], far: Sequence[str]) -> Iterator[str]:

@@ -8,7 +8,14 @@ from tabveil.tables.reading.arrow import take_rows
 from tabveil.tables.reading.describe import describe
 from tabveil.tables.reading.files import read_raw, write_raw
 from tabveil.tables.reading.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
-from tabveil.tables.reading.load import LoadedTable, LoadedTables, load_split, load_table, person_columns
+from tabveil.tables.reading.load import (
+    LoadedTable,
+    LoadedTables,
+    load_releases,
+    load_split,
+    load_table,
+    person_columns,
+)
 from tabveil.tables.reading.rewriting import as_read, native_parts, parts_as_read, raw_rows
 from tabveil.tables.reading.sources import Source
 
@@ -21,6 +28,7 @@ __all__ = [
     "cells_as_text",
     "describe",
     "edges_in_words",
+    "load_releases",
     "load_split",
     "load_table",
     "native_parts",

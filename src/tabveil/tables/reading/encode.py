@@ -1,7 +1,7 @@
 """One column of all tables, from what came to cells, with its schema and its way back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,27 @@ class EncodedColumn:
                 return _label_bytes(texts)
             case cells:
                 return _number_bytes(cells)
+
+    def of_tables(self, tables: Mapping[str, str], *, listed: bool = True) -> "EncodedColumn":
+        """Return the column of some tables alone, by their roles there.
+
+        What it can hold stays, and so does its scale; but labels that are not ``listed`` by anybody and that
+        only other tables have are none.
+        """
+        cells = {role: self.cells[name] for role, name in tables.items() if name in self.cells}
+        unbound = {role: self.unbound[name] for role, name in tables.items() if name in self.unbound}
+        column, texts = self.column, [each for each in unbound.values() if isinstance(each, Texts)]
+        if not listed and texts and isinstance(column, Categorical) and not column.ordered:
+            held = (texts[0].texts, *(each.texts.filter(pa.array(each.counts > 0)) for each in texts[1:]))
+            own = {label for some in held for label in some.to_pylist()}
+            kept = np.array([label in own for label in column.labels], dtype=np.bool_)
+            codes = np.append(np.cumsum(kept) - 1.0, np.nan)
+            column = replace(column, labels=tuple(label for label in column.labels if label in own))
+            cells = {
+                role: codes[np.where(np.isnan(each), -1, each).astype(np.int64)]
+                for role, each in cells.items()
+            }
+        return replace(self, column=column, cells=cells, unbound=unbound)
 
     def distinct_share(self, role: str) -> float:
         """Return the share of different values among the cells that hold one."""
@@ -339,7 +360,7 @@ def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) ->
         column=Categorical(name=name, labels=tuple(labels.to_pylist()), ordered=ordered),
         cells=cells,
         unbound=read,
-        notes=(*notes, *_strangers(name, read)),
+        notes=notes,
     )
 
 
@@ -358,14 +379,14 @@ def _sorted(texts: pa.Array, *, numeric: bool) -> pa.Array:
     return texts.take(pa.array(np.argsort(arrow.numbers(pc.utf8_trim_whitespace(texts))[0], kind="stable")))
 
 
-def _strangers(name: str, read: list[Texts]) -> tuple[str, ...]:
+def strangers(encoded: EncodedColumn) -> tuple[str, ...]:
     """Note tables that share no label with the first: mostly a matter of spelling."""
-    first = read[0].texts.filter(pa.array(read[0].counts > 0))
-    for each in read[1:]:
-        used = each.texts.filter(pa.array(each.counts > 0))
-        if len(first) and len(used) and not arrow.as_bools(pc.is_in(used, first)).any():
-            where = f"no label of {each.role} occurs in {read[0].role}"
-            return (f"Column {quoted(name)}: {where}; check spelling and spaces.",)
+    texts = [each for each in encoded.unbound.values() if isinstance(each, Texts)]
+    used = [each.texts.filter(pa.array(each.counts > 0)) for each in texts]
+    for each, theirs in zip(texts[1:], used[1:], strict=True):
+        if len(used[0]) and len(theirs) and not arrow.as_bools(pc.is_in(theirs, used[0])).any():
+            where = f"no label of {each.role} occurs in {texts[0].role}"
+            return (f"Column {quoted(encoded.column.name)}: {where}; check spelling and spaces.",)
     return ()
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from tabveil.core.result import DroppedColumn, Input
 from tabveil.core.table import Schema, Split, Table
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import declare, sources
-from tabveil.tables.reading.encode import EncodedColumn, encode
+from tabveil.tables.reading.encode import EncodedColumn, encode, strangers
 from tabveil.tables.reading.identifiers import as_word_counts, free_text_note, identifies, is_free_text
 from tabveil.tables.reading.layout import Layout
 from tabveil.tables.reading.people import RowOwners, people_on_both_sides, require_person, suspects
@@ -21,6 +22,7 @@ from tabveil.tables.reading.raw_column import piece_of
 from tabveil.tables.reading.sources import Source
 from tabveil.tables.reading.written import named_split, written_split
 
+Name = TypeVar("Name", bound=str)
 SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
 
 
@@ -87,7 +89,37 @@ def load_split(
     independent_rows
         Every row is another person, whatever columns look like: none is sought that tells otherwise.
     """
-    given = _sources(train, synthetic, control)
+    (loaded,) = load_releases(
+        train,
+        {"synthetic": synthetic},
+        control,
+        schema=schema,
+        missing=missing,
+        drop_identifiers=drop_identifiers,
+        person=person,
+        independent_rows=independent_rows,
+    ).values()
+    return loaded
+
+
+def load_releases(
+    train: Any,  # noqa: ANN401 - a path or any kind of table
+    releases: Mapping[Name, Any],
+    control: Any = None,  # noqa: ANN401 - likewise
+    *,
+    schema: SchemaSource = None,
+    missing: Iterable[str] = (),
+    drop_identifiers: bool = False,
+    person: str | None = None,
+    independent_rows: bool = False,
+) -> dict[Name, LoadedTables]:
+    """Read several releases of one train and control, as :func:`load_split` reads one.
+
+    Every column is decided and read once, from all tables: numbers that come from different releases stand on
+    one scale. Labels that no row of train, control and a release has are no labels there. Columns that one of
+    the tables lacks are compared in none.
+    """
+    given = _sources(train, releases, control)
     reader = _Reader.of(given, declare.read(schema), missing)
     declared = reader.declared
     person = person or declared.person
@@ -99,61 +131,101 @@ def load_split(
         name: encoded for name in uneven if (encoded := reader.identifier_in(given, name)) is not None
     }
     sources.require_same(given, passed, uneven_identifiers, dropping=drop_identifiers)
-    person_column = {} if person is None else {person: reader.encode_names(given, person)}
-    even = _encode_all(given, reader.without_bounds(), without=passed.union(uneven))
-    texts = [name for name, encoded in even.items() if is_free_text(encoded, declared.of(name))]
-    identifiers = [
-        name for name, encoded in even.items() if name not in texts and identifies(encoded, declared.of(name))
-    ]
-    left_out = set(identifiers) if drop_identifiers else set[str]()
-    compared = {
-        name: as_word_counts(encoded) if name in texts else encoded
-        for name, encoded in even.items()
-        if name not in left_out
-    }
-    if not compared:
-        raise SchemaError(f"No columns are left once identifiers are dropped ({listed(identifiers)}).")
-    everything = even | uneven_identifiers | person_column
-    n_rows = {role: source.data.num_rows for role, source in given.items()}
-    split = _split(compared, n_rows)
-    written = written_split(
-        everything, n_rows=n_rows, texts=texts, identifiers={*declared.identifiers, *person_column}
+    together = _Together(
+        given=given,
+        declared=declared,
+        even=_encode_all(given, reader.without_bounds(), without=passed.union(uneven)),
+        uneven_identifiers=uneven_identifiers,
+        person=person,
+        person_column={} if person is None else {person: reader.encode_names(given, person)},
+        drop_identifiers=drop_identifiers,
+        seek_people=person is None and not independent_rows and "control" in given,
     )
-    naming = {*identifiers, *uneven_identifiers, *person_column}
-    named = named_split(
-        {name: encoded for name, encoded in everything.items() if name in naming}, n_rows=n_rows
-    )
-    owners = None if person is None else RowOwners.of(person_column[person])
-    if owners is not None:
-        split = owners.number(split)
-        written, named = (None if each is None else owners.number(each) for each in (written, named))
-    dropped = sources.dropped(given, declared.drop, left_out.union(uneven), person)
-    seek_people = person is None and not independent_rows and "control" in given
-    return LoadedTables(
-        split=split,
-        given=split,
-        layout=_layout(given["train"], compared),
-        notes=(
-            *_notes(given, {name: encoded for name, encoded in even.items() if name not in texts}),
-            *free_text_note(texts),
-            *(() if drop_identifiers else _identifier_note(identifiers)),
-            *(() if owners is None or person is None else owners.notes(person)),
-        ),
-        inputs={
-            role: replace(
-                _input(source, everything, compared if dropped else None),
-                people=None if getattr(split, role).people is None else getattr(split, role).n_people,
-            )
-            for role, source in given.items()
-        },
-        dropped=dropped,
-        written=written,
-        identifiers=named,
-        parted_by=people_on_both_sides(even | uneven_identifiers, declared.identifiers, texts)
-        if seek_people
-        else (),
-        grouped_by=suspects(even | uneven_identifiers) if seek_people else (),
-    )
+    return {name: together.with_release(name) for name in releases}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Together:
+    """Train, control and all releases, and their columns."""
+
+    given: Mapping[str, Source]
+    declared: declare.SchemaFile
+    even: Mapping[str, EncodedColumn]  # columns that all tables have
+    uneven_identifiers: Mapping[str, EncodedColumn]  # that name people, and some tables lack
+    person: str | None
+    person_column: Mapping[str, EncodedColumn]
+    drop_identifiers: bool
+    seek_people: bool  # whether columns are looked at that may tell whose row it is
+
+    def with_release(self, release: str) -> LoadedTables:
+        """Return train and control with one of the releases."""
+        tables = {"train": "train", "control": "control", "synthetic": release}
+        given = {role: self.given[name] for role, name in tables.items() if name in self.given}
+        held = set(chain.from_iterable(source.data.column_names for source in given.values()))
+        even, uneven_identifiers, person_column = (
+            {name: self._of_tables(encoded, tables) for name, encoded in columns.items() if name in held}
+            for columns in (self.even, self.uneven_identifiers, self.person_column)
+        )
+        declared, person = self.declared, self.person
+        texts = [name for name, encoded in even.items() if is_free_text(encoded, declared.of(name))]
+        identifiers = [
+            name
+            for name, encoded in even.items()
+            if name not in texts and identifies(encoded, declared.of(name))
+        ]
+        left_out = set(identifiers) if self.drop_identifiers else set[str]()
+        compared = {
+            name: as_word_counts(self.even[name]).of_tables(tables) if name in texts else encoded
+            for name, encoded in even.items()
+            if name not in left_out
+        }
+        if not compared:
+            raise SchemaError(f"No columns are left once identifiers are dropped ({listed(identifiers)}).")
+        everything = even | uneven_identifiers | person_column
+        n_rows = {role: source.data.num_rows for role, source in given.items()}
+        split = _split(compared, n_rows)
+        written = written_split(
+            everything, n_rows=n_rows, texts=texts, identifiers={*declared.identifiers, *person_column}
+        )
+        naming = {*identifiers, *uneven_identifiers, *person_column}
+        named = named_split(
+            {name: encoded for name, encoded in everything.items() if name in naming}, n_rows=n_rows
+        )
+        owners = None if person is None else RowOwners.of(person_column[person])
+        if owners is not None:
+            split = owners.number(split)
+            written, named = (None if each is None else owners.number(each) for each in (written, named))
+        dropped = sources.dropped(given, declared.drop, left_out.union(uneven_identifiers), person)
+        return LoadedTables(
+            split=split,
+            given=split,
+            layout=_layout(given["train"], compared),
+            notes=(
+                *_notes(given, {name: encoded for name, encoded in even.items() if name not in texts}),
+                *free_text_note(texts),
+                *(() if self.drop_identifiers else _identifier_note(identifiers)),
+                *(() if owners is None or person is None else owners.notes(person)),
+            ),
+            inputs={
+                role: replace(
+                    _input(source, everything, compared if dropped else None),
+                    people=None if getattr(split, role).people is None else getattr(split, role).n_people,
+                )
+                for role, source in given.items()
+            },
+            dropped=dropped,
+            written=written,
+            identifiers=named,
+            parted_by=people_on_both_sides(even | uneven_identifiers, declared.identifiers, texts)
+            if self.seek_people
+            else (),
+            grouped_by=suspects(even | uneven_identifiers) if self.seek_people else (),
+        )
+
+    def _of_tables(self, encoded: EncodedColumn, tables: Mapping[str, str]) -> EncodedColumn:
+        said = self.declared.of(encoded.column.name)
+        listed = self.given.keys() <= set(tables.values()) or (said is not None and said.labels is not None)
+        return encoded.of_tables(tables, listed=listed)
 
 
 def person_columns(
@@ -169,15 +241,19 @@ def person_columns(
     return people_on_both_sides(columns, (), texts)
 
 
-def _sources(train: Any, synthetic: Any, control: Any) -> dict[str, Source]:  # noqa: ANN401 - as in load_split
+def _sources(
+    train: Any,  # noqa: ANN401 - as in load_split
+    releases: Mapping[Name, Any],
+    control: Any,  # noqa: ANN401 - likewise
+) -> dict[str, Source]:
     """Read the tables as they are, and refuse those without rows; a control may have none, and no columns."""
     given = {"train": sources.read(train, "train")}
     if control is not None:
         given["control"] = sources.read(control, "control")
-    given["synthetic"] = sources.read(synthetic, "synthetic")
-    for role in ("train", "synthetic"):
-        if given[role].data.num_rows == 0:
-            raise SchemaError(f"The {role} table has no rows.")
+    given |= {str(name): sources.read(release, "synthetic") for name, release in releases.items()}
+    for name in ("train", *map(str, releases)):
+        if given[name].data.num_rows == 0:
+            raise SchemaError(f"The {given[name].role} table has no rows.")
     if control is not None and given["control"].data.num_rows == given["control"].data.num_columns == 0:
         nobody = given["train"].data.slice(0, 0)
         given["control"] = replace(given["control"], data=nobody, labels=given["train"].labels)
@@ -252,15 +328,15 @@ class _Reader:
     ) -> EncodedColumn:
         """Read one column of the tables that have it."""
         pieces = {
-            role: piece_of(
-                role,
+            table: piece_of(
+                source.role,
                 name,
                 source.column(name),
                 verbatim=source.verbatim,
                 comma=source.csv is not None and source.csv.delimiter != ",",
                 missing=self.markers,
             )
-            for role, source in given.items()
+            for table, source in given.items()
             if name in source.data.column_names
         }
         return encode(name, pieces, self.declared.of(name), form_by_schema=form_by_schema)
@@ -346,7 +422,7 @@ def _notes(given: Mapping[str, Source], columns: Mapping[str, EncodedColumn]) ->
             marked.setdefault(marker, []).append(name)
     return [
         *(note for source in given.values() for note in source.notes),
-        *(note for encoded in columns.values() for note in encoded.notes),
+        *(note for encoded in columns.values() for note in (*encoded.notes, *strangers(encoded))),
         *(
             f'"{marker}" counts as a label in {listed(names)}: if it means missing, say --missing "{marker}".'
             for marker, names in marked.items()

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tabveil.auditing.audit import conduct
+from tabveil.auditing.audit import conduct, load_all
+from tabveil.auditing.plan import checked_control
 from tabveil.auditing.request import AuditRequest
 from tabveil.core import check
 from tabveil.core.rng import stream
@@ -35,7 +36,7 @@ from tabveil.workflows.synthesizing import (
     prepare,
 )
 from tabveil.workflows.synthesizing.configuration import Configuration
-from tabveil.workflows.synthesizing.learning import needing_extra, wants_secret_seed
+from tabveil.workflows.synthesizing.learning import is_private, needing_extra, wants_secret_seed
 from tabveil.workflows.synthesizing.table_model import whole_rows, whole_seed
 
 HOLDOUT = 0.3
@@ -44,8 +45,9 @@ UNREPEATABLE = (
     "another run makes other rows."
 )
 FILTERED = "training rows decided which rows of the release were dropped"
-_READ, _PIPED, _FILTERED, _LEARNED = 0.02, 0.2, 0.22, 0.35
-"""How much is done when the tables are read, the pipeline ran, rows are filtered, the generator learned."""
+_READ, _PIPED, _FILTERED, _LEARNED, _LOADED = 0.02, 0.2, 0.22, 0.35, 0.37
+"""How much is done when tables are read, the pipeline ran, rows are filtered, the generator learned, and all
+stages are read."""
 
 
 def run_pipeline(
@@ -285,7 +287,8 @@ class _Making:
         notes: tuple[str, ...] = ()
         if alone is not None:
             with part(_FILTERED, _LEARNED, title=f"{alone.name} alone: "):
-                learned = learn(self.parts.train, generator=alone, **self.learning)
+                known = self.parts.train if is_private(alone) else lesson.loaded  # read as no row decides
+                learned = learn(known, generator=alone, **self.learning)
                 drawn = self._draw(learned)
             sources["generator"] = as_read(drawn.table, drawn.layout)
             notes = tuple(f"{alone.name} alone: {note}" for note in learned.account.notes)
@@ -337,12 +340,17 @@ def _as_read(stages: Stages, lesson: Lesson) -> Any:  # noqa: ANN401 - whatever 
 
 
 def _audit(sources: Mapping[StageName, Any], request: AuditRequest) -> tuple[Stage, ...]:
-    """Audit every table as if it were the release, each with the same random numbers."""
+    """Audit every table as if it were the release: on one scale, with the same control and random numbers."""
+    with part(_LEARNED, _LOADED, title="all stages: "):
+        loaded = load_all(request, sources)
+        checked = checked_control(request, loaded["final"])
     found = []
     for place, (name, table) in enumerate(sources.items()):
-        first, last = (_LEARNED + (1 - _LEARNED) * step / len(sources) for step in (place, place + 1))
+        first, last = (_LOADED + (1 - _LOADED) * step / len(sources) for step in (place, place + 1))
         with part(first, last, title=f"{TITLES[name]}: "):
-            found.append(Stage(name=name, report=conduct(request.model_copy(update={"synthetic": table}))))
+            asked = request.model_copy(update={"synthetic": table})
+            report = conduct(asked, loaded=loaded[name], checked=checked)
+        found.append(Stage(name=name, report=report))
     tell("done", 1.0)
     return tuple(found)
 

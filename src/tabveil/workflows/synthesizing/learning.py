@@ -196,14 +196,16 @@ def prepare(
     rare_labels: RareLabels = "pool",
     identifiers: Identifiers = "fresh",
 ) -> Lesson:
-    """Read a table and set aside what is not learned; see :func:`synthesize`."""
+    """Read a table that was not loaded before, and set aside what is not learned; see :func:`synthesize`."""
     check.one_of("synthesize", "rare_labels", rare_labels, get_args(RareLabels))
     check.one_of("synthesize", "identifiers", identifiers, get_args(Identifiers))
     synthesizer = choose(generator, settings)
     fit_seed = _fit_seed(synthesizer, seed)
     tell("reading the table", 0.0)
     private = is_private(synthesizer)
-    loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
+    loaded = data
+    if not isinstance(data, LoadedTable):
+        loaded = load_table(data, schema=schema, missing=missing, form_by_schema=private)
     kept = set_aside(loaded, identifiers, private=private, rng=stream(fit_seed, "identifiers"))
     _require_learned(synthesizer, loaded.table.schema, kept.table.schema)
     declared = tuple(name for name in kept.table.schema.names if name in loaded.declared)
