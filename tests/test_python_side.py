@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import tabveil
 from tabveil.auditing import report as reports
 from tabveil.cli import app
-from tabveil.cli.app import audit as audit_command
+from tabveil.cli.audit import audit as audit_command
 from tabveil.errors import ParameterError, SchemaError
 
 PEOPLE = pd.DataFrame(

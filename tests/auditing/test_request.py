@@ -15,7 +15,6 @@ from tabveil.auditing.attackers import Attacker
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.request import AuditRequest, files_named
 from tabveil.cli import app
-from tabveil.cli import audit as command
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import ParameterError, SchemaError, TabveilError
 from tabveil.metrics.attacks import Linkability
@@ -107,7 +106,6 @@ def listening(monkeypatch):
         raise Heard(request)
 
     monkeypatch.setattr(auditor, "conduct", conduct)
-    monkeypatch.setattr(command.auditing, "conduct", conduct)
     monkeypatch.setenv("TABVEIL_DEBUG", "1")
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import tabveil
 from tabveil.cli import app
-from tabveil.cli.anonymizing import _finite
+from tabveil.cli.anonymize import _finite
 
 ASKED = """
 hierarchies:

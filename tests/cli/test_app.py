@@ -9,7 +9,7 @@ import pytest
 from supplies.broken_inputs import BROKEN, SECRET
 from supplies.terminal import AUDIT, refused, run
 
-from tabveil import datasets
+from tabveil import cli, datasets
 from tabveil.auditing import audit as auditor
 from tabveil.auditing.report import Report
 from tabveil.cli import demo, files
@@ -437,3 +437,11 @@ def test_ctrl_c_ends_with_130(folder, ctrl_c_is_heard):
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=20)[1] == "tabveil: interrupted.\n"
     assert process.returncode == 130
+
+
+def test_every_command_stands_in_a_file_of_its_own_that_is_named_once():
+    files_of_commands = {
+        path.stem for path in Path(cli.__file__).parent.glob("*.py") if "def register(" in path.read_text()
+    }
+    named = [module.__name__.rpartition(".")[2] for module in sys.modules["tabveil.cli.app"].COMMANDS]
+    assert sorted(named) == sorted(files_of_commands)

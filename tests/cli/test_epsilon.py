@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tabveil.cli.app import app
-from tabveil.cli.synthetic import GENERATORS
 from tabveil.workflows.epsilon import EpsilonFinding
+from tabveil.workflows.synthesizing import GENERATORS
 
 OWN = """
 from dataclasses import dataclass
@@ -111,7 +111,7 @@ def test_an_interruption_is_one_line(monkeypatch):
     def interrupt(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tabveil.cli.promises.audit_epsilon", interrupt)
+    monkeypatch.setattr("tabveil.workflows.epsilon.audit_epsilon", interrupt)
     for more, end in (((), "nothing is kept."), (("--store", "fits"), "run the same command to go on.")):
         result = run(*MINE, "--epsilon", 1, *more)
         assert result.exit_code == 130

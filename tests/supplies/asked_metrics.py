@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
 from supplies.populations import population
 from supplies.words_of_people import names, split_of, texts
-
 from tabveil.core.rng import stream
 from tabveil.core.table import Split
 from tabveil.engines.representation import Contrastive

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numba
 import numpy as np
+
 from supplies.needs import need
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -2,8 +2,8 @@
 
 import numpy as np
 from hypothesis import strategies as st
-from supplies.needs import need_table
 
+from supplies.needs import need_table
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.synthesis.anonymize import Hierarchy
 from tabveil.synthesis.anonymize.building import ColumnValues, read_entry

@@ -7,6 +7,7 @@ import importlib.util
 import os
 
 import pytest
+
 from supplies.places import ROOT
 
 SHARED = ROOT.parent / "shared" / "data"

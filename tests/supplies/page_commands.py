@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from supplies.needs import need_table
-from supplies.places import ROOT
 from typer.testing import CliRunner
 
 import tabveil
+from supplies.needs import need_table
+from supplies.places import ROOT
 from tabveil.cli import app
 
 JUDGING = {"--policy", "--fail-above", "--config"}

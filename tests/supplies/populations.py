@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from supplies.needs import need_adult
 
+from supplies.needs import need_adult
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.errors import NotApplicable
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
+
 from supplies import workbooks
 
 NAMES = st.sampled_from(["a", "b", "age", "Ärger", "", " ", "1", "x y", "__index_level_0__", '"', "€", "="])

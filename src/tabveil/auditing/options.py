@@ -37,6 +37,14 @@ class Option:
     told: str = ""
     name: str | None = None
 
+    @property
+    def kind(self) -> Any:  # noqa: ANN401 - a type
+        """What the command line reads it as."""
+        if self.switches:
+            return bool
+        kind = {"FILE": Path, "N": int}.get(self.metavar or "", str)
+        return list[kind] if self.repeatable else kind  # type: ignore[valid-type] # made here
+
 
 @dataclass(kw_only=True)
 class AuditOptions:

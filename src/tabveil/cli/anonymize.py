@@ -1,18 +1,31 @@
-"""What can be asked about anonymization on the command line: generalize a table, propose what that needs.
+"""``tabveil anonymize``, and what proposes to it: ``tabveil hierarchies``, ``tabveil quasi-identifiers``."""
 
-The work itself is in ``anonymizing``, imported when a command runs: ``--help`` must not wait for pandas.
-"""
-# ruff: noqa: PLC0415 - see above
-
+import dataclasses
+import json as json_text
+import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from tabveil.cli.files import Force, Html, Json
-from tabveil.cli.options import Missing
+from tabveil.cli import files
+from tabveil.cli.files import STDOUT, write_json, write_or_show
+from tabveil.cli.options import Force, Html, Json, Missing, Shown
+from tabveil.cli.screen import Screen
+from tabveil.core.wording import name, number, percent, plural
+
+if TYPE_CHECKING:
+    from tabveil.metrics.properties import Properties
+    from tabveil.synthesis.anonymize import configuration
+    from tabveil.synthesis.anonymize.anonymizing import Anonymization
+    from tabveil.synthesis.anonymize.proposing import Proposal
+    from tabveil.synthesis.anonymize.releasing import Summary
+    from tabveil.tables.reading import LoadedTable
 
 FILE = "FILE"
+
+
 Table = Annotated[Path, typer.Argument(metavar=FILE, help="A table.", show_default=False)]
 
 
@@ -29,9 +42,34 @@ def anonymize(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progress.")] = False,
 ) -> None:
     """Anonymize a file."""
-    from tabveil.cli import anonymizing
+    from tabveil.cli.progress import progress_shown
+    from tabveil.core.storage.files import write_text
+    from tabveil.core.workers import part, tell, working
+    from tabveil.metrics.properties import WEAKNESSES
+    from tabveil.render.anonymize.page import page
+    from tabveil.synthesis.anonymize import configuration, releasing
+    from tabveil.synthesis.anonymize.releasing import Summary
+    from tabveil.tables import reading as frame
 
-    anonymizing.anonymize(data=data, config=config, out=out, html=html, json=json, force=force, quiet=quiet)
+    targets: list[Path] = []
+    for option, path in (("--out", out), ("--html", html), ("--json", json)):
+        if path is not None and path != STDOUT:
+            targets.append(files.writable(option, path, force=force, not_over=[data, config, *targets]))
+    asked = configuration.read(config)
+    with progress_shown(quiet=quiet) as listener, working(listener=listener):
+        tell("reading", 0.0)
+        loaded = frame.load_table(data, schema=asked.schema, missing=asked.missing)
+        with part(0.1, 0.9):
+            found = configuration.apply(asked, loaded)
+        tell("writing", 0.9)
+        releasing.write(found, loaded.layout, targets[0])
+        measured = _measure(found, asked, loaded)
+    summary = Summary.of(found)
+    if html is not None:
+        write_text(html.resolve(), page(summary, measured, WEAKNESSES, title=name(data.name)))
+    write_json(_json(summary, measured), targets[-1] if json not in (None, STDOUT) else json)
+    if not quiet:
+        _tell(Screen(stderr=json == STDOUT), summary, measured, out)
 
 
 def hierarchies(
@@ -42,24 +80,125 @@ def hierarchies(
         typer.Option(metavar="COLUMN", help="A quasi-identifier. Repeatable; all columns if left out."),
     ] = None,
     missing: Missing = None,
-    out: Annotated[Path | None, typer.Option(metavar=FILE, help="Write it here, not to the screen.")] = None,
+    out: Shown = None,
     force: Force = False,
 ) -> None:
     """Propose hierarchies."""
-    from tabveil.cli import anonymizing
+    from tabveil.synthesis.anonymize.proposing import template
+    from tabveil.tables import reading as frame
 
-    anonymizing.hierarchies(
-        file=file, columns=tuple(column or ()), missing=tuple(missing or ()), out=out, force=force
-    )
+    if out is not None:
+        files.writable("--out", out, force=force, not_over=[file])
+    text = template(frame.load_table(file, missing=missing or ()), column or ())
+    write_or_show(text, out, force=force, not_over=[file])
 
 
 def quasi_identifiers(
     *, file: Table, missing: Missing = None, json: Json = None, force: Force = False
 ) -> None:
     """Propose quasi-identifiers."""
-    from tabveil.cli import anonymizing
+    from tabveil.synthesis.anonymize.proposing import propose
+    from tabveil.tables import reading as frame
 
-    anonymizing.quasi_identifiers(file=file, missing=tuple(missing or ()), json=json, force=force)
+    target = files.destination("--json", json, force=force, not_over=[file])
+    found = propose(frame.load_table(file, missing=missing or ()))
+    write_json(json_text.dumps(dataclasses.asdict(found), ensure_ascii=False, indent=1), target)
+    _tell_proposal(Screen(stderr=json == STDOUT), found)
+
+
+def _measure(
+    found: "Anonymization", asked: "configuration.Configuration", loaded: "LoadedTable"
+) -> "Properties":
+    """Measure what was promised in what is released, beside the table that came in."""
+    from tabveil.metrics.properties import measure
+    from tabveil.synthesis.anonymize.building import ColumnValues
+
+    trees = {
+        column: entry.build(ColumnValues.of(loaded.table, column, loaded.layout))
+        for column, entry in asked.sensitive_hierarchies.items()
+    }
+    return measure(
+        found.table,
+        quasi_identifiers=found.quasi_identifiers,
+        sensitive=asked.sensitive,
+        reference=found.original,
+        levels={column: (tree.cells, tree.codes) for column, tree in trees.items()},
+    )
+
+
+def _json(summary: "Summary", measured: "Properties") -> str:
+    said = {"summary": dataclasses.asdict(summary), "properties": dataclasses.asdict(measured)}
+    return json_text.dumps(_finite(said), ensure_ascii=False, indent=1)
+
+
+def _finite(data: Any) -> Any:  # noqa: ANN401 - plain data
+    """Let numbers that JSON does not have be null."""
+    match data:
+        case float() if not math.isfinite(data):
+            return None
+        case dict():
+            return {key: _finite(value) for key, value in data.items()}
+        case list() | tuple():
+            return [_finite(value) for value in data]
+        case _:
+            return data
+
+
+def _tell(screen: Screen, summary: "Summary", measured: "Properties", out: Path) -> None:
+    from rich.table import Table as Grid
+
+    kept = summary.n_rows - summary.n_suppressed
+    classes = plural(summary.n_classes, "class", "classes")
+    screen.say(
+        f"{out}: {plural(kept, 'row')} of {summary.n_rows:,} in {classes}, "
+        f"the smallest of {plural(summary.smallest, 'row')}; {summary.n_suppressed:,} suppressed."
+    )
+    screen.say(f"Promised and measured: {'; '.join(summary.models)}.")
+    for own in measured.sensitive:
+        screen.say(
+            f"  {name(own.column)}: {plural(own.distinct, 'different value')} in the least varied class, at "
+            f"most {number(own.equal)} from the whole table, {own.information_gain:.2g} bits told on average."
+        )
+    screen.say(f"{summary.loss_model}: {_loss(summary)}, {_certainty(summary)}.")
+    grid = Grid("column", "level", "loss", box=None, pad_edge=False, header_style="dim")
+    for column in summary.columns:
+        levels = ", then ".join(f"{level}" for level in column.levels)
+        grid.add_row(Text(name(column.name)), f"{levels} of {column.n_levels - 1}", number(column.loss))
+    screen.print(grid)
+
+
+def _loss(summary: "Summary") -> str:
+    return number(summary.loss) if summary.loss <= 1 else f"{summary.loss:,.1f}"
+
+
+def _certainty(summary: "Summary") -> str:
+    looked = f"{summary.n_looked_at:,} of {summary.n_nodes:,} nodes looked at"
+    if summary.n_rounds > 1:
+        return f"recoded locally in {summary.n_rounds} rounds ({looked} in the first)"
+    if summary.proven:
+        return f"the least possible ({looked}, the others ruled out)"
+    return f"not proven to be the least: at least {summary.at_least:.4g} is lost ({looked})"
+
+
+def _tell_proposal(screen: Screen, found: "Proposal") -> None:
+    from rich.table import Table as Grid
+
+    grid = Grid(
+        "column", "values", "alone", "with one other", "", box=None, pad_edge=False, header_style="dim"
+    )
+    for column in sorted(found.columns, key=lambda item: (item.naming, -max(item.alone, item.added))):
+        with_other = f"{percent(column.with_partner)} with {name(column.partner)}" if column.partner else ""
+        note = "seems to name people: drop it" if column.naming else "candidate" if column.likely else ""
+        grid.add_row(
+            Text(name(column.name)), f"{column.n_values:,}", percent(column.alone), Text(with_other), note
+        )
+    screen.print(grid)
+    if found.together:
+        names = ", ".join(name(column) for column, _ in found.together)
+        screen.say(f"Together, {names} set {percent(found.together[-1][1])} of {found.n_rows:,} rows apart.")
+    screen.say(
+        "Shares of rows that nobody else is like. Which of these columns others know, you decide.", "dim"
+    )
 
 
 def register(app: typer.Typer) -> None:

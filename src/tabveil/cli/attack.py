@@ -1,19 +1,18 @@
-"""What can be asked about attacks of a generator on the command line.
-
-The work itself is in ``black_box``, imported when the command runs: ``--help`` must not wait for pandas.
-"""
-# ruff: noqa: PLC0415 - see above
+"""``tabveil attack``: what does a generator that you own betray about single people?"""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tabveil.cli.files import Force
-from tabveil.cli.options import Missing, Scheduler, Schema
-from tabveil.cli.synthesize import Threads
+from tabveil.cli import files
+from tabveil.cli.files import STDOUT, write_json
+from tabveil.cli.options import Force, Missing, Scheduler, Schema, Settings, Threads
+from tabveil.cli.screen import Screen
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
+
+
 _HELP = (
     "Attack a generator that you own: what does it betray about single people?\n\n"
     "It is fitted again and again, each time with some of the targets and without the others. An attacker "
@@ -24,6 +23,8 @@ _HELP = (
     "shell, in a folder of its own; files that it names are found from here. With [bold]--store[/] every fit "
     "is kept at once: after an interruption the same command goes on where it was."
 )
+
+
 _EXAMPLES = (
     "Examples:\n\n"
     "[cyan]tabveil attack --data train.csv --generator trees --json attack.json[/]\n\n"
@@ -41,10 +42,7 @@ def attack(
         str | None,
         typer.Option(metavar="NAME", help="See 'tabveil synthesize --help'; trees if left out."),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the generator. Repeatable."),
-    ] = None,
+    settings: Settings = None,
     config: Annotated[
         Path | None, typer.Option(metavar=FILE, help="A file as 'tabveil synthesize --config' takes it.")
     ] = None,
@@ -111,37 +109,45 @@ def attack(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
 ) -> None:
     """Attack a generator."""
-    from tabveil.cli import black_box
+    from tabveil.cli.progress import progress_shown, progress_to_go_on
+    from tabveil.cli.synthesize import read_settings
+    from tabveil.render.black_box.terminal import access_text
+    from tabveil.render.black_box.view import TITLE, shown
+    from tabveil.workflows import black_box as attacking
 
-    black_box.attack(
-        data=data,
-        json=json,
-        force=force,
-        quiet=quiet,
-        given=settings or (),
-        asked={
-            "generator": generator,
-            "config": config,
-            "command": command,
-            "control": control,
-            "secret": secret,
-            "targets": targets,
-            "fits": fits,
-            "rows": rows,
-            "draw": draw,
-            "game": game,
-            "rare_labels": rare_labels,
-            "schema": schema,
-            "missing": tuple(missing or ()),
-            "seed": seed,
-            "store": store,
-            "workers": workers,
-            "scheduler": scheduler,
-            "threads": threads,
-            "time_limit": time_limit,
-            "size_limit": size_limit,
-        },
-    )
+    target = files.destination("--json", json, force=force, not_over=[data, config, control, schema])
+    showing = progress_shown if store is None else progress_to_go_on
+    with showing(quiet=quiet) as listener:
+        found = attacking.attack(
+            data,
+            generator=generator,
+            settings=read_settings(settings or ()),
+            config=config,
+            command=command,
+            control=control,
+            secret=secret,
+            targets=targets,
+            fits=fits,
+            rows=rows,
+            draw=draw,
+            game=game,  # type: ignore[arg-type] # checked where it is used
+            rare_labels=rare_labels,  # type: ignore[arg-type] # likewise
+            schema=schema,
+            missing=tuple(missing or ()),
+            seed=seed,
+            store=store,
+            workers=workers,
+            scheduler=scheduler,
+            threads=threads,
+            time_limit=time_limit,
+            size_limit=size_limit,
+            progress=listener,
+        )
+    write_json(found.json_text().rstrip("\n"), target)
+    if not quiet:
+        screen = Screen(stderr=json == STDOUT)
+        screen.say(TITLE, style="bold")
+        screen.print(access_text(shown(found)))
 
 
 def register(app: typer.Typer) -> None:

@@ -1,86 +1,127 @@
-"""Auditing files: options turned into a request, what is written, and the exit code of the verdict."""
+"""``tabveil audit``: what does a synthetic table betray about the rows it was learned from?"""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import inspect
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tabveil.auditing import audit as auditing
-from tabveil.auditing.report import Report, records_file
-from tabveil.auditing.request import AuditRequest, files_named
-from tabveil.auditing.verdict import EXIT_CODES
-from tabveil.cli import files
-from tabveil.cli.progress import progress_shown
-from tabveil.cli.screen import Screen, show_json
-from tabveil.core.settings import yaml_files
-from tabveil.core.storage.files import write_text
+import typer
+
+from tabveil.auditing.options import OPTIONS
+from tabveil.cli.files import STDOUT, destination, write_json
+from tabveil.cli.options import FailAbove, Force, asked
+from tabveil.cli.screen import Screen
 from tabveil.errors import ParameterError
-from tabveil.render.audit.terminal import report_page
 
-STDOUT = Path("-")
+if TYPE_CHECKING:
+    from tabveil.auditing.report import Report
+
 _REQUIRED = ("train", "synthetic")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outputs:
-    """Where the report goes."""
-
-    json: Path | None = None
-    html: Path | None = None
-    records: Path | None = None
-    force: bool = False
-    quiet: bool = False
-
-    def targets(self, inputs: Iterable[Path]) -> "Outputs":
-        """Return the same with the files that are really written; refuse any before the long work begins."""
-        taken = [*inputs]
-
-        def target(option: str, path: Path | None) -> Path | None:
-            if path is None or path == STDOUT:
-                return path
-            taken.append(files.writable(option, path, force=self.force, not_over=taken))
-            return taken[-1]
-
-        if self.records is not None:
-            records_file(self.records.resolve())  # its name says how to write it
-        return replace(
-            self,
-            json=target("--json", self.json),
-            html=target("--html", self.html),
-            records=target("--records", self.records),
-        )
+_HELP = (
+    "Measure what a synthetic table betrays about the rows it was learned from.\n\n"
+    "Files may be CSV (also .gz), Parquet, Feather or Excel. Every risk is compared with real rows the "
+    "generator never saw ([bold]--control[/]): 0 means that the release is as close to the training rows as "
+    "fresh data are, 1 is the worst case. With [bold]--policy[/] or [bold]--fail-above[/] the exit code "
+    "tells the verdict: 0 within, 1 above, 3 inconclusive. Exit code 2 and one line on standard error: an "
+    "input is at fault.\n\n"
+    "What is asked for may also stand in a file ([bold]--config[/]), with paths that start at its folder: "
+    "settings are called as in Python, such as train, secrets, metrics. [bold]tabveil config[/] writes the "
+    "file that repeats an audit.\n\n"
+    "[bold]--contrastive[/] trains an embedding on the release, once, and repeats five metrics in it: leaked "
+    "rows whose values were moved a little are then nearer than strangers. A file may say how it is trained, "
+    "such as contrastive: {epochs: 20, device: cuda}."
+)
+_EXAMPLES = (
+    "Examples:\n\n"
+    "[cyan]tabveil audit --train train.csv --control control.csv --synthetic out.csv[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --synthetic s.csv --missing '?' --json report.json[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --html report.html "
+    "--title 'Visits 2024, synthetic v2 (Example Hospital)'[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --policy policy.yaml -q[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --synthetic s.csv --metrics mmd --json - --quiet[/]\n\n"
+    "[cyan]tabveil audit --config audit.yaml --seed 1 --html report.html[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --contrastive[/]\n\n"
+    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv "
+    "--secrets income --known age --known sex[/]"
+)
 
 
 def audit(
-    *, config: Path | None, options: Mapping[str, Any], fail_above: float | None, outputs: Outputs
+    *,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Read all of this from a file (YAML, JSON); options given here come first.",
+        ),
+    ] = None,
+    fail_above: FailAbove = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report as a page to read, print and sign.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report as JSON; '-' is standard output.")
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write scores of single rows (.csv or .parquet). Sensitive."),
+    ] = None,
+    force: Force = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
+    **given: Any,  # noqa: ANN401 - the options of the audit, as they are declared
 ) -> int:
-    """Audit files, show and write what was asked for; the exit code follows a policy if one is given.
+    """Audit files, show and write what was asked for; the exit code follows a policy if one is given."""
+    from tabveil.auditing.audit import conduct
+    from tabveil.auditing.report import records_file
+    from tabveil.auditing.request import AuditRequest, files_named
+    from tabveil.auditing.verdict import EXIT_CODES
+    from tabveil.cli.progress import progress_shown
+    from tabveil.render.audit.terminal import report_page
 
-    Options are settings of the request by name; None is one that was left out.
-    """
+    options = _read(given)
     if config is None:
         _require_tables(options)
-    targets = outputs.targets(files_named(config, **options))
+    if records is not None:
+        records_file(records.resolve())  # its name says how to write it
+    taken: list[Path | None] = [*files_named(config, **options)]
+    for option, path in (("--json", json), ("--html", html), ("--records", records)):
+        taken.append(destination(option, path, force=force, not_over=taken))
+    json_place, html_place, records_place = taken[-3:]
     request = AuditRequest.read(config, **options)
     if fail_above is not None:
         request = request.with_threshold(threshold(fail_above))
-    if outputs.html is not None:
+    if html is not None:
         request = request.for_page()
-    with progress_shown(quiet=outputs.quiet) as listener:
-        report = auditing.conduct(request, progress=listener)
-    _write(report, targets)
-    _show(report, outputs)
+    with progress_shown(quiet=quiet) as listener:
+        report = conduct(request, progress=listener)
+    write_json(report.to_json(), json_place, guarded=report.exposed is not None)
+    if html_place is not None:
+        report.to_html(html_place)
+    if records_place is not None:
+        report.write_records(records_place)
+    if not quiet:
+        # JSON on standard output is for a program; the table then goes where people look.
+        Screen(stderr=json == STDOUT).print(report_page(report))
+        for line in _reminders(report, html, records):
+            Screen(stderr=True).say(line)
     return EXIT_CODES[report.verdict.state] if request.policy is not None else 0
 
 
-def metrics(texts: Sequence[str]) -> list[Any]:
+def _read(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of the request by name; None is one that was left out."""
+    options = {name: None if value == [] else value for name, value in given.items()}
+    if options["metrics"] is not None:
+        options["metrics"] = metrics_asked(options["metrics"])
+    if options["auxiliary"] is not None:
+        options["auxiliary"] = [_pair(text) for text in options["auxiliary"]]
+    return options
+
+
+def metrics_asked(texts: Sequence[str]) -> list[Any]:
     """Read metrics, each its name or a mapping written ``{name: linkability, n_neighbors: [1]}``."""
+    from tabveil.core.settings import yaml_files
+
     return [yaml_files.parse(text, "--metrics") if text.lstrip().startswith("{") else text for text in texts]
-
-
-def pairs(texts: Sequence[str]) -> list[tuple[list[str], list[str]]]:
-    """Read the column sets to link, each written ``a,b|c,d``."""
-    return [_pair(text) for text in texts]
 
 
 def _pair(text: str) -> tuple[list[str], list[str]]:
@@ -105,35 +146,67 @@ def threshold(fail_above: float) -> float:
     return fail_above
 
 
-def _write(report: Report, targets: Outputs) -> None:
-    shows_people = report.exposed is not None
-    if targets.json == STDOUT:
-        show_json(report.to_json())
-    elif targets.json is not None:
-        write_text(targets.json, report.to_json() + "\n", guarded=shows_people)
-    if targets.html is not None:
-        report.to_html(targets.html)
-    if targets.records is not None:
-        report.write_records(targets.records)
-
-
-def _show(report: Report, outputs: Outputs) -> None:
-    if outputs.quiet:
-        return
-    # JSON on standard output is for a program; the table then goes where people look.
-    Screen(stderr=outputs.json == STDOUT).print(report_page(report))
-    for line in _reminders(report, outputs):
-        Screen(stderr=True).say(line)
-
-
-def _reminders(report: Report, outputs: Outputs) -> list[str]:
+def _reminders(report: "Report", html: Path | None, records: Path | None) -> list[str]:
     lines = []
-    if outputs.html is not None:
-        lines.append(f"The report to read, print and sign: {outputs.html}")
-    if outputs.records is not None:
-        lines.append(
-            f"{outputs.records.name} holds scores of single people: guard it like the data themselves."
-        )
+    if html is not None:
+        lines.append(f"The report to read, print and sign: {html}")
+    if records is not None:
+        lines.append(f"{records.name} holds scores of single people: guard it like the data themselves.")
     if report.exposed is not None:
         lines.append("The report shows values of single people: guard it like the data themselves.")
     return lines
+
+
+_ORDER = (
+    *(
+        "config",
+        "train",
+        "synthetic",
+        "control",
+        "schema",
+        "metrics",
+        "quick",
+        "contrastive",
+        "secrets",
+        "known",
+    ),
+    *(
+        "auxiliary",
+        "quasi_identifiers",
+        "sensitive",
+        "attackers",
+        "policy",
+        "fail_above",
+        "shadow",
+        "utility",
+    ),
+    *("target", "power", "advice", "missing", "drop_identifiers", "person", "independent_rows", "seed"),
+    *("threads", "title", "html", "json", "records", "show_values", "force", "quiet"),
+)
+"""How the help lists options; one that is not named here stands at its end."""
+
+
+def _signature() -> inspect.Signature:
+    """Return the parameters of the command, those of the audit among them, as the parser reads them."""
+    own = [item for item in inspect.signature(audit).parameters.values() if item.kind is item.KEYWORD_ONLY]
+    declared = [
+        inspect.Parameter(
+            option.name or field,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[option.kind | None, asked(field)],
+        )
+        for field, option in OPTIONS.items()
+        if option.help
+    ]
+    places = {name: place for place, name in enumerate(_ORDER)}
+    parameters = sorted([*own, *declared], key=lambda item: places.get(item.name, len(places)))
+    return inspect.Signature(parameters, return_annotation=int)
+
+
+audit.__signature__ = _signature()  # type: ignore[attr-defined] # what the parser looks at
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(help=_HELP, epilog=_EXAMPLES)(audit)

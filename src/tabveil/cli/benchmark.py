@@ -1,18 +1,25 @@
-"""What can be asked about benchmarks on the command line: run a study, report what it found.
+"""``tabveil benchmark run`` and ``tabveil benchmark report``: metrics judged by a risk that is known."""
 
-The work itself is in ``studies``, imported when a command runs: ``--help`` must not wait for pandas.
-"""
-# ruff: noqa: PLC0415 - see above
-
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabveil.cli.files import Force, Html, Json
-from tabveil.cli.options import OwnCode, Retry, Scheduler, Workers
+from tabveil.cli.exit_codes import CELLS_FAILED
+from tabveil.cli.files import require_writable, write_found
+from tabveil.cli.options import Force, Html, Json, OwnCode, Retry, Scheduler, Workers
+from tabveil.cli.screen import Screen
+from tabveil.core.wording import plural
+
+if TYPE_CHECKING:
+    from tabveil.workflows import benchmark
+
+MOST_REASONS = 5
 
 FOLDER = "FOLDER"
+
+
 app = typer.Typer(
     name="benchmark",
     invoke_without_command=True,
@@ -59,17 +66,24 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progress.")] = False,
 ) -> int:
     """Run a study."""
-    from tabveil.cli import studies
+    from tabveil.cli.progress import progress_to_go_on
+    from tabveil.workflows import benchmark
+    from tabveil.workflows.cells.own_code import import_files
 
-    return studies.run(
-        config=config,
-        store=store,
-        workers=workers,
-        scheduler=scheduler,
-        code=tuple(code or ()),
-        retry=retry,
-        quiet=quiet,
-    )
+    import_files(code or ())
+    with progress_to_go_on(quiet=quiet) as listener:
+        outcome = benchmark.run(
+            config,
+            store,
+            workers=workers,
+            scheduler=scheduler,
+            code=code or (),
+            retry=retry,
+            progress=listener,
+        )
+    if not quiet:
+        _tell(outcome, store)
+    return CELLS_FAILED if outcome.n_failed else 0
 
 
 @app.command(
@@ -90,6 +104,33 @@ def report(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
 ) -> None:
     """Report a study."""
-    from tabveil.cli import studies
+    from tabveil.render.benchmark.page import page
+    from tabveil.render.benchmark.terminal import summary
+    from tabveil.workflows.benchmark.findings import find
 
-    studies.report(store=store, html=html, json=json, force=force, quiet=quiet)
+    require_writable(html, json, force=force, not_over=[])
+    write_found(find(store), page=page, summary=summary, html=html, json=json, quiet=quiet)
+
+
+def _tell(outcome: "benchmark.Outcome", store: Path) -> None:
+    """Say how many cells there are, why some failed, and what can be done next."""
+    screen = Screen()
+    screen.say(
+        f"{store}: {plural(outcome.known, 'cell')} known before, {outcome.new:,} new, "
+        f"{outcome.n_failed:,} failed."
+    )
+    reasons = sorted(outcome.failures.items(), key=lambda item: -item[1])
+    for why, n in reasons[:MOST_REASONS]:
+        screen.say(f"  {n:,} failed: {why}")
+    if len(reasons) > MOST_REASONS:
+        screen.say(f"  and {plural(len(reasons) - MOST_REASONS, 'further reason')}.")
+    if outcome.left:
+        screen.say(f"{plural(outcome.left, 'cell')} failed in an earlier run and were not tried again.")
+    if outcome.n_failed or outcome.left:
+        screen.say("The same command with --retry tries failed cells again.")
+    screen.say(f"See what was found:\n  tabveil benchmark report {shlex.quote(str(store))}", style="dim")
+
+
+def register(root: typer.Typer) -> None:
+    """Add both commands, in a group of their own."""
+    root.add_typer(app)

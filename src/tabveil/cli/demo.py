@@ -1,4 +1,4 @@
-"""Two releases of a simulated hospital, one clean and one with a planted leak, audited side by side."""
+"""``tabveil demo``: two releases of a simulated hospital, one clean and one with a planted leak."""
 
 import os
 import re
@@ -6,30 +6,24 @@ import shutil
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-from numpy.random import Generator
+import typer
 from rich.text import Text
 
-from tabveil.auditing import audit as auditing
-from tabveil.auditing.findings import LEAK, finding
-from tabveil.auditing.report import Report
 from tabveil.cli import files
-from tabveil.cli.progress import progress_shown
+from tabveil.cli.options import NumbersSeed
 from tabveil.cli.screen import Screen
-from tabveil.core.rng import stream
-from tabveil.core.storage.files import replacing, write_text
-from tabveil.core.table import Table
-from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
-from tabveil.render.audit.page import page
-from tabveil.render.comparison.terminal import comparison
-from tabveil.synthesis.risks import Leaky, Noisy
-from tabveil.tables import reading as frame
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+    from tabveil.auditing.report import Report
+    from tabveil.core.table import Table
 
 N_TRAIN, N_CONTROL, N_RELEASE = 6000, 6000, 6000
 COPIED, SHAKEN = 0.05, 0.05  # shares of the leaky release
-SHAKING = Noisy(sigma=0.02, lam=0, p=0, reading="multiplicative")
 POLICY = {"recipient": "a research group (simulated)", "context": "shared once, for a demonstration"}
 _TABLES = ("train", "control", "clean", "leaky")
 _ABOUT = "README.txt"
@@ -37,8 +31,19 @@ _PICTURE = 'class="tabveil-title"'
 _FIRST_LINE = "Made by 'tabveil demo'. Nobody in these tables exists.\n"
 
 
-def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
+def demo(
+    *,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to put tables and reports.")] = Path(
+        "demo"
+    ),
+    seed: NumbersSeed = 0,
+    svg: Annotated[Path | None, typer.Option(hidden=True, help="Draw what is printed.")] = None,
+) -> None:
     """Make the tables, audit both releases, show the difference, say what to try next."""
+    from tabveil.core.storage.files import write_text
+    from tabveil.render.audit.page import page
+    from tabveil.render.comparison.terminal import comparison
+
     folder = _own_folder(out)
     picture = None if svg is None else files.writable("--svg", svg, force=_drawn_here(svg))
     console = Screen(record=picture is not None, width=80 if picture else None)
@@ -56,21 +61,36 @@ def run(*, out: Path, seed: int, svg: Path | None = None) -> None:
     console.say(_next(out), style="dim")  # commands to copy
 
 
-def plant(train: Table, fresh: Table, *, rng: Generator) -> Table:
+def plant(train: "Table", fresh: "Table", *, rng: "Generator") -> "Table":
     """Copy training rows into one half of a release as they are, others into the other half shaken."""
+    import numpy as np
+
+    from tabveil.core.table import Table
+    from tabveil.synthesis.risks import Leaky, Noisy
+
+    shaking = Noisy(sigma=0.02, lam=0, p=0, reading="multiplicative")
     (some, others), (first, second) = _halves(train), _halves(fresh)
     copied = Leaky()(some, first, 2 * COPIED, rng=rng)
-    shaken = SHAKING(others, second, 2 * SHAKEN, rng=rng)
+    shaken = shaking(others, second, 2 * SHAKEN, rng=rng)
     return Table(schema=fresh.schema, values=np.concatenate([copied.values, shaken.values]))
 
 
-def _halves(table: Table) -> tuple[Table, Table]:
+def _halves(table: "Table") -> "tuple[Table, Table]":
+    import numpy as np
+
     first, second = np.array_split(np.arange(len(table)), 2)
     return table.take(first), table.take(second)
 
 
 def _write_tables(folder: Path, seed: int) -> None:
     """Draw everybody from one population and deal them out, so that a clean release is truly fresh."""
+    import numpy as np
+
+    from tabveil.core.rng import stream
+    from tabveil.core.storage.files import replacing, write_text
+    from tabveil.datasets import hospital
+    from tabveil.tables import reading as frame
+
     people = frame.load_table(hospital(N_TRAIN + N_CONTROL + 2 * N_RELEASE, seed=seed))
     bounds = np.cumsum([0, N_TRAIN, N_CONTROL, N_RELEASE, N_RELEASE])
     parts = [people.table.take(np.arange(a, b)) for a, b in pairwise(bounds)]
@@ -82,7 +102,10 @@ def _write_tables(folder: Path, seed: int) -> None:
             frame.to_native(table, people.layout).to_csv(temporary, index=False)
 
 
-def _audit(folder: Path, name: str, seed: int) -> Report:
+def _audit(folder: Path, name: str, seed: int) -> "Report":
+    from tabveil.auditing import audit as auditing
+    from tabveil.cli.progress import progress_shown
+
     with progress_shown(quiet=False, title=f"{name} release: ") as listener:
         return auditing.audit(
             folder / "train.csv",
@@ -135,7 +158,7 @@ def _about() -> str:
     )
 
 
-def _explanation(reports: dict[str, Report]) -> str:
+def _explanation(reports: "dict[str, Report]") -> str:
     counts = {name: _seen(report) for name, report in reports.items()}
     return (
         "Both releases imitate the same simulated hospital, and by eye they look alike. "
@@ -149,8 +172,10 @@ def _explanation(reports: dict[str, Report]) -> str:
     )
 
 
-def _seen(report: Report) -> str:
+def _seen(report: "Report") -> str:
     """Count the attacks that see a leak."""
+    from tabveil.auditing.findings import LEAK, finding
+
     attacks = [result.key for result in report.results if result.labels.pillar == "attack"]
     return f"{sum(finding(report, key) == LEAK for key in attacks)} of {len(attacks)}"
 
@@ -184,3 +209,12 @@ def drawing(console: Screen) -> str:
     picture = re.sub(r"\s*@font-face \{.*?\}", "", picture, flags=re.DOTALL)  # web fonts
     picture = re.sub(r"\s*<!--.*?-->", "", picture, flags=re.DOTALL)
     return picture.replace("Fira Code, monospace", "monospace")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        help="Audit two releases of a simulated hospital: a clean one, and one with a planted leak.\n\n"
+        "Nobody's data are needed, and nothing leaves this machine. Takes a minute or two.",
+        epilog="Example:\n\n[cyan]tabveil demo --out demo[/]",
+    )(demo)

@@ -1,25 +1,17 @@
-"""Output files that must not be written, refused before the long work begins: one rule for all commands."""
+"""What commands write: refused before the long work begins where that must not be done, and written then."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-import typer
-
+from tabveil.cli.screen import Screen, show, show_json
 from tabveil.errors import ParameterError
 
-Force = Annotated[
-    bool,
-    typer.Option(
-        "--force", help="Replace files that are already there; behind a link, the file it leads to."
-    ),
-]
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
-Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to read and print.")]
-Json = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write all numbers as JSON; '-' is standard output.")
-]
+STDOUT = Path("-")
 
 
 def writable(option: str, path: Path, *, force: bool, not_over: Iterable[Path | None] = ()) -> Path:
@@ -82,3 +74,87 @@ def _try(option: str, place: Path, *, shown: Path) -> None:
         raise ParameterError(option, f"cannot write into {shown}: {error.strerror}.") from None
     finally:
         trial.unlink(missing_ok=True)
+
+
+def destination(
+    option: str, path: Path | None, *, force: bool, not_over: Iterable[Path | None] = ()
+) -> Path | None:
+    """Return the place to write to, if there is one, and if it is none that is standard output."""
+    if path is None or path == STDOUT:
+        return path
+    return writable(option, path, force=force, not_over=not_over)
+
+
+def rows_file(out: Path, *, force: bool, not_over: Iterable[Path | None]) -> Path:
+    """Return the place to write rows to; its name must say how."""
+    from tabveil.tables.reading.files import is_text_file
+
+    is_text_file(out.resolve())  # refuses unknown suffixes
+    return writable("--out", out, force=force, not_over=not_over)
+
+
+def refuse_folder(save: Path) -> None:
+    """Refuse a folder for a model that is there already, or cannot be made."""
+    if save.exists():
+        raise ParameterError("--save", f"{save} is already there; choose another folder.")
+    folder("--save", save.resolve().parent)
+
+
+def write_or_show(text: str, out: Path | None, *, force: bool, not_over: Iterable[Path] = ()) -> None:
+    """Write a file that people edit, or show it where none is named."""
+    from tabveil.core.storage.files import write_text
+
+    if out is None:
+        show(text)
+    else:
+        write_text(writable("--out", out, force=force, not_over=not_over), text)
+
+
+def write_json(text: str, json: Path | None, *, guarded: bool = False) -> None:
+    """Write JSON to where it was asked for, if it was."""
+    from tabveil.core.storage.files import write_text
+
+    if json == STDOUT:
+        show_json(text)
+    elif json is not None:
+        write_text(json, f"{text}\n", guarded=guarded)
+
+
+class Finding(Protocol):
+    """Anything that has its numbers as JSON."""
+
+    def json_text(self) -> str:
+        """Return all numbers."""
+        ...
+
+
+Found = TypeVar("Found", bound=Finding)
+
+
+def require_writable(html: Path | None, json: Path | None, *, force: bool, not_over: Sequence[Path]) -> None:
+    """Refuse places that cannot be written to, before any work is done."""
+    targets: list[Path | None] = [*not_over]
+    for option, path in (("--html", html), ("--json", json)):
+        targets.append(destination(option, path, force=force, not_over=targets))
+
+
+def write_found(
+    found: Found,
+    *,
+    page: Callable[[Found], str],
+    summary: "Callable[[Found], RenderableType]",
+    html: Path | None,
+    json: Path | None,
+    quiet: bool,
+) -> None:
+    """Write page and numbers, and show the table."""
+    from tabveil.core.storage.files import write_text
+
+    if html is not None:
+        write_text(html.resolve(), page(found))
+    write_json(found.json_text().rstrip("\n"), json and (json if json == STDOUT else json.resolve()))
+    if not quiet:
+        # JSON on standard output is for a program; the table then goes where people look.
+        Screen(stderr=json == STDOUT).print(summary(found))
+        if html is not None:
+            Screen(stderr=True).say(f"The report to read and print: {html}")

@@ -1,19 +1,23 @@
-"""What can be asked about pipelines on the command line: run one, and audit every stage of it.
-
-The work itself is in ``pipelines``, imported when a command runs: ``--help`` must not wait for pandas.
-"""
-# ruff: noqa: PLC0415 - see above
+"""``tabveil pipeline``: anonymize, sample and generate a table, and audit every stage of that."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
-from tabveil.cli.files import Force, Html, Json
-from tabveil.cli.options import Missing, Schema
-from tabveil.cli.synthesize import FILE, N, Save, Threads
+from tabveil.cli import files
+from tabveil.cli.audit import metrics_asked, threshold
+from tabveil.cli.files import STDOUT, write_json
+from tabveil.cli.options import FailAbove, Force, Html, Json, Missing, Save, Schema, Threads, asked
+from tabveil.cli.screen import Screen
+from tabveil.errors import ParameterError
 
-COLUMN, TEXT = "COLUMN", "TEXT"
+if TYPE_CHECKING:
+    from tabveil.auditing.policy import Policy
+    from tabveil.workflows.pipeline import PipelineReport
+
+
 _HELP = (
     "Anonymize, sample and generate a table, and audit every stage of that.\n\n"
     "The file says how: it names the generator [bold]hybrid[/] and its settings, as for [bold]tabveil "
@@ -25,6 +29,8 @@ _HELP = (
     "With [bold]--policy[/] or [bold]--fail-above[/] the exit code tells the verdict on the final rows: "
     "0 within, 1 above, 3 inconclusive."
 )
+
+
 _EXAMPLES = (
     "Examples:\n\n"
     "[cyan]tabveil pipeline --config pipeline.yaml --data patients.csv --html pipeline.html[/]\n\n"
@@ -37,12 +43,14 @@ def pipeline(
     *,
     config: Annotated[
         Path,
-        typer.Option(metavar=FILE, help="The pipeline: generator, settings, steps, rows, seed (YAML, JSON)."),
+        typer.Option(
+            metavar="FILE", help="The pipeline: generator, settings, steps, rows, seed (YAML, JSON)."
+        ),
     ],
-    data: Annotated[Path, typer.Option(metavar=FILE, help="The real rows.")],
+    data: Annotated[Path, typer.Option(metavar="FILE", help="The real rows.")],
     control: Annotated[
         Path | None,
-        typer.Option(metavar=FILE, help="Real rows that nothing learns from; else some are held back."),
+        typer.Option(metavar="FILE", help="Real rows that nothing learns from; else some are held back."),
     ] = None,
     holdout: Annotated[
         float | None,
@@ -51,93 +59,121 @@ def pipeline(
         ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option(metavar=COLUMN, help="Rows with the same value (one person) stay together.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows with the same value (one person) stay together."),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(metavar=N, min=1, help="How many rows to make; as many as are learned from.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="How many rows to make; as many as are learned from."),
     ] = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Run only this one (see 'tabveil metrics'). Repeatable."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Leave out what takes longer than seconds.")] = False,
-    secrets: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar=COLUMN, help="A column attackers want to learn. Repeatable; chosen if left out."
-        ),
-    ] = None,
-    known: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar=COLUMN, help="A column attackers know of a person. Repeatable; else all others."
-        ),
-    ] = None,
+    secrets: Annotated[list[str] | None, asked("secrets")] = None,
+    known: Annotated[list[str] | None, asked("known")] = None,
     utility: Annotated[
         bool, typer.Option("--utility/--no-utility", help="Whether to measure usefulness, too.")
     ] = True,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(metavar=COLUMN, help="A column models should predict (for usefulness). Repeatable."),
-    ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            metavar=FILE, help="Accepted risks, as written by 'tabveil policy'. Sets the exit code."
-        ),
-    ] = None,
-    fail_above: Annotated[
-        float | None,
-        typer.Option(metavar="RISK", help="One threshold for all risks, such as 0.05. Sets the exit code."),
-    ] = None,
+    target: Annotated[list[str] | None, asked("target")] = None,
+    policy: Annotated[Path | None, asked("policy")] = None,
+    fail_above: FailAbove = None,
     schema: Schema = None,
     missing: Missing = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            metavar=N,
+            metavar="N",
             min=0,
             help="Same seed, same rows and numbers. If left out: 0; where a promise needs it, a secret one.",
         ),
     ] = None,
     threads: Threads = None,
-    title: Annotated[str | None, typer.Option(metavar=TEXT, help="What the report is called.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="What the report is called.")] = None,
     html: Html = None,
     json: Json = None,
     out: Annotated[
-        Path | None, typer.Option(metavar=FILE, help="Write the final rows (.csv, .parquet, .feather ...).")
+        Path | None, typer.Option(metavar="FILE", help="Write the final rows (.csv, .parquet, .feather ...).")
     ] = None,
     save: Save = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No tables, no progress.")] = False,
 ) -> int:
     """Run a pipeline."""
-    from tabveil.cli import pipelines
+    from tabveil.auditing.verdict import EXIT_CODES
+    from tabveil.cli.progress import progress_shown
+    from tabveil.workflows.pipeline import run_pipeline
 
-    return pipelines.run(
-        config=config,
-        data=data,
-        control=control,
-        asked={
-            "holdout": holdout,
-            "by": by,
-            "rows": rows,
-            "title": title or "",
-            "metrics": pipelines.metrics(metrics) if metrics else None,
-            "quick": quick,
-            "secrets": secrets or None,
-            "known": known or None,
-            "utility": utility,
-            "target": target or None,
-            "seed": seed,
-            "schema": schema,
-            "missing": tuple(missing or ()),
-            "threads": threads,
-        },
-        policy=policy,
-        fail_above=fail_above,
-        outputs=pipelines.Outputs(html=html, json=json, out=out, save=save, force=force, quiet=quiet),
-    )
+    taken = [config, data, control, policy, schema, save]
+    if save is not None:
+        files.refuse_folder(save)
+    for option, path in (("--html", html), ("--json", json)):
+        taken.append(files.destination(option, path, force=force, not_over=taken))
+    html_place, json_place = taken[-2:]
+    rows_place = None if out is None else files.rows_file(out, force=force, not_over=taken)
+    for option, path in (("--data", data), ("--control", control)):
+        if path is not None and not path.is_file():
+            raise ParameterError(option, f"there is no file {path}.")
+    judged_by = _policy(policy, fail_above)
+    with progress_shown(quiet=quiet) as listener:
+        report = run_pipeline(
+            data,
+            config,
+            control=control,
+            holdout=holdout,
+            by=by,
+            rows=rows,
+            title=title or "",
+            metrics=metrics_asked(metrics) if metrics else None,
+            quick=quick,
+            secrets=secrets or None,
+            known=known or None,
+            utility=utility,
+            target=target or None,
+            policy=judged_by,
+            seed=seed,
+            schema=schema,
+            missing=tuple(missing or ()),
+            threads=threads,
+            progress=listener,
+        )
+    if save is not None:
+        report.save(save)
+    if rows_place is not None:
+        report.write(rows_place)
+    write_json(report.to_json(), json_place)
+    if html_place is not None:
+        report.to_html(html_place)
+    if not quiet:
+        _show(report, json=json, out=out, save=save, html=html)
+    return 0 if judged_by is None else EXIT_CODES[report.verdict.state]
+
+
+def _show(
+    report: "PipelineReport", *, json: Path | None, out: Path | None, save: Path | None, html: Path | None
+) -> None:
+    from tabveil.render.pipeline.terminal import pipeline_page
+
+    # JSON on standard output is for a program; the tables then go where people look.
+    Screen(stderr=json == STDOUT).print(pipeline_page(report))
+    beside = Screen(stderr=True)
+    if out is not None:
+        beside.print(Text(f"{out}: {len(report.rows.table):,} rows."), soft_wrap=True)
+    if save is not None:
+        beside.say(f"{save}: the model. It holds what was learned from people: guard it like the data.")
+    if html is not None:
+        beside.say(f"The page to read and print: {html}")
+
+
+def _policy(path: Path | None, fail_above: float | None) -> "Policy | None":
+    """Return what the verdict follows; None if nobody asked to be judged."""
+    from tabveil.auditing.policy import read_policy
+
+    if path is None and fail_above is None:
+        return None
+    found = read_policy(path)
+    return found if fail_above is None else found.with_threshold(threshold(fail_above))
 
 
 def register(app: typer.Typer) -> None:

@@ -15,6 +15,9 @@ from rich.text import Text
 
 from tabveil.core.wording import escaped
 
+LOUD = "bold red"
+"""The style of what nobody must miss."""
+
 
 class Screen(Console):
     """Standard output or standard error, for people: texts are shown as they are, never taken for markup."""

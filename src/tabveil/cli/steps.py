@@ -1,21 +1,29 @@
-"""What can be asked on the command line beside a generator: filter, deduplicate, pseudonymize.
+"""Steps beside a generator: ``tabveil filter``, ``tabveil deduplicate``, ``tabveil pseudonymize``."""
 
-The work itself is in ``step_files``, imported when a command runs: ``--help`` must not wait for pandas.
-"""
-# ruff: noqa: PLC0415 - see above
-
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabveil.cli.files import Force
-from tabveil.cli.options import Missing
-from tabveil.cli.synthesize import Out, Seed, Threads
+from tabveil.cli.files import rows_file
+from tabveil.cli.options import Force, Missing, Out, Seed, Threads, asked
+from tabveil.cli.screen import LOUD, Screen
+from tabveil.core.wording import interval, number, value_of
 from tabveil.errors import ParameterError
 
+if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
+    from tabveil.core.table import Indices
+    from tabveil.metrics.utility import Utility
+
 FILE, COLUMN, N, SHARE = "FILE", "COLUMN", "N", "SHARE"
+
+
 Data = Annotated[Path, typer.Option(metavar=FILE, help="The real rows.")]
+
+
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progress; warnings stay.")]
 
 
@@ -41,13 +49,8 @@ def filter_release(
     utility: Annotated[
         bool, typer.Option("--utility/--no-utility", help="Measure what dropping them costs.")
     ] = True,
-    target: Annotated[
-        list[str] | None,
-        typer.Option(metavar=COLUMN, help="A column models should predict (for usefulness). Repeatable."),
-    ] = None,
-    schema: Annotated[
-        Path | None, typer.Option(metavar=FILE, help="Column types, as written by 'tabveil schema'.")
-    ] = None,
+    target: Annotated[list[str] | None, asked("target")] = None,
+    schema: Annotated[Path | None, asked("column_types")] = None,
     missing: Missing = None,
     drop_identifiers: Annotated[
         bool,
@@ -62,25 +65,39 @@ def filter_release(
     quiet: Quiet = False,
 ) -> None:
     """Filter a file."""
-    from tabveil.cli import step_files
+    from tabveil.cli.progress import progress_shown
+    from tabveil.workflows import steps
 
-    step_files.filter_release(
-        train=train,
-        synthetic=synthetic,
-        control=control,
-        out=out,
-        near=near,
-        outliers=outliers,
-        utility=utility,
-        target=tuple(target or ()),
-        schema=schema,
-        missing=tuple(missing or ()),
-        drop_identifiers=drop_identifiers,
-        seed=seed,
-        threads=threads,
-        force=force,
-        quiet=quiet,
-    )
+    place = rows_file(out, force=force, not_over=[train, synthetic, control, schema])
+    with progress_shown(quiet=quiet) as listener:
+        found = steps.filter_release(
+            train,
+            synthetic,
+            control,
+            near=near,
+            outliers=outliers,
+            measure_utility=utility and not quiet,
+            target=target or None,
+            seed=seed,
+            schema=schema,
+            missing=missing or (),
+            drop_identifiers=drop_identifiers,
+            threads=threads,
+            progress=listener,
+        )
+    _write(synthetic, found.kept, place)
+    aside = Screen(stderr=True)
+    if not quiet:
+        for note in found.notes:
+            aside.say(note)
+        screen = Screen()
+        tell_step(screen, found.sentences, f"{out}")
+        if found.near is not None:
+            screen.say(f"  The bar is at {number(found.near.bar)} (Gower's distance).")
+        if found.before is not None and found.after is not None:
+            screen.print(_cost(found.before, found.after))
+    for warning in found.warnings:
+        aside.say(warning, style=LOUD)
 
 
 def deduplicate(
@@ -101,11 +118,20 @@ def deduplicate(
     quiet: Quiet = False,
 ) -> None:
     """Deduplicate a file."""
-    from tabveil.cli import step_files
+    from tabveil.cli.progress import progress_shown
+    from tabveil.core.workers import tell, working
+    from tabveil.workflows import steps
 
-    step_files.deduplicate(
-        data=data, out=out, person=person, most=most, equal=equal, seed=seed, force=force, quiet=quiet
-    )
+    place = rows_file(out, force=force, not_over=[data])
+    with progress_shown(quiet=quiet) as listener, working(listener=listener):
+        tell("comparing rows", 0.0)
+        found = steps.deduplicate(data, person=person, most=most, equal=equal, seed=seed)
+        tell("writing", 0.9)
+        _write(data, found.kept, place)
+    if not quiet:
+        for note in found.notes:
+            Screen(stderr=True).say(note)
+        tell_step(Screen(), found.sentences, f"{out}")
 
 
 def pseudonymize(
@@ -139,20 +165,75 @@ def pseudonymize(
     quiet: Quiet = False,
 ) -> None:
     """Pseudonymize a file."""
-    from tabveil.cli import step_files
+    from tabveil.cli.progress import progress_shown
+    from tabveil.core.workers import tell, working
+    from tabveil.tables import reading as frame
+    from tabveil.tables.reading.rewriting import replace_raw
+    from tabveil.workflows import pseudonyms
 
     if no_text and text:
         raise ParameterError("--no-text", "--text names columns in which something is to be replaced.")
-    step_files.pseudonymize(
-        data=data,
-        columns=tuple(column or ()),
-        texts=() if no_text else text,
-        key=key,
-        out=out,
-        style=style,  # type: ignore[arg-type] # checked where it is used
-        force=force,
-        quiet=quiet,
+    texts = () if no_text else text
+    place = rows_file(out, force=force, not_over=[data, key])
+    with progress_shown(quiet=quiet) as listener, working(listener=listener):
+        tell("reading", 0.0)
+        found = pseudonyms.pseudonymize(
+            data,
+            column or (),
+            key=key,
+            style=style,  # type: ignore[arg-type] # checked where it is used
+            texts=texts,
+        )
+        tell("writing", 0.8)
+        frame.write_raw(replace_raw(frame.read_raw(data), found.replaced), place, like=data)
+    if quiet:
+        return
+    for note in found.notes:
+        Screen(stderr=True).say(note)
+    tell_step(Screen(), found.sentences, f"{out}")
+    if found.key_made:
+        Screen().say(f"{key}: a new key. Keep it, away from the table, and show it to nobody.")
+    Screen().say(pseudonyms.STILL_PERSONAL, style="dim")
+
+
+def _cost(before: "Utility", after: "Utility") -> "Grid":
+    """Set the figures of either release side by side, and those of the models trained on them."""
+    from rich.table import Table as Grid
+
+    from tabveil.metrics.utility import MEANINGS
+
+    grid = Grid(
+        "utility", "before", "after", "interval", "real rows", box=None, pad_edge=False, header_style="dim"
     )
+    pairs = [
+        (MEANINGS[key].title, figure, after.figures[key])
+        for key, figure in before.figures.items()
+        if key in after.figures
+    ]
+    later = {target.name: target for target in after.targets}
+    pairs += [
+        (f"Predicting {target.name} ({target.score})", target.figure, later[target.name].figure)
+        for target in before.targets
+        if target.name in later
+    ]
+    for title, was, now in pairs:
+        grid.add_row(
+            title, value_of(was.value), value_of(now.value), interval(now.value), value_of(now.reference)
+        )
+    return grid
+
+
+def tell_step(screen: Screen, sentences: Sequence[str], where: str) -> None:
+    """Say what a step did: of which file or step, and below it what else there is to say."""
+    for place, sentence in enumerate(sentences):
+        screen.say(f"  {sentence}" if place else f"{where}: {sentence}")
+
+
+def _write(data: Path, rows: "Indices", place: Path) -> None:
+    """Write some rows of a file as they stand in it."""
+    from tabveil.tables import reading as frame
+
+    frame.write_raw(frame.take_rows(frame.read_raw(data), rows), place, like=data)
 
 
 def register(app: typer.Typer) -> None:

@@ -1,29 +1,31 @@
-"""What can be asked about generators on the command line: learn a table and draw rows, draw more rows.
+"""``tabveil synthesize`` and ``tabveil sample``: learn a table and draw rows, draw more rows."""
 
-The work itself is in ``synthetic``, imported when a command runs: ``--help`` must not wait for pandas.
-"""
-# ruff: noqa: PLC0415 - see above
-
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.text import Text
 from typer.core import TyperCommand
 
-from tabveil.cli.files import Force
-from tabveil.cli.options import Missing, Schema
+from tabveil.cli.files import refuse_folder, rows_file
+from tabveil.cli.options import Force, Missing, Out, Save, Schema, Seed, Settings, Threads
+from tabveil.cli.screen import LOUD, Screen
+from tabveil.cli.steps import tell_step
+from tabveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tabveil.auditing.report import Report
+    from tabveil.workflows.pipeline import StepTaken
+    from tabveil.workflows.synthesizing import SyntheticRows, TableModel
+    from tabveil.workflows.synthesizing.configuration import Configuration
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
-Out = Annotated[
-    Path, typer.Option(metavar=FILE, help="Where to write the rows (.csv, .parquet, .feather ...).")
-]
-Threads = Annotated[
-    int | None, typer.Option(metavar=N, min=1, help="How many threads to use; all cores if left out.")
-]
-Save = Annotated[
-    Path | None, typer.Option(metavar=FOLDER, help="Keep the model here, to draw more rows later. Sensitive.")
-]
-Seed = Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same rows.")]
+
 
 _SYNTHESIZE = (
     "Learn a table and write new rows that look like it.\n\n"
@@ -32,6 +34,8 @@ _SYNTHESIZE = (
     "with --control: the rows are then audited before they are written. "
     "Ctrl-C while a network is trained keeps its best state up to then."
 )
+
+
 _EXAMPLES = (
     "Examples:\n\n"
     "[cyan]tabveil synthesize --data train.csv --generator trees --out out.csv[/]\n\n"
@@ -41,6 +45,16 @@ _EXAMPLES = (
     "[cyan]tabveil synthesize --data train.csv --control control.csv --out out.csv[/]\n\n"
     "[cyan]tabveil synthesize --data train.csv --config pipeline.yaml --out out.csv[/]"
 )
+_AS_MANY = (
+    "as many rows are written as were learned from, which tells how many they were; the promise does not "
+    "cover that. Give a number with --rows."
+)
+_NOT_AUDITED = (
+    "Not audited: whether these rows are within any policy is not known. Hold rows back with 'tabveil split' "
+    "and name them with --control."
+)
+_GUARD_IT = "It holds what was learned from people: guard it like the data."
+_GO_ON = "Drawing rows from that model; Ctrl-C again ends."
 
 
 class Teaching(TyperCommand):
@@ -48,8 +62,6 @@ class Teaching(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - the parser's own objects
         """Write the help."""
-        from tabveil.cli.synthetic import generators
-
         self.epilog = f"Generators, with their settings for --set:\n\n{generators()}\n\n{_EXAMPLES}"
         super().format_help(ctx, formatter)
 
@@ -72,10 +84,7 @@ def synthesize(
     rows: Annotated[
         int | None, typer.Option(metavar=N, min=1, help="How many rows to draw; as many as the data.")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the generator. Repeatable."),
-    ] = None,
+    settings: Settings = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -120,26 +129,68 @@ def synthesize(
     force: Force = False,
 ) -> int:
     """Learn a file and write rows."""
-    from tabveil.cli import synthetic
+    from tabveil.auditing.verdict import EXIT_CODES
+    from tabveil.cli.progress import progress_shown
+    from tabveil.core.workers import working
+    from tabveil.workflows import synthesizing
+    from tabveil.workflows.pipeline.settings import RealRows
+    from tabveil.workflows.synthesizing import configuration
+    from tabveil.workflows.synthesizing.configuration import Configuration
 
-    return synthetic.synthesize(
-        data=data,
-        out=out,
-        generator=generator,
-        config=config,
-        rows=rows,
-        settings=settings or (),
-        seed=seed,
-        schema=schema,
-        missing=tuple(missing or ()),
-        rare_labels=rare_labels,  # type: ignore[arg-type] # checked where it is used
-        identifiers=identifiers,  # type: ignore[arg-type] # likewise
-        control=control,
-        policy=policy,
-        threads=threads,
-        save=save,
-        force=force,
-    )
+    said = Configuration() if config is None else configuration.read(config)
+    if generator is not None and said.generator not in (None, generator):
+        raise ParameterError("--generator", f"{config} has settings of {said.generator}; change them there.")
+    generator = generator or said.generator or "trees"
+    given: dict[str, Any] = {**said.settings, **read_settings(settings or ())}
+    rows, schema, absent = rows or said.rows, schema or said.schema, tuple(missing or said.missing)
+    seed = said.seed if seed is None else seed
+    synthesizing.choose(generator, given)  # complains before the long work begins
+    _require_control(control, policy, filtering=said.filter is not None)
+    target = rows_file(out, not_over=[data, config, schema, save, control, policy], force=force)
+    if save is not None:
+        refuse_folder(save)
+    real = RealRows.of(data=data, control=control).deduplicated(said.deduplicate, seed=seed or 0)
+    real = real.pseudonymized(said.pseudonymize)
+    for step in real.steps:
+        _tell_step(step)
+    with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
+        learned = synthesizing.learn(
+            real.get("data"),
+            generator=generator,
+            settings=given,
+            seed=seed,
+            schema=schema,
+            missing=absent,
+            rare_labels=rare_labels or said.rare_labels or "pool",  # type: ignore[arg-type] # checked there
+            identifiers=identifiers or said.identifiers or "fresh",  # type: ignore[arg-type] # likewise
+        )
+        if save is not None:
+            learned.save(save)
+    _tell(learned, as_many=rows is None)
+    drawn = _draw(learned, rows or learned.n_rows or 1, seed=seed or 0, threads=threads)
+    drop = _without_identifiers(learned)
+    asked: dict[str, Any] = {
+        "train": real.get("data"),
+        "control": real.get("control"),
+        "schema": schema,
+        "missing": absent,
+        "drop_identifiers": drop,
+        "threads": threads,
+    }
+    if said.filter is not None:
+        drawn = _filtered(drawn, said, learned, seed=seed or 0, **asked)
+    report = None if control is None else _audited(drawn, target, policy=policy, person=said.person, **asked)
+    drawn.write(target)
+    n_rows = len(drawn.table)
+    Screen().print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))
+    if save is not None:
+        Screen().print(Text(f"{save}: the model. {_GUARD_IT}"))
+    if report is None:
+        Screen().say(_NOT_AUDITED)
+        _say_next(_audit(data, out, schema, absent, drop=drop))
+        return 0
+    _say_verdict(report)
+    return EXIT_CODES[report.verdict.state] if policy is not None else 0
 
 
 def sample(
@@ -152,9 +203,187 @@ def sample(
     force: Force = False,
 ) -> None:
     """Draw rows from a stored model."""
-    from tabveil.cli import synthetic
+    from tabveil.workflows.synthesizing import TableModel
 
-    synthetic.sample(folder=folder, rows=rows, out=out, seed=seed, threads=threads, force=force)
+    target = rows_file(out, not_over=folder.rglob("*"), force=force)
+    if folder.resolve() in target.parents:
+        raise ParameterError("--out", f"{out} lies in the model's folder; choose another place.")
+    learned = TableModel.load(folder)
+    _tell(learned)
+    _draw(learned, rows, seed=seed, threads=threads).write(target)
+    Screen().print(Text(f"{out}: {rows:,} rows by {learned.model.name}."))
+    _say_next(f"tabveil audit --train FILE --synthetic {shlex.quote(str(out))}")
+
+
+def _require_control(control: Path | None, policy: Path | None, *, filtering: bool) -> None:
+    """Refuse what no audit could answer, before the long work begins."""
+    from tabveil.auditing.policy import read_policy
+
+    if filtering and control is None:
+        raise ParameterError("filter", "needs --control, rows that say how near is too near.")
+    if policy is not None and control is None:
+        raise ParameterError("--policy", "needs --control, rows that the generator does not learn from.")
+    if control is not None and not control.is_file():
+        raise ParameterError("--control", f"there is no file {control}.")
+    read_policy(policy)
+
+
+def _tell_step(taken: "StepTaken") -> None:
+    """Say what a step around the generator did, and what to know about it."""
+    tell_step(Screen(), taken.sentences, taken.title)
+    beside = Screen(stderr=True)
+    for note in (*taken.notes, *taken.warnings):
+        beside.say(*_line(note))
+
+
+def _filtered(
+    drawn: "SyntheticRows",
+    said: "Configuration",
+    learned: "TableModel",
+    **about: Any,  # noqa: ANN401 - passed on
+) -> "SyntheticRows":
+    """Drop rows that are too near to those learned from, and say how many and what that voids."""
+    from tabveil.cli.progress import progress_shown
+    from tabveil.workflows.pipeline.settings import filtered
+
+    with progress_shown(quiet=False, title="filter: ") as listener:
+        fewer, taken = filtered(drawn, said, learned, **about, progress=listener)
+    _tell_step(taken)
+    return fewer
+
+
+def _audited(drawn: "SyntheticRows", target: Path, **asked: Any) -> "Report":  # noqa: ANN401 - passed on as they are
+    """Audit rows as they will stand in their file: what was read as a file is compared with a file."""
+    from tabveil.auditing import audit as auditing
+    from tabveil.cli.progress import progress_shown
+
+    with tempfile.TemporaryDirectory() as folder:
+        trial = Path(folder) / target.name
+        drawn.write(trial)
+        with progress_shown(quiet=False, title="audit: ") as listener:
+            return auditing.audit(synthetic=trial, **asked, advice=False, progress=listener)
+
+
+def _say_verdict(report: "Report") -> None:
+    """Say whether the rows are within the policy, loudly if they are not."""
+    from tabveil.synthesis.generators.privacy import WARNING
+
+    if report.verdict.state == "above threshold":
+        Screen(stderr=True).say(f"{WARNING}: {report.verdict.sentence}", style=LOUD)
+    else:
+        Screen().say(report.verdict.sentence, style="bold")
+
+
+def _draw(learned: "TableModel", rows: int, *, seed: int, threads: int | None) -> "SyntheticRows":
+    from tabveil.cli.progress import progress_shown
+    from tabveil.core.workers import tell, working
+
+    with progress_shown(quiet=False) as listener, working(threads=threads, listener=listener):
+        tell("drawing rows", 0.0)
+        return learned.draw(rows, seed=seed)
+
+
+def generators() -> str:
+    """Return what the help says about every generator: its first line, and its settings with defaults."""
+    from tabveil.workflows.synthesizing import GENERATORS
+
+    return "\n\n".join(_about(name, kind) for name, kind in GENERATORS.items())
+
+
+def _about(name: str, kind: type) -> str:
+    from tabveil.workflows import synthesizing
+
+    known = synthesizing.settings_for_users(kind)
+    defaults = [_default(key, setting.default) for key, setting in known.items()]
+    written = f" [dim]{escape(', '.join(defaults))}[/]" if defaults else ""
+    line = synthesizing.summary(kind)
+    return f"[bold]{escape(name)}[/]{escape(f': {line}' if line else '')}{written}"
+
+
+def _default(name: str, value: object) -> str:
+    match value:
+        case tuple():
+            value = ",".join(map(str, value))
+        case bool() | None:
+            value = str(value).lower()
+    return name if value is MISSING else f"{name}={value}"
+
+
+def read_settings(texts: Sequence[str]) -> dict[str, str]:
+    """Return the settings that were given as key=value."""
+    given: dict[str, str] = {}
+    for text in texts:
+        key, mark, value = text.partition("=")
+        if not mark or not key.strip():
+            raise ParameterError(f"--set must look like key=value, got {text!r}.")
+        if key.strip() in given:
+            raise ParameterError("--set", f"{key.strip()} is given twice.")
+        given[key.strip()] = value.strip()
+    return given
+
+
+def _tell(learned: "TableModel", *, as_many: bool = False) -> None:
+    """Write notes on standard error, one line each; what weakens a promise, loudly.
+
+    ``as_many`` rows are drawn as were learned from, which tells how many these were.
+    """
+    from tabveil.engines.networks import INTERRUPTED
+    from tabveil.synthesis.generators.privacy import WARNING
+
+    console = Screen(stderr=True)
+    for line, style in _lines(learned):
+        console.say(line, style=style)
+    if as_many and learned.account.privacy is not None:
+        console.say(f"{WARNING}: {_AS_MANY}", style=LOUD)
+    if INTERRUPTED in learned.account.notes and learned.n_rows is not None:
+        console.say(_GO_ON)
+
+
+def _lines(learned: "TableModel") -> Iterator[tuple[str, str]]:
+    from tabveil.synthesis.generators.privacy import conditions, state_promise, state_uncovered
+
+    yield from map(_line, learned.notes)
+    privacy, notes = learned.account.privacy, learned.account.notes
+    ours: tuple[str, ...] = ()
+    if privacy is not None:
+        yield state_promise(privacy), "bold"
+        ours = conditions(privacy)
+        if privacy.read_from_data and state_uncovered(privacy) not in notes:
+            yield _line(state_uncovered(privacy))
+    opened = learned.n_rows is None  # a folder may say anything: it must not be taken for our own words
+    yield from (_line(f"The model says: {note}" if opened and note not in ours else note) for note in notes)
+
+
+def _line(note: str) -> tuple[str, str]:
+    """Return a note with its style."""
+    from tabveil.synthesis.generators.privacy import WARNING
+
+    return note, LOUD if note.startswith(WARNING) else ""
+
+
+def _without_identifiers(learned: "TableModel") -> bool:
+    """Whether identifiers have no place in an audit: the rows lack them, or carry some that are nobody's.
+
+    A private generator may have learned others that were not declared, which then stay in.
+    """
+    return bool(learned.left_out) or (bool(learned.fresh) and learned.account.privacy is None)
+
+
+def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...], *, drop: bool) -> str:
+    """Return the audit of what was just written, ready to be typed."""
+    words = ["tabveil", "audit", "--train", str(data)]
+    control = data.with_name(data.name.replace("train", "control", 1))
+    if data.name.startswith("train.") and control.is_file():  # as 'tabveil split' writes them
+        words += ["--control", str(control)]
+    words += ["--synthetic", str(out)]
+    words += [] if schema is None else ["--schema", str(schema)]
+    words += [word for text in missing for word in ("--missing", text)]
+    words += ["--drop-identifiers"] if drop else []
+    return shlex.join(words)
+
+
+def _say_next(command: str) -> None:
+    Screen().say(f"Audit the rows before they leave the house:\n  {command}", style="dim")
 
 
 def register(app: typer.Typer) -> None:

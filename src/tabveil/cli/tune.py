@@ -1,18 +1,16 @@
-"""What can be asked about searches on the command line: which settings to take.
-
-The work itself is in ``searches``, imported when the command runs: ``--help`` must not wait for pandas.
-"""
-# ruff: noqa: PLC0415 - see above
+"""``tabveil tune``: which settings of a generator to take."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tabveil.cli.files import Force, Html, Json
-from tabveil.cli.options import OwnCode, Retry, Scheduler, Workers
+from tabveil.cli.exit_codes import NOTHING_FOUND
+from tabveil.cli.files import require_writable, write_found
+from tabveil.cli.options import Force, Html, Json, OwnCode, Retry, Scheduler, Workers
 
 FILE, FOLDER = "FILE", "FOLDER"
+
 
 _HELP = (
     "Search settings of a generator, a pipeline above all, for the best trade-offs of privacy and usefulness."
@@ -24,6 +22,8 @@ _HELP = (
     "on where it was and ends with the same numbers. Small spaces are searched on a grid, others with Optuna "
     "(the extra 'tune'). Exit code 1: no configuration has numbers."
 )
+
+
 _EXAMPLES = (
     "Examples:\n\n"
     "[cyan]tabveil tune --config tune.yaml --store found[/]\n\n"
@@ -51,22 +51,31 @@ def tune(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
 ) -> int:
     """Search settings."""
-    from tabveil.cli import searches
+    from tabveil.cli.progress import progress_to_go_on
+    from tabveil.render.tuning.page import page
+    from tabveil.render.tuning.terminal import summary
+    from tabveil.workflows import tuning
+    from tabveil.workflows.cells.own_code import import_files
 
-    return searches.run(
-        config=config,
-        store=store,
-        workers=workers,
-        scheduler=scheduler,
-        code=tuple(code or ()),
-        retry=retry,
-        html=html,
-        json=json,
-        force=force,
-        quiet=quiet,
-    )
+    require_writable(html, json, force=force, not_over=[config])
+    import_files(code or ())
+    with progress_to_go_on(quiet=quiet) as listener:
+        found = tuning.tune(
+            config,
+            store,
+            workers=workers,
+            scheduler=scheduler,
+            code=code or (),
+            retry=retry,
+            progress=listener,
+        )
+    write_found(found, page=page, summary=summary, html=html, json=json, quiet=quiet)
+    return 0 if found.choice is not None else NOTHING_FOUND
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(help=_HELP, epilog=_EXAMPLES)(tune)
+
+
+# ---- doing

@@ -1,18 +1,19 @@
-"""What can be asked about a stated ε on the command line.
+"""``tabveil audit-epsilon``: does a private generator keep the ε that it states?"""
 
-The work itself is in ``promises``, imported when a command runs: ``--help`` must not wait for pandas.
-"""
-# ruff: noqa: PLC0415 - see above
-
+import json as json_text
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tabveil.cli.files import Force, Json
-from tabveil.cli.options import Workers
+from tabveil.cli import files
+from tabveil.cli.exit_codes import Interrupted
+from tabveil.cli.files import STDOUT, write_json
+from tabveil.cli.options import Force, Json, Settings, Workers
+from tabveil.cli.screen import Screen
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
+
 
 _HELP = (
     "Does a private generator keep the ε it states?\n\n"
@@ -26,6 +27,8 @@ _HELP = (
     "Generators of your own join by [bold]--with[/]: a Python file that registers them with GENERATORS.add. "
     "It is run, here and by every worker."
 )
+
+
 _EXAMPLES = (
     "Examples:\n\n"
     "[cyan]tabveil audit-epsilon --generator aim --epsilon 1[/]\n\n"
@@ -57,10 +60,7 @@ def audit_epsilon(
         float, typer.Option(metavar="A", help="The chance that a bound is above the truth, at most.")
     ] = 0.05,
     rows: Annotated[int, typer.Option(metavar=N, min=1, help="Rows of each release.")] = 100,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the generator. Repeatable."),
-    ] = None,
+    settings: Settings = None,
     accounting: Annotated[
         str | None,
         typer.Option(
@@ -85,27 +85,43 @@ def audit_epsilon(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No text, no progress.")] = False,
 ) -> int:
     """Audit a promise."""
-    from tabveil.cli import promises
+    from tabveil.cli.progress import progress_shown
+    from tabveil.cli.synthesize import read_settings
+    from tabveil.workflows import epsilon as epsilons
+    from tabveil.workflows.cells.own_code import import_files
 
-    return promises.audit(
-        generator=generator,
-        options={
-            "epsilon": epsilon,
-            "delta": delta,
-            "fits": fits,
-            "alpha": alpha,
-            "rows": rows,
-            "accounting": accounting,
-            "seed": seed,
-            "workers": workers,
-            "store": store,
-        },
-        settings=settings or (),
-        code=tuple(code or ()),
-        json=json,
-        force=force,
-        quiet=quiet,
-    )
+    target = files.destination("--json", json, force=force)
+    if store is not None:
+        files.folder("--store", store)
+    import_files(code or ())
+    try:
+        with progress_shown(quiet=quiet) as listener:
+            found = epsilons.audit_epsilon(
+                generator,
+                epsilon=epsilon,
+                delta=delta,
+                fits=fits,
+                alpha=alpha,
+                rows=rows,
+                settings=read_settings(settings or ()),
+                accounting=accounting,  # type: ignore[arg-type] # checked where it is used
+                code=code or (),
+                seed=seed,
+                workers=workers,
+                store=store,
+                progress=listener,
+            )
+    except KeyboardInterrupt:
+        kept = "what was done is kept, run the same command to go on" if store else "nothing is kept"
+        raise Interrupted(f"interrupted; {kept}.") from None
+    numbers = {"state": found.state, "proven": found.proven, **found.to_json()}
+    write_json(json_text.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False), target)
+    if not quiet:
+        # JSON on standard output is for a program; the text then goes where people look.
+        screen = Screen(stderr=json == STDOUT)
+        for line in found.lines():
+            screen.say(line)
+    return found.exit_code
 
 
 def register(app: typer.Typer) -> None:
