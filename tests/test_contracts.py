@@ -32,7 +32,7 @@ from tabveil.errors import ParameterError
 from tabveil.metrics.attacks import ATTACKS, DomiasFlow, Linkability
 from tabveil.metrics.indicators import INDICATORS
 from tabveil.metrics.properties import PROPERTIES
-from tabveil.metrics.registry import described, explain, reads_words
+from tabveil.metrics.registry import described, explain
 
 EVERY = (*INDICATORS, *ATTACKS, *PROPERTIES)
 METRICS = tuple(kind for kind in EVERY if kind.cost != "training")
@@ -314,7 +314,7 @@ def fresh_and_copied(kind):
         )
     else:
         metric, sizes, times = made(kind), (120, 120, 120), 1
-    fresh = words(sizes, seed=5) if reads_words(kind) else population("mixed", sizes, seed=5)
+    fresh = words(sizes, seed=5) if kind.reads_words else population("mixed", sizes, seed=5)
     repeated = np.repeat(fresh.train.values, times, axis=0)
     return metric, fresh, split(fresh.schema, fresh.train.values, fresh.control.values, repeated)
 

@@ -21,6 +21,7 @@ from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import Linkability, MembershipDistance
 from tabveil.metrics.indicators import INDICATORS, IdenticalMatchShare
 from tabveil.metrics.properties.replay import PiiReplay, TextReplay
+from tabveil.protocols import Metric
 from tabveil.tables.reading import load_split
 
 BY_DISTANCE = Labels(pillar="attack", wp29="propensity", mechanism="distance")
@@ -43,7 +44,7 @@ def planted(tables):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seer:
+class Seer(Metric):
     """See leaks from a known share on, but for the calls at which it is told to look away."""
 
     least: float

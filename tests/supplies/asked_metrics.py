@@ -12,7 +12,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Split
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable
-from tabveil.metrics.registry import contrastive, reads_words
+from tabveil.metrics.registry import contrastive
 
 TINY = Contrastive(width=16, layers=1, dimension=8, epochs=2, batch_size=64)
 on_tables = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -43,7 +43,7 @@ def as_text(found):
 
 
 def tables(kind):
-    if reads_words(kind):
+    if kind.reads_words:
         return words((90, 60, 80), leak=0.3, seed=4)
     return population("mixed", (90, 60, 80), leak=0.3, seed=4)
 

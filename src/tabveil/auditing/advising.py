@@ -315,9 +315,8 @@ def _remaining(remedy: Remedy) -> tuple[bool, bool, float, float]:
 
 
 def _trains(metric: Metric) -> bool:
-    return getattr(metric, "cost", "quick") == "training" or bool(
-        getattr(getattr(metric, "representation", None), "learns", False)
-    )
+    learned = metric.representation is not None and metric.representation.learns
+    return metric.cost == "training" or learned
 
 
 def _knowing(metric: Metric, split: Split) -> Metric:

@@ -49,8 +49,8 @@ def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditR
 
 def _learned(metrics: Sequence[Metric]) -> Representation | None:
     """Return the first representation that learns through which an attack looks at rows."""
-    found = (getattr(metric, "representation", None) for metric in metrics)
-    return next((item for item in found if getattr(item, "learns", False)), None)
+    found = (metric.representation for metric in metrics)
+    return next((item for item in found if item is not None and item.learns), None)
 
 
 def _detected(metrics: Sequence[Metric], loaded: LoadedTables, request: AuditRequest) -> Power:
@@ -64,9 +64,7 @@ def _detected(metrics: Sequence[Metric], loaded: LoadedTables, request: AuditReq
         raise NotApplicable(
             "power", f"left out for {len(split.schema)} columns, as it takes minutes; {power.ASK_FOR_IT}."
         )
-    affordable = [
-        (metric.name, metric) for metric in metrics if getattr(metric, "cost", "quick") != "training"
-    ]
+    affordable = [(metric.name, metric) for metric in metrics if metric.cost != "training"]
     return power.measure(
         affordable,
         split,

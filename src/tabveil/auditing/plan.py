@@ -38,7 +38,6 @@ from tabveil.metrics.registry import (
     contrastive,
     defaults,
     explain,
-    reads_words,
 )
 from tabveil.metrics.traces import Trace, Traces
 from tabveil.metrics.utility import Utility
@@ -232,11 +231,11 @@ class Plan:
 
 def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | None) -> Result:
     """Ask a metric about rows, or about the words that stand in them."""
-    split = loaded.written if reads_words(metric) else loaded.split
+    split = loaded.written if metric.reads_words else loaded.split
     if split is None:
         raise NothingToAsk(metric.name, "no column holds labels or texts.")
     found = answer(metric, split, seed, attacker)
-    if not getattr(metric, "by_equality", False) or not loaded.turned:
+    if not metric.by_equality or not loaded.turned:
         return found
     # What was brought to the scale of the real rows may have lost what was equal: two readings, two tests.
     given = answer(metric, loaded.given, seed, attacker)
@@ -250,7 +249,7 @@ def _replayed(results: Sequence[Result], loaded: LoadedTables) -> tuple[Trace, .
 
 
 def _weight(metric: Metric) -> float:
-    if getattr(metric, "cost", "quick") == "training":
+    if metric.cost == "training":
         return TRAINING
     return FITTING if fits_a_model(metric) else 1.0
 

@@ -21,7 +21,7 @@ from tabveil.auditing.detection import PositiveControl, PositiveControls, Spread
 from tabveil.auditing.judging import level_of
 from tabveil.auditing.power import fits_a_model
 from tabveil.auditing.report import Report
-from tabveil.auditing.steps import answer, judged_part
+from tabveil.auditing.steps import answer
 from tabveil.auditing.verdict import WITHIN, RiskVerdict
 from tabveil.core import workers
 from tabveil.core.people import numbered
@@ -70,7 +70,7 @@ def deciding(keys: Sequence[str], required: Sequence[str], metrics: Mapping[str,
 
 
 def _effort(metric: Metric) -> int:
-    return 2 if getattr(metric, "cost", "quick") == "training" else int(fits_a_model(metric))
+    return 2 if metric.cost == "training" else int(fits_a_model(metric))
 
 
 def _try(report: Report, split: Split, risk: RiskVerdict, ran: AuditedMetric) -> list[PositiveControl]:
@@ -94,7 +94,7 @@ def _try(report: Report, split: Split, risk: RiskVerdict, ran: AuditedMetric) ->
         )
         try:
             with workers.working(listener=workers.unheard):
-                result = answer(judged_part(ran.metric), planted, report.seed, ran.attacker)
+                result = answer(ran.metric.judged_part(), planted, report.seed, ran.attacker)
         except NotApplicable as reason:
             found.append(replace(judged, reason=str(reason)))
         else:
@@ -172,12 +172,12 @@ def spreads(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) 
         if judged is None or judged.gain is None or judged.metric not in metrics:
             continue
         ran = metrics[judged.metric]
-        if getattr(ran.metric, "cost", "quick") != "quick" or fits_a_model(ran.metric):
+        if ran.metric.cost != "quick" or fits_a_model(ran.metric):
             continue
         seed = int(stream(report.seed, ran.key, "again").integers(2**31))
         try:
             with workers.working(listener=workers.unheard):
-                again = answer(judged_part(ran.metric), split, seed, ran.attacker).gain
+                again = answer(ran.metric.judged_part(), split, seed, ran.attacker).gain
         except NotApplicable:
             continue
         if again is not None:

@@ -22,7 +22,6 @@ from tabveil.core.rng import stream
 from tabveil.core.sampling import ROUNDING, count_share, in_order
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.errors import NotApplicable, NothingToAsk
-from tabveil.metrics.registry import reads_words
 from tabveil.protocols import Metric
 from tabveil.synthesis.risks import Leaky
 
@@ -85,9 +84,9 @@ def measure(
     watchers = [
         _Watcher(title=title, metric=metric, pool=pool, size=size.for_metric(metric, len(split.schema)))
         for title, metric in metrics
-        if not reads_words(metric) and (learners or not fits_a_model(metric))
+        if not metric.reads_words and (learners or not fits_a_model(metric))
     ]
-    readers = [(title, metric) for title, metric in metrics if reads_words(metric) and written is not None]
+    readers = [(title, metric) for title, metric in metrics if metric.reads_words and written is not None]
     if readers and written is not None:
         words, for_words = _Pool.of_words(written, seed=seed), size.for_words(written.control)
         watchers += [
@@ -104,7 +103,7 @@ def measure(
         detections=tuple(
             found.get(title) or _untried(title, metric, size)
             for title, metric in metrics
-            if title not in silent and (not reads_words(metric) or written is not None)
+            if title not in silent and (not metric.reads_words or written is not None)
         ),
         people=size.people,
         release_rows=size.release_rows,
@@ -186,8 +185,8 @@ def _characters(table: Table) -> float:
 
 def fits_a_model(metric: Metric) -> bool:
     """Tell a metric that takes far longer than others, because it fits a model to each release."""
-    looks_through = getattr(metric, "representation", None)
-    return metric.labels.mechanism == "ML" or bool(getattr(looks_through, "learns", False))
+    learned = metric.representation is not None and metric.representation.learns
+    return metric.labels.mechanism == "ML" or learned
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -255,7 +254,7 @@ class _Watcher:
     @property
     def in_words(self) -> str:
         """The metric as a reader knows it."""
-        return str(getattr(self.metric, "title", self.title))
+        return self.metric.title
 
     def open(self, leak: float) -> bool:
         """Tell whether the metric has still to be tried on this leak, and can be."""
@@ -268,7 +267,7 @@ class _Watcher:
                 measure = self.metric(split, rng=rng).measure
         except NotApplicable as refusal:
             self.refusal = str(refusal)
-            silent = isinstance(refusal, NothingToAsk) and reads_words(self.metric)
+            silent = isinstance(refusal, NothingToAsk) and self.metric.reads_words
             self.has_nothing_to_ask = silent and not self.answered
             return False
         self.answered = self.answered or measure is not None
@@ -289,7 +288,7 @@ class _Watcher:
 
 def _untried(title: str, metric: Metric, size: _Size) -> Detection:
     why = f"Not tried, as it fits a model to every release, which takes long: {ASK_FOR_IT}."
-    if reads_words(metric):
+    if metric.reads_words:
         why = "Not tried, as the texts are too long to be read again and again."
     return Detection(metric=title, smallest=None, trials=(), people=size.people, reason=why)
 
@@ -352,13 +351,11 @@ def _exceptions(size: _Size, watchers: Sequence[_Watcher]) -> list[str]:
         (False, "because a model is fitted to every release"),
         (True, "because all their words are read"),
     ):
-        these = [watcher for watcher in told if reads_words(watcher.metric) == reading]
+        these = [watcher for watcher in told if watcher.metric.reads_words == reading]
         for fewer in sorted({watcher.size.people for watcher in these} - {size.people}):
             titles = ", ".join(watcher.in_words for watcher in these if watcher.size.people == fewer)
             notes.append(f"Tried on {fewer:,} people, {why}: {titles}.")
-    if weaker := [
-        watcher.in_words for watcher in watchers if getattr(watcher.metric, "weaker_when_larger", False)
-    ]:
+    if weaker := [watcher.in_words for watcher in watchers if watcher.metric.weaker_when_larger]:
         notes.append(
             "Sees less in larger tables where the release is unlike the real rows, so the figure holds for "
             f"the trials only: {', '.join(weaker)}."

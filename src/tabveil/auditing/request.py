@@ -19,7 +19,7 @@ from tabveil.auditing.policy import Policy, read_policy
 from tabveil.core import check
 from tabveil.core.check import nearest
 from tabveil.core.settings import values, yaml_files
-from tabveil.core.settings.registry import make
+from tabveil.core.settings.registry import completed, make
 from tabveil.core.settings.yaml_files import Strict
 from tabveil.core.wording import LONGEST_TITLE, clean
 from tabveil.engines.representation import Contrastive
@@ -326,7 +326,7 @@ def _metric(owner: str, item: Any) -> MetricChoice | Metric:  # noqa: ANN401 - c
     if not (callable(metric) and hasattr(metric, "name") and hasattr(metric, "labels")):
         kind = type(item).__name__
         raise ParameterError(owner, f"metrics must be names or metric objects, got {kind}.")
-    return metric
+    return completed(metric, Metric)  # type: ignore[no-any-return]
 
 
 def _as_texts(owner: str, key: str, given: object) -> Columns:

@@ -76,12 +76,6 @@ def _about(step: Step, done: float, whole: float, listener: Listener) -> Listene
     return tell
 
 
-def judged_part(metric: Metric) -> Metric:
-    """Return what is judged of a metric that also answers for comparison: enough to ask it again."""
-    part = getattr(metric, "judged_part", None)
-    return metric if part is None else part()
-
-
 def answer(metric: Metric, split: Split, seed: int, attacker: str | None = None) -> Result:
     """Ask one metric, and let it put its answer into words."""
     start = time.perf_counter()

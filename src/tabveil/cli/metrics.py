@@ -18,7 +18,7 @@ def metrics() -> None:
         labels = metric.labels
         auxiliary = "with auxiliary data" if labels.auxiliary else "without auxiliary data"
         where = f"{labels.pillar}, {labels.wp29}, by {labels.mechanism}, {labels.threat_model}, {auxiliary}"
-        title = getattr(metric, "title", name)
+        title = metric.title
         console.print(Text.assemble((name, "bold"), "" if title == name else f": {title}"))
         console.print(Padding(Text(question), (0, 0, 0, 2)))
         console.print(Padding(Text(where, style="dim"), (0, 0, 0, 2)))

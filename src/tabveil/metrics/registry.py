@@ -7,17 +7,17 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
 from tabveil.core.estimate import CONFIDENCE
-from tabveil.core.result import Cost, Labels, Result, Threat
+from tabveil.core.result import Cost, Labels, Result
 from tabveil.core.settings import values
 from tabveil.core.settings.registry import (
     Registry,
     as_given,
     check_names,
+    completed,
     make,
     name_and_settings,
     settings_of,
 )
-from tabveil.core.wording import value_of
 from tabveil.engines.representation import REPRESENTATIONS, Contrastive
 from tabveil.errors import ParameterError
 from tabveil.metrics.attacks import ATTACKS
@@ -66,6 +66,7 @@ def explain(metric: type[Metric]) -> Explanation:
     >>> [parameter.name for parameter in explain(ClosestShare).parameters]
     ['distance', 'encoding', 'confidence']
     """
+    completed(metric, Metric)
     text = inspect.cleandoc(metric.__doc__ or "")
     if is_dataclass(metric) and text.startswith(f"{metric.__name__}("):
         text = ""  # nothing was written: dataclasses put the signature in its place
@@ -74,12 +75,12 @@ def explain(metric: type[Metric]) -> Explanation:
     defaults = _defaults(metric)
     return Explanation(
         name=metric.name,
-        title=getattr(metric, "title", metric.name),
-        cost=getattr(metric, "cost", "quick"),
-        extra=getattr(metric, "extra", None),
-        on_request=getattr(metric, "on_request", False),
-        beside=getattr(metric, "beside", ()),
-        without=getattr(metric, "without", ""),
+        title=metric.title,
+        cost=metric.cost,
+        extra=metric.extra,
+        on_request=metric.on_request,
+        beside=metric.beside,
+        without=metric.without,
         labels=metric.labels,
         question=question,
         summary=tuple(summary),
@@ -93,40 +94,13 @@ def explain(metric: type[Metric]) -> Explanation:
 
 
 def described(metric: Metric, result: Result, attacker: str | None = None) -> Result:
-    """Complete a result by its metric's own words, and by who the attacker was.
-
-    A metric of the user's own may have no words of its own; then it gets general ones, which claim no more
-    than that there are scores.
-    """
-    in_words = getattr(metric, "sentence", general_sentence)
-    threat = getattr(metric, "threat", general_threat)
-    silent = result.attack is None and not hasattr(metric, "sentence")
+    """Complete a result by its metric's words, and by who the attacker was."""
     return replace(
         result,
         attacker=attacker,
-        title=getattr(metric, "title", metric.name),
-        sentence="No score was measured." if silent else in_words(result),
-        threat=threat(result),
-    )
-
-
-def general_sentence(result: Result) -> str:
-    """Say the scores, whatever they are."""
-    told = f"The metric scores {value_of(result.attack)} with the training rows"
-    if result.control is not None:
-        told += f" and {value_of(result.control)} with rows the generator never saw"
-    if result.baseline is not None:
-        told += f"; without the release {value_of(result.baseline)}"
-    return f"{told}."
-
-
-def general_threat(result: Result) -> Threat | None:
-    """Describe the attacker as far as the labels tell."""
-    if result.labels.pillar != "attack":
-        return None
-    return Threat(
-        knows="further data about people" if result.labels.auxiliary else "nothing beyond the release",
-        wants="membership" if result.labels.wp29 == "propensity" else result.labels.wp29,
+        title=metric.title,
+        sentence=metric.sentence(result),
+        threat=metric.threat(result),
     )
 
 
@@ -233,7 +207,7 @@ def _piece(found: re.Match[str]) -> tuple[Kind, str]:
             return "code", found["code"]
 
 
-METRICS: Registry[Metric] = Registry("metric", (*ATTACKS, *INDICATORS, *PROPERTIES))
+METRICS: Registry[Metric] = Registry("metric", (*ATTACKS, *INDICATORS, *PROPERTIES), Metric)
 """Every registered metric by its name, in the order of the report."""
 
 _OBJECTS: Mapping[Any, Registry[Any]] = {Representation: REPRESENTATIONS}
@@ -244,18 +218,13 @@ def defaults(*, quick: bool = False, words: bool = True) -> tuple[str, ...]:
     """Return what runs unless something else is asked for: all that needs no extra and no parameter.
 
     What says of itself that it runs ``on_request`` is left out, too, and by a quick audit what takes longer
-    than seconds; without ``words``, what reads them (:func:`reads_words`).
+    than seconds; without ``words``, what reads them (:attr:`tabveil.protocols.Metric.reads_words`).
     """
     return tuple(
         name
         for name, metric in METRICS.items()
-        if _needs_nothing(metric, quick=quick) and (words or not reads_words(metric))
+        if _needs_nothing(metric, quick=quick) and (words or not metric.reads_words)
     )
-
-
-def reads_words(metric: Metric | type[Metric]) -> bool:
-    """Tell a metric that reads labels and texts instead of comparing rows."""
-    return bool(getattr(metric, "reads_words", False))
 
 
 def contrastive() -> tuple[str, ...]:
@@ -267,9 +236,9 @@ def contrastive() -> tuple[str, ...]:
 
 
 def _needs_nothing(metric: type[Metric], *, quick: bool) -> bool:
-    affordable = not quick or getattr(metric, "cost", "quick") == "quick"
+    affordable = not quick or metric.cost == "quick"
     complete = all(setting.default is not MISSING for setting in settings_of(metric).values())
-    asked_for = getattr(metric, "on_request", False) or getattr(metric, "extra", None) is not None
+    asked_for = metric.on_request or metric.extra is not None
     return affordable and complete and not asked_for
 
 

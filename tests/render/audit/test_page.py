@@ -19,11 +19,13 @@ from tabveil.auditing.verdict import COULD_NOT_SEE
 from tabveil.core.estimate import Estimate
 from tabveil.core.findings import Configuration, Setting
 from tabveil.core.result import Labels, Omission, Result
+from tabveil.core.settings.registry import completed
 from tabveil.metrics.attacks import DomiasKde, Inference
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.indicators import ClosestShare
 from tabveil.metrics.registry import described
 from tabveil.metrics.utility import MEANINGS, Rules
+from tabveil.protocols import Metric
 from tabveil.render.audit import page as html
 from tabveil.render.audit.page import page
 from tabveil.render.audit.terminal import report_page
@@ -92,7 +94,7 @@ def unknown():
         attack=made.estimate(0.2),
         control=made.estimate(0.19),
     )
-    return described(Own(), found)
+    return described(completed(Own(), Metric), found)
 
 
 def not_finite():

@@ -33,8 +33,8 @@ class Registry(Mapping[str, type[Kind]]):
     tabveil.errors.ParameterError: me: no thing 'min'. Did you mean 'mine'?
     """
 
-    def __init__(self, what: str, kinds: Iterable[type[Kind]]) -> None:
-        self._what = what
+    def __init__(self, what: str, kinds: Iterable[type[Kind]], protocol: type = object) -> None:
+        self._what, self._protocol = what, protocol
         self._kinds: dict[str, type[Kind]] = {}
         for kind in kinds:
             self.add(kind)
@@ -52,14 +52,14 @@ class Registry(Mapping[str, type[Kind]]):
         """Let a class join under its name; also a decorator.
 
         A name can be taken only once, but a class that is defined again, as a cell of a notebook or a module
-        that is loaded anew does it, takes its own place.
+        that is loaded anew does it, takes its own place. It is given what is optional in the protocol.
         """
         name = getattr(kind, "name", None)
         if not isinstance(name, str) or not name:
             raise ParameterError(kind.__name__, f"a {self._what} needs a name, such as name = 'my_own'.")
         if not _is_same(self._kinds.get(name, kind), kind):
             raise ParameterError(kind.__name__, f"there is a {self._what} called {name!r} already.")
-        self._kinds[name] = kind
+        self._kinds[name] = completed(kind, self._protocol)
         return kind
 
     @contextmanager
@@ -75,6 +75,30 @@ class Registry(Mapping[str, type[Kind]]):
         """Return the class of this name, or complain for ``owner`` and offer the nearest spelling."""
         check.known_names(owner, self._what, [name], self._kinds)
         return self._kinds[name]
+
+
+def completed(thing: Any, protocol: type) -> Any:  # noqa: ANN401 - of a user's own class
+    """Give an object, or a class, what is optional in a protocol and what it does not say itself; return it.
+
+    Users' own classes need not derive from a protocol. This is the door for those that are handed in.
+
+    >>> class Near:
+    ...     far: bool = False
+    >>> class Mine:
+    ...     name = "mine"
+    >>> completed(Mine(), Near).far, Mine.far
+    (False, False)
+    """
+    kind = thing if isinstance(thing, type) else type(thing)
+    for trait, usual in vars(protocol).items():
+        required = getattr(usual, "__isabstractmethod__", False)
+        if trait.startswith("_") or required or hasattr(thing, trait) or hasattr(kind, trait):
+            continue
+        try:
+            setattr(kind, trait, usual)
+        except TypeError:  # a class that cannot be changed
+            setattr(thing, trait, usual.__get__(thing, kind) if hasattr(usual, "__get__") else usual)
+    return thing
 
 
 def _is_same(one: type, other: type) -> bool:

@@ -10,7 +10,7 @@ from tabveil.engines.representation.outliers import outlier_factors, require_rep
 from tabveil.protocols import Representation
 
 REPRESENTATIONS: Registry[Representation] = Registry(
-    "representation", (Mixed, Euclidean, Tolerant, Contrastive)
+    "representation", (Mixed, Euclidean, Tolerant, Contrastive), Representation
 )
 """Every representation by its name."""
 

@@ -10,10 +10,11 @@ from tabveil.core import check
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Schema, Split, Table
 from tabveil.engines.neighbors import Space
+from tabveil.protocols import Representation, View
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mixed:
+class Mixed(Representation):
     """Compare rows by Gower's distance: numbers by their range, categories by equality."""
 
     name: ClassVar[str] = "mixed"
@@ -30,7 +31,7 @@ class Mixed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MixedView:
+class MixedView(View):
     """Rows of one schema, by the mixed distance."""
 
     schema: Schema
@@ -47,7 +48,7 @@ class MixedView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Euclidean:
+class Euclidean(Representation):
     """Compare rows by the Euclidean distance over standardized numbers and coded categories.
 
     Parameters
@@ -76,7 +77,7 @@ class Euclidean:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class EuclideanView:
+class EuclideanView(View):
     """Rows beside the training rows that numbers are standardized on."""
 
     train: Table
@@ -94,7 +95,7 @@ class EuclideanView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tolerant:
+class Tolerant(Representation):
     """Compare rows by the share of columns that differ, numbers by a part where they are near.
 
     A copy behind noise agrees nearly everywhere, and where it does not it may be anywhere. So a number costs
@@ -125,7 +126,7 @@ class Tolerant:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TolerantView:
+class TolerantView(View):
     """Rows beside the release whose spread says what is near."""
 
     release: Table

@@ -19,6 +19,7 @@ from tabveil.engines.neighbors import MeasuredColumn, Space
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.engines.representation.embedding import ContrastiveSettings, Embedding, EmbeddingModel
 from tabveil.errors import NotApplicable, ParameterError
+from tabveil.protocols import Representation, View
 
 Embed = Callable[[Table, Sequence[str]], Floats]
 """Map rows to vectors (n, m), as if the columns named were not known."""
@@ -27,7 +28,7 @@ FAR = 1e9  # a vector has no range of its own, and distances between vectors nee
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorView:
+class VectorView(View):
     """Rows as an embedding places them: what is not known is masked, and nearness is that of vectors."""
 
     embed: Embed
@@ -65,7 +66,7 @@ UNION = (
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Contrastive(ContrastiveSettings):
+class Contrastive(ContrastiveSettings, Representation):
     """Compare rows by the Euclidean distance between their vectors in a contrastive embedding.
 
     The embedding is trained on what an attacker has, once for all of an attack's maskings; in an audit, once
@@ -94,7 +95,7 @@ class Contrastive(ContrastiveSettings):
         check.one_of(self.name, "train_on", self.train_on, ("release", "release_and_reference", "union"))
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # as the settings say
         """What whoever reads an answer should know."""
         return (UNION,) if self.train_on == "union" else ()
 

@@ -2,6 +2,7 @@
 
 from numpy.random import Generator
 
+from tabveil.core.settings.registry import completed
 from tabveil.core.table import Floats, Split, Table
 from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.errors import ParameterError
@@ -27,3 +28,4 @@ def require_representation(owner: str, given: object) -> None:
             owner,
             f"representation must be one, such as tabveil.engines.representation.Mixed(), got {given!r}.",
         )
+    completed(given, Representation)

@@ -13,7 +13,7 @@ from tabveil.core.result import Result, Threat
 from tabveil.core.table import Column, Floats, Numeric
 from tabveil.core.wording import NOT_COMPUTED, UNSEEN, begin, listed, name, percent, share_of
 from tabveil.engines.representation import Mixed, require_representation
-from tabveil.protocols import Representation
+from tabveil.protocols import Metric, Representation
 
 REST = "all other data of the person (worst case)"
 
@@ -157,7 +157,7 @@ class Truth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack:
+class Attack(Metric):
     """A confidence level as a parameter; whatever interval an attack reports is made at this level."""
 
     confidence: float = CONFIDENCE

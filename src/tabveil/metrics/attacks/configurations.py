@@ -113,7 +113,7 @@ class Headline:
             columns=columns,
             combinations=combinations,
             details={**self.details, **(details or {})},
-            notes=(*self.notes, *notes, *getattr(getattr(metric, "representation", None), "notes", ())),
+            notes=(*self.notes, *notes, *(metric.representation.notes if metric.representation else ())),
             scores=scores,
         )
 

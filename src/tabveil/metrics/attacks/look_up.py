@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.sampling import shuffled_rows
+from tabveil.core.settings.registry import completed
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.core.workers import part, tell
 from tabveil.engines.neighbors import Neighbors, NeighborsWithout, Space
@@ -43,7 +44,7 @@ def look_up(
     The draws, and so the answers, are the same on either road.
     """
     secrets, done = list(known), 0
-    together = getattr(view, "columnwise", False) and len(targets.synthetic) <= MOST_ROWS
+    together = completed(view, View).columnwise and len(targets.synthetic) <= MOST_ROWS
     most = max(ANSWERS_AT_ONCE // (len(targets.train) + len(targets.control)), 1) if together else 1
     while done < len(secrets):
         batch = secrets[done : done + most]

@@ -204,7 +204,7 @@ class DistanceToClosestContrastive(ClosestRecords):
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Compare the distances, and say what should be known of the embedding."""
         found = super().__call__(split, rng=rng)
-        return replace(found, notes=(*found.notes, *getattr(self.representation, "notes", ())))
+        return replace(found, notes=(*found.notes, *self.representation.notes))
 
 
 def _within(space: Space, table: Table) -> dict[str, float] | None:

@@ -11,22 +11,21 @@ from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE, Estimate, around, grouped_error
 from tabveil.core.estimate.means import student
 from tabveil.core.people import rows_worth
-from tabveil.core.result import Cost, Labels, Result, Threat
+from tabveil.core.result import Labels, Result, Threat
 from tabveil.core.sampling import in_order, rows_of_people
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import NearestRows, NearPeople, Neighbors, Space
 from tabveil.engines.representation import Euclidean, Mixed
 from tabveil.errors import NotApplicable
-from tabveil.protocols import View
+from tabveil.protocols import Metric, View
 
 
 @dataclass(frozen=True, kw_only=True)
-class Indicator:
+class Indicator(Metric):
     """A confidence level as a parameter; whatever interval an indicator reports is made at this level."""
 
     confidence: float = CONFIDENCE
 
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="indicator", wp29="propensity", mechanism="distance")
 
     def __post_init__(self) -> None:

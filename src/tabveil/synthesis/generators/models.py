@@ -7,7 +7,7 @@ any other model it is put into ``generator.json``.
 
 import json
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.settings.registry import Registry, describe
+from tabveil.core.settings.registry import Registry, completed, describe
 from tabveil.core.storage.arrays import Arrays, require
 from tabveil.core.storage.files import Unreadable, new_folder, opening, read_arrays, read_json, require_format
 from tabveil.core.storage.plain import FORBID_OTHERS, rebuild, require_plain, to_plain
@@ -27,7 +27,7 @@ from tabveil.protocols import Model, Synthesizer
 from tabveil.synthesis.generators.privacy import Privacy, require_own
 from tabveil.version import __version__
 
-GENERATORS: Registry[Synthesizer] = Registry("generator", ())
+GENERATORS: Registry[Synthesizer] = Registry("generator", (), Synthesizer)
 """Every registered synthesizer by its name; one of your own joins with ``GENERATORS.add(Mine)``."""
 
 FORMAT, FORMAT_KEY = 1, "tabveil_model"
@@ -45,14 +45,14 @@ class Account:
     @classmethod
     def of(cls, model: Model) -> Self:
         """Ask a model."""
-        notes = getattr(model, "notes", ())
-        privacy = getattr(model, "privacy", None)
+        completed(model, Model)
+        notes, privacy = model.notes, model.privacy
         if not (privacy is None or isinstance(privacy, Privacy)):
             raise ParameterError(model.name, f"privacy must be a Privacy, got {type(privacy).__name__}.")
         return cls(
             notes=(notes,) if isinstance(notes, str) else tuple(notes),
             privacy=privacy,
-            history=tuple(getattr(model, "history", ())),
+            history=tuple(model.history),
         )
 
 
@@ -66,8 +66,7 @@ def require_synthesizer(thing: Any) -> Synthesizer:  # noqa: ANN401 - it is what
     _require_methods(owner, thing, ("fit", "load"))
     if GENERATORS.get(thing.name, type(thing)) is not type(thing):
         raise ParameterError(owner, f"there is a generator called {thing.name!r} already; rename it.")
-    found: Synthesizer = thing
-    return found
+    return completed(thing, Synthesizer)  # type: ignore[no-any-return]
 
 
 def require_model(name: str, thing: Any) -> Model:  # noqa: ANN401 - it is what is found out
@@ -78,8 +77,7 @@ def require_model(name: str, thing: Any) -> Model:  # noqa: ANN401 - it is what 
         raise ParameterError(owner, "must have the schema of the table it learned from.")
     if getattr(thing, "name", None) != name:
         raise ParameterError(owner, f"must have the name of its generator, {name!r}.")
-    found: Model = thing
-    return found
+    return completed(thing, Model)  # type: ignore[no-any-return]
 
 
 def _require_methods(owner: str, thing: object, names: tuple[str, ...]) -> None:
@@ -136,7 +134,7 @@ ARRAYS, PARTS = "arrays.npz", "parts"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FittedModel(ABC):
+class FittedModel(Model):
     """A fitted model; ``made_by`` is the synthesizer with its settings.
 
     ``parts`` are models that it is made of, of any class, each under a name of letters; they are stored and
@@ -208,7 +206,7 @@ class FittedModel(ABC):
                 save_model(part, place / PARTS / name)
 
 
-class Maker:
+class Maker(Synthesizer):
     """A synthesizer whose models are fitted models of one class, and opens them again."""
 
     name: ClassVar[str]

@@ -6,10 +6,10 @@ from tabveil.synthesis.risks.generated import Generated, Overfit, Private
 from tabveil.synthesis.risks.modifiers import Canaries, OutlierRemoval, Oversample
 from tabveil.synthesis.risks.planted import Leaky, Noisy
 
-RISKS: Registry[RiskModel] = Registry("risk model", (Leaky, Noisy, Overfit, Private, Generated))
+RISKS: Registry[RiskModel] = Registry("risk model", (Leaky, Noisy, Overfit, Private, Generated), RiskModel)
 """Every risk model by its name; your own joins by ``RISKS.add``."""
 
-MODIFIERS: Registry[Modifier] = Registry("modifier", (OutlierRemoval, Oversample, Canaries))
+MODIFIERS: Registry[Modifier] = Registry("modifier", (OutlierRemoval, Oversample, Canaries), Modifier)
 """Every modifier by its name; your own joins by ``MODIFIERS.add``."""
 
 __all__ = [

@@ -12,7 +12,7 @@ from tabveil.core.settings.registry import as_given, make, settings_of, values_o
 from tabveil.core.table import Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError, SchemaError
-from tabveil.protocols import Release, Synthesizer
+from tabveil.protocols import Release, RiskModel, Synthesizer
 from tabveil.synthesis.generators import GENERATORS, Account
 from tabveil.synthesis.generators.models import require_model, require_synthesizer
 from tabveil.synthesis.generators.privacy import PUBLIC
@@ -88,7 +88,7 @@ def _with_everything_public(synthesizer: Synthesizer, schema: Schema) -> Synthes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generated:
+class Generated(RiskModel):
     """Let a generator learn from training people, with no risk inserted: what it betrays is not known.
 
     The only level is 1: the generator as it is. What metrics say of it is the risk that is the generator's
@@ -146,7 +146,7 @@ EPOCHS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class Overfit:
+class Overfit(RiskModel):
     """Let a generator memorize training people: its loss on others rises to a multiple of its minimum.
 
     The level is that multiple. At 1.0 the generator is as good as it gets, at 2.0 rows it never saw are twice
@@ -228,7 +228,7 @@ def _ratio(told: Account, level: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Private:
+class Private(RiskModel):
     """Let a generator with differential privacy learn from training people, with less noise at each level.
 
     The level is ε: at 1 nobody changes the release much, at 100 the promise says nothing any more. How much a

@@ -13,11 +13,11 @@ from tabveil.core.sampling import count_share
 from tabveil.core.table import OFF_GRID, Categorical, Column, Floats, Indices, Numeric, Schema, Split, Table
 from tabveil.engines.representation import Mixed, outlier_factors, require_representation
 from tabveil.errors import ParameterError, SchemaError
-from tabveil.protocols import People, Representation
+from tabveil.protocols import Modifier, People, Representation
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutlierRemoval:
+class OutlierRemoval(Modifier):
     """Remove the people who stand apart most, before anything is learned.
 
     The level is the share of all real rows that is removed: those with the largest local outlier factor.
@@ -102,7 +102,7 @@ def _together(tables: tuple[Table, ...]) -> Table:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Oversample:
+class Oversample(Modifier):
     """Release several times as many rows.
 
     The level is how many times as many as there would be.
@@ -149,7 +149,7 @@ class Oversample:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Canaries:
+class Canaries(Modifier):
     """Give random training people an invented secret before anything is learned, and ask about them alone.
 
     Or put people among them who are invented altogether. The level is how many. A secret that follows from

@@ -12,6 +12,7 @@ from tabveil.core.people import numbered
 from tabveil.core.sampling import count_share
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.errors import ParameterError, SchemaError
+from tabveil.protocols import RiskModel
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """The shares of a release that the papers plant."""
@@ -57,7 +58,7 @@ def _one_by_one(table: Table, *, rng: Generator) -> Indices:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaky:
+class Leaky(RiskModel):
     """Plant exact copies of training people: the plainest leak there is.
 
     A share ``level`` of the release rows, drawn at random, is replaced by training rows. Where the release
@@ -105,7 +106,7 @@ Moved = Literal["real", "fine", "every"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Noisy:
+class Noisy(RiskModel):
     """Plant copies of training people whose values were moved a little: a leak behind noise.
 
     As many rows as with the leaky model, of the same people and in the same places for one state of ``rng``;

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tabveil.core import check
+from tabveil.core.settings.registry import completed
 from tabveil.core.table import Split, Table
 from tabveil.core.workers import Listener, sharing, tell, working
 from tabveil.errors import ParameterError
-from tabveil.protocols import Dataset, Release
+from tabveil.protocols import Dataset, Release, RiskModel
 from tabveil.workflows.benchmark.plan import Cells, Plan, Store, work_of
 from tabveil.workflows.benchmark.study import Study, load
 from tabveil.workflows.benchmark.trials import Cell, Trial
@@ -132,7 +133,7 @@ def load_people(dataset: Dataset, sha256: str) -> Table:
 
 def make_release(table: Table, trial: Trial, store: Store) -> tuple[Split, Release]:
     """Make the tables of a trial, with the release that was kept if there is one."""
-    costly = getattr(trial.model, "costly", False)
+    costly = completed(trial.model, RiskModel).costly  # a class of the user's own is new to this process
     kept = store.release(trial.key, table.schema) if costly else None
     split, release = trial.split(table, kept)
     if costly and kept is None:

@@ -166,8 +166,7 @@ def _series(risk: RiskChoice) -> Series:
 def _asked(label: str, metric: Metric | None) -> AskedMetric:
     if metric is None:
         return AskedMetric(label=label, name=UTILITY, title="Usefulness", labels=None)
-    title = str(getattr(metric, "title", metric.name))
-    return AskedMetric(label=label, name=metric.name, title=title, labels=metric.labels)
+    return AskedMetric(label=label, name=metric.name, title=metric.title, labels=metric.labels)
 
 
 PLAN = "plan.json"

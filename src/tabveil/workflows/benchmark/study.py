@@ -21,7 +21,7 @@ from tabveil import datasets
 from tabveil.core import check
 from tabveil.core.rng import stream
 from tabveil.core.settings import values, yaml_files
-from tabveil.core.settings.registry import Registry, make, name_and_settings
+from tabveil.core.settings.registry import Registry, completed, make, name_and_settings
 from tabveil.core.settings.yaml_files import Strict
 from tabveil.core.table import Indices, Table
 from tabveil.core.wording import clean
@@ -299,7 +299,7 @@ def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: 
 
 def _risk(given: Any) -> RiskChoice:  # noqa: ANN401 - checked here
     if not isinstance(given, (str, Mapping)):
-        return RiskChoice(label=given.name, model=given, levels=given.levels)
+        return RiskChoice(label=given.name, model=completed(given, RiskModel), levels=given.levels)
     label, name, parameters = _parts("risks", given)
     asked, modifier = parameters.pop("levels", None), parameters.pop("modifier", None)
     model = _made("risks", RISKS, name, parameters)
@@ -317,7 +317,7 @@ def _modifier(given: Any) -> ModifierChoice:  # noqa: ANN401 - checked here
 
 def _metric(given: Any) -> LabeledMetric:  # noqa: ANN401 - checked here
     if not isinstance(given, (str, Mapping)):
-        metric = given() if isinstance(given, type) else given
+        metric = completed(given() if isinstance(given, type) else given, Metric)
         return LabeledMetric(label=metric.name, metric=metric)
     label, name, parameters = _parts("metrics", given)
     choice = MetricChoice.read("study", {"name": name, **parameters})
@@ -346,8 +346,7 @@ def _levels(model: Any, asked: Any) -> tuple[float, ...]:  # noqa: ANN401 - chec
     if not levels or len(set(levels)) < len(levels):
         raise ParameterError(model.name, "levels must be different numbers, and at least one.")
     for level in levels:
-        if hasattr(model, "check_level"):
-            model.check_level(level)
+        model.check_level(level)
     return tuple(float(level) for level in levels)
 
 

@@ -25,7 +25,6 @@ from tabveil.tables.reading import Layout, load_split, load_table
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.workflows.cells.store import identified
 from tabveil.workflows.synthesizing.learning import (
-    keeps_dependencies,
     named_labels,
     needing_extra,
     pools_labels,
@@ -139,7 +138,7 @@ class Released:
 class _ToldOfLayout:
     """A synthesizer that is told how columns are written as it learns."""
 
-    synthesizer: Any  # one that has fit_written
+    synthesizer: Synthesizer
     layout: Layout
     declared: frozenset[str]
 
@@ -148,8 +147,7 @@ class _ToldOfLayout:
         return str(self.synthesizer.name)
 
     def fit(self, table: Table, *, rng: Generator) -> Model:
-        model: Model = self.synthesizer.fit_written(table, self.layout, declared=self.declared, rng=rng)
-        return model
+        return self.synthesizer.fit_written(table, self.layout, declared=self.declared, rng=rng)
 
 
 class Releasing(Protocol):
@@ -212,7 +210,7 @@ class GeneratorReleases:
     def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> Released:
         """Fit and draw."""
         if self.rare_labels == "pool" and pools_labels(self.synthesizer):
-            followed = dependencies_of(train) if keeps_dependencies(self.synthesizer) else ()
+            followed = dependencies_of(train) if self.synthesizer.keeps_dependencies else ()
             kept = self.kept_labels | named_labels(self.synthesizer)
             train = pool_rare_labels(train, keep=kept, dependencies=followed, rng=rng).table
         asked = Table(schema=train.schema, values=np.empty((n_drawn, len(train.schema))))
@@ -222,6 +220,4 @@ class GeneratorReleases:
 
     @property
     def _told(self) -> Any:  # noqa: ANN401 - what is fitted
-        if not hasattr(self.synthesizer, "fit_written"):
-            return self.synthesizer
         return _ToldOfLayout(synthesizer=self.synthesizer, layout=self.layout, declared=self.declared)

@@ -2,7 +2,7 @@
 
 import inspect
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
@@ -216,7 +216,7 @@ def prepare(
             table,
             layout,
             keep=loaded.declared | named_labels(synthesizer),
-            dependencies=dependencies_of(table) if keeps_dependencies(synthesizer) else (),
+            dependencies=dependencies_of(table) if synthesizer.keeps_dependencies else (),
             rng=stream(fit_seed, "rare labels"),
         )
         notes += said
@@ -243,7 +243,7 @@ def _chance_of_failure(model: Model) -> float | None:
 
 def _require_learned(synthesizer: Synthesizer, before: Schema, kept: Schema) -> None:
     """Refuse settings that speak of a column that was set aside because it names people."""
-    for name in getattr(synthesizer, "hierarchies", ()):
+    for name in synthesizer.hierarchies:
         if name in before.names and name not in kept.names:
             raise ParameterError(
                 synthesizer.name,
@@ -279,12 +279,10 @@ def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN
 
 def _fit(lesson: Lesson) -> Model:
     synthesizer = lesson.synthesizer
-    written: Callable[..., Model] | None = getattr(synthesizer, "fit_written", None)
     with needing_extra(synthesizer.name):
-        if written is None:
-            model = synthesizer.fit(lesson.table, rng=lesson.rng())
-        else:
-            model = written(lesson.table, lesson.layout, declared=lesson.declared, rng=lesson.rng())
+        model = synthesizer.fit_written(
+            lesson.table, lesson.layout, declared=lesson.declared, rng=lesson.rng()
+        )
     return require_model(synthesizer.name, model)
 
 
@@ -303,7 +301,7 @@ def needing_extra(generator: str) -> Iterator[None]:
 
 def _warn_of_labels(synthesizer: Synthesizer, schema: Schema) -> None:
     """Say so before a network has to learn a column with very many labels: each is a part of it."""
-    if getattr(synthesizer, "device", None) != "cpu":
+    if synthesizer.device != "cpu":
         return
     for column in schema.columns:
         if isinstance(column, Categorical) and len(column.labels) >= MANY_LABELS:
@@ -356,22 +354,17 @@ def is_private(synthesizer: Synthesizer) -> bool:
 
 def pools_labels(synthesizer: Synthesizer) -> bool:
     """Tell the synthesizers whose labels are pooled: not those with a promise, nor who copies on purpose."""
-    return not is_private(synthesizer) and not getattr(synthesizer, "copies_rows", False)
-
-
-def keeps_dependencies(synthesizer: Synthesizer) -> bool:
-    """Tell the synthesizers that keep columns which follow from others: what comes before must do so, too."""
-    return bool(getattr(synthesizer, "keeps_dependencies", False))
+    return not is_private(synthesizer) and not synthesizer.copies_rows
 
 
 def wants_secret_seed(synthesizer: Synthesizer) -> bool:
     """Tell the synthesizers whose promise, of whatever kind, holds only while nobody can guess the seed."""
-    return is_private(synthesizer) or bool(getattr(synthesizer, "needs_secret_seed", False))
+    return is_private(synthesizer) or synthesizer.needs_secret_seed
 
 
 def named_labels(synthesizer: Synthesizer) -> frozenset[str]:
     """Return the columns whose labels all stand in the settings: nobody's rows had to be read for them."""
-    return frozenset(getattr(synthesizer, "names_labels", ()))
+    return frozenset(synthesizer.names_labels)
 
 
 def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:

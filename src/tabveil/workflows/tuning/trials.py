@@ -366,7 +366,7 @@ def _asked(tuning: Tuning, searcher: Searcher) -> Asked:
         generator=tuning.generator,
         settings=tuning.space.settings(tuning.settings, {}),
         search={item.path: item.told for item in tuning.space.dimensions},
-        metrics={label: str(getattr(metric, "title", label)) for label, metric in objectives.metrics.items()},
+        metrics={label: metric.title for label, metric in objectives.metrics.items()},
         by=objectives.by,
         utility=objectives.utility.name,
         target=objectives.utility.target,

@@ -17,6 +17,7 @@ from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE, Estimate, difference, rate, sidak, strongest
 from tabveil.core.findings import Configuration, Setting
 from tabveil.core.result import Cost, Labels, Result, Scores, Threat, params_of
+from tabveil.protocols import Metric
 
 Flags = NDArray[np.bool_]
 
@@ -39,7 +40,7 @@ class Reappearance:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay:
+class Replay(Metric):
     """What metrics of what reappears share: a confidence, tables of words, and nobody who attacks."""
 
     confidence: float = CONFIDENCE

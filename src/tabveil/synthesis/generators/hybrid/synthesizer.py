@@ -130,18 +130,19 @@ class Hybrid(Maker):
         object.__setattr__(self, "models", tuple(as_plain(self.models)))
 
     @property
-    def keeps_dependencies(self) -> bool:
+    def keeps_dependencies(self) -> bool:  # type: ignore[override]  # as the settings say
         """Whether the generator keeps columns that follow from others."""
-        return bool(getattr(self._inner(), "keeps_dependencies", False))
+        inner = self._inner()
+        return inner is not None and inner.keeps_dependencies
 
     @property
-    def names_labels(self) -> frozenset[str]:
+    def names_labels(self) -> frozenset[str]:  # type: ignore[override]  # as the settings say
         """The columns whose hierarchies name every label: it is the user's word that they may be learned."""
         generalizing = self._generalizing()
         return frozenset() if generalizing is None else generalizing.named
 
     @property
-    def needs_secret_seed(self) -> bool:
+    def needs_secret_seed(self) -> bool:  # type: ignore[override]  # as the settings say
         """Whether a promise is at stake that a known seed would void."""
         return bool(self.way().covers) or not broken(self._generalizing(), self._sampling(), self.way())
 

@@ -264,7 +264,7 @@ class Trees(Maker):
         return self.preset == "careful" and self.overfit is None
 
     @property
-    def keeps_dependencies(self) -> bool:
+    def keeps_dependencies(self) -> bool:  # type: ignore[override]  # as the settings say
         """Whether columns that follow from others are looked up, and must not be parted before."""
         return self.careful
 
