@@ -7,6 +7,7 @@ from supplies import made_reports as made
 
 from tabveil.core.findings import Configuration, Setting
 from tabveil.core.result import Labels, Result
+from tabveil.core.settings.registry import completed
 from tabveil.metrics.attacks import (
     Attribution,
     DomiasKde,
@@ -27,6 +28,7 @@ from tabveil.metrics.indicators import (
     NeighborDistanceRatio,
 )
 from tabveil.metrics.registry import described
+from tabveil.protocols import Metric
 from tabveil.render.audit.evidence import risk_sentence
 
 AGE = Setting(label="age", target="age")
@@ -49,7 +51,9 @@ def result(setting, rates, **facts):
 
 def sentence(metric, found):
     """The sentence, which does not depend on who the attacker was."""
-    told = {described(metric(), found, attacker).sentence for attacker in (None, "the press")}
+    told = {
+        described(completed(metric(), Metric), found, attacker).sentence for attacker in (None, "the press")
+    }
     assert len(told) == 1
     return told.pop()
 
