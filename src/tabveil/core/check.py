@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,12 @@ def at_least(owner: str, name: str, value: float, minimum: float) -> None:
     """
     if not value >= minimum:
         raise ParameterError(owner, f"{name} must be >= {minimum}, got {value!r}.")
+
+
+def settings_at_least(thing: Any, minimum: float, *names: str) -> None:  # noqa: ANN401 - of a class with a name
+    """Require several settings of something that has a name to be at least so much."""
+    for name in names:
+        at_least(thing.name, name, getattr(thing, name), minimum)
 
 
 def at_most(owner: str, name: str, value: float, maximum: float) -> None:
@@ -54,6 +61,12 @@ def below_one(owner: str, name: str, value: float) -> None:
     """
     if not 0 <= value < 1:
         raise ParameterError(owner, f"{name} must be at least 0 and below 1, got {value!r}.")
+
+
+def settings_below_one(thing: Any, *names: str) -> None:  # noqa: ANN401 - of a class with a name
+    """Require several settings of something that has a name to be shares of which something is left."""
+    for name in names:
+        below_one(thing.name, name, getattr(thing, name))
 
 
 def positive_share(owner: str, name: str, value: float) -> None:

@@ -77,6 +77,12 @@ def require(fits: bool, what: str) -> None:  # noqa: FBT001 - reads like a sente
         raise Unreadable(what)
 
 
+def under(arrays: Arrays, prefix: str) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """Part the arrays whose names have a prefix, which they lose, from the others."""
+    found = {name.removeprefix(prefix): item for name, item in arrays.items() if name.startswith(prefix)}
+    return found, {name: item for name, item in arrays.items() if not name.startswith(prefix)}
+
+
 def ascending(values: NDArray[Any]) -> bool:
     """Whether every value is larger than the one before; NaN counts as the largest."""
     return bool(((values[1:] > values[:-1]) | (np.isnan(values[1:]) & ~np.isnan(values[:-1]))).all())

@@ -7,6 +7,7 @@ promise is lost as a whole; for the other models, only what can be shown is.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -47,8 +48,33 @@ class PrivacyModel(Protocol):
         ...
 
 
+class _LostAsAWhole(ABC):
+    """A promise that loses the classes which break it, or what it needs at least, as a whole."""
+
+    @property
+    def needed(self) -> "_LostAsAWhole":
+        """What no class can do without, however finely its rows are told apart."""
+        return self
+
+    @abstractmethod
+    def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
+        """Strike the classes that break the promise."""
+
+    def lost(
+        self,
+        classes: Classes,
+        values: Indices,
+        column: SensitiveColumn | None,
+        least: int,  # noqa: ARG002 - other models count it
+    ) -> Indices:
+        """Count the rows of each class that breaks what is needed, (c,)."""
+        keep = np.ones(len(classes), dtype=np.bool_)
+        self.needed.judge(classes, values, column, keep)
+        return np.where(keep, 0, classes.counts)
+
+
 @dataclass(frozen=True, kw_only=True)
-class KAnonymity:
+class KAnonymity(_LostAsAWhole):
     """Does every class have at least k rows?"""
 
     k: int
@@ -61,23 +87,13 @@ class KAnonymity:
         """Strike small classes."""
         keep &= classes.counts >= self.k
 
-    def lost(
-        self,
-        classes: Classes,
-        values: Indices,
-        column: SensitiveColumn | None,
-        least: int,  # noqa: ARG002 - other models count it
-    ) -> Indices:
-        """Count the rows of small classes."""
-        return _broken(self, classes, values, column)
-
     def in_words(self) -> str:
         """Say what is promised."""
         return f"k-anonymity, k = {self.k:,}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistinctDiversity:
+class DistinctDiversity(_LostAsAWhole):
     """Does every class have at least l different sensitive values?"""
 
     column: str
@@ -90,23 +106,13 @@ class DistinctDiversity:
         """Strike classes with fewer values."""
         kernels.keep_distinct(*_sorted(classes), values, _known(column).n_values, self.l, keep)
 
-    def lost(
-        self,
-        classes: Classes,
-        values: Indices,
-        column: SensitiveColumn | None,
-        least: int,  # noqa: ARG002 - other models count it
-    ) -> Indices:
-        """Count the rows of classes with fewer values."""
-        return _broken(self, classes, values, column)
-
     def in_words(self) -> str:
         """Say what is promised."""
         return f"distinct l-diversity of {self.column}, l = {self.l}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntropyDiversity:
+class EntropyDiversity(_LostAsAWhole):
     """Is the entropy of the sensitive values of every class at least that of l equally frequent ones?"""
 
     column: str
@@ -119,16 +125,10 @@ class EntropyDiversity:
         """Strike classes that tell too much."""
         kernels.keep_entropy(*_sorted(classes), values, _known(column).n_values, float(self.l), keep)
 
-    def lost(
-        self,
-        classes: Classes,
-        values: Indices,
-        column: SensitiveColumn | None,
-        least: int,  # noqa: ARG002 - other models count it
-    ) -> Indices:
-        """Count the rows of classes that have fewer values than even the most varied class needs."""
-        needed = DistinctDiversity(column=self.column, l=math.ceil(self.l - ROUNDING))
-        return _broken(needed, classes, values, column)
+    @property
+    def needed(self) -> "DistinctDiversity":
+        """Fewer values than even the most varied class needs lose a class."""
+        return DistinctDiversity(column=self.column, l=math.ceil(self.l - ROUNDING))
 
     def in_words(self) -> str:
         """Say what is promised."""
@@ -136,7 +136,7 @@ class EntropyDiversity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecursiveDiversity:
+class RecursiveDiversity(_LostAsAWhole):
     """Is the most frequent value of a class rarer than c times all but the l - 1 most frequent ones?"""
 
     column: str
@@ -153,15 +153,10 @@ class RecursiveDiversity:
         known = _known(column)
         kernels.keep_recursive(*_sorted(classes), values, known.n_values, self.l, float(self.c), keep)
 
-    def lost(
-        self,
-        classes: Classes,
-        values: Indices,
-        column: SensitiveColumn | None,
-        least: int,  # noqa: ARG002 - other models count it
-    ) -> Indices:
-        """Count the rows of classes with fewer than l values."""
-        return _broken(DistinctDiversity(column=self.column, l=self.l), classes, values, column)
+    @property
+    def needed(self) -> "DistinctDiversity":
+        """Fewer than l values lose a class."""
+        return DistinctDiversity(column=self.column, l=self.l)
 
     def in_words(self) -> str:
         """Say what is promised."""
@@ -224,15 +219,6 @@ class Closeness:
     def in_words(self) -> str:
         """Say what is promised."""
         return f"t-closeness of {self.column}, t = {self.t:g} ({self.distance} distance)"
-
-
-def _broken(
-    model: PrivacyModel, classes: Classes, values: Indices, column: SensitiveColumn | None
-) -> Indices:
-    """Return the rows of each class that breaks a promise, (c,)."""
-    keep = np.ones(len(classes), dtype=np.bool_)
-    model.judge(classes, values, column, keep)
-    return np.where(keep, 0, classes.counts)
 
 
 def _sorted(classes: Classes) -> tuple[Indices, Indices, Indices]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
+from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays, under
 from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
 from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
 from tabveil.core.workers import tell
@@ -92,10 +92,7 @@ class GanModel(FittedModel):
             list(known.conditional) == sorted(set(known.conditional) & set(telling)),
             "conditional must name columns with more than one slot, in ascending order",
         )
-        weights = {
-            name.removeprefix(WEIGHTS): item for name, item in arrays.items() if name.startswith(WEIGHTS)
-        }
-        frequencies = {name: item for name, item in arrays.items() if not name.startswith(WEIGHTS)}
+        weights, frequencies = under(arrays, WEIGHTS)
         require_arrays(
             frequencies,
             {
@@ -241,8 +238,7 @@ class Ctgan(Maker):
     model: ClassVar[type[FittedModel]] = GanModel
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "critic_steps", "embedding", "pac", "modes"):
-            check.at_least(self.name, name, getattr(self, name), 1)
+        check.settings_at_least(self, 1, "epochs", "batch_size", "critic_steps", "embedding", "pac", "modes")
         check.at_least(self.name, "batch_size", self.batch_size, 2 * self.pac)
         if self.batch_size % self.pac:
             raise ParameterError(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.storage.arrays import Arrays, require, require_arrays
+from tabveil.core.storage.arrays import Arrays, require, require_arrays, under
 from tabveil.core.table import Table
 from tabveil.core.workers import part
 from tabveil.engines.networks import rebuild, seeded, train, weights_of
@@ -66,8 +66,7 @@ class DiffusionModel(FittedModel):
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model, on the CPU if there is no GPU here."""
         require(not state, "nothing but arrays is stored")
-        weights = {name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)}
-        others = {name: a for name, a in arrays.items() if not name.startswith(WEIGHTS)}
+        weights, others = under(arrays, WEIGHTS)
         encoding = CurveScheme.from_state(shared["schema"], others)
         if not encoding.sizes and not encoding.n_numbers:
             require_arrays(weights, {})
@@ -159,12 +158,10 @@ class Diffusion(Maker):
     model: ClassVar[type[FittedModel]] = DiffusionModel
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "layers", "width"):
-            check.at_least(self.name, name, getattr(self, name), 1)
+        check.settings_at_least(self, 1, "steps", "batch_size", "layers", "width")
         check.at_least(self.name, "timesteps", self.timesteps, 2)
         check.at_most(self.name, "timesteps", self.timesteps, MOST_TIMESTEPS)
-        for name in ("dropout", "averaging"):
-            check.below_one(self.name, name, getattr(self, name))
+        check.settings_below_one(self, "dropout", "averaging")
         check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
         check.at_least(self.name, "weight_decay", self.weight_decay, 0)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))

@@ -154,14 +154,12 @@ class Transformer(Maker):
     model: ClassVar[type[FittedModel]] = TransformerModel
 
     def __post_init__(self) -> None:
-        for name in ("width", "layers", "heads", "epochs", "batch_size", "patience"):
-            check.at_least(self.name, name, getattr(self, name), 1)
+        check.settings_at_least(self, 1, "width", "layers", "heads", "epochs", "batch_size", "patience")
         if self.width % self.heads:
             raise ParameterError(
                 self.name, f"width must be a multiple of heads, got {self.width} and {self.heads}."
             )
-        for name in ("dropout", "masked", "masked_targets", "averaging"):
-            check.below_one(self.name, name, getattr(self, name))
+        check.settings_below_one(self, "dropout", "masked", "masked_targets", "averaging")
         check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
         check.at_least(self.name, "weight_decay", self.weight_decay, 0)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))

@@ -116,8 +116,7 @@ class ContrastiveSettings:
         for name, value in PRESETS[self.preset].items():
             if getattr(self, name) is _AS_PRESET:
                 object.__setattr__(self, name, value)
-        for name in ("width", "layers", "label_width", "epochs", "patience", "window"):
-            check.at_least(self.name, name, getattr(self, name), 1)
+        check.settings_at_least(self, 1, "width", "layers", "label_width", "epochs", "patience", "window")
         check.at_least(self.name, "batch_size", self.batch_size, 2)
         if self.dimension != BY_COLUMNS:
             check.at_least(
@@ -125,8 +124,7 @@ class ContrastiveSettings:
             )
         self._check_masks()
         check.at_least(self.name, "jitter", self.jitter, 0)
-        for name in ("dropout", "switched", "held_out"):
-            check.below_one(self.name, name, getattr(self, name))
+        check.settings_below_one(self, "dropout", "switched", "held_out")
         check.at_least(self.name, "temperature", self.temperature, 1e-3)
         check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))

@@ -127,14 +127,12 @@ class DpCtgan(Maker):
         check.between(self.name, "counting", self.counting, 0, 1)
         check.positive_share(self.name, "sampled", self.sampled)
         check.between(self.name, "max_grad_norm", self.max_grad_norm, 0, math.inf)
-        for name in ("epochs", "critic_steps", "embedding", "modes"):
-            check.at_least(self.name, name, getattr(self, name), 1)
+        check.settings_at_least(self, 1, "epochs", "critic_steps", "embedding", "modes")
         check.at_least(self.name, "batch_size", self.batch_size, 2)
         for name in ("layers", "critic_layers"):
             for width in getattr(self, name):
                 check.at_least(self.name, f"every width in {name}", width, 1)
-        for name in ("learning_rate", "critic_learning_rate"):
-            check.at_least(self.name, name, getattr(self, name), 1e-9)
+        check.settings_at_least(self, 1e-9, "learning_rate", "critic_learning_rate")
         check.below_one(self.name, "averaging", self.averaging)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
 

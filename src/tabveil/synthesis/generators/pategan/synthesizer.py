@@ -239,15 +239,13 @@ class PateGan(Maker):
             check.at_least(self.name, name, getattr(course, name), 1)
         if self.teachers == "networks":
             check.at_most(self.name, "n_teachers", course.n_teachers, MOST_NETWORKS)
-        for name in ("n_bins", "teacher_steps", "teacher_width", "latent", "width"):
-            check.at_least(self.name, name, getattr(self, name), 1)
+        check.settings_at_least(self, 1, "n_bins", "teacher_steps", "teacher_width", "latent", "width")
         check.at_most(self.name, "n_bins", self.n_bins, MOST_BINS)
         check.at_least(self.name, "batch_size", course.batch_size, 2)  # a batch is divided into halves
         if self.noise is not None:
             check.between(self.name, "noise", self.noise, 0, math.inf)
         check.at_least(self.name, "learning_rate", course.learning_rate, 1e-9)
-        for name in ("student_learning_rate", "teacher_learning_rate"):
-            check.at_least(self.name, name, getattr(self, name), 1e-9)
+        check.settings_at_least(self, 1e-9, "student_learning_rate", "teacher_learning_rate")
         check.below_one(self.name, "averaging", self.averaging)
         check.one_of(self.name, "labels", self.labels, ("share", "majority"))
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))

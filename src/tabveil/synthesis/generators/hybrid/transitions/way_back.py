@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.sampling import group_equal_rows
-from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
+from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays, under
 from tabveil.core.table import Categorical, Floats, Indices, Schema, Table, holds
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.generators.hybrid.domains import Domain, domains_of
@@ -147,7 +147,7 @@ class Stored:
             column = self.generalized[name]
             require(isinstance(column, Categorical), f"column {name!r} must be generalized to labels")
             assert isinstance(column, Categorical)
-            arrays = self._under(f"bins{place}_")
+            arrays, _ = under(self.arrays, f"bins{place}_")
             found.append(Domain.from_arrays(self.schema[name], len(column.labels), arrays))
         return tuple(found)
 
@@ -165,8 +165,3 @@ class Stored:
         own = {name: array for name, array in self.arrays.items() if not name.startswith(places)}
         require_arrays(own, expected)
         return own
-
-    def _under(self, prefix: str) -> Arrays:
-        return {
-            name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)
-        }
