@@ -131,6 +131,9 @@ class Metric(Protocol):
 class Model(Protocol):
     """A fitted generator: rows can be drawn from it, and it can be stored."""
 
+    schema: Schema
+    """The columns of its rows: those that were learned from."""
+
     notes: Sequence[str] | str = ()
     """Texts for whoever fitted it."""
     privacy: Any = None
@@ -142,12 +145,6 @@ class Model(Protocol):
     @abstractmethod
     def name(self) -> str:
         """The name of the synthesizer that made it, by which a stored model is opened again."""
-        ...
-
-    @property
-    @abstractmethod
-    def schema(self) -> Schema:
-        """The columns of its rows: those that were learned from."""
         ...
 
     @abstractmethod
