@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 from tabveil import datasets
 from tabveil.core import workers
 from tabveil.core.rng import stream
+from tabveil.engines.embedding import Embedding
 from tabveil.engines.representation import VectorView
-from tabveil.engines.representation.embedding import Embedding
 from tabveil.metrics.attacks import Inference, Linkability, MembershipCalibrated, SinglingOut
 from tabveil.metrics.attacks.calibrated import MembershipContrastive
 from tabveil.metrics.attacks.inference import InferenceContrastive

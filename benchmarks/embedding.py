@@ -21,7 +21,7 @@ import torch
 
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Table
-from tabveil.engines.representation.embedding import Embedding
+from tabveil.engines.embedding import Embedding
 
 N_ROWS, N_PLACED = 16_280, 1_000_000
 LIMITS = {

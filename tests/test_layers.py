@@ -31,7 +31,7 @@ LIBRARIES = {
     "optuna": re.compile(r"workflows\.tuning\.by_optuna$"),
     "python_calamine": re.compile(r"tables\.reading\.sheet$"),
     "torch": re.compile(
-        r"(engines\.networks|engines\.representation\.embedding|synthesis\.generators|metrics\.attacks\.domias)\b"
+        r"(engines\.networks|engines\.embedding|synthesis\.generators|metrics\.attacks\.domias)\b"
     ),
     **dict.fromkeys(("opacus", "dp_accounting"), re.compile(r"synthesis\.generators\.dpctgan\b")),
     **dict.fromkeys(

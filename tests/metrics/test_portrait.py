@@ -12,8 +12,8 @@ import tabveil
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.datasets import hospital
+from tabveil.engines.embedding import Embedding
 from tabveil.engines.representation import VectorView
-from tabveil.engines.representation.embedding import Embedding
 from tabveil.errors import NotApplicable
 from tabveil.metrics.portrait import Cell, Map, Outlying, OutlyingCell, Portrait, draw
 from tabveil.metrics.portrait.distance_curves import _curve, _grid

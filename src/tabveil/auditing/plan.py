@@ -31,14 +31,7 @@ from tabveil.metrics.order import order
 from tabveil.metrics.portrait import Portrait
 from tabveil.metrics.properties import SplitProperties
 from tabveil.metrics.properties.replay import case_numbers, numbered_apart, replayed
-from tabveil.metrics.registry import (
-    METRICS,
-    Explanation,
-    MetricChoice,
-    contrastive,
-    defaults,
-    explain,
-)
+from tabveil.metrics.registry import METRICS, Explanation, MetricChoice, contrastive, defaults, explain
 from tabveil.metrics.traces import Trace, Traces
 from tabveil.metrics.utility import Utility
 from tabveil.protocols import Metric

@@ -13,9 +13,9 @@ from tabveil.core import workers as sharing_module
 from tabveil.core.rng import stream
 from tabveil.core.table import Split
 from tabveil.core.workers import MOST_KEPT, shared, sharing
+from tabveil.engines.embedding import Embedding
 from tabveil.engines.representation import Contrastive
 from tabveil.engines.representation.contrastive import UNION
-from tabveil.engines.representation.embedding import Embedding
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import Inference, Linkability, MembershipDistance, NeighborVote
 from tabveil.metrics.registry import MetricChoice

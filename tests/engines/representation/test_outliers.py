@@ -14,9 +14,9 @@ import tabveil
 from tabveil.core.rng import stream
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Numeric, Schema, Table
+from tabveil.engines.embedding import Embedding
 from tabveil.engines.neighbors import MeasuredColumn, Space, local_outlier_factors
 from tabveil.engines.representation import Contrastive, Euclidean, Mixed, outlier_factors
-from tabveil.engines.representation.embedding import Embedding
 from tabveil.errors import ParameterError
 from tabveil.protocols import People
 from tabveil.synthesis.risks import OutlierRemoval

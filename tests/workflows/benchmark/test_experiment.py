@@ -19,7 +19,7 @@ from distributed import Client
 from tabveil.core import workers as sharing
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result
-from tabveil.engines.representation.embedding import Embedding
+from tabveil.engines.embedding import Embedding
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.protocols import Release
 from tabveil.workflows.benchmark import Store, Study, run

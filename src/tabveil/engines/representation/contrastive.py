@@ -15,9 +15,9 @@ from tabveil.core.sampling import in_order
 from tabveil.core.settings.registry import values_of
 from tabveil.core.table import Floats, Numeric, Schema, Split, Table
 from tabveil.core.workers import shared
+from tabveil.engines.embedding import ContrastiveSettings, Embedding, EmbeddingModel
 from tabveil.engines.neighbors import MeasuredColumn, Space
 from tabveil.engines.networks import load_torch, require_device
-from tabveil.engines.representation.embedding import ContrastiveSettings, Embedding, EmbeddingModel
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.protocols import Representation, View
 
@@ -82,7 +82,7 @@ class Contrastive(ContrastiveSettings, Representation):
 
     Notes
     -----
-    All other settings are those of :class:`tabveil.engines.representation.embedding.ContrastiveSettings`.
+    All other settings are those of :class:`tabveil.engines.embedding.ContrastiveSettings`.
     """
 
     train_on: TrainedOn = "release"

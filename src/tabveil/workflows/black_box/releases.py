@@ -24,11 +24,7 @@ from tabveil.synthesis.risks.generated import fit_and_draw
 from tabveil.tables.reading import Layout, load_split, load_table
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.workflows.cells.store import identified
-from tabveil.workflows.synthesizing.learning import (
-    named_labels,
-    needing_extra,
-    pools_labels,
-)
+from tabveil.workflows.synthesizing.learning import named_labels, needing_extra, pools_labels
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

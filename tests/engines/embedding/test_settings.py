@@ -2,8 +2,8 @@
 
 import pytest
 
+from tabveil.engines.embedding import Embedding
 from tabveil.engines.representation import Contrastive
-from tabveil.engines.representation.embedding import Embedding
 from tabveil.errors import ParameterError
 
 

@@ -9,13 +9,13 @@ from supplies.populations import SCHEMAS, population, rows
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Table
-from tabveil.engines.representation.embedding import Embedding
-from tabveil.engines.representation.embedding.embedding import WITHOUT_HELD_OUT
-from tabveil.engines.representation.embedding.inputs import FARTHEST, MISSING, N_CASES, UNSEEN, Inputs
+from tabveil.engines.embedding import Embedding
+from tabveil.engines.embedding.embedding import WITHOUT_HELD_OUT
+from tabveil.engines.embedding.inputs import FARTHEST, MISSING, N_CASES, UNSEEN, Inputs
 from tabveil.errors import ParameterError
 
 torch = pytest.importorskip("torch")
-network = pytest.importorskip("tabveil.engines.representation.embedding.network")
+network = pytest.importorskip("tabveil.engines.embedding.network")
 
 SMALL = {"width": 32, "layers": 2, "dimension": 8, "epochs": 3, "batch_size": 128}
 
@@ -289,7 +289,7 @@ def test_little_is_needed_to_train_and_place():
     code = (
         f"import sys\nfor name in {absent}:\n    sys.modules[name] = None\n"
         "import numpy\n"
-        "from tabveil.engines.representation.embedding import Embedding\n"
+        "from tabveil.engines.embedding import Embedding\n"
         "from tabveil.core.table import Numeric, Schema, Table\n"
         "assert 'torch' not in sys.modules\n"
         "rows = Table(schema=Schema((Numeric(name='x', low=0, high=1),)), values=numpy.eye(9)[:, :1])\n"

@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tabveil.core.workers import tell
-from tabveil.engines.representation.embedding.inputs import MASKED, UNSEEN, Encoded
+from tabveil.engines.embedding.inputs import MASKED, UNSEEN, Encoded
 from tabveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tabveil.engines.representation.embedding.settings import ContrastiveSettings
+    from tabveil.engines.embedding.settings import ContrastiveSettings
 
 MOST_SHARPNESS = math.log(100)
 """A learned temperature stays above 1/100, or the largest similarity alone would decide."""

@@ -18,6 +18,8 @@ from tabveil.core.storage.files import new_folder, opening, read_arrays, read_js
 from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
 from tabveil.core.storage.plain import rebuild as rebuild_settings
 from tabveil.core.table import Floats, Table
+from tabveil.engines.embedding.inputs import Inputs, Places
+from tabveil.engines.embedding.settings import ContrastiveSettings
 from tabveil.engines.networks import (
     Epoch,
     keep_freed_memory,
@@ -28,13 +30,11 @@ from tabveil.engines.networks import (
     train,
     weights_of,
 )
-from tabveil.engines.representation.embedding.inputs import Inputs, Places
-from tabveil.engines.representation.embedding.settings import ContrastiveSettings
 from tabveil.errors import ParameterError
 from tabveil.version import __version__
 
 if TYPE_CHECKING:
-    from tabveil.engines.representation.embedding.network import Network
+    from tabveil.engines.embedding.network import Network
     from tabveil.tables.reading import LoadedTable
 
 
@@ -100,7 +100,7 @@ class Embedding(ContrastiveSettings):
     learns to tell the two views of one row from those of all others. What it learns is which combinations of
     values are telling. Any columns can be masked afterwards: one training serves all of them.
 
-    The settings are those of :class:`tabveil.engines.representation.embedding.ContrastiveSettings`.
+    The settings are those of :class:`tabveil.engines.embedding.ContrastiveSettings`.
 
     Notes
     -----
@@ -135,7 +135,7 @@ class Embedding(ContrastiveSettings):
         encoded = inputs.encode(in_order(table).table)
         keep_freed_memory()
         with seeded(rng, owner=self.name, device=self.device, width=self.width):
-            from tabveil.engines.representation.embedding.network import Learner, Rows  # noqa: PLC0415 - needs torch
+            from tabveil.engines.embedding.network import Learner, Rows  # noqa: PLC0415 - needs torch
 
             order = rng.permutation(len(table))
             rows = Rows.of(encoded.take(order), self.device)
@@ -167,7 +167,7 @@ class Embedding(ContrastiveSettings):
 
     def build(self, inputs: Inputs) -> "Network":
         """Return an untrained network for these columns."""
-        from tabveil.engines.representation.embedding.network import Network  # noqa: PLC0415 - needs torch
+        from tabveil.engines.embedding.network import Network  # noqa: PLC0415 - needs torch
 
         return Network(
             len(inputs.numbers),
@@ -239,7 +239,7 @@ class FrameEmbedder:
     Parameters
     ----------
     embedding
-        An :class:`tabveil.engines.representation.embedding.Embedding`; None is one with its defaults.
+        An :class:`tabveil.engines.embedding.Embedding`; None is one with its defaults.
     masked
         Columns to place rows without.
     seed

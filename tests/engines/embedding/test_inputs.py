@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tabveil.engines.representation.embedding import inputs as places_module
-from tabveil.engines.representation.embedding.inputs import MISSING, Encoded, Places
+from tabveil.engines.embedding import inputs as places_module
+from tabveil.engines.embedding.inputs import MISSING, Encoded, Places
 
 NOTHING = np.zeros(3, dtype=bool)
 

@@ -18,7 +18,7 @@ from supplies.damaged_models import as_bytes, copy_of, damages, pack
 from supplies.populations import SCHEMAS, rows
 
 from tabveil.core.table import Table
-from tabveil.engines.representation.embedding import Embedding
+from tabveil.engines.embedding import Embedding
 from tabveil.errors import ParameterError
 
 pytest.importorskip("torch")

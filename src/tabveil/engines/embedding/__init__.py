@@ -3,7 +3,7 @@
 See docs/definitions.md, Contrastive space.
 """
 
-from tabveil.engines.representation.embedding.embedding import Embedding, EmbeddingModel, FrameEmbedder
-from tabveil.engines.representation.embedding.settings import ContrastiveSettings
+from tabveil.engines.embedding.embedding import Embedding, EmbeddingModel, FrameEmbedder
+from tabveil.engines.embedding.settings import ContrastiveSettings
 
 __all__ = ["ContrastiveSettings", "Embedding", "EmbeddingModel", "FrameEmbedder"]

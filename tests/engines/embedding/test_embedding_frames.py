@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from tabveil.datasets import hospital
-from tabveil.engines.representation.embedding import Embedding, FrameEmbedder
+from tabveil.engines.embedding import Embedding, FrameEmbedder
 from tabveil.errors import ParameterError, TabveilError
 
 pytest.importorskip("torch")
