@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 FOLDER = ROOT / "benchmarks"
 ABSENT = ("pydantic", "pydantic_core", "narwhals", "polars", "xgboost", "dask", "opacus")
 NARROW = """
-from tabveil.engines.representation.embedding.settings import PRESETS
+from tabveil.engines.embedding.settings import PRESETS
 PRESETS["default"]["width"] = 32
 """
 

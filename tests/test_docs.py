@@ -13,13 +13,13 @@ from html.parser import HTMLParser
 import pytest
 from supplies.page_commands import READ, RUN, blocks, commands, follow
 from supplies.places import ROOT
-from tabveil.engines.representation.embedding.settings import PRESETS
 
 import tabveil
 from tabveil.auditing import verdict as judgment
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.verdict import EXIT_CODES
 from tabveil.cli import exit_codes
+from tabveil.engines.embedding.settings import PRESETS
 from tabveil.metrics.registry import METRICS
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES
 
