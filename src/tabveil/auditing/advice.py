@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tabveil.auditing.policy import Risk
-from tabveil.auditing.verdict import ABOVE, WITHIN, State
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, State
 from tabveil.core.estimate import Estimate
 from tabveil.core.storage.plain import Number, PlainData
 
@@ -143,6 +143,27 @@ class Remedy:
             return False
         answered = {item.risk for item in self.attacks if item.state == WITHIN}
         return all(item.settled and item.risk in answered for item in self.attacks)
+
+    @property
+    def state(self) -> State:
+        """Where the changed release stands, as far as it was attacked again."""
+        return ABOVE if self.leak_seen else WITHIN if self.settles else INCONCLUSIVE
+
+    @property
+    def worst(self) -> AttackChange | None:
+        """The attack whose upper bound is highest after the change, in units of its threshold."""
+        return max(
+            self.attacks,
+            key=lambda item: item.after.high / item.threshold if item.after else 0.0,
+            default=None,
+        )
+
+    @property
+    def lost(self) -> float | None:
+        """By how much the distance from real rows grew; of a column less there is none to compare."""
+        if self.utility is None or self.change.kind == "leave out":
+            return None
+        return self.utility.after.value - self.utility.before.value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from tabveil.auditing.advice import (
     Advice,
-    AttackChange,
     Change,
     ExposedGroup,
     LeakingColumn,
@@ -15,8 +14,8 @@ from tabveil.auditing.advice import (
 )
 from tabveil.auditing.report import Report
 from tabveil.auditing.sentence import rounded_rows
-from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, State
-from tabveil.core.wording import NOT_COMPUTED, joined, listed, name, number, people, plural, upper_percent
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN
+from tabveil.core.wording import joined, listed, name, number, people, plural, upper_percent
 
 TITLE = "What next"
 NO_PROMISE = (
@@ -44,29 +43,18 @@ UTILITY = "Mean total variation of columns against real rows, which is 0 where t
 
 
 @dataclass(frozen=True, kw_only=True)
-class TriedChange:
-    """One change as it is shown."""
+class RemedyRow:
+    """One change that was tried, as it is shown."""
 
     title: str
-    state: State
     summary: str
     remedy: Remedy
 
-    @property
-    def worst(self) -> AttackChange | None:
-        """The attack whose upper bound is highest after the change, in units of its threshold."""
-        return max(
-            self.remedy.attacks,
-            key=lambda item: item.after.high / item.threshold if item.after else 0.0,
-            default=None,
-        )
-
     def lost(self, minus: str) -> str:
-        """Write by how much the distance from real rows grew; of a column less there is none to compare."""
-        utility = self.remedy.utility
-        if self.remedy.change.kind == "leave out" or utility is None:
-            return "a column" if utility else NOT_COMPUTED
-        return number(utility.after.value - utility.before.value, minus)
+        """Write what it costs in utility."""
+        if self.remedy.lost is None and self.remedy.utility is not None:
+            return "a column"
+        return number(self.remedy.lost, minus)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +63,7 @@ class NextSteps:
 
     evidence: tuple[str, ...]
     columns: tuple[LeakingColumn, ...]
-    remedies: tuple[TriedChange, ...]
+    remedies: tuple[RemedyRow, ...]
     further: tuple[str, ...]
 
 
@@ -142,15 +130,14 @@ def _title(change: Change, remedy: Remedy) -> str:
             return f"leave out {column}"
 
 
-def _tried(remedy: Remedy, counted: str) -> TriedChange:
+def _tried(remedy: Remedy, counted: str) -> RemedyRow:
     repeated = "All attacks that were above were" if remedy.all_repeated else "One attack a risk was"
     told = [f"{repeated} repeated."]
     above = [item.title for item in remedy.attacks if item.state == ABOVE]
     unsure = [item.title for item in remedy.attacks if item.state == INCONCLUSIVE and not item.settled]
-    state: State = ABOVE if remedy.leak_seen else WITHIN if remedy.settles else INCONCLUSIVE
-    if state == WITHIN:
+    if remedy.state == WITHIN:
         told.append("What they measure lies within the thresholds.")
-    elif state == INCONCLUSIVE:
+    elif remedy.state == INCONCLUSIVE:
         told.append("No leak is seen any more, which is neither a yes nor a no.")
     if above:
         told.append(f"Still above: {joined(above)}.")
@@ -161,9 +148,7 @@ def _tried(remedy: Remedy, counted: str) -> TriedChange:
     if remedy.copies is not None and remedy.copies.state != WITHIN:
         most = upper_percent(remedy.copies.after)
         told.append(f"Copies and near copies: {remedy.copies.state}, up to {most} of the rows.")
-    return TriedChange(
-        title=_title(remedy.change, remedy), state=state, summary=" ".join(told), remedy=remedy
-    )
+    return RemedyRow(title=_title(remedy.change, remedy), summary=" ".join(told), remedy=remedy)
 
 
 def _further(report: Report, advice: Advice) -> Iterator[str]:

@@ -154,13 +154,13 @@ def _next(view: AuditView) -> list[RenderableType]:
         table = plain_table("tried on a changed release", "was up to", "now up to", "utility lost")
         table.add_column("state", no_wrap=True)
         for item in found.remedies:
-            worst = item.worst
+            worst = item.remedy.worst
             table.add_row(
                 item.title,
                 "" if worst is None else upper(worst.before.high),
                 "" if worst is None or worst.after is None else upper(worst.after.high),
                 item.lost("-"),
-                state_text(item.state),
+                state_text(item.remedy.state),
             )
         parts += [Text(), table, Text(), Text(advice.IN_BRIEF, style="dim")]
     return [*parts, *map(listed_item, found.further)]
