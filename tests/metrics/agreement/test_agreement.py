@@ -6,7 +6,7 @@ import pytest
 
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.datasets import hospital
-from tabveil.metrics.agreement import Cells, hits, nearly_copied, scan, union
+from tabveil.metrics.agreement import ComparedCells, hits, nearly_copied, scan, union
 from tabveil.tables import reading as frame
 
 
@@ -38,7 +38,7 @@ def brute_force(tables, columns):
 
 def test_hits_by_hand():
     tables = split([[1, 5], [2, 5], [3, 6]], [[4, 5], [5, 7], [5, 8]], [[1, 7], [1, 8], [2, 5], [5, 7]])
-    cells = Cells.exact(tables, rng=np.random.default_rng(0))
+    cells = ComparedCells.exact(tables, rng=np.random.default_rng(0))
     assert hits(cells, [(0,), (1,), (0, 1)]).tolist() == [[2, 0, 3, 0], [0, 2, 0, 3], [1, 1, 1, 1]]
 
 
@@ -50,7 +50,7 @@ def test_hits_are_those_of_brute_force(seed):
     draws[2][rng.random((40, 4)) < 0.2] = np.nan
     tables = split(*draws)
     sets = [(0,), (1, 3), (0, 1, 2), (0, 1, 2, 3)]
-    cells = Cells.exact(tables, derived=False, rng=rng)
+    cells = ComparedCells.exact(tables, derived=False, rng=rng)
     wanted = [brute_force(tables, list(columns)) for columns in sets]
     assert hits(cells, sets).tolist() == wanted
     left_out = [tuple(place for place in range(4) if place not in columns) for columns in sets]
@@ -59,18 +59,18 @@ def test_hits_are_those_of_brute_force(seed):
 
 def test_equal_rows_of_one_person_are_that_person_alone():
     tables = split([[1], [1], [2]], [[3]], [[1], [2]], people=(np.array([0, 0, 1]), np.array([0])))
-    assert hits(Cells.exact(tables, rng=np.random.default_rng(0)), [(0,)]).tolist() == [[2, 0, 2, 0]]
+    assert hits(ComparedCells.exact(tables, rng=np.random.default_rng(0)), [(0,)]).tolist() == [[2, 0, 2, 0]]
 
 
 def test_a_row_that_points_at_both_sides_is_evidence_for_neither():
     tables = split([[1, 10]], [[2, 20]], [[1, 20], [1, 30]])
-    found = union(Cells.exact(tables, rng=np.random.default_rng(0)), [(0,), (1,)])
+    found = union(ComparedCells.exact(tables, rng=np.random.default_rng(0)), [(0,), (1,)])
     assert (found.train, found.control, found.rows_train, found.rows_control) == (1, 1, 1, 0)
 
 
 def test_numbers_are_compared_as_finely_as_the_release_writes_them():
     tables = split([[1.26], [2.5]], [[7.1]], [[1.3], [9.9]])
-    cells = Cells.exact(tables, derived=False, rng=np.random.default_rng(0))
+    cells = ComparedCells.exact(tables, derived=False, rng=np.random.default_rng(0))
     assert hits(cells, [(0,)]).tolist() == [[1, 0, 1, 0]]
 
 
@@ -87,7 +87,7 @@ def test_decimals_and_times_of_day_are_cells_of_their_own():
             for role, part in zip(("train", "control", "synthetic"), rows, strict=True)
         },
     )
-    cells = Cells.exact(tables, rng=np.random.default_rng(0))
+    cells = ComparedCells.exact(tables, rng=np.random.default_rng(0))
     assert cells.columns == ("cost", "when", "cost", "when")
     assert hits(cells, [(0,), (1,), (2,), (3,)])[:, 0].tolist() == [0, 0, 1, 1]
 
@@ -96,7 +96,7 @@ def test_which_cells_are_missing_is_a_cell_too():
     train = [[np.nan, np.nan, 3.0], [1.0, np.nan, 3.0]]
     control = [[np.nan, 1.0, 4.0], [4.0, 5.0, 6.0]]
     release = [[np.nan, np.nan, 9.0], [7.0, 8.0, 9.0]]
-    cells = Cells.exact(split(train, control, release), rng=np.random.default_rng(0))
+    cells = ComparedCells.exact(split(train, control, release), rng=np.random.default_rng(0))
     assert cells.columns[-1] == "which cells are missing"
     assert hits(cells, [(len(cells.columns) - 1,)]).tolist() == [[1, 1, 1, 1]]
 

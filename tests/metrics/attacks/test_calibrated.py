@@ -22,7 +22,7 @@ from tabveil.metrics.attacks import (
     MembershipTrees,
 )
 from tabveil.metrics.attacks.calibrated import surroundings, unexplained
-from tabveil.metrics.attacks.roc import Pooled, depths, scan
+from tabveil.metrics.attacks.roc import PooledRanking, depths, scan
 
 NAN = np.nan
 LINE = Schema((Numeric(name="x", low=0, high=100, decimals=0),))
@@ -78,8 +78,8 @@ def test_the_level_is_where_the_joint_test_is_passed():
 
 def test_depths_do_not_cut_ties():
     scores = np.array([9.0] * 7 + [8.0] * 3 + list(np.linspace(0, 1, 190)))
-    assert Pooled.of(scores, 100).scanned.depths.tolist() == [7, 10, 12, 15, 18, 20, 50, 100]
-    assert not len(Pooled.of(np.zeros(200), 100).scanned.depths)
+    assert PooledRanking.of(scores, 100).scanned.depths.tolist() == [7, 10, 12, 15, 18, 20, 50, 100]
+    assert not len(PooledRanking.of(np.zeros(200), 100).scanned.depths)
     assert depths(49) == []
 
 
@@ -87,7 +87,7 @@ def test_what_is_named_is_counted_by_hand():
     scores = np.concatenate([np.arange(100, 110), np.zeros(40), np.arange(99, 89, -1), np.zeros(40)]).astype(
         float
     )
-    pooled = Pooled.of(scores, 50)
+    pooled = PooledRanking.of(scores, 50)
     counted = pooled.tally(10)
     assert (counted.train, counted.n_train, counted.control, counted.n_control) == (10, 50, 0, 50)
     found = scan({"score": pooled}, "score", confidence=0.95, n_deals=999, rng=np.random.default_rng(0))
@@ -101,7 +101,10 @@ def test_joint_intervals_lie_above_zero_where_the_joint_test_is_passed():
         rng = np.random.default_rng(seed)
         first = rng.normal(size=400)
         first[:20] += 1.0
-        rankings = {"a": Pooled.of(first, 200), "b": Pooled.of(first + rng.normal(size=400), 200)}
+        rankings = {
+            "a": PooledRanking.of(first, 200),
+            "b": PooledRanking.of(first + rng.normal(size=400), 200),
+        }
         found = scan(rankings, "a", confidence=0.95, n_deals=199, rng=rng).headline
         assert (found.gain.low > 0) == (found.p_value <= 0.025)
 

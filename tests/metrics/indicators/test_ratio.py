@@ -8,7 +8,7 @@ from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators import AdversarialAccuracy, NeighborDistanceRatio
 from tabveil.metrics.indicators.adversarial import _linked
-from tabveil.metrics.indicators.comparison import Exchange, Gap
+from tabveil.metrics.indicators.comparison import Exchange, ScoreGap
 
 LINE = Schema((Numeric(name="x", low=0, high=100),))
 LETTERS = Schema(tuple(Categorical(name=name, labels=tuple("abcd")) for name in "pq"))
@@ -144,7 +144,7 @@ def gap(train, fresh, error_train, error_fresh, n=200):
     by_train[:n] = np.where(np.arange(n) % 2, 1, -1) * error_train / np.sqrt(n)
     by_fresh[n:] = np.where(np.arange(n) % 2, 1, -1) * error_fresh / np.sqrt(n)
     groups = np.arange(2 * n)
-    return Gap(
+    return ScoreGap(
         train=train, fresh=fresh, by_train=by_train, by_fresh=by_fresh, groupings=(groups, groups),
         n_groups=10**6,
     )  # fmt: skip

@@ -10,17 +10,17 @@ from supplies.populations import SCHEMAS, population, rows, split
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable
 from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.correlation import Codes, Numbers, associate, relate
+from tabveil.metrics.utility.correlation import CodeCells, NumberCells, associate, relate
 
 NAN = np.nan
 
 
 def numbers(*cells):
-    return Numbers(cells=np.array(cells, dtype=float))
+    return NumberCells(cells=np.array(cells, dtype=float))
 
 
 def codes(*cells, n_levels=None):
-    return Codes(cells=np.array(cells), n_levels=n_levels or max(cells) + 1)
+    return CodeCells(cells=np.array(cells), n_levels=n_levels or max(cells) + 1)
 
 
 def related(tables):
@@ -83,9 +83,9 @@ def pairs_of_columns(n, rng):
     wealth = region + rng.normal(size=n)
     wealth[rng.random(n) < 0.2] = NAN
     return {
-        "pearson": (Numbers(cells=age), Numbers(cells=income)),
-        "ratio": (Numbers(cells=wealth), Codes(cells=region, n_levels=3)),
-        "cramer": (Codes(cells=region, n_levels=3), Codes(cells=job, n_levels=4)),
+        "pearson": (NumberCells(cells=age), NumberCells(cells=income)),
+        "ratio": (NumberCells(cells=wealth), CodeCells(cells=region, n_levels=3)),
+        "cramer": (CodeCells(cells=region, n_levels=3), CodeCells(cells=job, n_levels=4)),
     }
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
 from tabveil.metrics.utility.distances import (
-    Counts,
+    LevelCounts,
     cramers_v,
     jensen_shannon,
     kolmogorov_smirnov,
@@ -29,7 +29,7 @@ every_distance = pytest.mark.parametrize("distance", DISTANCES.values(), ids=DIS
 
 
 def counts(real, other):
-    return Counts(real=np.array(real), other=np.array(other))
+    return LevelCounts(real=np.array(real), other=np.array(other))
 
 
 def test_total_variation_by_hand():
@@ -66,7 +66,7 @@ def test_kolmogorov_smirnov_by_hand():
 def test_beside_scipy(seed):
     rng = np.random.default_rng(seed)
     real, other = rng.integers(0, 4, 60), rng.choice(4, 45, p=[0.1, 0.2, 0.3, 0.4])
-    both = Counts.of(real, other, 4)
+    both = LevelCounts.of(real, other, 4)
     test = stats.chi2_contingency(np.vstack([both.real, both.other]), correction=False)
     assert cramers_v(both).value ** 2 * 105 == pytest.approx(test.statistic)
     assert jensen_shannon(both).value == pytest.approx(jensenshannon(both.real, both.other, base=2))
@@ -83,11 +83,11 @@ def slope_by_steps(distance, sides, side, level):
         moved = [side.astype(float) for side in sides]
         moved[side][level] += sign * step * moved[side].sum()
         moved[side][-1] -= sign * step * moved[side].sum()
-        found.append(distance(Counts(real=moved[0], other=moved[1])).value)
+        found.append(distance(LevelCounts(real=moved[0], other=moved[1])).value)
     return (found[0] - found[1]) / (2 * step)
 
 
-class Fractions(Counts):
+class Fractions(LevelCounts):
     """Rows may be fractions, for small steps."""
 
     @property
@@ -102,8 +102,8 @@ class Fractions(Counts):
 @pytest.fixture(autouse=True)
 def _fractions(monkeypatch, request):
     if "slopes" in request.node.name:
-        monkeypatch.setitem(globals(), "Counts", Fractions)
-        monkeypatch.setattr("tabveil.metrics.utility.marginals.Counts", Fractions)
+        monkeypatch.setitem(globals(), "LevelCounts", Fractions)
+        monkeypatch.setattr("tabveil.metrics.utility.marginals.LevelCounts", Fractions)
 
 
 @every_distance
@@ -135,7 +135,7 @@ def test_slopes_beside_missing(name, n_missing):
 def test_missing_numbers_by_hand():
     # real: half missing, half at 0; other: a quarter missing, the rest at 1.
     # Half of the rows move by 1, a quarter loses its number at a cost of 1.
-    both = Counts(real=np.array([2, 0, 2]), other=np.array([0, 3, 1]))
+    both = LevelCounts(real=np.array([2, 0, 2]), other=np.array([0, 3, 1]))
     found = beside_missing(both, lambda numbers: wasserstein(numbers, np.array([0.0, 1.0])))
     assert found.value == 0.75
     assert beside_missing(both, kolmogorov_smirnov).value == 0.75
@@ -161,7 +161,9 @@ def test_equal_tables_are_at_zero_and_swapping_changes_nothing(distance):
 @every_distance
 def test_the_floor_is_what_equal_populations_score(distance):
     rng = np.random.default_rng(1)
-    found = [distance(Counts.of(rng.integers(0, 4, 300), rng.integers(0, 4, 200), 4)) for _ in range(300)]
+    found = [
+        distance(LevelCounts.of(rng.integers(0, 4, 300), rng.integers(0, 4, 200), 4)) for _ in range(300)
+    ]
     mean, floor = np.mean([item.value for item in found]), np.mean([item.floor for item in found])
     assert 0.6 * floor < mean < 1.1 * floor  # ties make Kolmogorov's floor too high, roots of means others'
 
@@ -174,7 +176,7 @@ def test_intervals_hold_the_distance_of_the_populations(distance, shares):
     truth = distance(counts([many // 4 * 3 // 2] * 4, np.round(np.array(shares) * many).astype(int))).value
     held = []
     for _ in range(200):
-        both = Counts.of(rng.integers(0, 4, 300), rng.choice(4, 200, p=shares), 4)
+        both = LevelCounts.of(rng.integers(0, 4, 300), rng.choice(4, 200, p=shares), 4)
         estimate = distance(both).estimate(both)
         held.append(estimate.low <= truth <= estimate.high)
     assert np.mean(held) >= 0.93

@@ -26,7 +26,7 @@ A_DAY = {1e7: SECONDS_A_DAY, 1e10: SECONDS_A_DAY * 1_000, 1e13: SECONDS_A_DAY * 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Cells:
+class ComparedCells:
     """The cells of all real people and of the release, as hashes; equal cells have equal ones.
 
     ``columns`` names the column of each. Real people are those of train, then those of control.

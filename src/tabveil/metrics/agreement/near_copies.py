@@ -13,7 +13,7 @@ from numpy.random import Generator
 from tabveil.core.estimate import CONFIDENCE, difference
 from tabveil.core.table import Split
 from tabveil.core.wording import joined, name, plural
-from tabveil.metrics.agreement.cells import Cells
+from tabveil.metrics.agreement.cells import ComparedCells
 from tabveil.metrics.agreement.scanning import Family, Hits, hits, union
 from tabveil.metrics.traces import Trace
 
@@ -45,7 +45,7 @@ def nearly_copied(split: Split, *, confidence: float = CONFIDENCE, rng: Generato
     d = len(split.schema)
     if not len(split.control) or not len(split.synthetic) or d < FEWEST_COLUMNS:
         return None
-    cells = Cells.exact(split, derived=False, rng=rng)
+    cells = ComparedCells.exact(split, derived=False, rng=rng)
     n_rows = cells.real.shape[1] + cells.released.shape[1]
     most = MOST_LEFT_OUT if d > FEWEST_COLUMNS + 1 and comb(d, MOST_LEFT_OUT) * n_rows <= MOST_ROWS else 1
     sets = [gone for n_gone in range(most + 1) for gone in combinations(range(d), n_gone)]

@@ -15,7 +15,7 @@ from tabveil.core import workers
 from tabveil.core.estimate.ranking import chances_of_hits, log_ways
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Floats, Indices, Numeric, Split
-from tabveil.metrics.agreement.cells import Cells, Hashes
+from tabveil.metrics.agreement.cells import ComparedCells, Hashes
 from tabveil.metrics.agreement.lone_kernels import count_hits
 
 ROWS_AT_ONCE = 2_000_000
@@ -46,7 +46,7 @@ class Hits:
         return np.array([self.train, self.control, self.rows_train, self.rows_control])
 
 
-def hits(cells: Cells, sets: Columns, *, left_out: bool = False) -> Indices:
+def hits(cells: ComparedCells, sets: Columns, *, left_out: bool = False) -> Indices:
     """Count for every set: people hit of train, of control, and rows that hit train, control; (n_sets, 4).
 
     Sets may name the cells that are ``left_out`` of all, which is faster where they are few.
@@ -62,7 +62,7 @@ def hits(cells: Cells, sets: Columns, *, left_out: bool = False) -> Indices:
     return counts
 
 
-def union(cells: Cells, sets: Columns, *, left_out: bool = False) -> Hits:
+def union(cells: ComparedCells, sets: Columns, *, left_out: bool = False) -> Hits:
     """Count whom any of the sets hits.
 
     A row that points at train by one set and at control by another is evidence for neither.
@@ -78,14 +78,14 @@ def union(cells: Cells, sets: Columns, *, left_out: bool = False) -> Hits:
     )
 
 
-def _totals(cells: Cells, *, left_out: bool) -> tuple[Hashes, Hashes]:
+def _totals(cells: ComparedCells, *, left_out: bool) -> tuple[Hashes, Hashes]:
     if not left_out:
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)
     return cells.real.sum(axis=0, dtype=np.uint64), cells.released.sum(axis=0, dtype=np.uint64)
 
 
 def _count(
-    cells: Cells, totals: tuple[Hashes, Hashes], sets: Columns, counts: Indices
+    cells: ComparedCells, totals: tuple[Hashes, Hashes], sets: Columns, counts: Indices
 ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Fill in the counts of the sets. Return the marks of people and of released rows."""
     members = np.array([place for columns in sets for place in columns], dtype=np.int64)
@@ -104,7 +104,7 @@ ROUNDING = 1 + 1e-9  # chances that differ by less are one chance
 class Family:
     """Sets of columns by one way to compare cells, and whom they hit."""
 
-    cells: Cells
+    cells: ComparedCells
     sets: Sequence[Any]  # each what its finder calls a set
     counts: Indices  # (n_sets, 4)
     coarse: bool = False
@@ -156,7 +156,7 @@ BETTER = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ColumnScan:
     """What the scan showed most surely, and how often chance shows as much in any of ``n_sets`` sets."""
 
     p_value: float
@@ -166,7 +166,7 @@ class Found:
     hits: Hits
 
 
-def scan(split: Split, *, rng: Generator) -> Found | None:
+def scan(split: Split, *, rng: Generator) -> ColumnScan | None:
     """Try the sets; None where there are no control people, or no set hits anybody."""
     if not len(split.control) or not len(split.synthetic):
         return None
@@ -180,7 +180,7 @@ def scan(split: Split, *, rng: Generator) -> Found | None:
     columns = best.sets[best.surest]
     if p_value <= LIKELY:
         columns = _grown(best.cells, columns)
-    return Found(
+    return ColumnScan(
         p_value=p_value,
         n_sets=sum(len(family.sets) for family in families),
         columns=tuple(dict.fromkeys(best.cells.columns[place] for place in columns)),
@@ -198,7 +198,7 @@ def _families(split: Split, *, rng: Generator) -> Iterator[Family]:
         )
     d, n_people = len(split.schema), split.train.n_people + split.control.n_people
     n_pairs = int(np.clip(ROWS_AT_MOST / (n_people + len(split.synthetic)), *PAIRS))
-    exact = Cells.exact(split, rng=rng)
+    exact = ComparedCells.exact(split, rng=rng)
     c = len(exact.columns)
     sets = [
         *((place,) for place in range(c)),
@@ -213,7 +213,7 @@ def _families(split: Split, *, rng: Generator) -> Iterator[Family]:
     for size, most in ((2, n_pairs), (3, SETS_OF_SIZE)):
         sets = [columns for columns in _drawn(d, size, most, rng=rng) if numbers.intersection(columns)]
         if sets:  # as many parts as give each person a cell of their own, if columns had nothing in common
-            cells = Cells.coarse(split, max(round(n_people ** (1 / size)), 2), rng=rng)
+            cells = ComparedCells.coarse(split, max(round(n_people ** (1 / size)), 2), rng=rng)
             yield _counted(cells, sets, coarse=True, rng=rng)
 
 
@@ -227,7 +227,7 @@ def _drawn(n: int, size: int, most: int, *, rng: Generator) -> list[tuple[int, .
     return list(dict.fromkeys(drawn))
 
 
-def _counted(cells: Cells, sets: list[tuple[int, ...]], *, coarse: bool, rng: Generator) -> Family:
+def _counted(cells: ComparedCells, sets: list[tuple[int, ...]], *, coarse: bool, rng: Generator) -> Family:
     """Count whom the sets hit; of very many rows, by a sample first, and then by all rows where it matters.
 
     Who is alone in a sample need not be alone among all: both are exact tests, and each is paid for.
@@ -251,7 +251,7 @@ def _counted(cells: Cells, sets: list[tuple[int, ...]], *, coarse: bool, rng: Ge
     )
 
 
-def _grown(cells: Cells, columns: tuple[int, ...]) -> tuple[int, ...]:
+def _grown(cells: ComparedCells, columns: tuple[int, ...]) -> tuple[int, ...]:
     """Add and leave out columns as long as that makes it less likely that chance hits so many of train.
 
     By chance, not by how many people it shows: a set that was chosen for many would show too many.

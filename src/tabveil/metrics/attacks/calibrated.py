@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from tabveil.core.sampling import Sample, surest_rows
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import Neighbors, to_others
 from tabveil.engines.representation import Contrastive, Tolerant
-from tabveil.metrics.attacks.configurations import Comparator, Headline, choose, compare_counts
+from tabveil.metrics.attacks.configurations import Headline, headline
 from tabveil.metrics.attacks.guessing import Bools, Guesses, Tally, draw_attacked, tallies
 from tabveil.metrics.attacks.membership_sampled import mean_rank
 from tabveil.metrics.attacks.roc import DECIMALS, PooledAttack, depths, pool
@@ -217,7 +216,7 @@ N_DEALS = 999
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Sure:
+class SureGuesses:
     """The right guesses about pooled people, the surest first, and what they come to at several depths."""
 
     scanned: Scanned
@@ -225,14 +224,14 @@ class Sure:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Trials:
+class GuessTrials:
     """What an attack tried on some people: counted as it comes, or ranked blind where it is calibrated."""
 
     attacked: tuple[Sample, Sample]
     targets: Split
     calibrated: bool
     counted: dict[Setting, Tally] = field(default_factory=dict)
-    ranked: list["Sure"] = field(default_factory=list)
+    ranked: list["SureGuesses"] = field(default_factory=list)
 
     @classmethod
     def on(cls, split: Split, n_attacks: int | None, *, calibrated: bool, rng: Generator) -> Self:
@@ -287,10 +286,7 @@ class Trials:
             scanned = [item.scanned for item in self.ranked]
             dealt = deal(scanned, self.targets.train.n_people, N_DEALS, rng=rng)
             counted = {setting: tally for item in self.ranked for setting, tally in item.tallies.items()}
-        comparators: dict[Setting, Comparator] = {
-            setting: partial(compare_counts, tally) for setting, tally in counted.items()
-        }
-        return choose(comparators, confidence, deals=dealt)
+        return headline(counted, confidence, deals=dealt)
 
 
 def rank(
@@ -298,7 +294,7 @@ def rank(
     guesses: tuple[Guesses, Guesses],
     others: Floats,
     present: tuple[Bools, Bools] | None = None,
-) -> list[Sure]:
+) -> list[SureGuesses]:
     """Rank the guesses about train and control by both confidences.
 
     ``others`` is what :meth:`Trials.crowding` returned; ``present`` tells who has something to guess.
@@ -307,7 +303,7 @@ def rank(
     surprise = -unexplained(np.log(distance + OFFSET), np.log(others + OFFSET))
     there = np.ones(len(distance), dtype=bool) if present is None else np.concatenate(present)
     whose = [side.people for side in guesses if side.people is not None]
-    pooled = _People(
+    pooled = _PooledGuesses(
         people=np.concatenate(whose) if whose else None,
         n_train=len(guesses[0].correct),
         right=np.concatenate([side.correct for side in guesses]) & there,
@@ -324,7 +320,7 @@ def rank(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _People:
+class _PooledGuesses:
     """Train and control pooled, train first: whose value is guessed right, and who has one.
 
     Where somebody has several rows, the surest guess about one with a value speaks for them.
@@ -336,7 +332,9 @@ class _People:
     naive: Floats  # (n,)
     there: Bools  # (n,)
 
-    def scan(self, setting: Setting, confidence: Floats, tie_break: Floats, deep: Sequence[int]) -> Sure:
+    def scan(
+        self, setting: Setting, confidence: Floats, tie_break: Floats, deep: Sequence[int]
+    ) -> SureGuesses:
         """Look at the surest guesses down to several depths; no tie is cut."""
         if self.people is not None:
             rows = surest_rows(self.people, self.there.astype(np.float64), confidence, tie_break)
@@ -350,7 +348,7 @@ class _People:
         is_right = self.right[order]
         n_right = np.cumsum(is_right)[looked - 1]
         counted = np.unique(n_right[n_right > 0]).astype(np.int64)
-        return Sure(
+        return SureGuesses(
             scanned=Scanned(order=order[is_right], ranks=np.ones(n), depths=counted),
             tallies={_first(setting, int(depth), n): self._tally(order[:depth]) for depth in looked},
         )

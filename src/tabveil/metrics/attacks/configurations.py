@@ -118,9 +118,10 @@ class Headline:
         )
 
 
-def headline(counted: Mapping[Setting, Tally], confidence: float) -> Headline:
+def headline(counted: Mapping[Setting, Tally], confidence: float, *, deals: Deals | None = None) -> Headline:
     """Choose among configurations whose right guesses were counted."""
-    return choose({setting: partial(compare_counts, tally) for setting, tally in counted.items()}, confidence)
+    comparators = {setting: partial(compare_counts, tally) for setting, tally in counted.items()}
+    return choose(comparators, confidence, deals=deals)
 
 
 def choose(
@@ -140,7 +141,13 @@ def choose(
     telling = {setting: item for setting, item in found.items() if item.beats_baseline}
     counted = telling or found
     gains = {setting: item.gain for setting, item in counted.items() if item.gain is not None}
-    best = strongest(gains or {setting: _ahead(item) for setting, item in counted.items()})
+    best = strongest(
+        gains
+        or {
+            setting: (excess(item.attack, item.baseline) if item.baseline else None) or item.attack
+            for setting, item in counted.items()
+        }
+    )
     risks = {setting: item.risk.value for setting, item in found.items() if item.risk is not None}
     largest = max(risks, key=lambda setting: risks[setting]) if risks else None
     return Headline(
@@ -181,10 +188,6 @@ def _smallest(p_values: Iterable[float | None], n_tried: int, deals: Deals | Non
     if deals and known:
         return deals.p_value(min(known), n_tried)
     return -math.expm1(n_tried * math.log1p(-min(*known, 0.5))) if known else None
-
-
-def _ahead(item: Comparison) -> Estimate:
-    return (excess(item.attack, item.baseline) if item.baseline else None) or item.attack
 
 
 def _notes(leading: Comparison, *, informative: bool) -> tuple[str, ...]:

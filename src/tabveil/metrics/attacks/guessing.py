@@ -107,7 +107,10 @@ def tallies(
     people have several rows, each counts once, by the surest guess about them.
     """
     train, control = train.of_people(), control.of_people()
-    rank_train, rank_control = _ranks(train, control)
+    broken = None
+    if train.rarity is not None and control.rarity is not None:
+        broken = train.rarity, control.rarity
+    rank_train, rank_control = rank_together((train.confidence, control.confidence), broken)
     found = {}
     for level in usable_levels(len(control.correct), levels):
         bar = _bar(rank_control, level) if level < 1 else 0
@@ -149,14 +152,6 @@ def ties_matter(
             if n_sure > TIE_THAT_MATTERS * level * len(confidence) + 1:
                 return True
     return False
-
-
-def _ranks(train: Guesses, control: Guesses) -> tuple[Indices, Indices]:
-    """Rank all guesses by confidence, then by rarity; equals share a rank."""
-    rarities = (
-        (train.rarity, control.rarity) if train.rarity is not None and control.rarity is not None else None
-    )
-    return rank_together((train.confidence, control.confidence), rarities)
 
 
 def rank_together(

@@ -24,7 +24,7 @@ from tabveil.metrics.attacks.attack import (
     secret_threat,
 )
 from tabveil.metrics.attacks.guessing import Bools, Guesses, nearness, scores
-from tabveil.metrics.attacks.look_up import LookedUp, look_up
+from tabveil.metrics.attacks.look_up import Lookups, look_up
 from tabveil.metrics.attacks.ml_inference import LabelModel, NumberModel
 from tabveil.protocols import Representation, View
 
@@ -117,7 +117,7 @@ class Inference(NearestRowAttack):
         known = self._known(split.schema)
         if self.calibrated:
             split.require_control(self.name)
-        trials = calibrated.Trials.on(split, self.n_attacks, calibrated=self.calibrated, rng=rng)
+        trials = calibrated.GuessTrials.on(split, self.n_attacks, calibrated=self.calibrated, rng=rng)
         targets, attacked = trials.targets, trials.attacked
         secrets = [secret for secret in known if not _is_constant(targets, secret)]
         if not secrets:
@@ -175,7 +175,7 @@ class Inference(NearestRowAttack):
         view: View,  # noqa: ARG002 - the rows that were looked up are all that is needed
         secret: str,
         known: Sequence[str],  # noqa: ARG002 - likewise
-        looked_up: LookedUp,
+        looked_up: Lookups,
     ) -> Mapping[str, Sides]:
         """Guess the secret of every train and control row, in one way or several, each with its label.
 
@@ -185,7 +185,7 @@ class Inference(NearestRowAttack):
         return {secret: (pool[looked_up.index[0]], pool[looked_up.index[1]])}
 
     def _judge(
-        self, targets: Split, secret: str, looked_up: LookedUp, guessed: Sides
+        self, targets: Split, secret: str, looked_up: Lookups, guessed: Sides
     ) -> tuple[Guesses, Guesses]:
         """Compare the guesses with the truth."""
         pool = targets.synthetic.column(secret)
@@ -317,7 +317,7 @@ class InferenceContrastive(Inference):
     beside: ClassVar[tuple[str, ...]] = ("inference",)
 
     def _ways(
-        self, targets: Split, view: View, secret: str, known: Sequence[str], looked_up: LookedUp
+        self, targets: Split, view: View, secret: str, known: Sequence[str], looked_up: Lookups
     ) -> Mapping[str, Sides]:
         """Guess what the nearest row says, and whatever fits better of that and a model's prediction."""
         if not isinstance(view, VectorView) or looked_up.seen is None:

@@ -122,7 +122,7 @@ class Linkability(NearestRowAttack):
         order = sorted(range(len(names)), key=lambda i: (-ease[names[i]], abs(i - (len(names) - 1) / 2), i))
         most = len(splits) if self.auxiliary or not self.n_splits else self.n_splits
         chosen = [names[i] for i in sorted(order[:most])]
-        trials = calibrated.Trials.on(split, self.n_attacks, calibrated=self.calibrated, rng=rng)
+        trials = calibrated.GuessTrials.on(split, self.n_attacks, calibrated=self.calibrated, rng=rng)
         made: dict[Setting, tuple[Guesses, Guesses]] = {}
         view = trials.view(self.representation, rng=rng)
         for turn, name in enumerate(chosen):

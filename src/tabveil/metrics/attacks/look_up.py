@@ -26,7 +26,7 @@ ANSWERS_AT_ONCE = 4_000_000  # held in memory: for so many rows times secrets
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LookedUp:
+class Lookups:
     """The nearest synthetic rows by what is known beside one secret; train first, then control."""
 
     order: Indices  # (n_synthetic,) the synthetic rows, as the lot put them: the first of equals is taken
@@ -38,7 +38,7 @@ class LookedUp:
 
 def look_up(
     targets: Split, view: View, known: Mapping[str, Names], *, rng: Generator
-) -> Iterator[tuple[str, LookedUp]]:
+) -> Iterator[tuple[str, Lookups]]:
     """Look up the train and control rows of ``targets`` by what is known beside each secret, in this order.
 
     The draws, and so the answers, are the same on either road.
@@ -59,14 +59,14 @@ def look_up(
         done += len(batch)
 
 
-def _alone(targets: Split, view: View, known: Names, *, rng: Generator) -> LookedUp:
+def _alone(targets: Split, view: View, known: Names, *, rng: Generator) -> Lookups:
     """Search by the columns known beside one secret."""
     order = shuffled_rows(targets.synthetic, rng=rng)
     space, seen = view.space(known), seen_by(view, targets, known)
     neighbors = Neighbors(space, seen.synthetic.take(order))
     train, control = (neighbors.nearest(table) for table in (seen.train, seen.control))
     confidence = -train.distance[:, 0], -control.distance[:, 0]
-    return LookedUp(
+    return Lookups(
         order=order,
         index=(train.index[:, 0], control.index[:, 0]),
         confidence=confidence,
@@ -75,7 +75,7 @@ def _alone(targets: Split, view: View, known: Names, *, rng: Generator) -> Looke
     )
 
 
-def _together(targets: Split, view: View, known: Mapping[str, Names], *, rng: Generator) -> list[LookedUp]:
+def _together(targets: Split, view: View, known: Mapping[str, Names], *, rng: Generator) -> list[Lookups]:
     """Search once for several secrets, each of them left out in turn."""
     names = tuple(sorted(set().union(*known.values())))
     space, spaces = view.space(names), [view.space(rest) for rest in known.values()]
@@ -98,7 +98,7 @@ def _together(targets: Split, view: View, known: Mapping[str, Names], *, rng: Ge
         rare = _rarities(space, [spaces[position] for position in halves], seen, list(halves.values()))
     found = dict(zip(halves, rare, strict=True))
     return [
-        LookedUp(
+        Lookups(
             order=order,
             index=(index[0][:, position], index[1][:, position]),
             confidence=(confidence[0][:, position], confidence[1][:, position]),

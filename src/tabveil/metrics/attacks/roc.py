@@ -247,7 +247,7 @@ class PooledAttack(TellsMembers, NearestRowAttack):
         n_train, people = len(attacked[0]), pool(*attacked).people
         judged = scan(
             {
-                name: Pooled.of(score, n_train, rare, people=people)
+                name: PooledRanking.of(score, n_train, rare, people=people)
                 for name, (score, rare) in suspicion.items()
             },
             drawn,
@@ -273,7 +273,7 @@ def pool(train: Sample, control: Sample) -> Table:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Pooled:
+class PooledRanking:
     """Members and others ranked together: higher is more like a member, and equals share a rank."""
 
     ranking: Ranking
@@ -326,7 +326,7 @@ def depths(n_people: int) -> list[int]:
 
 
 def scan(
-    rankings: Mapping[str, Pooled], drawn: str, *, confidence: float, n_deals: int, rng: Generator
+    rankings: Mapping[str, PooledRanking], drawn: str, *, confidence: float, n_deals: int, rng: Generator
 ) -> RankedHeadline:
     """Choose the headline among all depths and areas of all rankings; the curve is that of ``drawn``."""
     dealt = deal([pooled.scanned for pooled in rankings.values()], rankings[drawn].n_train, n_deals, rng=rng)
@@ -344,7 +344,7 @@ def scan(
     )
 
 
-def _compare_area(pooled: Pooled, confidence: float, *, gained: bool) -> Comparison:
+def _compare_area(pooled: PooledRanking, confidence: float, *, gained: bool) -> Comparison:
     """Compare the area with a coin's; that it is larger is decided by the test that was dealt for."""
     compared = compare_area(pooled.ranking, confidence, gained=gained)
     ranks = pooled.scanned.ranks

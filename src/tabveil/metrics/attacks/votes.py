@@ -136,7 +136,7 @@ class Votes:
             np.divide(hits.sum(axis=0), asked, out=np.full(len(asked), np.nan), where=asked > 0)
         )
 
-    def score(self, weights: Floats, *, naive: bool = False, sure: Bools | None = None) -> "Score":
+    def score(self, weights: Floats, *, naive: bool = False, sure: Bools | None = None) -> "VoteAccuracy":
         """Average the accuracies; the rows, each with all guesses about it, are the observations."""
         asked = np.maximum(self.guessed.sum(axis=0), 1)
         accuracies = np.nan_to_num(self.accuracies(naive=naive, sure=sure))
@@ -146,11 +146,11 @@ class Votes:
         n = len(self)
         variance = float((influence**2).sum()) * n / max(n - 1, 1)
         reach = float(((self.guessed * (parts / asked)).sum(axis=1) ** 2).sum())
-        return Score(value=float((parts * accuracies).sum()), variance=variance, reach=reach, n=n)
+        return VoteAccuracy(value=float((parts * accuracies).sum()), variance=variance, reach=reach, n=n)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score:
+class VoteAccuracy:
     """An average of accuracies with its variance.
 
     ``reach`` adds up, over all rows, the square of the most by which a row can move the average.
@@ -179,9 +179,9 @@ class Score:
 class VoteScores:
     """The scores of train, of control if there is one, and of the naive guesses about train."""
 
-    train: Score
-    control: Score | None
-    naive: Score
+    train: VoteAccuracy
+    control: VoteAccuracy | None
+    naive: VoteAccuracy
 
     @classmethod
     def of(cls, train: Votes, control: Votes, weights: Floats, level: float) -> Self:

@@ -179,7 +179,7 @@ class Differences:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Coded:
+class _CodedColumn:
     """A column as a few cells, the last one for missing; ``ordered`` ones are numbers from low to high."""
 
     fine: Indices  # (n,)
@@ -190,7 +190,7 @@ class _Coded:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Compared:
+class _CellDifferences:
     """How sure each cell's difference is, corrected for nothing, and whether it is large enough to matter."""
 
     chances: Floats  # (k,)
@@ -228,7 +228,7 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
         return Differences(chance=1.0, n_compared=0, columns=())
     found = [item for item in compared if item.surest_that_matters() * n_compared <= LEVEL]
     alone = [item for item in found if len(item.columns) == 1]  # pairs differ where one of their columns does
-    ranked = sorted(alone or found, key=_Compared.surest_that_matters)
+    ranked = sorted(alone or found, key=_CellDifferences.surest_that_matters)
     surest = min(item.surest() for item in compared)
     return Differences(
         chance=min(surest * n_compared, 1.0),
@@ -237,11 +237,11 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
     )
 
 
-def _code(column: Column, cells: Floats) -> _Coded:
+def _code(column: Column, cells: Floats) -> _CodedColumn:
     missing, ordered = np.isnan(cells), isinstance(column, Numeric)
     cut, sizes = (_parts, (_PARTS, _COARSE_PARTS)) if ordered else (_labels, (_LABELS, _COARSE_LABELS))
     (fine, n_fine), (coarse, n_coarse) = (cut(cells, missing, n) for n in sizes)
-    return _Coded(fine=fine, coarse=coarse, n_fine=n_fine, n_coarse=n_coarse, ordered=ordered)
+    return _CodedColumn(fine=fine, coarse=coarse, n_fine=n_fine, n_coarse=n_coarse, ordered=ordered)
 
 
 def _parts(cells: Floats, missing: NDArray[np.bool_], n_parts: int) -> tuple[Indices, int]:
@@ -324,7 +324,9 @@ def _half_lines(counts: Floats) -> Floats:
     return np.concatenate([np.cumsum(counts[..., :-1], axis=-1), counts[..., -1:]], axis=-1)
 
 
-def _columns(coded: list[_Coded], side: _Sides, noise: _People | RepeatedRows) -> Iterator[_Compared]:
+def _columns(
+    coded: list[_CodedColumn], side: _Sides, noise: _People | RepeatedRows
+) -> Iterator[_CellDifferences]:
     for j, column in enumerate(coded):
         train, control = side.count(column.fine, column.n_fine)
         if column.ordered:  # half-lines, which see a shift better than the parts between them
@@ -334,8 +336,8 @@ def _columns(coded: list[_Coded], side: _Sides, noise: _People | RepeatedRows) -
 
 
 def _pairs(
-    coded: list[_Coded], side: _Sides, noise: _People | RepeatedRows, *, rng: Generator
-) -> Iterator[_Compared]:
+    coded: list[_CodedColumn], side: _Sides, noise: _People | RepeatedRows, *, rng: Generator
+) -> Iterator[_CellDifferences]:
     pairs = list(combinations(range(len(coded)), 2))
     for place in rng.permutation(len(pairs))[:_PAIRS]:
         a, b = pairs[place]
@@ -347,7 +349,7 @@ def _pairs(
 
 def _compare(
     train: Floats, control: Floats, sizes: tuple[int, int], spread: _Spread, columns: tuple[int, ...]
-) -> _Compared:
+) -> _CellDifferences:
     """Compare the shares of cells by the root of their deviance, which follows the normal law into the tails.
 
     Only in cells where enough rows are expected, within and without, on both sides.
@@ -363,4 +365,4 @@ def _compare(
     surprise = np.sqrt(np.maximum(deviance, 0.0) / spread.inflation[enough])
     chances = 2 * stdtr(spread.n_groups - 1, -surprise)
     matters = np.abs(train / n_train - control / n_control) >= MATERIAL
-    return _Compared(chances=np.asarray(chances), matters=matters, columns=columns)
+    return _CellDifferences(chances=np.asarray(chances), matters=matters, columns=columns)

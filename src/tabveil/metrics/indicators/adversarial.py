@@ -19,7 +19,7 @@ from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators.comparison import (
     ByDistance,
     Exchange,
-    Gap,
+    ScoreGap,
     nearest,
     nearest_other,
     without_people,
@@ -209,7 +209,7 @@ def _worst(space: Space, train: _Entanglement, table: Table) -> float:
     return (float(np.mean(train.has_twin)) + float(np.mean(has_twin))) / 4
 
 
-def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst: float) -> Gap:
+def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst: float) -> ScoreGap:
     """Compare the accuracies before and after training rows were exchanged.
 
     A real row that was kept counts in both; one that left or came counts, and belongs to a set, in one.
@@ -228,7 +228,7 @@ def _gap(before: _Entanglement, after: _Entanglement, exchange: Exchange, worst:
     alone = np.arange(n) + n  # numbers no set has
     group_after = alone.copy()
     group_after[kept] = after.real_group[:n_kept]
-    return Gap(
+    return ScoreGap(
         train=before.accuracy,
         fresh=exchange.fresh(before.accuracy, after.accuracy),
         worst=worst,

@@ -144,7 +144,7 @@ class Exchange:
 
     def gap_of_people(
         self, scores: tuple[float, float], without: tuple[Floats, Floats], worst: float = 0.0
-    ) -> "Gap":
+    ) -> "ScoreGap":
         """Compare scores before and after, from what they would be ``without`` each person (Tukey 1958).
 
         ``without`` are the scores of both tables less each of their people, in the order of their numbers. On
@@ -160,7 +160,7 @@ class Exchange:
         before, after = influences
         brought = self.after.take(np.arange(len(self.kept), len(self.after)))
         one_each = np.arange(len(everybody))
-        return Gap(
+        return ScoreGap(
             train=scores[0],
             fresh=self.fresh(*scores),
             worst=worst,
@@ -172,7 +172,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Gap:
+class ScoreGap:
     """The score of train beside that of fresh rows, each with what every record moves it by.
 
     ``worst`` is what a copy of train scores. Records of one group in either of two groupings stand or fall

@@ -89,7 +89,7 @@ def sides(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Closeness:
+class CloseShares:
     """The two shares within the threshold and the risk between them."""
 
     threshold: float
@@ -108,7 +108,7 @@ def closeness(
     reference_share: float = 1.0,
     confidence: float,
     rng: Generator,
-) -> Closeness:
+) -> CloseShares:
     """Compare the distances of attacked rows with those of fresh rows to the same reference.
 
     ``reference_share`` is the part of train that serves as the reference: a copy of train scores no more than
@@ -142,7 +142,7 @@ def closeness(
         by_resamples = percentile_interval(value, resampled, len(attacked), confidence)
     low, high = min(by_resamples.low, by_shares.low), max(by_resamples.high, by_shares.high)
     risk = Estimate(value=value, low=low, high=high, n=len(attacked))
-    return Closeness(
+    return CloseShares(
         threshold=threshold,
         attack=attack,
         control=control,

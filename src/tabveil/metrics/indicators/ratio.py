@@ -13,7 +13,14 @@ from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import value_of
 from tabveil.engines.neighbors import NearestRows
 from tabveil.errors import NotApplicable
-from tabveil.metrics.indicators.comparison import ByDistance, Exchange, Gap, nearest, summary, without_people
+from tabveil.metrics.indicators.comparison import (
+    ByDistance,
+    Exchange,
+    ScoreGap,
+    nearest,
+    summary,
+    without_people,
+)
 
 COUNTED = {2: "two", 3: "three"}
 
@@ -145,7 +152,7 @@ class _NearRecords:
         return self.mean + lost[:n_people] / len(owner)
 
 
-def _gap(before: _NearRecords, after: _NearRecords, exchange: Exchange) -> Gap:
+def _gap(before: _NearRecords, after: _NearRecords, exchange: Exchange) -> ScoreGap:
     """Compare the ratios of the synthetic rows, (m,), before and after training rows were exchanged."""
     if exchange.before.people is not None:
         without = (
@@ -156,7 +163,7 @@ def _gap(before: _NearRecords, after: _NearRecords, exchange: Exchange) -> Gap:
     ratio, m = before.ratio, len(before.ratio)
     fresh = ratio + (after.ratio - ratio) / exchange.part
     mean = float(np.sort(fresh).mean())
-    return Gap(
+    return ScoreGap(
         train=before.mean,
         fresh=mean,
         by_train=(ratio - before.mean) / m,

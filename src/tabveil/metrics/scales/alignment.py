@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import Floats, Indices, Numeric, Table
-from tabveil.metrics.scales.ways_back import FEWEST, STRAIGHT, Map, refined, straight_or_bent, unlikeness
+from tabveil.metrics.scales.ways_back import FEWEST, STRAIGHT, ScaleMap, refined, straight_or_bent, unlikeness
 
 Costs = NDArray[np.float32]  # (a, r) of each pair of a released and a real row
 
@@ -30,10 +30,10 @@ class _Choice:
 
     position: int
     unlike: bool
-    options: tuple[Map | None, ...]  # None as it is; where it is unlike, the best fit comes next
+    options: tuple[ScaleMap | None, ...]  # None as it is; where it is unlike, the best fit comes next
 
 
-def turned_back(real: Table, released: Table) -> dict[str, Map]:
+def turned_back(real: Table, released: Table) -> dict[str, ScaleMap]:
     """Return the released columns that are to be read on another scale, and how.
 
     ``real`` are all real rows, whoever they are.
@@ -46,7 +46,7 @@ def turned_back(real: Table, released: Table) -> dict[str, Map]:
     ]
     if not choices:
         return {}
-    search = _Search.of(real, released, choices)
+    search = _Alignment.of(real, released, choices)
     starts = [
         [0] * len(choices),
         [int(choice.unlike) for choice in choices],
@@ -81,14 +81,14 @@ def _choice(position: int, real: Floats, released: Floats) -> _Choice | None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Search:
+class _Alignment:
     """How near some released rows are to real rows, for every way to read their columns."""
 
     fixed: Costs  # what the columns without a choice cost
     costs: tuple[tuple[Costs, ...], ...]  # of each choice and option
 
     @classmethod
-    def of(cls, real: Table, released: Table, choices: Sequence[_Choice]) -> "_Search":
+    def of(cls, real: Table, released: Table, choices: Sequence[_Choice]) -> "_Alignment":
         asked, compared = _some_rows(released, _ASKED), _some_rows(real, _COMPARED)
         open_positions = {choice.position for choice in choices}
         fixed = np.zeros((len(asked), len(compared)), dtype=np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 from tabveil.core.table import Column, Floats, Numeric, Schema, Split, Table
 from tabveil.engines.neighbors import Neighbors, Space
 from tabveil.metrics.scales.alignment import turned_back
-from tabveil.metrics.scales.ways_back import Map, holds_decimals
+from tabveil.metrics.scales.ways_back import ScaleMap, holds_decimals
 
 TAIL = 0.01
 """The share of real values at either end that does not decide what is far."""
@@ -141,7 +141,7 @@ def all_on_one_scale(splits: Sequence[Split]) -> list[AttackedTables]:
 
 
 def _attacked(
-    split: Split, changed: Mapping[int, "_Changed"], maps: Mapping[str, Map], place: int
+    split: Split, changed: Mapping[int, "_ScaledColumn"], maps: Mapping[str, ScaleMap], place: int
 ) -> AttackedTables:
     """Return a release with the columns that were changed."""
     columns = list(split.schema.columns)
@@ -164,7 +164,7 @@ def _attacked(
     )
 
 
-def _where_nearer(real: Table, release: Table, maps: Mapping[str, Map]) -> dict[str, Map]:
+def _where_nearer(real: Table, release: Table, maps: Mapping[str, ScaleMap]) -> dict[str, ScaleMap]:
     """Turn only the rows that come nearer to real rows so; the others are right as they are.
 
     A release may hold copies among rows that are unlike all real ones: no map may blur them.
@@ -190,7 +190,7 @@ def _where_nearer(real: Table, release: Table, maps: Mapping[str, Map]) -> dict[
     }
 
 
-def _readings(column: Column, real: Floats, given: Floats, found: Map | None) -> tuple[Column, Floats]:
+def _readings(column: Column, real: Floats, given: Floats, found: ScaleMap | None) -> tuple[Column, Floats]:
     """Return a column with a scale for both readings, and its cells: real, as given, turned back."""
     released = np.concatenate([given, given if found is None else found.cells])
     cells = np.concatenate([real, released])
@@ -202,7 +202,7 @@ def _readings(column: Column, real: Floats, given: Floats, found: Map | None) ->
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Changed:
+class _ScaledColumn:
     """A column of numbers on one scale, and of each release whether far values were moved."""
 
     column: Numeric
@@ -212,8 +212,8 @@ class _Changed:
 
 
 def _changed(
-    column: Numeric, real: Table, splits: Sequence[Split], maps: Sequence[Mapping[str, Map]]
-) -> _Changed | None:
+    column: Numeric, real: Table, splits: Sequence[Split], maps: Sequence[Mapping[str, ScaleMap]]
+) -> _ScaledColumn | None:
     """Return a column on one scale, None where it is already."""
     name, people = column.name, real.column(column.name)
     turned = [found[name] for found in maps if name in found]
@@ -229,18 +229,18 @@ def _changed(
     within = fenced(column, people, every)
     if within is None:
         still = [False] * len(splits)
-        return _Changed(column=column, real=people, released=released, fenced=still) if turned else None
+        return _ScaledColumn(column=column, real=people, released=released, fenced=still) if turned else None
     near, *moved = np.split(within[1], np.cumsum([len(people), *map(len, released)])[:-1])
     differ = [
         not np.array_equal(before, after, equal_nan=True)
         for before, after in zip((people, *released), (near, *moved), strict=True)
     ]
-    return _Changed(
+    return _ScaledColumn(
         column=within[0], real=near, released=moved, fenced=[differ[0] or own for own in differ[1:]]
     )
 
 
-def _notes(maps: Mapping[str, Map], far: Sequence[str]) -> Iterator[str]:
+def _notes(maps: Mapping[str, ScaleMap], far: Sequence[str]) -> Iterator[str]:
     """Say which columns were read on another scale, those of one kind together, and which hold far values."""
     kinds: dict[str, list[str]] = {}
     for name, found in maps.items():

@@ -30,7 +30,7 @@ _RATIOS = 1e7  # ratios are told apart so finely
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Map:
+class ScaleMap:
     """Released cells brought to the scale of the real ones."""
 
     way: Way
@@ -60,21 +60,21 @@ def unlikeness(real: Floats, released: Floats) -> float:
     return apart
 
 
-def straight_or_bent(real: Floats, released: Floats, *, mirrored: bool) -> Map:
+def straight_or_bent(real: Floats, released: Floats, *, mirrored: bool) -> ScaleMap:
     """Return the straight map between the quantiles, or if it does not fit, that of ranks to quantiles."""
     sign = -1.0 if mirrored else 1.0
     offset, slope = _line(_present(real), sign * _present(released))
     cells = offset + slope * sign * released
     apart = unlikeness(real, cells)
     if slope > 0 and apart <= STRAIGHT:
-        return Map(way="stretched", mirrored=mirrored, cells=cells, fit=-apart)
+        return ScaleMap(way="stretched", mirrored=mirrored, cells=cells, fit=-apart)
     values, counts = np.unique(_present(sign * released), return_counts=True)
     ranks = (np.cumsum(counts) - counts / 2) / counts.sum()
     cells = np.interp(sign * released, values, np.quantile(_present(real), ranks))
-    return Map(way="bent", mirrored=mirrored, cells=cells, fit=-unlikeness(real, cells))
+    return ScaleMap(way="bent", mirrored=mirrored, cells=cells, fit=-unlikeness(real, cells))
 
 
-def refined(real: Floats, released: Floats, found: Map) -> Map:
+def refined(real: Floats, released: Floats, found: ScaleMap) -> ScaleMap:
     """Return the map under which most released values equal real ones; the found one where few do.
 
     Values that come within rounding of a real one are set to it.
@@ -92,7 +92,7 @@ def refined(real: Floats, released: Floats, found: Map) -> Map:
         snapped, hits = _snapped(known, cells, grain)
         placed = snapped if decimals is None else np.round(snapped, decimals)
         fit = hits - unlikeness(real, placed)
-        maps.append(Map(way=way, mirrored=found.mirrored, cells=placed, decimals=decimals, fit=fit))
+        maps.append(ScaleMap(way=way, mirrored=found.mirrored, cells=placed, decimals=decimals, fit=fit))
     return max(maps, key=lambda tried: tried.fit)  # of equals the first
 
 

@@ -102,7 +102,7 @@ def measure(
     streams = rng.spawn(7)
     sides = ComparedTables.of(split, rng=streams[0])
     asked = named_targets(target, sides)
-    parts = _Parts(notes=list(sides.notes))
+    parts = _Attempts(notes=list(sides.notes))
     workers.tell("comparing columns", 0.0)
     with workers.part(0, 0.05):
         columns, overall = measure_columns(split, sides, halved=halved, rare=rare, confidence=confidence)
@@ -151,7 +151,7 @@ def measure(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Parts:
+class _Attempts:
     """What could not be measured, and what a reader should know."""
 
     skipped: list[Omission] = field(default_factory=list)

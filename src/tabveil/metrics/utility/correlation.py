@@ -19,14 +19,14 @@ from tabveil.tables.matrices.ordinal import ComparedLevels
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Numbers:
+class NumberCells:
     """A column of numbers, NaN for missing."""
 
     cells: Floats  # (n,)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Codes:
+class CodeCells:
     """A column of labels, missing being one of them; ``n_levels`` counts those of all tables compared."""
 
     cells: Indices  # (n,)
@@ -46,7 +46,7 @@ class Association:
         return float((self.influence**2).sum()) / max(len(self.influence), 1) ** 2
 
 
-def associate(a: Numbers | Codes, b: Numbers | Codes) -> Association:
+def associate(a: NumberCells | CodeCells, b: NumberCells | CodeCells) -> Association:
     """Measure a pair of columns by the measure that fits them.
 
     Two columns of numbers by Pearson's correlation over the rows that have both, in [-1, 1].
@@ -61,11 +61,11 @@ def associate(a: Numbers | Codes, b: Numbers | Codes) -> Association:
     negative: V itself grows with the number of labels even where columns are independent.
     """
     influence = np.zeros(len(a.cells))
-    if isinstance(a, Codes):
-        if not isinstance(b, Codes):
+    if isinstance(a, CodeCells):
+        if not isinstance(b, CodeCells):
             return associate(b, a)
         value = cramers_v(a.cells, b.cells, a.n_levels, b.n_levels, influence)
-    elif isinstance(b, Codes):
+    elif isinstance(b, CodeCells):
         value = correlation_ratio(a.cells, b.cells, b.n_levels, influence)
     else:
         value = pearson(a.cells, b.cells, influence)
@@ -149,16 +149,16 @@ def _most_changed(names: tuple[str, ...], real: Floats, synthetic: Floats) -> As
     )
 
 
-def _prepare(column: Column, tables: Sequence[Table]) -> list[Numbers] | list[Codes]:
+def _prepare(column: Column, tables: Sequence[Table]) -> list[NumberCells] | list[CodeCells]:
     """Return a column of each table as numbers, or as codes of its most frequent labels."""
     match column:
         case Numeric(name=name):
-            return [Numbers(cells=np.array(table.column(name))) for table in tables]
+            return [NumberCells(cells=np.array(table.column(name))) for table in tables]
         case Categorical():
             levels = ComparedLevels.of(column, tables)
             codes = _frequent(np.bincount(np.concatenate(levels.rows), minlength=len(levels)), len(tables))
             n_levels = int(codes.max()) + 1
-            return [Codes(cells=codes[rows], n_levels=n_levels) for rows in levels.rows]
+            return [CodeCells(cells=codes[rows], n_levels=n_levels) for rows in levels.rows]
 
 
 def _frequent(counts: Indices, n_tables: int) -> Indices:

@@ -22,7 +22,7 @@ KOLMOGOROV = math.sqrt(math.pi / 2) * math.log(2)  # the mean of Kolmogorov's di
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Counts:
+class LevelCounts:
     """How many rows of two tables are at each level."""
 
     real: Indices  # (k,)
@@ -63,7 +63,7 @@ class Distance:
     by_real: Floats  # (k,)
     by_other: Floats  # (k,)
 
-    def estimate(self, counts: Counts, confidence: float = CONFIDENCE) -> Estimate:
+    def estimate(self, counts: LevelCounts, confidence: float = CONFIDENCE) -> Estimate:
         """Return the distance between its bounds."""
         variance = 0.0
         for slope, rows in ((self.by_real, counts.real), (self.by_other, counts.other)):
@@ -103,12 +103,12 @@ class DistanceSum:
         return bounded_distance(self.value / self.n, self.floor / self.n, variance, sizes, confidence)
 
 
-def total_variation(counts: Counts, *, halved: bool = True) -> Distance:
+def total_variation(counts: LevelCounts, *, halved: bool = True) -> Distance:
     """Which share of the rows would have to change their level? ``½ Σ |p - q|``.
 
     In [0, 1]. Without the half (eq. 5.2 of the thesis), in [0, 2].
 
-    >>> total_variation(Counts(real=np.array([2, 2]), other=np.array([3, 1]))).value
+    >>> total_variation(LevelCounts(real=np.array([2, 2]), other=np.array([3, 1]))).value
     0.25
     """
     scale = 0.5 if halved else 1.0
@@ -123,7 +123,7 @@ def total_variation(counts: Counts, *, halved: bool = True) -> Distance:
     )
 
 
-def jensen_shannon(counts: Counts) -> Distance:
+def jensen_shannon(counts: LevelCounts) -> Distance:
     """How much does a row's level tell about its table? The root of the divergence in bits, in [0, 1].
 
     ``D = ½ Σ p log2(p/m) + ½ Σ q log2(q/m)`` with ``m = (p + q)/2`` (Lin 1991; Endres and Schindelin 2003).
@@ -146,7 +146,7 @@ def jensen_shannon(counts: Counts) -> Distance:
     )
 
 
-def cramers_v(counts: Counts) -> Distance:
+def cramers_v(counts: LevelCounts) -> Distance:
     """How strongly do level and table go together? The root of chi-squared over the number of rows.
 
     With two tables ``V² = a b Σ (p - q)² / (a p + b q)``, where a and b are the tables' shares of all rows;
@@ -168,7 +168,7 @@ def cramers_v(counts: Counts) -> Distance:
     )
 
 
-def wasserstein(counts: Counts, support: Floats) -> Distance:
+def wasserstein(counts: LevelCounts, support: Floats) -> Distance:
     """How far would values have to move, on average? The area between the two distribution functions.
 
     ``support`` are the levels' values, ascending.
@@ -186,7 +186,7 @@ def wasserstein(counts: Counts, support: Floats) -> Distance:
     )
 
 
-def kolmogorov_smirnov(counts: Counts) -> Distance:
+def kolmogorov_smirnov(counts: LevelCounts) -> Distance:
     """How large is the largest difference between the two distribution functions?"""
     lead = _lead(counts)
     widest = int(np.argmax(np.abs(lead)))
@@ -200,6 +200,6 @@ def kolmogorov_smirnov(counts: Counts) -> Distance:
     )
 
 
-def _lead(counts: Counts) -> Floats:
+def _lead(counts: LevelCounts) -> Floats:
     """Return by how much the real distribution function is ahead of the other at each level."""
     return np.asarray(np.cumsum(counts.real) / counts.n_real - np.cumsum(counts.other) / counts.n_other)

@@ -104,7 +104,7 @@ def predict_targets(
     tasks = [
         task
         for name in targets
-        if (task := _Task.of(sides, name, _predictors(sides, name, related))) is not None
+        if (task := _Target.of(sides, name, _predictors(sides, name, related))) is not None
     ]
     if not tasks:
         raise NotApplicable(
@@ -125,7 +125,7 @@ def predict_targets(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Task:
+class _Target:
     """One target: what to learn from, what to predict, and the guesses of both models once they are made."""
 
     column: Column
@@ -136,7 +136,7 @@ class _Task:
     guesses: list[Floats | None]  # of the synthetic and of the fresh rows' model
 
     @classmethod
-    def of(cls, sides: ComparedTables, name: str, others: Sequence[str]) -> "_Task | None":
+    def of(cls, sides: ComparedTables, name: str, others: Sequence[str]) -> "_Target | None":
         column = sides.real.schema[name]
         test, synthetic, fresh = (
             table.take(np.flatnonzero(~np.isnan(table.column(name))))

@@ -14,9 +14,9 @@ from tabveil.core.table import Categorical, Column, Floats, Numeric, Split
 from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.distances import (
     FOLDED,
-    Counts,
     Distance,
     DistanceSum,
+    LevelCounts,
     cramers_v,
     jensen_shannon,
     kolmogorov_smirnov,
@@ -168,14 +168,14 @@ def mean_total_variation(sides: ComparedTables, *, confidence: float = CONFIDENC
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Measured:
+class _ColumnDistance:
     """One distance of one column: of the synthetic and of the fresh rows, from the real ones."""
 
     levels: ComparedLevels
-    distance: Callable[[Counts], Distance]
+    distance: Callable[[LevelCounts], Distance]
 
-    def between(self, other: int) -> tuple[Counts, Distance]:
-        counts = Counts.of(self.levels.rows[REAL], self.levels.rows[other], len(self.levels))
+    def between(self, other: int) -> tuple[LevelCounts, Distance]:
+        counts = LevelCounts.of(self.levels.rows[REAL], self.levels.rows[other], len(self.levels))
         return counts, self.distance(counts)
 
     def estimate(self, other: int, confidence: float) -> Estimate | None:
@@ -190,20 +190,22 @@ class _Measured:
         return Figure(value=value, reference=self.estimate(FRESH, confidence))
 
 
-def _distances(column: Column, sides: ComparedTables, *, halved: bool) -> dict[str, _Measured]:
+def _distances(column: Column, sides: ComparedTables, *, halved: bool) -> dict[str, _ColumnDistance]:
     levels = ComparedLevels.of(column, (sides.real, sides.fresh, sides.synthetic))
     binned = levels.in_bins(N_BINS) if isinstance(column, Numeric) else levels
     found = {
-        "total_variation": _Measured(levels=binned, distance=lambda c: total_variation(c, halved=halved)),
-        "jensen_shannon": _Measured(levels=binned, distance=jensen_shannon),
-        "cramers_v": _Measured(levels=binned, distance=cramers_v),
+        "total_variation": _ColumnDistance(
+            levels=binned, distance=lambda c: total_variation(c, halved=halved)
+        ),
+        "jensen_shannon": _ColumnDistance(levels=binned, distance=jensen_shannon),
+        "cramers_v": _ColumnDistance(levels=binned, distance=cramers_v),
     }
     if isinstance(column, Numeric):
         scaled = shares_of_range(column, levels.values)
-        found["wasserstein"] = _Measured(
+        found["wasserstein"] = _ColumnDistance(
             levels=levels, distance=lambda c: beside_missing(c, lambda d: wasserstein(d, scaled))
         )
-        found["kolmogorov_smirnov"] = _Measured(
+        found["kolmogorov_smirnov"] = _ColumnDistance(
             levels=levels, distance=lambda c: beside_missing(c, kolmogorov_smirnov)
         )
     return found
@@ -221,7 +223,7 @@ def _often_enough(levels: ComparedLevels) -> ComparedLevels:
     return levels.merged(groups)
 
 
-def beside_missing(counts: Counts, distance: Callable[[Counts], Distance]) -> Distance:
+def beside_missing(counts: LevelCounts, distance: Callable[[LevelCounts], Distance]) -> Distance:
     """Extend a distance between numbers to tables in which some are missing (the last level).
 
     ``common · distance of the numbers + |difference of the missing shares|``: of the rows, as many as have a
@@ -234,7 +236,7 @@ def beside_missing(counts: Counts, distance: Callable[[Counts], Distance]) -> Di
     by_real, by_other = np.full(len(counts.real), ahead), np.full(len(counts.real), -ahead)
     value = abs(a - b)
     if common > 0:
-        inner = distance(Counts(real=counts.real[:-1], other=counts.other[:-1]))
+        inner = distance(LevelCounts(real=counts.real[:-1], other=counts.other[:-1]))
         value += common * inner.value
         floor += common * inner.floor
         real, other = counts.shares
@@ -249,7 +251,7 @@ def _conditional(slope: Floats, shares: Floats, present: float, common: float) -
     return np.asarray(common / present * (slope - float((slope * shares).sum()) / present))
 
 
-def _chi_squared(measured: _Measured) -> ChiSquared | None:
+def _chi_squared(measured: _ColumnDistance) -> ChiSquared | None:
     """Test whether real and synthetic rows have one distribution, rare levels taken together."""
     counts, distance = replace(measured, levels=_often_enough(measured.levels)).between(SYNTHETIC)
     dof = int(np.count_nonzero(counts.real + counts.other)) - 1
@@ -266,7 +268,7 @@ class _Means:
     synthetic: DistanceSum = field(default_factory=DistanceSum)
     fresh: DistanceSum = field(default_factory=DistanceSum)
 
-    def add(self, measured: _Measured) -> None:
+    def add(self, measured: _ColumnDistance) -> None:
         real = measured.levels.rows[REAL]
         for total, side in ((self.synthetic, SYNTHETIC), (self.fresh, FRESH)):
             other = measured.levels.rows[side]

@@ -46,7 +46,7 @@ MOST_SHUFFLED = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
+class RuleRows:
     """Some rows, column by column."""
 
     cells: Floats  # (d, n), NaN for missing
@@ -64,10 +64,10 @@ class RuleTables:
     sizes: Indices  # (d,) how many codes each column has
     clocks: Floats  # (d,) microseconds in a unit of a column of times; 1 for others
     kinds: NDArray[np.int64]  # (d,) numbers, times or dates; -1 for labels
-    learned: Rows
-    verifying: Rows
-    fresh: Rows
-    synthetic: Rows
+    learned: RuleRows
+    verifying: RuleRows
+    fresh: RuleRows
+    synthetic: RuleRows
     notes: tuple[str, ...]
 
     @classmethod
@@ -88,7 +88,7 @@ class RuleTables:
             sizes.append(len(levels))
             codes.append([rows.astype(np.int32) for rows in levels.rows])
         made = [
-            Rows(
+            RuleRows(
                 cells=np.ascontiguousarray(part.values.T),
                 codes=np.ascontiguousarray(np.vstack([each[place] for each in codes])),
             )
@@ -106,7 +106,7 @@ class RuleTables:
             notes=notes,
         )
 
-    def in_time(self, rows: Rows) -> Floats:
+    def in_time(self, rows: RuleRows) -> Floats:
         """Return the cells with times in microseconds, so that days and seconds can be compared."""
         return np.ascontiguousarray(rows.cells * self.clocks[:, None])
 
@@ -226,7 +226,7 @@ class Candidate:
     places: tuple[int, ...]
     expected: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))  # by code of the first
 
-    def look(self, tables: RuleTables, rows: Rows) -> tuple[Flags, Flags]:
+    def look(self, tables: RuleTables, rows: RuleRows) -> tuple[Flags, Flags]:
         """Return the rows that the rule says something about, and those that break it."""
         cells = [rows.cells[place] for place in self.places]
         match self.kind:
@@ -305,7 +305,7 @@ def _broken_by_chance(candidate: Candidate, tables: RuleTables, *, rng: Generato
     cells, codes = tables.learned.cells[:, some].copy(), tables.learned.codes[:, some].copy()
     order, last = rng.permutation(cells.shape[1]), candidate.places[-1]
     cells[last], codes[last] = cells[last, order], codes[last, order]
-    said, broken = candidate.look(tables, Rows(cells=cells, codes=codes))
+    said, broken = candidate.look(tables, RuleRows(cells=cells, codes=codes))
     return float(broken.sum() / max(said.sum(), 1))
 
 

@@ -114,9 +114,9 @@ def discriminate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: 
             f"needs at least {LEAST_ROWS} real and as many synthetic rows to compare, got "
             f"{n_real} and {n_synthetic}.",
         )
-    tasks = [_Task.of(sides.real, sides.synthetic, rng=rng)]
+    tasks = [_Discriminator.of(sides.real, sides.synthetic, rng=rng)]
     if len(sides.fresh) >= LEAST_ROWS:
-        tasks.append(_Task.of(sides.real, sides.fresh, rng=rng))
+        tasks.append(_Discriminator.of(sides.real, sides.fresh, rng=rng))
 
     def work(start: int, stop: int) -> None:
         for job in range(start, stop):
@@ -128,7 +128,7 @@ def discriminate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Task:
+class _Discriminator:
     """Equal numbers of real and other rows, dealt into two halves of equal composition."""
 
     n_people: int
@@ -138,7 +138,7 @@ class _Task:
     correct: Floats  # (2n,) filled half by half: 1, 0, or a half where the model cannot say
 
     @classmethod
-    def of(cls, real: Table, other: Table, *, rng: Generator) -> "_Task":
+    def of(cls, real: Table, other: Table, *, rng: Generator) -> "_Discriminator":
         n = min(len(real), len(other), MOST_ROWS)
         sides = [draw(table, n, rng=rng).table for table in (real, other)]
         # As many rows of each table in each half: or the rarer one in training would be the likelier in test.

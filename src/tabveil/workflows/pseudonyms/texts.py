@@ -17,8 +17,8 @@ from tabveil.core.storage.plain import PlainData
 from tabveil.core.wording import joined, listed, plural
 from tabveil.metrics.properties.replay.patterns import (
     PLURALS,
-    Found,
     Kind,
+    RecognizedValue,
     compact,
     kind_called,
     name_part,
@@ -78,7 +78,7 @@ class NamingValues:
 
     n_unfit: dict[str, int] = field(default_factory=dict)
     _phrases: dict[tuple[str, ...], _Writings] = field(default_factory=dict)
-    _forms: dict[Found, _Writings] = field(default_factory=dict)
+    _forms: dict[RecognizedValue, _Writings] = field(default_factory=dict)
     _lengths: dict[str, list[int]] = field(default_factory=dict)  # of phrases that begin so, longest first
 
     def add_column(self, column: str, texts: Sequence[str], *, named: bool) -> None:
@@ -152,7 +152,7 @@ class NamingValues:
                 take(first, last, Value(kind=kind, text=" ".join(_composed(text[first:last]).split())))
         return sorted(found, key=lambda place: place.start)
 
-    def _of_form(self, form: Found, written: str) -> Value:
+    def _of_form(self, form: RecognizedValue, written: str) -> Value:
         """Return the value of a column that has this form; else its letters and digits are the value."""
         meant = self._forms[form].meant(written) if form in self._forms else None
         return meant or Value(kind=form.kind, text=form.key)

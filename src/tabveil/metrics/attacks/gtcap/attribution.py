@@ -16,7 +16,7 @@ from tabveil.errors import NotApplicable
 from tabveil.metrics.attacks.column_choice import SecretAttack, known_columns
 from tabveil.metrics.attacks.configurations import choose
 from tabveil.metrics.attacks.gtcap import claim_kernels as kernels
-from tabveil.metrics.attacks.gtcap.claims import Answer, CheckedClaims, Claims, find_pure
+from tabveil.metrics.attacks.gtcap.claims import CheckedClaims, ClaimAnswer, Claims, find_pure
 from tabveil.metrics.attacks.gtcap.key_classes import arrange
 
 ALL_KEYS = "Keys: all columns but the target."
@@ -170,8 +170,8 @@ class Attribution(SecretAttack):
             setting = Setting(label=f"{target}, radius {radius:g}", target=target, radius=radius)
             found[setting] = CheckedClaims(
                 n_claims=len(claimed),
-                train=Answer(claims, arranged.train, split.train.n_people),
-                control=Answer(claims, arranged.control, split.control.n_people),
+                train=ClaimAnswer(claims, arranged.train, split.train.n_people),
+                control=ClaimAnswer(claims, arranged.control, split.control.n_people),
                 tried=n_asked / len(split.synthetic),
             )
         return found

@@ -66,7 +66,7 @@ class Claims:
         return float(self.counts.sum())
 
 
-class Answer:
+class ClaimAnswer:
     """What one table of real people says to the claims."""
 
     def __init__(self, claims: Claims, real: Kinds, n_people: int) -> None:
@@ -198,8 +198,8 @@ class CheckedClaims:
     """One configuration: the claims about one target at one radius, answered by train and by control."""
 
     n_claims: int
-    train: Answer
-    control: Answer
+    train: ClaimAnswer
+    control: ClaimAnswer
     tried: float  # the share of the released rows whose claims are checked, drawn at random
 
     def compare(self, confidence: float) -> Comparison:
@@ -212,7 +212,7 @@ class CheckedClaims:
         }
         shared: dict[str, Any] = {
             "attack": attack,
-            "baseline": known(self._naive, attack.n),
+            "baseline": known(self.train.score(self._chance, column=3), attack.n),
             "beats_baseline": self.train.beats_the_usual(),
         }
         if self._scored[1] is None:
@@ -249,10 +249,6 @@ class CheckedClaims:
         return self.train.worst(self._chance)
 
     @cached_property
-    def _naive(self) -> float:
-        return self.train.score(self._chance, column=3)
-
-    @cached_property
     def _scored(self) -> tuple["_Score", "_Score | None"]:
         """The scores of train and control."""
         others = self.control.n_people
@@ -262,7 +258,7 @@ class CheckedClaims:
     def scores(self) -> list[Scores]:
         """Return how many right claims rest on each real row, or on all rows of its person."""
         found = []
-        sides: tuple[tuple[Role, Answer], ...] = (("train", self.train), ("control", self.control))
+        sides: tuple[tuple[Role, ClaimAnswer], ...] = (("train", self.train), ("control", self.control))
         for role, answer in sides:
             if answer.n_people:
                 borne = answer.weigh(chance_of_any(answer.n_people, answer.n_people))[:, 1]
@@ -282,7 +278,7 @@ class _Score:
     independent: float
 
     @classmethod
-    def of(cls, answer: Answer, chance: Floats) -> Self:
+    def of(cls, answer: ClaimAnswer, chance: Floats) -> Self:
         total = answer.claims.total
         return cls(
             value=answer.score(chance),

@@ -17,7 +17,7 @@ from tabveil.metrics.attacks.attack import NearestRowAttack
 from tabveil.metrics.attacks.singling_out.descriptions import (
     ColumnSets,
     DescriptionAttack,
-    Guessed,
+    Descriptions,
     rows_a_person,
 )
 from tabveil.metrics.attacks.singling_out.predicates import (
@@ -126,16 +126,16 @@ class SinglingOut(DescriptionAttack):
 
     def _guesses(
         self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
-    ) -> Iterator[Guessed]:
+    ) -> Iterator[Descriptions]:
         """Name each configuration, with its guesses and as many naive ones."""
         lines, d = half_lines(synthetic), synthetic.n_columns
         most = rows_a_person(tables)
 
         def beside_naive(
             setting: Setting, guesses: Predicates, form: Form, tried: float | None = None
-        ) -> Guessed:
+        ) -> Descriptions:
             naive = draw_naive(synthetic, form, guesses.columns.shape[1], len(guesses), rng=rng)
-            return Guessed(
+            return Descriptions(
                 setting=setting, guesses=guesses, naive=naive, judged=tried is not None, tried=tried or 1.0
             )
 
@@ -243,7 +243,7 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
         different: RankedTable,  # noqa: ARG002 - rows that stand apart have no equals
         *,
         rng: Generator,
-    ) -> Iterator[Guessed]:
+    ) -> Iterator[Descriptions]:
         """Name each configuration, with its guesses and as many naive ones."""
         unusual, form = self._unusual(tables, rng=rng)[: self.n_attacks], bins(synthetic, self.n_bins)
         d, most = synthetic.n_columns, rows_a_person(tables)
@@ -252,7 +252,7 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
             naive = draw_naive(synthetic, form, n, len(guesses), rng=rng)
             where = "all columns" if n == d else f"{n} columns"
             setting = Setting(label=f"outliers, {where}", n_columns=n)
-            yield Guessed(setting=setting, guesses=guesses, naive=naive, judged=True)
+            yield Descriptions(setting=setting, guesses=guesses, naive=naive, judged=True)
 
     def _unusual(self, tables: Split, *, rng: Generator) -> Indices:
         """Return the synthetic rows that stand apart, the most unusual first."""

@@ -104,7 +104,7 @@ SEVERAL_ROWS = "A description singles somebody out that fits one or more of thei
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Guessed:
+class Descriptions:
     """The guesses of one configuration.
 
     ``judged`` ones tried every released row, or the share ``tried`` of them at random: people are then
@@ -120,7 +120,7 @@ class Guessed:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Matched:
+class MatchedDescriptions:
     """The same, matched with the people of both tables."""
 
     isolation: Isolation
@@ -147,7 +147,10 @@ class DescriptionAttack(Attack):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Guess, and look who is found."""
-        train, control = self._rows(split.train), self._rows(split.control)
+        train, control = (
+            _different(in_order(table)) if self.deduplicate else in_order(table)
+            for table in (split.train, split.control)
+        )
         synthetic = in_order(split.synthetic).table
         tables = Split(train=train.table, control=control.table, synthetic=synthetic)
         found = self._attack(tables, rng=rng)
@@ -171,19 +174,28 @@ class DescriptionAttack(Attack):
             setting: None if tally is None else compare_counts(tally, level)
             for setting, tally in tallies.items()
         }
+        risks = {setting: item.risk for setting, item in described.items() if item and item.risk}
+        points = {setting.name: risk.value for setting, risk in risks.items()}
+        largest = max(points, key=lambda name: points[name], default=None)
+        details = {  # the largest risk of descriptions, which the papers report
+            "largest_point_estimate": largest and {"configuration": largest, "risk": points[largest]},
+            **scanned.details,
+        }
+        sizes = tables.train.n_people, tables.control.n_people
+        if sizes[1] not in {0, sizes[0]}:  # the rates of descriptions are for so many people
+            details["rows_compared"] = min(sizes)
         isolated = [item.isolation for item in made.values()]
         result = best.answer(
             self,
             configurations=tuple(_configurations(best, found, tallies, described)),
             combinations=combinations(sorted(split.schema.names), isolated),
-            details={**_largest(described), **_sizes(tables), **scanned.details},
+            details=details,
             notes=self._notes(tables),
             scores=scores(
                 (train, control),
                 (_surprise("train", tables.train, isolated), _surprise("control", tables.control, isolated)),
             ),
         )
-        risks = {setting: item.risk for setting, item in described.items() if item and item.risk}
         people = None if result.control is None else excess(best.leading.attack, result.control)
         return replace(
             result,
@@ -207,16 +219,13 @@ class DescriptionAttack(Attack):
         """Describe the attacker."""
         return Threat(knows="nothing about anybody", wants="a description that fits exactly one real person")
 
-    def _rows(self, table: Table) -> Sample:
-        return _different(in_order(table)) if self.deduplicate else in_order(table)
-
     def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:  # noqa: ARG002 - for those who scan
         """Look at sets of columns, too, if the attack does."""
         return ColumnSets()
 
     def _guesses(
         self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
-    ) -> Iterator[Guessed]:
+    ) -> Iterator[Descriptions]:
         """Name each configuration, with its guesses and as many naive ones.
 
         ``synthetic`` are the synthetic rows in codes, ``different`` one of each set of equal ones.
@@ -229,7 +238,7 @@ class DescriptionAttack(Attack):
             return ()
         return (f"{SEVERAL_ROWS} A guess may fit up to {plural(rows_a_person(tables), 'synthetic row')}.",)
 
-    def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, Matched]:
+    def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, MatchedDescriptions]:
         """Match the guesses of every configuration with train and control."""
         ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
         in_train, in_control = ranks.encode(tables.train), ranks.encode(tables.control)
@@ -239,7 +248,7 @@ class DescriptionAttack(Attack):
         if len(once) < len(synthetic):
             different = ranks.encode(once.table)
         return {
-            made.setting: Matched(
+            made.setting: MatchedDescriptions(
                 isolation=Isolation(
                     columns=made.guesses.columns,
                     train=match(made.guesses, in_train, of_train),
@@ -258,8 +267,7 @@ class DescriptionAttack(Attack):
 def _different(rows: Sample) -> Sample:
     """Keep one of equal rows: whoever is released twice is described by both, and is one person still."""
     _, first = np.unique(group_equal_rows(rows.table)[0], return_index=True)
-    first = np.sort(first)
-    return Sample(table=rows.table.take(first), rows=rows.rows[first])
+    return rows.take(np.sort(first))
 
 
 def rows_a_person(tables: Split) -> int:
@@ -283,7 +291,7 @@ def _whose(table: Table) -> Indices | None:
     return None if table.people is None else by_first_row(table.people)
 
 
-def _compare(item: Matched, confidence: float) -> Comparison:
+def _compare(item: MatchedDescriptions, confidence: float) -> Comparison:
     """Judge by the people who are singled out, over all rows."""
     found, n_train, others, n_control = item.isolation.people()
     attack, naive = rate(found, n_train, confidence), item.isolation.naive_people()
@@ -299,22 +307,9 @@ def _compare(item: Matched, confidence: float) -> Comparison:
     )
 
 
-def _largest(described: Mapping[Setting, Comparison | None]) -> dict[str, Any]:
-    """Return the largest risk of descriptions, which the papers report."""
-    risks = {setting.name: item.risk.value for setting, item in described.items() if item and item.risk}
-    name = max(risks, key=lambda name: risks[name], default=None)
-    return {"largest_point_estimate": None if name is None else {"configuration": name, "risk": risks[name]}}
-
-
-def _sizes(tables: Split) -> dict[str, Any]:
-    """Say how many people the rates of descriptions are for, where the tables differ in size."""
-    sizes = tables.train.n_people, tables.control.n_people
-    return {} if sizes[1] in {0, sizes[0]} else {"rows_compared": min(sizes)}
-
-
 def _configurations(
     best: Headline,
-    found: Mapping[Setting, Matched],
+    found: Mapping[Setting, MatchedDescriptions],
     tallies: Mapping[Setting, Tally | None],
     described: Mapping[Setting, Comparison | None],
 ) -> Iterator[Configuration]:

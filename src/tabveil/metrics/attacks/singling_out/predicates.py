@@ -76,7 +76,9 @@ def windows(synthetic: RankedTable, width: float) -> Form:
         if len(held):
             low, high = low.copy(), high.copy()
             rank, ranks = np.arange(len(held)), int(width * len(held) + 0.5)
-            near = DEVIATIONS * width * _deviation(values, counts[1:])
+            n, mean = int(counts[1:].sum()), float((values * counts[1:]).sum()) / int(counts[1:].sum())
+            deviation = float(np.sqrt(((values - mean) ** 2 * counts[1:]).sum() / n))
+            near = DEVIATIONS * width * deviation
             here = values[held - 1]
             low[held] = np.minimum(
                 held[np.maximum(rank - ranks, 0)], np.searchsorted(values, here - near) + 1
@@ -106,12 +108,6 @@ def bins(synthetic: RankedTable, n_bins: int) -> Form:
         return np.concatenate([[MISSING], first + 1]), np.concatenate([[MISSING], last])
 
     return _form(synthetic, around)
-
-
-def _deviation(values: Floats, counts: Codes) -> float:
-    """Return the standard deviation of values that occur so often."""
-    mean = float((values * counts).sum()) / int(counts.sum())
-    return float(np.sqrt(((values - mean) ** 2 * counts).sum() / int(counts.sum())))
 
 
 def _form(synthetic: RankedTable, around: Callable[[Codes, Floats], tuple[Codes, Codes]]) -> Form:

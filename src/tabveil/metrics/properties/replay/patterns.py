@@ -102,7 +102,7 @@ def _tokens(name: str) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class RecognizedValue:
     """A value as it is compared: without spaces, marks and differences of case."""
 
     kind: Kind
@@ -228,7 +228,7 @@ _TITLED = re.compile(  # also Prof. Dr. med. J. Schmidt
 )
 
 
-def values_in(text: str) -> Iterator[Found]:
+def values_in(text: str) -> Iterator[RecognizedValue]:
     """Find what identifies people, names left out.
 
     >>> [(found.kind, found.key) for found in values_in("To Jo@X.org: DE89 3704 0044 0532 0130 00.")]
@@ -237,7 +237,7 @@ def values_in(text: str) -> Iterator[Found]:
     return (found for _, _, found in places_in(text))
 
 
-def places_in(text: str) -> Iterator[tuple[int, int, Found]]:
+def places_in(text: str) -> Iterator[tuple[int, int, RecognizedValue]]:
     """Find what identifies people, names left out, and where it begins and ends; no two places overlap."""
     taken = bytearray(len(text))
     places = {anchor: anchor.places(text) for anchor in (_AT, _PLUS, _NUMBER_PLACES, _DIGITS)}
@@ -248,7 +248,7 @@ def places_in(text: str) -> Iterator[tuple[int, int, Found]]:
                 start, end = match.span()
                 if key and not any(taken[start:end]) and pattern.valid(key):
                     taken[start:end] = b"\1" * (end - start)
-                    yield start, end, Found(kind=pattern.kind, key=key)
+                    yield start, end, RecognizedValue(kind=pattern.kind, key=key)
 
 
 def titled_names(text: str) -> Iterator[str]:

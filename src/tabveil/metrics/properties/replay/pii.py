@@ -15,7 +15,7 @@ from tabveil.errors import NothingToAsk
 from tabveil.metrics.properties.replay.patterns import PART_OF_A_NAME, PLURALS, Kind
 from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
 from tabveil.metrics.properties.replay.reappearance import Asking, Flags, Reappearance, Replay
-from tabveil.metrics.properties.replay.sources import Source, sources
+from tabveil.metrics.properties.replay.sources import ValueSource, sources
 
 PART: Kind = "part of a name"
 
@@ -120,7 +120,7 @@ class PiiReplay(Replay):
         return f"{told}."
 
 
-def _together(found: Sequence[Source], split: Split) -> tuple[Asking, dict[str, int]]:
+def _together(found: Sequence[ValueSource], split: Split) -> tuple[Asking, dict[str, int]]:
     """Ask about people by the most that is given away of each, whole or in part; and count them."""
     n_train, n_control = split.train.n_people, split.control.n_people
     whole = [source for source in found if source.kind != PART]
@@ -148,7 +148,7 @@ def _any(flags: Iterable[Flags], n_rows: int) -> Flags:
     return np.asarray(np.logical_or.reduce([np.zeros(n_rows, dtype=np.bool_), *flags]))
 
 
-def _asked_of(source: Source) -> Asking:
+def _asked_of(source: ValueSource) -> Asking:
     """Ask about one source alone."""
     where = ", ".join(source.columns)
     weight = PART_OF_A_NAME if source.kind == PART else 1.0
@@ -166,12 +166,12 @@ def _asked_of(source: Source) -> Asking:
     )
 
 
-def _lacks_control(source: Source, split: Split) -> bool:
+def _lacks_control(source: ValueSource, split: Split) -> bool:
     """Tell a source whose column control lacks: nobody of control could be found by it."""
     return len(split.control) > 0 and any(
         np.isnan(split.control.column(column)).all() for column in source.columns
     )
 
 
-def _columns(found: Sequence[Source]) -> list[str]:
+def _columns(found: Sequence[ValueSource]) -> list[str]:
     return sorted({column for source in found for column in source.columns})

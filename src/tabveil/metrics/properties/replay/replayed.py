@@ -39,7 +39,7 @@ MIXED = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Reappeared:
+class _Occurrence:
     """The people of whom something reappears, looked for in one way."""
 
     label: str
@@ -112,7 +112,7 @@ def replayed(results: Iterable[Result], *, apart: Collection[str] = ()) -> tuple
     return tuple(traces.values())
 
 
-def _counted(configurations: Sequence[Configuration], apart: Collection[str]) -> Iterator[_Reappeared]:
+def _counted(configurations: Sequence[Configuration], apart: Collection[str]) -> Iterator[_Occurrence]:
     """Count people exactly; those of whom a part of a name reappears are none."""
     left_out = {
         item.setting.target
@@ -133,7 +133,7 @@ def _counted(configurations: Sequence[Configuration], apart: Collection[str]) ->
         if "kind" in facts or "words" in facts:
             what = PLURALS[facts["kind"]] if "kind" in facts else f"passages of {facts['words']} words"
             label = what if target is None else f"{what} in {listed([target])}"
-        yield _Reappeared(
+        yield _Occurrence(
             label=label,
             column=target,
             p_value=exact_chance(train, of_train, control, of_control),
@@ -180,7 +180,7 @@ def case_numbers(split: Split, *, confidence: float = CONFIDENCE) -> Trace | Non
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Owners:
+class _IdentifierHolders:
     """The people of one table who alone have an identifier: its place in order, and if it is released."""
 
     n_people: int
@@ -215,7 +215,7 @@ def numbered_apart(split: Split) -> frozenset[str]:
     return frozenset(name for name, both in sides.items() if both and not _are_mixed(_along(both)[0]))
 
 
-def _identifiers(split: Split, name: str) -> Iterator[_Reappeared]:
+def _identifiers(split: Split, name: str) -> Iterator[_Occurrence]:
     """Compare the people of both tables by one column, if both have identifiers there."""
     sides = _owners(split, name)
     if not sides:
@@ -226,7 +226,7 @@ def _identifiers(split: Split, name: str) -> Iterator[_Reappeared]:
         yield _neighbors(name, of_train, released)
         return
     hits, others = int(train.released.sum()), int(control.released.sum())
-    yield _Reappeared(
+    yield _Occurrence(
         label=listed([name]),
         column=name,
         p_value=exact_chance(hits, len(train.place), others, len(control.place)),
@@ -239,7 +239,7 @@ def _identifiers(split: Split, name: str) -> Iterator[_Reappeared]:
     )
 
 
-def _owners(split: Split, name: str) -> list[_Owners]:
+def _owners(split: Split, name: str) -> list[_IdentifierHolders]:
     """Return the people of train and of control who alone have an identifier; none where one table has none.
 
     Values are numbered in their order, labels by length first, so that P-9 comes before P-10.
@@ -258,13 +258,13 @@ def _owners(split: Split, name: str) -> list[_Owners]:
         values.append(numbers)
     counts = [np.bincount(each[each >= 0], minlength=len(known)) for each in values]
     sides = [
-        _Owners.of(table, values[own], (counts[own] > 0) & (counts[1 - own] == 0), counts[2])
+        _IdentifierHolders.of(table, values[own], (counts[own] > 0) & (counts[1 - own] == 0), counts[2])
         for own, table in enumerate((split.train, split.control))
     ]
     return sides if all(len(side.place) for side in sides) else []
 
 
-def _along(sides: list[_Owners]) -> tuple[Flags, Flags]:
+def _along(sides: list[_IdentifierHolders]) -> tuple[Flags, Flags]:
     """Return who is of train, and whose identifier is released, in the order of the identifiers."""
     place = np.concatenate([side.place for side in sides])
     order = np.argsort(place, kind="stable")
@@ -291,7 +291,7 @@ def _are_mixed(of_train: Flags) -> bool:
     return bool(2 * np.exp(-2 * largest**2 * of_one * of_other / n) >= MIXED)
 
 
-def _neighbors(name: str, of_train: Flags, released: Flags) -> _Reappeared:
+def _neighbors(name: str, of_train: Flags, released: Flags) -> _Occurrence:
     """Compare neighbors of different tables, each with one other at most."""
     pairs, after = [], -1
     for place in np.flatnonzero(of_train[1:] != of_train[:-1]).tolist():
@@ -304,7 +304,7 @@ def _neighbors(name: str, of_train: Flags, released: Flags) -> _Reappeared:
         np.where(of_first == side, released[first], released[first + 1]) for side in (True, False)
     )
     more, less = int((train & ~control).sum()), int((control & ~train).sum())
-    return _Reappeared(
+    return _Occurrence(
         label=listed([name]),
         column=name,
         p_value=chance_of_at_least(more, more + less, 0.5),

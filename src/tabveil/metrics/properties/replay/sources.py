@@ -14,8 +14,8 @@ import numpy as np
 from tabveil.core.people import any_of_person
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.metrics.properties.replay.patterns import (
-    Found,
     Kind,
+    RecognizedValue,
     compact,
     kind_called,
     name_part,
@@ -40,7 +40,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Source:
+class ValueSource:
     """Values of one kind in one place: which rows hold one, and of which rows one stands in the release."""
 
     kind: Kind
@@ -51,7 +51,7 @@ class Source:
     control: Flags  # (n_control,)
     different: int  # values of training people that stand in the release
 
-    def of_people(self, split: Split) -> "Source":
+    def of_people(self, split: Split) -> "ValueSource":
         """Say the same of people, by any of their rows."""
         train, control = split.train.people, split.control.people
         return replace(
@@ -63,7 +63,7 @@ class Source:
         )
 
 
-def sources(split: Split) -> list[Source]:
+def sources(split: Split) -> list[ValueSource]:
     """Find all sources that hold a value of a training person, in the order of the columns' names."""
     columns = sorted(
         (column for column in split.schema.columns if isinstance(column, Categorical)),
@@ -83,7 +83,7 @@ class _Column:
 
     column: Categorical
     released: Flags  # (n_labels,)
-    found: tuple[tuple[Found, ...], ...]  # of each label
+    found: tuple[tuple[RecognizedValue, ...], ...]  # of each label
     names: tuple[tuple[str, ...], ...]  # of each label, names that a column or a title tells
 
     @classmethod
@@ -101,7 +101,7 @@ class _Column:
         found = [list(values_of(column.name, label)) if use else [] for label, use in read]
         if declared:
             for values, (label, use) in zip(found, read, strict=True):
-                values.extend([Found(kind="identifier", key=compact(label).casefold())] * use)
+                values.extend([RecognizedValue(kind="identifier", key=compact(label).casefold())] * use)
         return cls(
             column=column,
             released=released,
@@ -129,12 +129,12 @@ def _codes(table: Table, name: str) -> Indices:
     return np.nan_to_num(table.column(name), nan=-1.0).astype(np.int64)
 
 
-def values_of(column: str, label: str) -> Iterator[Found]:
+def values_of(column: str, label: str) -> Iterator[RecognizedValue]:
     """Find the values of a label: by its column's name, and by their forms."""
     kind = kind_called(column)
     key = _key_of(kind, label)
     if kind is not None and key:
-        yield Found(kind=kind, key=key)
+        yield RecognizedValue(kind=kind, key=key)
     if kind is None or not key or kind == "postal address":
         yield from values_in(label)
 
@@ -202,7 +202,7 @@ def _pairs(columns: Sequence[_Column]) -> Iterator[_Pair]:
 class _Release:
     """What stands in the release: values, words of names, and all texts to look for names in."""
 
-    values: frozenset[Found]
+    values: frozenset[RecognizedValue]
     parts: frozenset[str]  # words of names
     words: Words
 
@@ -232,7 +232,7 @@ class _Release:
         return self._hold(labels) & long_enough
 
 
-def _of_column(column: _Column, release: _Release, split: Split) -> Iterator[Source]:
+def _of_column(column: _Column, release: _Release, split: Split) -> Iterator[ValueSource]:
     for kind in column.kinds:
         of_kind = [tuple(found for found in each if found.kind == kind) for each in column.found]
         holds = _flags(map(bool, of_kind))
@@ -258,10 +258,10 @@ def _flags(items: Iterable[bool]) -> Flags:
     return np.fromiter(items, dtype=np.bool_)
 
 
-def _source(kind: Kind, column: _Column, holds: Flags, there: Flags, split: Split) -> Source:
+def _source(kind: Kind, column: _Column, holds: Flags, there: Flags, split: Split) -> ValueSource:
     of_rows = np.append(holds, False), np.append(there, False)  # code -1 is the last
     train, control = _codes(split.train, column.name), _codes(split.control, column.name)
-    return Source(
+    return ValueSource(
         kind=kind,
         columns=(column.name,),
         train_holds=of_rows[0][train],
@@ -272,11 +272,11 @@ def _source(kind: Kind, column: _Column, holds: Flags, there: Flags, split: Spli
     )
 
 
-def _of_pair(pair: _Pair, release: _Release, split: Split) -> Source:
+def _of_pair(pair: _Pair, release: _Release, split: Split) -> ValueSource:
     names, owners = pair.names(split.train)
     there = release.hold_names(names)
     others, of_others = pair.names(split.control)
-    return Source(
+    return ValueSource(
         kind="full name",
         columns=(pair.first.name, pair.last.name),
         train_holds=owners >= 0,
