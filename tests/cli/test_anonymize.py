@@ -7,10 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from supplies.html_documents import Document
-from typer.testing import CliRunner
+from supplies.terminal import run
 
 import tabveil
-from tabveil.cli import app
 from tabveil.cli.anonymize import _finite
 
 ASKED = """
@@ -29,10 +28,6 @@ def folder(tmp_path, monkeypatch):
     tabveil.datasets.hospital(300, seed=1).to_csv("patients.csv", index=False)
     Path("asked.yaml").write_text(ASKED, encoding="utf-8")
     return tmp_path
-
-
-def run(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 def done(*args):

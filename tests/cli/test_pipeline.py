@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 import yaml
 from supplies.html_documents import FORBIDDEN, Document, says
-from typer.testing import CliRunner
+from supplies.terminal import run
 
 import tabveil
-from tabveil.cli import app
 from tabveil.render.pipeline.page import page
 
 SETTINGS = {
@@ -51,10 +50,6 @@ def report():
     }
     asked = {"generator": "hybrid", "settings": settings}
     return tabveil.run_pipeline(people, asked, metrics=["inference", "mmd"], title=HOSTILE, secrets=["sex"])
-
-
-def run(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 def done(*args):

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from supplies.terminal import run
 from supplies.workbooks import number, rows, text, workbook
-from typer.testing import CliRunner
 
 import tabveil
-from tabveil.cli import app
 from tabveil.workflows.steps import HOLE, VOIDS_PROMISE
 
 
@@ -25,10 +24,6 @@ def folder(tmp_path, monkeypatch):
     visits.insert(0, "patient", [f"00{number:04d}" for number in [*range(20)] * 3 + [*range(5)]])
     visits.to_csv("visits.csv", index=False, sep=";")
     return tmp_path
-
-
-def run(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 def done(*args):

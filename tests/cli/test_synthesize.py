@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 from supplies.broken_inputs import BROKEN, SECRET
-from typer.testing import CliRunner
+from supplies.terminal import run
 
 from tabveil import datasets
 from tabveil.auditing.audit import audit
@@ -80,10 +80,6 @@ def folder(tmp_path, monkeypatch):
 
 def here():
     return sorted(path.name for path in Path().iterdir())
-
-
-def run(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 def done(*args):

@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 
 import pytest
 import yaml
-from typer.testing import CliRunner
+from supplies.terminal import run
 
 import tabveil
-from tabveil.cli import app
 from tabveil.core.result import Labels, Result
 from tabveil.engines.representation import Euclidean, Mixed
 from tabveil.errors import ParameterError
@@ -63,10 +62,6 @@ def files(tables, tmp_path, monkeypatch):
     for name, table in zip(("train", "synthetic", "control"), tables, strict=True):
         table.to_csv(f"{name}.csv", index=False)
     return ["--train", "train.csv", "--synthetic", "synthetic.csv", "--control", "control.csv"]
-
-
-def run(*args):
-    return CliRunner().invoke(app, args)
 
 
 def test_what_runs_by_default_is_all_that_needs_nothing():

@@ -161,7 +161,7 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_store(moment, whole, tmp_
 def cluster(tmp_path):
     """A real scheduler with two workers; hands out its address and the workers' processes."""
     file = tmp_path / "scheduler.json"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
     scheduler = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",

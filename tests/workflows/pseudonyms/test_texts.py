@@ -12,11 +12,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from supplies.terminal import run
 from supplies.words_of_people import VOCABULARY, names
-from typer.testing import CliRunner
 
 import tabveil
-from tabveil.cli import app
 from tabveil.errors import ParameterError
 from tabveil.tables.words import Words, word_spans
 from tabveil.workflows.pseudonyms import UNRECOGNIZED, pseudonymize, pseudonymize_together
@@ -388,10 +387,6 @@ def folder(tmp_path, monkeypatch):
 
 
 COMMAND = ("pseudonymize", "--data", "people.csv", "--key", "a.key", "--out", "out.csv")
-
-
-def run(*args):
-    return CliRunner().invoke(app, args)
 
 
 def test_the_command_replaces_in_texts_and_tells_how_often(folder):

@@ -11,7 +11,7 @@ import pytest
 import typer
 from supplies.places import ROOT
 from supplies.shuffle import Shuffle, ShuffleModel, fails, people
-from typer.testing import CliRunner
+from supplies.terminal import run
 
 import tabveil
 from tabveil.cli import synthesize as commands
@@ -44,10 +44,6 @@ def shuffle():
 
 def here():
     return sorted(str(path) for path in Path().rglob("*"))
-
-
-def run(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 def rng(seed=0):
