@@ -23,20 +23,14 @@ LONG = """
 """Modules that are longer."""
 
 SHARED = """
-    auditing/positive auditing/spread engines/vectors metrics/attack metrics/cells metrics/closeness
-    metrics/comparison metrics/discrepancy metrics/distances metrics/inference metrics/kernels
-    metrics/linkability metrics/membership synthesis/agreement synthesis/entries synthesis/models
-    workflows/configuration workflows/findings workflows/fits workflows/people workflows/running
-    workflows/store workflows/trials
+    synthesis/entries
 """
 """Names that several modules of one room have, for no reason."""
 
 TWICE = """
-    Agreement Answer Axes Budget Cell Cells Change Choice Classes Closeness Comparison Configuration
-    Counts Curve FitStore Forest Found Game Gap Guesses Intervals Labels Layout Learner Map Neighbors
-    Network Noisy Numbers Outliers Outlying OutlyingCell Outputs People Place Plan Point Pooled Reading
-    Row Rows Score Sheet Shown Source Sources Space Step Tree Trees Trial Values _About _Column _Found
-    _Groups _Owners _Parts _People _Search _Side _Sides _State _Task
+    Budget Cells Classes Closeness Comparison Configuration Counts Forest Found Game Intervals Labels
+    Layout Learner Map Neighbors Network Noisy Numbers Plan Pooled Rows Source Step Tree Trees Values
+    _About _Owners _People _Search _State _Task
 """
 """Names of classes that are there twice, for no reason."""
 

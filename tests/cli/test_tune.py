@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from tabveil.cli import app
 from tabveil.datasets import hospital
-from tabveil.workflows.tuning import Tuned
+from tabveil.workflows.tuning import SearchFindings
 
 SEARCH = {
     "title": "A small search",
@@ -60,13 +60,15 @@ def test_a_search_is_run_shown_and_written(folder):
     assert lines[0] == "A small search"
     for text in ("The best trade-offs", "optimism", "generator: copy", "noise 0.9", "never used"):
         assert text in done.stdout
-    found = Tuned.from_json(json.loads((folder / "found.json").read_text(encoding="utf-8")))
+    found = SearchFindings.from_json(json.loads((folder / "found.json").read_text(encoding="utf-8")))
     assert [item.point for item in found.tried] == [{"noise": 0.0}, {"noise": 0.9}]
     page = Document((folder / "found.html").read_text(encoding="utf-8"))
     assert "A small search" in page.text
 
     again = tune("--json", "-", "--quiet")
-    assert Tuned.from_json(json.loads(again.stdout)) == found, "the same command finds everything known"
+    assert SearchFindings.from_json(json.loads(again.stdout)) == found, (
+        "the same command finds everything known"
+    )
     refused = tune("--html", "found.html")
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "already there; add --force" in refused.stderr

@@ -3,8 +3,8 @@
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels
 from tabveil.workflows.benchmark.findings import findings
-from tabveil.workflows.benchmark.plan import AskedMetric, People, Place, Plan, Record, Series
-from tabveil.workflows.benchmark.trials import Answer
+from tabveil.workflows.benchmark.plan import CellPlace, Record, Series, StudyDataset, StudyMetric, StudyPlan
+from tabveil.workflows.benchmark.trials import MetricAnswer
 
 LABELS = {
     "attack": Labels(pillar="attack", wp29="linkability", mechanism="distance"),
@@ -15,14 +15,14 @@ LABELS = {
 
 def metric(label, kind="attack", *, title=None, name=None):
     labels = LABELS.get(kind)
-    return AskedMetric(label=label, name=name or label, title=title or label.capitalize(), labels=labels)
+    return StudyMetric(label=label, name=name or label, title=title or label.capitalize(), labels=labels)
 
 
 def answer(value, *, seen=None, **more):
     """An answer of this value; seen where its interval lies above zero."""
     seen = value > 0 if seen is None else seen
     low = 0.001 if seen else -0.001
-    return Answer(risk=Estimate(value=value, low=low, high=max(value, 0) + 0.1, n=100), **more)
+    return MetricAnswer(risk=Estimate(value=value, low=low, high=max(value, 0) + 0.1, n=100), **more)
 
 
 def series(levels=(0.0, 0.5, 1.0), *, label="leaky", model="leaky", modifier=None, modifier_levels=()):
@@ -32,7 +32,7 @@ def series(levels=(0.0, 0.5, 1.0), *, label="leaky", model="leaky", modifier=Non
 
 
 def people(label="adult"):
-    return People(
+    return StudyDataset(
         label=label, rows=3000, columns=15, sha256="ab" * 32, train=1000, control=1000, release=1000
     )
 
@@ -40,7 +40,7 @@ def people(label="adult"):
 def plan(metrics, risks=None, *, datasets=("adult",), repeats=2, title="A study"):
     risks = risks or (series(),)
     places = [
-        Place(
+        CellPlace(
             key=f"{dataset}-{risk.label}-{repeat}-{level}-{modified}-{item.label}",
             dataset=dataset,
             risk=risk.label,
@@ -56,7 +56,7 @@ def plan(metrics, risks=None, *, datasets=("adult",), repeats=2, title="A study"
         for modified in (risk.modifier_levels or (None,))
         for item in metrics
     ]
-    return Plan(
+    return StudyPlan(
         version="1.0",
         title=title,
         seed=7,

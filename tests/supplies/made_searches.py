@@ -1,7 +1,15 @@
 """Searches whose every number is chosen."""
 
 from tabveil.core.estimate import Estimate
-from tabveil.workflows.tuning.tradeoffs import Asked, Check, Choice, Rows, Score, Tried, Tuned
+from tabveil.workflows.tuning.tradeoffs import (
+    Attempt,
+    Check,
+    Choice,
+    SearchFindings,
+    SearchRows,
+    SearchScore,
+    SearchTerms,
+)
 
 
 def score(*, loss=0.2, uninformative=(), **highs):
@@ -9,7 +17,7 @@ def score(*, loss=0.2, uninformative=(), **highs):
     risks = {
         label: Estimate(value=high - 0.02, low=high - 0.04, high=high, n=100) for label, high in highs.items()
     }
-    return Score(
+    return SearchScore(
         risks=risks,
         informative={label: label not in uninformative for label in risks},
         largest=max(highs, key=highs.__getitem__),
@@ -21,7 +29,7 @@ def score(*, loss=0.2, uninformative=(), **highs):
 
 def tried(number, found, *, within=False, why="cannot be made", point=None):
     point = point or {"k": number}
-    return Tried(
+    return Attempt(
         number=number,
         point=point,
         settings={"models": [point]},
@@ -53,9 +61,11 @@ def tuned(items, *, front, choice=None, check=None, **asked):
         "confidence": 0.95,
         "not_searched": (),
     }
-    return Tuned(
-        asked=Asked(**{**said, **asked}),
-        rows=Rows(dataset="adult", all=1000, columns=5, searched=500, held_out=500, train=350, control=150),
+    return SearchFindings(
+        asked=SearchTerms(**{**said, **asked}),
+        rows=SearchRows(
+            dataset="adult", all=1000, columns=5, searched=500, held_out=500, train=350, control=150
+        ),
         tried=tuple(items),
         front=tuple(front),
         choice=None if choice is None else Choice(number=choice, within=items[choice - 1].within),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tabveil.auditing.report import Report
     from tabveil.workflows.pipeline import StepTaken
     from tabveil.workflows.synthesizing import SyntheticRows, TableModel
-    from tabveil.workflows.synthesizing.configuration import Configuration
+    from tabveil.workflows.synthesizing.configuration import SynthesisFile
 
 FILE, FOLDER, N = "FILE", "FOLDER", "N"
 
@@ -135,9 +135,9 @@ def synthesize(
     from tabveil.workflows import synthesizing
     from tabveil.workflows.pipeline.settings import RealRows
     from tabveil.workflows.synthesizing import configuration
-    from tabveil.workflows.synthesizing.configuration import Configuration
+    from tabveil.workflows.synthesizing.configuration import SynthesisFile
 
-    said = Configuration() if config is None else configuration.read(config)
+    said = SynthesisFile() if config is None else configuration.read(config)
     if generator is not None and said.generator not in (None, generator):
         raise ParameterError("--generator", f"{config} has settings of {said.generator}; change them there.")
     generator = generator or said.generator or "trees"
@@ -238,7 +238,7 @@ def _tell_step(taken: "StepTaken") -> None:
 
 def _filtered(
     drawn: "SyntheticRows",
-    said: "Configuration",
+    said: "SynthesisFile",
     learned: "TableModel",
     **about: Any,  # noqa: ANN401 - passed on
 ) -> "SyntheticRows":

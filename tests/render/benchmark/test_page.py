@@ -15,7 +15,7 @@ from tabveil.render.benchmark import markdown
 from tabveil.render.benchmark.page import LARGEST_PAGE, page
 from tabveil.render.benchmark.terminal import summary
 from tabveil.render.svg import value_range
-from tabveil.workflows.benchmark.trials import Answer
+from tabveil.workflows.benchmark.trials import MetricAnswer
 
 DAY = dt.date(2026, 3, 1)
 EVIL = "<script>alert(1)</script>\u202e&\"'"
@@ -51,7 +51,7 @@ FOUND = {
     "usual": lambda: made.found(study(), noisy),
     "one repeat": lambda: made.found(study(repeats=1), noisy),
     "enough repeats": lambda: made.found(study(repeats=80), noisy),
-    "all skipped": lambda: made.found(study(), lambda place: Answer(skipped="no control rows")),
+    "all skipped": lambda: made.found(study(), lambda place: MetricAnswer(skipped="no control rows")),
     "nothing run": lambda: made.found(study(), lambda place: None),
     "constant": lambda: made.found(study(), lambda place: made.answer(0.2)),
     "never seen": lambda: made.found(study(), lambda place: made.answer(0.0)),
@@ -64,7 +64,8 @@ FOUND = {
         made.plan([made.metric("one")], (made.series((1, 5, 10, 50, 100), model="private"),)), noisy
     ),
     "utility alone": lambda: made.found(
-        made.plan([made.metric("utility", kind=None)]), lambda place: Answer(figures={"mmd": place.level})
+        made.plan([made.metric("utility", kind=None)]),
+        lambda place: MetricAnswer(figures={"mmd": place.level}),
     ),
 }
 
@@ -166,7 +167,7 @@ def test_nothing_from_outside_is_obeyed():
     found = made.found(
         plan,
         lambda place: (
-            Answer(skipped=EVIL)
+            MetricAnswer(skipped=EVIL)
             if place.metric == "ok" and place.repeat
             else made.answer(place.level, facts={EVIL: 1.0}, figures={EVIL: 2.0})
         ),

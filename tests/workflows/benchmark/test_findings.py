@@ -10,7 +10,7 @@ from tabveil.errors import ParameterError
 from tabveil.workflows.benchmark import Store
 from tabveil.workflows.benchmark.curves import mean, share
 from tabveil.workflows.benchmark.findings import Findings, find
-from tabveil.workflows.benchmark.trials import Answer
+from tabveil.workflows.benchmark.trials import MetricAnswer
 
 VALUES = {0.0: (0.0, 0.2), 0.5: (0.4, 0.6), 1.0: (1.0, 1.2)}
 
@@ -114,7 +114,7 @@ def test_one_level_has_no_correlation():
 def test_all_skipped_is_a_card_of_reasons_and_a_gap():
     plan = made.plan([made.metric("one"), made.metric("two")])
     found = made.found(
-        plan, lambda place: Answer(skipped="no control") if place.metric == "one" else tabled(place)
+        plan, lambda place: MetricAnswer(skipped="no control") if place.metric == "one" else tabled(place)
     )
     card = found.cards[0]
     assert (card.n_answers, card.bias, card.false_alarms, card.no_zero) == (0, None, None, "no answers")
@@ -185,7 +185,7 @@ def test_figures_and_facts_are_summed_up_beside_the_measure():
     found = made.found(
         plan,
         lambda place: (
-            Answer(figures={"correlation": place.level + place.repeat}, facts={"ratio": 1.5})
+            MetricAnswer(figures={"correlation": place.level + place.repeat}, facts={"ratio": 1.5})
             if place.metric == "utility"
             else tabled(place)
         ),
@@ -216,7 +216,7 @@ def test_times_are_those_of_all_answers():
     plan = made.plan([made.metric("one"), made.metric("never")], datasets=("adult", "census"))
     found = made.found(
         plan,
-        lambda place: tabled(place) if place.metric == "one" else Answer(skipped="no"),
+        lambda place: tabled(place) if place.metric == "one" else MetricAnswer(skipped="no"),
         cpu_seconds={"one": 2.0},
     )
     assert [(time.dataset, time.mean, time.total, time.n) for time in found.times] == [
@@ -274,7 +274,9 @@ def test_attacks_and_indicators_are_chosen_apart():
 
 def test_findings_are_json_and_back():
     plan = made.plan([made.metric("one"), made.metric("two")], repeats=1)
-    found = made.found(plan, lambda place: tabled(place) if place.metric == "one" else Answer(skipped="no"))
+    found = made.found(
+        plan, lambda place: tabled(place) if place.metric == "one" else MetricAnswer(skipped="no")
+    )
     data = json.loads(found.json_text())
     assert Findings.from_json(data) == found
     assert data["plan"]["places"] == []

@@ -11,11 +11,11 @@ from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.risks import Generated, Leaky, Noisy
 from tabveil.workflows.benchmark.plan import work_of
 from tabveil.workflows.benchmark.study import Hospital, Sizes, Study, load
-from tabveil.workflows.benchmark.trials import Cell, Trial
+from tabveil.workflows.benchmark.trials import MetricCell, RiskTrial
 from tabveil.workflows.cells.store import content, identified
 
 PEOPLE = load(Hospital(rows=600))
-TRIAL = Trial(
+TRIAL = RiskTrial(
     sha256=content(PEOPLE),
     sizes=Sizes(train=200, control=150, release=100),
     seed=3,
@@ -65,7 +65,7 @@ def test_the_tables_know_no_other_labels_and_ranges_than_their_own():
 
 
 def test_the_address_of_a_cell_changes_with_all_that_decides_it_and_nothing_else():
-    cell = Cell(trial=TRIAL, metric=ClosestShare()).key
+    cell = MetricCell(trial=TRIAL, metric=ClosestShare()).key
     others = [
         replace(TRIAL, seed=4),
         replace(TRIAL, repeat=1),
@@ -74,10 +74,13 @@ def test_the_address_of_a_cell_changes_with_all_that_decides_it_and_nothing_else
         replace(TRIAL, sha256="another"),
         replace(TRIAL, sizes=replace(TRIAL.sizes, control=100)),
     ]
-    keys = {cell, *(Cell(trial=other, metric=ClosestShare()).key for other in others)}
-    keys |= {Cell(trial=TRIAL, metric=IdenticalMatchShare()).key, Cell(trial=TRIAL, metric=None).key}
+    keys = {cell, *(MetricCell(trial=other, metric=ClosestShare()).key for other in others)}
+    keys |= {
+        MetricCell(trial=TRIAL, metric=IdenticalMatchShare()).key,
+        MetricCell(trial=TRIAL, metric=None).key,
+    }
     assert len(keys) == len(others) + 3
-    assert Cell(trial=replace(TRIAL), metric=ClosestShare()).key == cell
+    assert MetricCell(trial=replace(TRIAL), metric=ClosestShare()).key == cell
 
 
 def test_labels_are_no_part_of_an_address():
@@ -143,7 +146,7 @@ def test_a_release_that_was_kept_is_not_made_again():
     assert Counted.calls == [0.2]
     np.testing.assert_array_equal(split.synthetic.values, again.synthetic.values)
     assert same is release
-    answer = Cell(trial=trial, metric=IdenticalMatchShare()).answer(split, release)
+    answer = MetricCell(trial=trial, metric=IdenticalMatchShare()).answer(split, release)
     assert answer.facts == {"ratio": 1.5}
 
 
@@ -158,5 +161,5 @@ def test_the_digest_of_a_dataset_follows_its_cells_and_their_order():
 
 @pytest.mark.parametrize("metric", [None, ClosestShare()])
 def test_same_trial_same_answer(metric):
-    cell = Cell(trial=TRIAL, metric=metric)
+    cell = MetricCell(trial=TRIAL, metric=metric)
     assert cell.answer(*TRIAL.split(PEOPLE)) == cell.answer(*TRIAL.split(PEOPLE))

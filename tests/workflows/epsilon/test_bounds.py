@@ -12,14 +12,14 @@ from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.aim import zcdp
 from tabveil.synthesis.generators.pategan import accounting as gaussian
 from tabveil.workflows.epsilon import bounds
-from tabveil.workflows.epsilon.bounds import Counts, Guess, ceiling, least_epsilon, least_rho
-from tabveil.workflows.epsilon.one_run import Guesses, guess_members, guess_pairs
+from tabveil.workflows.epsilon.bounds import Guess, GuessCounts, ceiling, least_epsilon, least_rho
+from tabveil.workflows.epsilon.one_run import CanaryGuesses, guess_members, guess_pairs
 
 ALPHA, DELTA = 0.05, 1e-5
 
 
 def perfect(n):
-    return Counts(hits=n, n_with=n, false_alarms=0, n_without=n)
+    return GuessCounts(hits=n, n_with=n, false_alarms=0, n_without=n)
 
 
 def test_exact_rates_are_those_of_the_beta_distribution():
@@ -34,7 +34,7 @@ def test_exact_rates_are_those_of_the_beta_distribution():
 
 
 def test_a_bound_by_hand():
-    counts = Counts(hits=90, n_with=100, false_alarms=20, n_without=200)
+    counts = GuessCounts(hits=90, n_with=100, false_alarms=20, n_without=200)
     low, high = beta.ppf(0.025, 90, 11), beta.ppf(0.975, 21, 180)
     assert least_epsilon(counts, "any", delta=0.01, alpha=ALPHA) == pytest.approx(
         math.log((low - 0.01) / high)
@@ -57,21 +57,21 @@ def test_perfect_guesses_reach_the_ceiling_and_no_more(n, most):
 @pytest.mark.parametrize("kind", ["any", "concentrated", "gaussian"])
 def test_guesses_that_tell_nothing_or_the_wrong_thing_prove_nothing(kind):
     for hits, alarms in ((50, 50), (0, 100), (0, 0), (100, 100)):
-        counts = Counts(hits=hits, n_with=100, false_alarms=alarms, n_without=100)
+        counts = GuessCounts(hits=hits, n_with=100, false_alarms=alarms, n_without=100)
         assert least_epsilon(counts, kind, delta=DELTA, alpha=ALPHA) == 0
 
 
 def test_delta_is_taken_off():
-    counts = Counts(hits=5, n_with=100, false_alarms=0, n_without=10_000)
+    counts = GuessCounts(hits=5, n_with=100, false_alarms=0, n_without=10_000)
     assert least_epsilon(counts, "any", delta=0, alpha=ALPHA) > 3
     assert least_epsilon(counts, "any", delta=0.5, alpha=ALPHA) == 0
 
 
 def test_impossible_counts_are_refused():
     with pytest.raises(ParameterError, match="hits must be <= 3"):
-        Counts(hits=4, n_with=3, false_alarms=0, n_without=3)
+        GuessCounts(hits=4, n_with=3, false_alarms=0, n_without=3)
     with pytest.raises(ParameterError, match="fits must be >= 1"):
-        Counts(hits=0, n_with=0, false_alarms=0, n_without=3)
+        GuessCounts(hits=0, n_with=0, false_alarms=0, n_without=3)
 
 
 # Gaussian and concentrated privacy
@@ -114,7 +114,7 @@ def simulate(rng, n, mu):
     """Count the hits and false alarms of the best threshold on Gaussian noise, in many audits."""
     rate = float(ndtr(mu / 2))
     return [
-        Counts(hits=int(a), n_with=n, false_alarms=int(b), n_without=n)
+        GuessCounts(hits=int(a), n_with=n, false_alarms=int(b), n_without=n)
         for a, b in zip(rng.binomial(n, rate, 200), rng.binomial(n, 1 - rate, 200), strict=True)
     ]
 
@@ -138,7 +138,7 @@ def test_of_randomized_response_a_bound_is_below_the_truth_and_near_it(epsilon):
     found = []
     for _ in range(300):
         hits, alarms = rng.binomial(2000, [rate, 1 - rate])
-        counts = Counts(hits=int(hits), n_with=2000, false_alarms=int(alarms), n_without=2000)
+        counts = GuessCounts(hits=int(hits), n_with=2000, false_alarms=int(alarms), n_without=2000)
         found.append(least_epsilon(counts, "any", delta=0, alpha=ALPHA))
     assert np.mean(np.array(found) <= epsilon) >= 0.95
     assert np.median(found) > 0.7 * epsilon
@@ -163,7 +163,7 @@ def test_power_is_how_often_it_happens():
         needed = bounds.hits_needed(100, bounds.excess_of(1.0, kind, delta=DELTA), alpha=ALPHA)
         rate = bounds.rate_found(needed, chance=0.8)
         drawn = zip(rng.binomial(100, rate, 400), rng.binomial(100, 1 - rate, 400), strict=True)
-        found = [Counts(hits=int(h), n_with=100, false_alarms=int(a), n_without=100) for h, a in drawn]
+        found = [GuessCounts(hits=int(h), n_with=100, false_alarms=int(a), n_without=100) for h, a in drawn]
         proven = [least_epsilon(counts, kind, delta=DELTA, alpha=ALPHA) > 1.0 for counts in found]
         assert np.mean(proven) == pytest.approx(0.8, abs=0.06)
         assert proven == [counts.hits >= needed[counts.false_alarms] for counts in found]
@@ -183,17 +183,17 @@ def test_a_promise_beyond_the_ceiling_cannot_be_broken():
     ("given", "delta", "epsilon"), [((1000, 100, 75), 1e-4, 0.673), ((100_000, 1510, 1439), 1e-5, 2.675)]
 )
 def test_published_numbers_of_one_run(given, delta, epsilon):
-    guesses = Guesses(**dict(zip(("n_canaries", "n_guesses", "n_right"), given, strict=True)))
+    guesses = CanaryGuesses(**dict(zip(("n_canaries", "n_guesses", "n_right"), given, strict=True)))
     assert guesses.least_epsilon(delta=delta, alpha=ALPHA) == pytest.approx(epsilon, abs=1.5e-3)
 
 
 def test_one_run_without_delta_is_a_binomial_test():
-    guesses = Guesses(n_canaries=40, n_guesses=40, n_right=32)
+    guesses = CanaryGuesses(n_canaries=40, n_guesses=40, n_right=32)
     epsilon = guesses.least_epsilon(delta=0, alpha=ALPHA)
     assert binom.sf(31, 40, 1 / (1 + math.exp(-epsilon))) == pytest.approx(ALPHA)
-    assert Guesses(n_canaries=40, n_guesses=40, n_right=20).least_epsilon(delta=0, alpha=ALPHA) == 0
-    assert Guesses(n_canaries=40, n_guesses=0, n_right=0).least_epsilon(delta=0, alpha=ALPHA) == 0
-    assert Guesses(n_canaries=40, n_guesses=0, n_right=0).rate(0.95) is None
+    assert CanaryGuesses(n_canaries=40, n_guesses=40, n_right=20).least_epsilon(delta=0, alpha=ALPHA) == 0
+    assert CanaryGuesses(n_canaries=40, n_guesses=0, n_right=0).least_epsilon(delta=0, alpha=ALPHA) == 0
+    assert CanaryGuesses(n_canaries=40, n_guesses=0, n_right=0).rate(0.95) is None
 
 
 def test_of_many_private_answers_one_run_proves_no_more_than_the_truth():
@@ -212,14 +212,14 @@ def test_of_many_private_answers_one_run_proves_no_more_than_the_truth():
 def test_the_surest_are_guessed_about():
     rng = np.random.default_rng(0)
     scores, learned = np.array([9.0, 1.0, 5.0, 5.0, 0.0, 8.0]), np.array([1, 0, 0, 1, 1, 1])
-    assert guess_members(scores, learned, n_guesses=4, rng=rng) == Guesses(
+    assert guess_members(scores, learned, n_guesses=4, rng=rng) == CanaryGuesses(
         n_canaries=6, n_guesses=4, n_right=3
     )
     assert guess_members(scores, learned, n_guesses=5, rng=rng).n_guesses == 4
     pairs = guess_pairs(np.array([3.0, 2.0, 1.0, 7.0]), np.array([1.0, 2.0, 9.0, 6.0]), n_guesses=3, rng=rng)
-    assert pairs == Guesses(n_canaries=4, n_guesses=3, n_right=2)
+    assert pairs == CanaryGuesses(n_canaries=4, n_guesses=3, n_right=2)
     all_pairs = guess_pairs(np.ones(5), np.ones(5), n_guesses=5, rng=rng)
-    assert all_pairs == Guesses(n_canaries=5, n_guesses=0, n_right=0)
+    assert all_pairs == CanaryGuesses(n_canaries=5, n_guesses=0, n_right=0)
 
 
 def test_ties_are_broken_by_lot():

@@ -17,7 +17,7 @@ from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
 from tabveil.tables.reading import load_table
 from tabveil.workflows.pipeline import AnonymizedTable, running
 from tabveil.workflows.pipeline import settings as configuration
-from tabveil.workflows.pipeline.report import UNCLEAR, UNINFORMATIVE, Change
+from tabveil.workflows.pipeline.report import UNCLEAR, UNINFORMATIVE, PipelineChange
 from tabveil.workflows.pipeline.running import UNREPEATABLE
 
 HIERARCHIES = {
@@ -145,7 +145,7 @@ def test_an_attack_that_only_guesses_gives_no_ratio(made, monkeypatch):
 
 def test_a_change_without_one_of_its_numbers_says_so():
     about = {"key": "x", "title": "x", "kind": "privacy"}
-    assert Change.between(None, None, **about).reason == "not measured for both"
+    assert PipelineChange.between(None, None, **about).reason == "not measured for both"
 
 
 def test_promises_about_classes_are_measured_again(made):

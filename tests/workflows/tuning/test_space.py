@@ -3,11 +3,11 @@
 import pytest
 
 from tabveil.errors import ParameterError
-from tabveil.workflows.tuning.space import Space, key_of
+from tabveil.workflows.tuning.space import SearchSpace, key_of
 
 
 def points(given):
-    space = Space.read(given)
+    space = SearchSpace.read(given)
     return [space.point(place) for place in range(space.size)]
 
 
@@ -33,12 +33,12 @@ def test_ranges_are_counted(given, values):
 
 @pytest.mark.parametrize("given", [{"low": 0.0, "high": 1.0}, {"low": 0.1, "high": 10, "log": True}])
 def test_a_range_without_steps_cannot_be_counted(given):
-    space = Space.read({"b": [1], "a": given})
+    space = SearchSpace.read({"b": [1], "a": given})
     assert (space.size, space.uncounted) == (None, "a")
 
 
 def test_a_number_from_anywhere_stays_within_its_range_and_is_short():
-    (item,) = Space.read({"a": {"low": 0.123449, "high": 12.3449, "log": True}}).dimensions
+    (item,) = SearchSpace.read({"a": {"low": 0.123449, "high": 12.3449, "log": True}}).dimensions
     assert (item.at(0.0), item.at(1.0)) == (0.123449, 12.34)
     assert item.at(0.5) == 1.234  # the geometric mean, 1.23449, in four figures
 
@@ -55,7 +55,7 @@ def test_a_number_from_anywhere_stays_within_its_range_and_is_short():
     ],
 )
 def test_values_are_put_in_their_places(fixed, point, settings):
-    space = Space.read({path: [value] for path, value in point.items()})
+    space = SearchSpace.read({path: [value] for path, value in point.items()})
     before = repr(fixed)
     assert space.settings(fixed, point) == settings
     assert repr(fixed) == before, "what is fixed is left as it is"
@@ -71,7 +71,7 @@ def test_values_are_put_in_their_places(fixed, point, settings):
 )
 def test_a_path_that_leads_nowhere_is_one_line(fixed, path, message):
     with pytest.raises(ParameterError, match=message):
-        Space.read({path: [1]}).settings(fixed, {path: 1})
+        SearchSpace.read({path: [1]}).settings(fixed, {path: 1})
 
 
 def test_equal_points_share_a_key_and_others_do_not():

@@ -5,7 +5,7 @@ from supplies.made_searches import score, tried
 
 from tabveil.auditing.policy import Policy, Thresholds
 from tabveil.core.estimate import Estimate
-from tabveil.workflows.benchmark.trials import Answer
+from tabveil.workflows.benchmark.trials import MetricAnswer
 from tabveil.workflows.tuning.tradeoffs import NoNumber, Objectives, choose, front, is_within
 
 RISKS = {"linkability": "linkability", "inference": "inference"}
@@ -72,7 +72,7 @@ def test_an_attack_that_is_no_better_than_its_baseline_vouches_for_nothing():
 
 
 def answer(value, half=0.02, **more):
-    return Answer(gain=Estimate(value=value, low=value - half, high=value + half, n=10), **more)
+    return MetricAnswer(gain=Estimate(value=value, low=value - half, high=value + half, n=10), **more)
 
 
 def objectives(**given):
@@ -92,8 +92,8 @@ def test_the_largest_mean_counts_by_the_end_that_was_asked_for(by, privacy):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (Answer(skipped="linkability: too few columns."), "too few columns"),
-        (Answer(), "no risk could be derived"),
+        (MetricAnswer(skipped="linkability: too few columns."), "too few columns"),
+        (MetricAnswer(), "no risk could be derived"),
         (answer(float("nan")), "no risk could be derived"),
     ],
 )

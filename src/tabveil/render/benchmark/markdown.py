@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tabveil.core.wording import NOT_COMPUTED, clean, name, number, percent
 from tabveil.render.benchmark import view as words
-from tabveil.workflows.benchmark.curves import Curve, Mean, Point, Reading
+from tabveil.workflows.benchmark.curves import Mean, Point, ResponseCurve, Statistic
 from tabveil.workflows.benchmark.findings import Findings
 from tabveil.workflows.benchmark.scorecards import ScoreCard
 
@@ -68,7 +68,7 @@ def curve_table(
     return table(["metric", *map(written, levels)], rows)
 
 
-def _named(findings: Findings, curve: Curve, *, only: float | None) -> str:
+def _named(findings: Findings, curve: ResponseCurve, *, only: float | None) -> str:
     parts = [code(curve.metric)]
     if curve.figure is not None:
         parts.append(plain(curve.figure))
@@ -105,7 +105,7 @@ def _with_interval(found: Mean) -> str:
     return f"{number(found.value)} ({number(found.low)} to {number(found.high)})"
 
 
-def _reading(item: Reading) -> str:
+def _reading(item: Statistic) -> str:
     return plain(item.why or "") if item.value is None else number(item.value)
 
 

@@ -9,10 +9,10 @@ from markupsafe import Markup
 from tabveil.core.wording import joined, level, name, percent, plural
 from tabveil.render import svg
 from tabveil.render.svg.canvas import percent_tick, tick
-from tabveil.workflows.benchmark.curves import Curve, Point, Share, repeats_to_show, share, varied
-from tabveil.workflows.benchmark.findings import Correlations, Findings, Gap
-from tabveil.workflows.benchmark.plan import AskedMetric, Series
-from tabveil.workflows.benchmark.scorecards import POWER, UNKNOWN, Choice, ScoreCard, inserted
+from tabveil.workflows.benchmark.curves import Point, ResponseCurve, Share, repeats_to_show, share, varied
+from tabveil.workflows.benchmark.findings import AnswerGap, Correlations, Findings
+from tabveil.workflows.benchmark.plan import Series, StudyMetric
+from tabveil.workflows.benchmark.scorecards import POWER, UNKNOWN, Recommendation, ScoreCard, inserted
 
 AXES = {
     "leaky": "share of rows that are training rows",
@@ -41,7 +41,7 @@ PURPOSES = {
 _FEW = 8  # names in a sentence
 
 
-def shown(metric: AskedMetric) -> str:
+def shown(metric: StudyMetric) -> str:
     """Return what a metric is called: by its title, or as the study labels it."""
     return name(metric.title if metric.label == metric.name else metric.label)
 
@@ -117,7 +117,7 @@ def nothing_chosen(findings: Findings, risk: str) -> str:
     return "No metric was asked about privacy."
 
 
-def best(findings: Findings, choice: Choice) -> tuple[str, str]:
+def best(findings: Findings, choice: Recommendation) -> tuple[str, str]:
     """Return the metric to take for a purpose, and why; the name is empty if there is none."""
     if choice.metric is None or choice.level is None or choice.seen is None:
         who = f"{_listed(findings, choice.blind)} see" if len(choice.blind) > 1 else "No metric sees"
@@ -135,7 +135,7 @@ def best(findings: Findings, choice: Choice) -> tuple[str, str]:
     )
 
 
-def others(findings: Findings, choice: Choice) -> list[str]:
+def others(findings: Findings, choice: Recommendation) -> list[str]:
     """Say what else could be taken for a purpose, and what should not."""
     said = []
     if choice.as_good:
@@ -183,7 +183,7 @@ class Part:
     dataset: str
     risk: str
     series: Series
-    choices: tuple[Choice, ...]
+    choices: tuple[Recommendation, ...]
     cards: tuple[ScoreCard, ...]
     tables: tuple[CurveTable, ...]
     charts: tuple[Markup, ...]
@@ -211,7 +211,7 @@ def part(findings: Findings, dataset: str, risk: str, *, drawn: bool) -> Part:
     )
 
 
-def overview(parts: Sequence[Part]) -> list[tuple[str, list[Choice | None]]]:
+def overview(parts: Sequence[Part]) -> list[tuple[str, list[Recommendation | None]]]:
     """Return a row of choices for every risk on every dataset, by purpose; none where there is one risk."""
     chosen = [part for part in parts if part.choices]
     if len(chosen) < 2:  # noqa: PLR2004 - the sentences below say it all
@@ -225,14 +225,14 @@ def overview(parts: Sequence[Part]) -> list[tuple[str, list[Choice | None]]]:
     ]
 
 
-def held(findings: Findings, item: Curve | ScoreCard) -> str:
+def held(findings: Findings, item: ResponseCurve | ScoreCard) -> str:
     """Say which level of the risk a curve or a card keeps to, if its circumstances vary."""
     if item.held is None:
         return ""
     return f"{name(item.risk)} at {writer(findings.series(item.risk), 'risk')(item.held)}"
 
 
-def _charts(findings: Findings, curves: Sequence[Curve]) -> list[Markup]:
+def _charts(findings: Findings, curves: Sequence[ResponseCurve]) -> list[Markup]:
     """Draw a small chart for every metric, all on one scale."""
     measured = [curve for curve in curves if curve.figure is None and any(p.mean for p in curve.points)]
     reach = svg.value_range([_line(findings, curve) for curve in measured])
@@ -253,7 +253,7 @@ def _charts(findings: Findings, curves: Sequence[Curve]) -> list[Markup]:
     return charts
 
 
-def _line(findings: Findings, curve: Curve) -> svg.ResponseLine:
+def _line(findings: Findings, curve: ResponseCurve) -> svg.ResponseLine:
     points = [
         svg.ResponsePoint(
             level=point.level,
@@ -267,7 +267,7 @@ def _line(findings: Findings, curve: Curve) -> svg.ResponseLine:
     return svg.ResponseLine(label=held(findings, curve) or curve.metric, points=points)
 
 
-def _tables(findings: Findings, curves: Sequence[Curve]) -> list[CurveTable]:
+def _tables(findings: Findings, curves: Sequence[ResponseCurve]) -> list[CurveTable]:
     """Set curves of the measure, and those of other figures, below each other."""
     tables = []
     for figures in (False, True):
@@ -291,14 +291,14 @@ def _tables(findings: Findings, curves: Sequence[Curve]) -> list[CurveTable]:
     return tables
 
 
-def _row_name(findings: Findings, curve: Curve) -> str:
+def _row_name(findings: Findings, curve: ResponseCurve) -> str:
     parts = [shown(findings.metric(curve.metric)), curve.figure, held(findings, curve)]
     return ", ".join(part for part in parts if part)
 
 
-def gathered(gaps: Sequence[Gap]) -> list[tuple[str, str, int, list[str]]]:
+def gathered(gaps: Sequence[AnswerGap]) -> list[tuple[str, str, int, list[str]]]:
     """Count what is missing by its reason, most frequent first; with the metrics concerned."""
-    found: dict[tuple[str, str], list[Gap]] = {}
+    found: dict[tuple[str, str], list[AnswerGap]] = {}
     for gap in gaps:
         found.setdefault((gap.kind, gap.why), []).append(gap)
     rows = [

@@ -11,7 +11,7 @@ from tabveil.core.estimate import Estimate
 from tabveil.metrics.utility import MEANINGS
 from tabveil.render import svg
 from tabveil.render.audit.evidence import skipped_title
-from tabveil.workflows.pipeline import Change, PipelineReport
+from tabveil.workflows.pipeline import PipelineChange, PipelineReport
 
 READING = (
     "Change: (pipeline - generator alone) / generator alone. Of a risk, and of a distance, below zero is "
@@ -75,7 +75,7 @@ def utilities(report: PipelineReport) -> list[Way]:
     ]
 
 
-def change_of(report: PipelineReport, way: Way) -> Change | None:
+def change_of(report: PipelineReport, way: Way) -> PipelineChange | None:
     """Return how a number differs from that of the generator alone."""
     kind = "privacy" if way.best is None else "utility"
     return next((item for item in report.changes if (item.key, item.kind) == (way.key, kind)), None)
@@ -90,14 +90,14 @@ def without_ratio(report: PipelineReport) -> dict[str, list[str]]:
     return found
 
 
-def changed(change: Change | None, minus: str = "−") -> str:
+def changed(change: PipelineChange | None, minus: str = "−") -> str:
     """Write a change in percent; why there is none, where it means nothing.
 
     >>> half = Estimate(value=-0.5, low=-0.613, high=-0.382, n=9)
-    >>> changed(Change(key="", title="", kind="privacy", pipeline=None, generator=None, change=half))
+    >>> changed(PipelineChange(key="", title="", kind="privacy", pipeline=None, generator=None, change=half))
     '−50% (−62% to −38%)'
     >>> far = Estimate(value=0.18, low=-0.78, high=628, n=9)
-    >>> changed(Change(key="", title="", kind="privacy", pipeline=None, generator=None, change=far))
+    >>> changed(PipelineChange(key="", title="", kind="privacy", pipeline=None, generator=None, change=far))
     '+18% (−78% to >+1,000%)'
     """
     if change is None or change.change is None:

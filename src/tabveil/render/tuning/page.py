@@ -4,14 +4,14 @@ import datetime as dt
 
 from tabveil.render.html import laid_out
 from tabveil.render.tuning import view
-from tabveil.workflows.tuning.tradeoffs import Tuned
+from tabveil.workflows.tuning.tradeoffs import SearchFindings
 
 TITLE = "Settings of a generator, searched"
 MOST_ROWS = 500
 """Configurations in the table of all; the JSON report has every one."""
 
 
-def page(tuned: Tuned, *, title: str = "", made: dt.date | None = None) -> str:
+def page(tuned: SearchFindings, *, title: str = "", made: dt.date | None = None) -> str:
     """Lay out what a search found; ``title`` stands in the place of its own."""
     chosen = None if tuned.choice is None else tuned.of(tuned.choice.number)
     return laid_out(

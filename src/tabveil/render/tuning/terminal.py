@@ -10,13 +10,13 @@ from rich.text import Text
 from tabveil.core import wording
 from tabveil.render.console import listed_item, number, plain_table, section
 from tabveil.render.tuning import view
-from tabveil.workflows.tuning.tradeoffs import Tuned
+from tabveil.workflows.tuning.tradeoffs import SearchFindings
 
 _MOST_FRONT = 20
 _MOST_REASONS = 10
 
 
-def summary(tuned: Tuned) -> RenderableType:
+def summary(tuned: SearchFindings) -> RenderableType:
     """Lay out the best trade-offs, the configuration to take, its check, and what failed."""
     asked = tuned.asked
     parts: list[RenderableType] = [Text(asked.title, style="bold")] if asked.title else []
@@ -40,7 +40,7 @@ def summary(tuned: Tuned) -> RenderableType:
     return Group(*parts)
 
 
-def _front(tuned: Tuned) -> Table:
+def _front(tuned: SearchFindings) -> Table:
     table = Table.grid(padding=(0, 2))
     for justify in ("right", "right", "right", "left", "left"):
         table.add_column(justify=justify, overflow="fold")
@@ -63,7 +63,7 @@ def _front(tuned: Tuned) -> Table:
     return table
 
 
-def _choice(tuned: Tuned) -> Iterator[RenderableType]:
+def _choice(tuned: SearchFindings) -> Iterator[RenderableType]:
     if tuned.choice is None:
         return
     chosen = tuned.of(tuned.choice.number)
@@ -86,7 +86,7 @@ def _choice(tuned: Tuned) -> Iterator[RenderableType]:
     yield Text(view.check(tuned))
 
 
-def _failed(tuned: Tuned) -> list[RenderableType]:
+def _failed(tuned: SearchFindings) -> list[RenderableType]:
     found = view.reasons(tuned.failed)
     if not found:
         return []

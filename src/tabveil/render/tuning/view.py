@@ -9,19 +9,19 @@ from tabveil.core.settings import yaml_files
 from tabveil.core.wording import LONGEST_BRIEF, clean, listed, name, number, plural, setting
 from tabveil.metrics.utility import MEANINGS
 from tabveil.render import svg
-from tabveil.workflows.tuning.tradeoffs import Tried, Tuned
+from tabveil.workflows.tuning.tradeoffs import Attempt, SearchFindings
 
 _MOST_TEXT = 300  # letters of a configuration in a table
 
 
-def risk_title(tuned: Tuned) -> str:
+def risk_title(tuned: SearchFindings) -> str:
     """Say what the number of privacy is."""
     metrics = list(tuned.asked.metrics.values())
     of = name(metrics[0]) if len(metrics) == 1 else f"largest of {len(metrics)} metrics"
     return f"{of}, upper end" if tuned.asked.by == "upper" else of
 
 
-def loss_title(tuned: Tuned) -> str:
+def loss_title(tuned: SearchFindings) -> str:
     """Say what the number of usefulness is."""
     meaning = MEANINGS.get(tuned.asked.utility)
     if meaning is None:
@@ -45,13 +45,13 @@ def told(values: Mapping[str, Any]) -> str:
     return clean(", ".join(parts), _MOST_TEXT)
 
 
-def as_file(tuned: Tuned, chosen: Tried) -> str:
+def as_file(tuned: SearchFindings, chosen: Attempt) -> str:
     """Write a configuration as ``tabveil synthesize --config`` reads it."""
     said = {"generator": tuned.asked.generator, "settings": dict(chosen.settings)}
     return yaml_files.to_yaml(said).rstrip("\n")
 
 
-def search(tuned: Tuned) -> str:
+def search(tuned: SearchFindings) -> str:
     """Say how was searched, and where."""
     asked, rows = tuned.asked, tuned.rows
     size = "" if asked.space_size is None else f" of {asked.space_size:,}"
@@ -63,7 +63,7 @@ def search(tuned: Tuned) -> str:
     )
 
 
-def choice(tuned: Tuned) -> str:
+def choice(tuned: SearchFindings) -> str:
     """Say which configuration to take under the policy, and why."""
     if tuned.choice is None:
         return "No configuration has both numbers: there is nothing to choose from."
@@ -81,7 +81,7 @@ def choice(tuned: Tuned) -> str:
     )
 
 
-def _worst(tuned: Tuned, chosen: Tried) -> tuple[str, str]:
+def _worst(tuned: SearchFindings, chosen: Attempt) -> tuple[str, str]:
     """Return the attack that is farthest above its threshold, and its upper end beside it."""
     assert chosen.score is not None, "only what has numbers is chosen"
     risks, thresholds = chosen.score.risks, tuned.asked.thresholds
@@ -92,7 +92,7 @@ def _worst(tuned: Tuned, chosen: Tried) -> tuple[str, str]:
     return name(tuned.asked.metrics[label]), beside
 
 
-def check(tuned: Tuned) -> str:
+def check(tuned: SearchFindings) -> str:
     """Say what came of the check on rows that the search never used."""
     found = tuned.check
     if tuned.choice is None or found is None:
@@ -123,7 +123,7 @@ def signed(difference: float | None, minus: str = "−") -> str:
     return f"{'+' if difference > 0 else minus if difference < 0 else ''}{number(abs(difference), minus)}"
 
 
-def cautions(tuned: Tuned) -> list[str]:
+def cautions(tuned: SearchFindings) -> list[str]:
     """Say what the search does not say."""
     asked = tuned.asked
     found = ["Numbers are means over draws that share rows. Before anything is released, audit the release."]
@@ -134,7 +134,7 @@ def cautions(tuned: Tuned) -> list[str]:
     return found
 
 
-def reasons(failed: Iterable[Tried]) -> list[tuple[str, list[int]]]:
+def reasons(failed: Iterable[Attempt]) -> list[tuple[str, list[int]]]:
     """Gather configurations that came to nothing by their reason, the most frequent first."""
     found: dict[str, list[int]] = {}
     for item in failed:
@@ -160,7 +160,7 @@ def numbers(items: Iterable[int]) -> str:
     )
 
 
-def chart(tuned: Tuned) -> Markup:
+def chart(tuned: SearchFindings) -> Markup:
     """Draw all configurations, those that no other beats, and the chosen one with its check."""
     best = set(tuned.front)
     points = [

@@ -16,7 +16,7 @@ from scipy.special import betaincinv
 
 from tabveil.core.estimate import CONFIDENCE, around, mean_ranks
 from tabveil.core.table import Floats
-from tabveil.workflows.benchmark.plan import Place, Plan, Record, Series
+from tabveil.workflows.benchmark.plan import CellPlace, Record, Series, StudyPlan
 
 LEAST_PAIRS = 3  # two points lie on a line, and in an order, whatever they are
 
@@ -48,7 +48,7 @@ class Share:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class Statistic:
     """A number, or why there is none."""
 
     value: float | None = None
@@ -101,7 +101,7 @@ def repeats_to_show(power: float, confidence: float = CONFIDENCE) -> int:
     return math.ceil(math.log((1 - confidence) / 2) / math.log(power))
 
 
-def rank_correlation(x: Sequence[float], y: Sequence[float]) -> Reading:
+def rank_correlation(x: Sequence[float], y: Sequence[float]) -> Statistic:
     """Return Spearman's correlation: does one rise where the other does? Ties share their mean rank.
 
     >>> rank_correlation([0, 0, 1, 1], [0.1, 0.1, 0.5, 0.9]).value.__round__(3)
@@ -109,11 +109,11 @@ def rank_correlation(x: Sequence[float], y: Sequence[float]) -> Reading:
     """
     reason = _unrelatable(x, y)
     if reason is not None:
-        return Reading(why=reason)
-    return Reading(value=_correlation(mean_ranks(x), mean_ranks(y)))
+        return Statistic(why=reason)
+    return Statistic(value=_correlation(mean_ranks(x), mean_ranks(y)))
 
 
-def linearity(x: Sequence[float], y: Sequence[float]) -> Reading:
+def linearity(x: Sequence[float], y: Sequence[float]) -> Statistic:
     """Return R² of the least-squares line through the points.
 
     >>> linearity([0, 1, 2], [1, 3, 5]).value
@@ -121,8 +121,8 @@ def linearity(x: Sequence[float], y: Sequence[float]) -> Reading:
     """
     reason = _unrelatable(x, y)
     if reason is not None:
-        return Reading(why=reason)
-    return Reading(value=_correlation(np.array(x, dtype=np.float64), np.array(y, dtype=np.float64)) ** 2)
+        return Statistic(why=reason)
+    return Statistic(value=_correlation(np.array(x, dtype=np.float64), np.array(y, dtype=np.float64)) ** 2)
 
 
 def _unrelatable(x: Sequence[float], y: Sequence[float]) -> str | None:
@@ -148,7 +148,7 @@ def _unit(values: Floats) -> Floats:
     return scaled
 
 
-def pooled_deviation(groups: Iterable[Sequence[float]]) -> Reading:
+def pooled_deviation(groups: Iterable[Sequence[float]]) -> Statistic:
     """Return the standard deviation within groups, of which each may have a mean of its own.
 
     >>> pooled_deviation([[1.0, 3.0], [10.0, 12.0], [7.0]]).value.__round__(3)
@@ -157,8 +157,8 @@ def pooled_deviation(groups: Iterable[Sequence[float]]) -> Reading:
     kept = [np.array(values, dtype=np.float64) for values in groups if len(values) > 1]
     freedom = sum(len(values) - 1 for values in kept)
     if freedom == 0:
-        return Reading(why="one repeat only")
-    return Reading(value=math.sqrt(sum(float(((v - v.mean()) ** 2).sum()) for v in kept) / freedom))
+        return Statistic(why="one repeat only")
+    return Statistic(value=math.sqrt(sum(float(((v - v.mean()) ** 2).sum()) for v in kept) / freedom))
 
 
 Varied = Literal["risk", "modifier"]
@@ -182,7 +182,7 @@ class Point:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve:
+class ResponseCurve:
     """What one metric says about one risk on one dataset.
 
     ``figure`` names a figure beside the measure, such as one of utility; nothing is *seen* by it. ``held`` is
@@ -199,14 +199,14 @@ class Curve:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trials:
+class CurveCells:
     """All cells of one curve, as planned, and what is known of them."""
 
     dataset: str
     series: Series
     metric: str
     held: float | None
-    places: tuple[Place, ...]
+    places: tuple[CellPlace, ...]
     records: Mapping[str, Record]
 
     @property
@@ -214,7 +214,7 @@ class Trials:
         """What the curve runs over."""
         return varied(self.series)
 
-    def level(self, place: Place) -> float:
+    def level(self, place: CellPlace) -> float:
         """Return where on the axis a cell stands."""
         return place.level if self.varied == "risk" else float(place.modifier_level or 0.0)
 
@@ -255,20 +255,20 @@ def value_of(record: Record) -> float | None:
     return measure.value if measure is not None and math.isfinite(measure.value) else None
 
 
-def all_trials(plan: Plan, records: Mapping[str, Record]) -> Iterator[Trials]:
+def all_trials(plan: StudyPlan, records: Mapping[str, Record]) -> Iterator[CurveCells]:
     """Sort the cells of a plan by the curve they belong to, in the plan's order."""
     by_name = {series.label: series for series in plan.risks}
     order = {metric.label: i for i, metric in enumerate(plan.metrics)}
     datasets = {people.label: i for i, people in enumerate(plan.datasets)}
     risks = {series.label: i for i, series in enumerate(plan.risks)}
 
-    def curve(place: Place) -> tuple[int, int, int, float]:
+    def curve(place: CellPlace) -> tuple[int, int, int, float]:
         held = place.level if varied(by_name[place.risk]) == "modifier" else -math.inf
         return datasets[place.dataset], risks[place.risk], order[place.metric], held
 
     for (_, _, _, held), group in groupby(sorted(plan.places, key=curve), key=curve):
         places = tuple(group)
-        yield Trials(
+        yield CurveCells(
             dataset=places[0].dataset,
             series=by_name[places[0].risk],
             metric=places[0].metric,
@@ -278,15 +278,15 @@ def all_trials(plan: Plan, records: Mapping[str, Record]) -> Iterator[Trials]:
         )
 
 
-def curves(trials: Trials) -> list[Curve]:
+def curves(trials: CurveCells) -> list[ResponseCurve]:
     """Return the curve of the measure, and one for every further figure of the answers."""
     names = sorted({name for record in trials.known() for name in record.answer.figures})
     measured = trials.answered() or not names  # the utility has figures only
     return [_curve(trials, name) for name in ([None] if measured else []) + names]
 
 
-def _curve(trials: Trials, figure: str | None) -> Curve:
-    return Curve(
+def _curve(trials: CurveCells, figure: str | None) -> ResponseCurve:
+    return ResponseCurve(
         dataset=trials.dataset,
         risk=trials.series.label,
         metric=trials.metric,
@@ -297,7 +297,7 @@ def _curve(trials: Trials, figure: str | None) -> Curve:
     )
 
 
-def _point(trials: Trials, figure: str | None, level: float) -> Point:
+def _point(trials: CurveCells, figure: str | None, level: float) -> Point:
     known, answered = trials.known(level), trials.answered(level)
     if figure is None:
         values = trials.values(level)

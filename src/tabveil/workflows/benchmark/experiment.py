@@ -13,9 +13,9 @@ from tabveil.core.table import Split, Table
 from tabveil.core.workers import Listener, sharing, tell, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Dataset, Release, RiskModel
-from tabveil.workflows.benchmark.plan import Cells, Plan, Store, work_of
+from tabveil.workflows.benchmark.plan import CellWork, Store, StudyPlan, work_of
 from tabveil.workflows.benchmark.study import Study, load
-from tabveil.workflows.benchmark.trials import Cell, Trial
+from tabveil.workflows.benchmark.trials import MetricCell, RiskTrial
 from tabveil.workflows.cells.engine import Run, Task, engine, reason
 from tabveil.workflows.cells.store import content
 
@@ -24,7 +24,7 @@ from tabveil.workflows.cells.store import content
 class Outcome:
     """What a run came to: how many cells were known before, are new, and failed, with the reasons."""
 
-    plan: Plan
+    plan: StudyPlan
     known: int
     new: int
     failures: Mapping[str, int]  # how often each reason was given
@@ -93,7 +93,7 @@ def run(
 
 def run_cells(
     on_engine: Run,
-    work: Cells,
+    work: CellWork,
     todo: Sequence[str],
     store: Store,
     *,
@@ -114,7 +114,7 @@ def run_cells(
     return failures
 
 
-def _tasks(work: Cells, todo: Sequence[str], store: Store) -> Iterator[Task]:
+def _tasks(work: CellWork, todo: Sequence[str], store: Store) -> Iterator[Task]:
     for key in todo:
         cell = work.cells[key]
         sha256 = cell.trial.sha256
@@ -131,7 +131,7 @@ def load_people(dataset: Dataset, sha256: str) -> Table:
     return table
 
 
-def make_release(table: Table, trial: Trial, store: Store) -> tuple[Split, Release]:
+def make_release(table: Table, trial: RiskTrial, store: Store) -> tuple[Split, Release]:
     """Make the tables of a trial, with the release that was kept if there is one."""
     costly = completed(trial.model, RiskModel).costly  # a class of the user's own is new to this process
     kept = store.release(trial.key, table.schema) if costly else None
@@ -141,7 +141,7 @@ def make_release(table: Table, trial: Trial, store: Store) -> tuple[Split, Relea
     return split, release
 
 
-def ask(made: tuple[Split, Release], cell: Cell, store: Store) -> None:
+def ask(made: tuple[Split, Release], cell: MetricCell, store: Store) -> None:
     """Ask a metric about a release, and keep what it says.
 
     What takes long to make and other metrics need, too, is made once a process.

@@ -13,16 +13,24 @@ from typing import Any, Literal
 
 from tabveil.core.storage.plain import PlainData
 from tabveil.workflows.benchmark.curves import (
-    Curve,
-    Trials,
+    CurveCells,
+    ResponseCurve,
     all_trials,
     curves,
     mean,
     rank_correlation,
     value_of,
 )
-from tabveil.workflows.benchmark.plan import AskedMetric, People, Place, Plan, Record, Series, Store
-from tabveil.workflows.benchmark.scorecards import Choice, ScoreCard, recommend, score
+from tabveil.workflows.benchmark.plan import (
+    CellPlace,
+    Record,
+    Series,
+    Store,
+    StudyDataset,
+    StudyMetric,
+    StudyPlan,
+)
+from tabveil.workflows.benchmark.scorecards import Recommendation, ScoreCard, recommend, score
 
 Missing = Literal["failed", "skipped", "without a value", "not run"]
 
@@ -50,7 +58,7 @@ class Time:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gap:
+class AnswerGap:
     """Cells without an answer, and why."""
 
     dataset: str
@@ -65,16 +73,16 @@ class Gap:
 class Findings(PlainData):
     """Everything a report shows; ``plan`` is the study, without the addresses of its cells."""
 
-    plan: Plan
-    curves: tuple[Curve, ...]
+    plan: StudyPlan
+    curves: tuple[ResponseCurve, ...]
     cards: tuple[ScoreCard, ...]
     correlations: tuple[Correlations, ...]
     times: tuple[Time, ...]
-    choices: tuple[Choice, ...]
-    gaps: tuple[Gap, ...]
+    choices: tuple[Recommendation, ...]
+    gaps: tuple[AnswerGap, ...]
     n_cells: int
 
-    def people(self, label: str) -> People:
+    def people(self, label: str) -> StudyDataset:
         """Return a dataset by its label."""
         return next(item for item in self.plan.datasets if item.label == label)
 
@@ -82,7 +90,7 @@ class Findings(PlainData):
         """Return a risk by its label."""
         return next(item for item in self.plan.risks if item.label == label)
 
-    def metric(self, label: str) -> AskedMetric:
+    def metric(self, label: str) -> StudyMetric:
         """Return a metric by its label."""
         return next(item for item in self.plan.metrics if item.label == label)
 
@@ -103,7 +111,7 @@ def find(store: Store | str | Path) -> Findings:
     return findings(plan, records, failures)
 
 
-def findings(plan: Plan, records: Mapping[str, Record], failures: Mapping[str, str]) -> Findings:
+def findings(plan: StudyPlan, records: Mapping[str, Record], failures: Mapping[str, str]) -> Findings:
     """Put together what records tell, by the addresses of the plan."""
     placed = {item.key: item for item in plan.places}
     known = {key: record for key, record in records.items() if key in placed}
@@ -123,11 +131,11 @@ def findings(plan: Plan, records: Mapping[str, Record], failures: Mapping[str, s
     )
 
 
-def _without_places(plan: Plan) -> Plan:
-    return Plan(**{**vars(plan), "places": ()})
+def _without_places(plan: StudyPlan) -> StudyPlan:
+    return StudyPlan(**{**vars(plan), "places": ()})
 
 
-def _correlations(judged: Sequence[Trials]) -> Iterable[Correlations]:
+def _correlations(judged: Sequence[CurveCells]) -> Iterable[Correlations]:
     for (dataset, risk), group in groupby(judged, key=lambda item: (item.dataset, item.series.label)):
         answers: dict[str, dict[tuple[float, float | None, int], float]] = {}
         for item in group:
@@ -141,7 +149,7 @@ def _correlations(judged: Sequence[Trials]) -> Iterable[Correlations]:
         yield Correlations(dataset=dataset, risk=risk, metrics=names, values=values, n_trials=n_trials)
 
 
-def _by_trial(trials: Trials) -> dict[tuple[float, float | None, int], float]:
+def _by_trial(trials: CurveCells) -> dict[tuple[float, float | None, int], float]:
     """Return the values by what was tried; the place is the plan's, for equal cells may stand in several."""
     found = {}
     for place in trials.places:
@@ -157,7 +165,7 @@ def _alike(one: Mapping[Any, float], other: Mapping[Any, float]) -> float | None
     return rank_correlation([one[trial] for trial in both], [other[trial] for trial in both]).value
 
 
-def _times(trials: Sequence[Trials]) -> Iterable[Time]:
+def _times(trials: Sequence[CurveCells]) -> Iterable[Time]:
     """Sum up what answers took, each counted once."""
     seconds: dict[tuple[str, str], dict[str, float]] = {}
     for item in trials:
@@ -177,18 +185,18 @@ def _times(trials: Sequence[Trials]) -> Iterable[Time]:
 
 
 def _gaps(
-    places: Sequence[Place],
+    places: Sequence[CellPlace],
     known: Mapping[str, Record],
     failures: Mapping[str, str],
     privacy: set[str],
-) -> Iterable[Gap]:
+) -> Iterable[AnswerGap]:
     counted: Counter[tuple[str, str, str, Missing, str]] = Counter()
     for place in places:
         found = _missing(known.get(place.key), failures.get(place.key), judged=place.metric in privacy)
         if found is not None:
             counted[place.dataset, place.risk, place.metric, *found] += 1
     for (dataset, risk, metric, kind, why), n in counted.items():
-        yield Gap(dataset=dataset, risk=risk, metric=metric, kind=kind, why=why, n=n)
+        yield AnswerGap(dataset=dataset, risk=risk, metric=metric, kind=kind, why=why, n=n)
 
 
 def _missing(record: Record | None, failure: str | None, *, judged: bool) -> tuple[Missing, str] | None:

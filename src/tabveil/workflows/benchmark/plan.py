@@ -23,12 +23,12 @@ from tabveil.errors import ParameterError
 from tabveil.protocols import Dataset, Metric, Release
 from tabveil.version import __version__
 from tabveil.workflows.benchmark.study import RiskChoice, Study, load
-from tabveil.workflows.benchmark.trials import UTILITY, Answer, Cell, Trial, trials
+from tabveil.workflows.benchmark.trials import UTILITY, MetricAnswer, MetricCell, RiskTrial, trials
 from tabveil.workflows.cells.store import GuardedFolder, JsonFolder, content
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class CellPlace:
     """Where a cell stands in the report, and its address in the store."""
 
     key: str
@@ -52,7 +52,7 @@ class Series:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedMetric:
+class StudyMetric:
     """A metric as the report tells of it; the utility has no labels."""
 
     label: str
@@ -62,7 +62,7 @@ class AskedMetric:
 
 
 @dataclass(frozen=True, kw_only=True)
-class People:
+class StudyDataset:
     """A dataset as the report tells of it: its size, and the rows of a trial."""
 
     label: str
@@ -75,40 +75,40 @@ class People:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(PlainData):
+class StudyPlan(PlainData):
     """What a study comes to, as it is stored."""
 
     version: str
     title: str
     seed: int
     repeats: int
-    datasets: tuple[People, ...]
+    datasets: tuple[StudyDataset, ...]
     risks: tuple[Series, ...]
-    metrics: tuple[AskedMetric, ...]
-    places: tuple[Place, ...]
+    metrics: tuple[StudyMetric, ...]
+    places: tuple[CellPlace, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cells:
+class CellWork:
     """Cells to run by their address, with the dataset each draws its people from."""
 
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, MetricCell]
     datasets: Mapping[str, Dataset]  # by the address of a cell
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work(Cells):
+class StudyWork(CellWork):
     """The plan, and all of its cells."""
 
-    plan: Plan
+    plan: StudyPlan
 
 
-def work_of(study: Study) -> Work:
+def work_of(study: Study) -> StudyWork:
     """Load the datasets once, and list every cell."""
-    places: list[Place] = []
-    found: dict[str, Cell] = {}
+    places: list[CellPlace] = []
+    found: dict[str, MetricCell] = {}
     sources: dict[str, Dataset] = {}
-    described: list[People] = []
+    described: list[StudyDataset] = []
     asked: list[tuple[str, Metric | None]] = [(item.label, item.metric) for item in study.metrics]
     if study.utility:
         asked.append((UTILITY, None))
@@ -117,18 +117,18 @@ def work_of(study: Study) -> Work:
         table = load(choice.dataset)
         sizes, sha256 = study.sizes(choice.label, len(table)), content(table)
         described.append(
-            People(
+            StudyDataset(
                 label=choice.label, rows=len(table), columns=len(table.schema), sha256=sha256, **vars(sizes)
             )
         )
         for risk in study.risks:
             for trial in trials(risk, sha256, sizes, seed=study.seed, repeats=study.repeats):
                 for label, metric in asked:
-                    cell = Cell(trial=trial, metric=metric)
+                    cell = MetricCell(trial=trial, metric=metric)
                     key = cell.key
                     found[key], sources[key] = cell, choice.dataset
                     places.append(_place(key, choice.label, risk.label, trial, label))
-    plan = Plan(
+    plan = StudyPlan(
         version=__version__,
         title=study.title,
         seed=study.seed,
@@ -138,11 +138,11 @@ def work_of(study: Study) -> Work:
         metrics=tuple(_asked(label, metric) for label, metric in asked),
         places=tuple(places),
     )
-    return Work(plan=plan, cells=found, datasets=sources)
+    return StudyWork(plan=plan, cells=found, datasets=sources)
 
 
-def _place(key: str, dataset: str, risk: str, trial: Trial, metric: str) -> Place:
-    return Place(
+def _place(key: str, dataset: str, risk: str, trial: RiskTrial, metric: str) -> CellPlace:
+    return CellPlace(
         key=key,
         dataset=dataset,
         risk=risk,
@@ -163,10 +163,10 @@ def _series(risk: RiskChoice) -> Series:
     )
 
 
-def _asked(label: str, metric: Metric | None) -> AskedMetric:
+def _asked(label: str, metric: Metric | None) -> StudyMetric:
     if metric is None:
-        return AskedMetric(label=label, name=UTILITY, title="Usefulness", labels=None)
-    return AskedMetric(label=label, name=metric.name, title=metric.title, labels=metric.labels)
+        return StudyMetric(label=label, name=UTILITY, title="Usefulness", labels=None)
+    return StudyMetric(label=label, name=metric.name, title=metric.title, labels=metric.labels)
 
 
 PLAN = "plan.json"
@@ -176,8 +176,8 @@ PLAN = "plan.json"
 class Record:
     """What one cell of a plan came to."""
 
-    place: Place
-    answer: Answer
+    place: CellPlace
+    answer: MetricAnswer
     cpu_seconds: float | None
 
 
@@ -193,15 +193,15 @@ class Store:
             cells.folder.mkdir(parents=True, exist_ok=True)
         self._releases.prepare()
 
-    def write_plan(self, plan: Plan) -> None:
+    def write_plan(self, plan: StudyPlan) -> None:
         """Keep what the study is, for the report."""
         write_text(self.folder / PLAN, json.dumps(plan.to_json(), ensure_ascii=False) + "\n")
 
-    def plan(self) -> Plan:
+    def plan(self) -> StudyPlan:
         """Return what the latest run was asked for."""
         path = self.folder / PLAN
         try:
-            return Plan.from_json(json.loads(path.read_text(encoding="utf-8")))
+            return StudyPlan.from_json(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             raise ParameterError(
                 f"{self.folder}: holds no benchmark; run one with 'tabveil benchmark run'."
@@ -219,7 +219,7 @@ class Store:
         """Return the addresses of all cells that failed."""
         return self._failures.keys()
 
-    def write(self, cell: Cell, answer: Answer, cpu_seconds: float) -> None:
+    def write(self, cell: MetricCell, answer: MetricAnswer, cpu_seconds: float) -> None:
         """Keep a cell: first what it cost, so that no cell is without it."""
         self._costs.write(cell.key, {"cpu_seconds": round(cpu_seconds, 6)})
         told = {"trial": cell.trial.description, "metric": cell.name, "answer": answer.to_json()}
@@ -235,7 +235,7 @@ class Store:
         told = _mapping(self._failures, key)
         return None if told is None else str(told.get("why", "unknown"))
 
-    def record(self, place: Place) -> Record | None:
+    def record(self, place: CellPlace) -> Record | None:
         """Return what a cell came to; None if it is not known."""
         told = _mapping(self._cells, place.key)
         if told is None:
@@ -244,7 +244,7 @@ class Store:
             seconds = (_mapping(self._costs, place.key) or {}).get("cpu_seconds")
             return Record(
                 place=place,
-                answer=Answer.from_json(told["answer"]),
+                answer=MetricAnswer.from_json(told["answer"]),
                 cpu_seconds=None if seconds is None else float(seconds),
             )
         except (KeyError, TypeError, ValueError):

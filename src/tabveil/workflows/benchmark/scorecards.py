@@ -11,10 +11,10 @@ from typing import Literal, get_args
 
 from tabveil.core.result import Labels
 from tabveil.workflows.benchmark.curves import (
+    CurveCells,
     Mean,
-    Reading,
     Share,
-    Trials,
+    Statistic,
     Varied,
     linearity,
     mean,
@@ -24,7 +24,7 @@ from tabveil.workflows.benchmark.curves import (
     share,
     varied,
 )
-from tabveil.workflows.benchmark.plan import Plan, Series
+from tabveil.workflows.benchmark.plan import Series, StudyPlan
 
 NOTHING = 0.0
 """The level at which nothing was inserted; not all risk models have one."""
@@ -69,14 +69,14 @@ class ScoreCard:
     bias: Mean | None
     false_alarms: Share | None
     no_zero: str | None  # why bias and false alarms are not known
-    rank_correlation: Reading
-    linearity: Reading
-    deviation: Reading
+    rank_correlation: Statistic
+    linearity: Statistic
+    deviation: Statistic
     smallest: Smallest
-    cpu_seconds: Reading
+    cpu_seconds: Statistic
 
 
-def score(trials: Trials) -> ScoreCard:
+def score(trials: CurveCells) -> ScoreCard:
     """Judge one metric by all its answers."""
     levels, values = trials.pairs
     reason = _no_zero(trials)
@@ -98,11 +98,11 @@ def score(trials: Trials) -> ScoreCard:
         linearity=linearity(levels, values),
         deviation=pooled_deviation(trials.values(level) for level in trials.levels),
         smallest=_smallest(trials),
-        cpu_seconds=Reading(value=seconds, why=_NO_ANSWERS if seconds is None else None),
+        cpu_seconds=Statistic(value=seconds, why=_NO_ANSWERS if seconds is None else None),
     )
 
 
-def _no_zero(trials: Trials) -> str | None:
+def _no_zero(trials: CurveCells) -> str | None:
     """Say why nothing can be told about releases without any risk."""
     if trials.varied == "modifier":
         return _CIRCUMSTANCES
@@ -118,7 +118,7 @@ def inserted(series: Series) -> list[float]:
     return sorted(level for level in series.levels if level != NOTHING)
 
 
-def _smallest(trials: Trials) -> Smallest:
+def _smallest(trials: CurveCells) -> Smallest:
     """Come down from the largest level as long as the metric sees what is there."""
     if trials.varied == "modifier":
         return Smallest(level=None, seen=None, why=_CIRCUMSTANCES)
@@ -151,7 +151,7 @@ class Dominated:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class Recommendation:
     """The metric to take for one purpose, with the evidence; None if no metric sees what was inserted.
 
     ``level`` is the smallest that it sees, ``seen`` in how many repeats, ``as_good`` are those that see it
@@ -182,7 +182,7 @@ def purpose_of(labels: Labels) -> Purpose:
     return "membership" if labels.wp29 == "propensity" else labels.wp29
 
 
-def recommend(cards: Sequence[ScoreCard], plan: Plan) -> tuple[Choice, ...]:
+def recommend(cards: Sequence[ScoreCard], plan: StudyPlan) -> tuple[Recommendation, ...]:
     """Choose for every dataset and risk, purpose by purpose.
 
     Nothing is chosen where circumstances vary instead of the risk, or where nothing was inserted.
@@ -190,7 +190,7 @@ def recommend(cards: Sequence[ScoreCard], plan: Plan) -> tuple[Choice, ...]:
     purposes = {item.label: purpose_of(item.labels) for item in plan.metrics if item.labels is not None}
     risky = {series.label for series in plan.risks if varied(series) == "risk" and inserted(series)}
     judged = [card for card in cards if card.risk in risky and card.metric in purposes]
-    found: list[Choice] = []
+    found: list[Recommendation] = []
     for _, group in groupby(judged, key=lambda card: (card.dataset, card.risk)):
         together = list(group)
         for purpose in PURPOSES:
@@ -199,13 +199,13 @@ def recommend(cards: Sequence[ScoreCard], plan: Plan) -> tuple[Choice, ...]:
     return tuple(found)
 
 
-def _choose(purpose: Purpose, cards: Sequence[ScoreCard]) -> Choice:
+def _choose(purpose: Purpose, cards: Sequence[ScoreCard]) -> Recommendation:
     answering = [card for card in cards if card.n_answers]
     alarming = [card for card in answering if card.false_alarms and card.false_alarms.low > FALSE_ALARMS]
     seeing = [card for card in answering if card.smallest.level is not None and card not in alarming]
     seeing.sort(key=_order)
     best = seeing[0] if seeing else None
-    return Choice(
+    return Recommendation(
         dataset=cards[0].dataset,
         risk=cards[0].risk,
         purpose=purpose,

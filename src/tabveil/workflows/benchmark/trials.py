@@ -31,7 +31,7 @@ LARGEST = "largest_point_estimate"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer(PlainData):
+class MetricAnswer(PlainData):
     """The headline of a result, or why there is none.
 
     ``largest`` is the largest risk over all configurations, which the papers report; ``figures`` are other
@@ -85,7 +85,7 @@ UTILITY = "utility"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class RiskTrial:
     """A dataset's people under a risk of one level, in one repeat."""
 
     sha256: str  # of the dataset's rows
@@ -159,10 +159,10 @@ class Trial:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class MetricCell:
     """One metric, asked about one trial; None is the utility."""
 
-    trial: Trial
+    trial: RiskTrial
     metric: Metric | None
 
     @cached_property
@@ -175,16 +175,16 @@ class Cell:
         """The metric's name."""
         return UTILITY if self.metric is None else self.metric.name
 
-    def answer(self, split: Split, release: Release) -> Answer:
+    def answer(self, split: Split, release: Release) -> MetricAnswer:
         """Ask the metric."""
         rng = self.trial.rng("metric", self.name, json.dumps(_settings(self.metric), sort_keys=True))
         try:
             if self.metric is None:
-                found = Answer.of_utility(measure_utility(split, rng=rng))
+                found = MetricAnswer.of_utility(measure_utility(split, rng=rng))
             else:
-                found = Answer.of(self.metric(split, rng=rng))
+                found = MetricAnswer.of(self.metric(split, rng=rng))
         except NotApplicable as reason:
-            found = Answer(skipped=str(reason))
+            found = MetricAnswer(skipped=str(reason))
         return replace(found, facts=dict(release.facts))
 
 
@@ -192,11 +192,11 @@ def _settings(metric: Metric | None) -> Any:  # noqa: ANN401 - JSON
     return None if metric is None else to_plain(describe(metric)["settings"])
 
 
-def trials(risk: RiskChoice, sha256: str, sizes: Sizes, *, seed: int, repeats: int) -> list[Trial]:
+def trials(risk: RiskChoice, sha256: str, sizes: Sizes, *, seed: int, repeats: int) -> list[RiskTrial]:
     """Return the trials of one risk model on one dataset: repeat by repeat, level by level."""
     modified = _modified(risk.modifier)
     return [
-        Trial(
+        RiskTrial(
             sha256=sha256,
             sizes=sizes,
             seed=seed,

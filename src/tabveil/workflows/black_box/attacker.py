@@ -26,9 +26,15 @@ from tabveil.protocols import Synthesizer
 from tabveil.version import __version__
 from tabveil.workflows.black_box.command import SIZE_LIMIT, TIME_LIMIT, CommandReleases
 from tabveil.workflows.black_box.fits import FitStore, Job, play
-from tabveil.workflows.black_box.releases import GeneratorReleases, People, RareLabels, Releasing, Sources
+from tabveil.workflows.black_box.releases import (
+    GeneratorReleases,
+    RareLabels,
+    RealPeople,
+    RealSources,
+    Releasing,
+)
 from tabveil.workflows.synthesizing import choose, configuration
-from tabveil.workflows.synthesizing.configuration import Configuration
+from tabveil.workflows.synthesizing.configuration import SynthesisFile
 from tabveil.workflows.synthesizing.learning import is_private
 
 N_TARGETS, N_FITS = 40, 400
@@ -124,7 +130,7 @@ def attack(
     """
     _check(targets=targets, fits=fits, seed=seed, workers=workers, draw=draw)
     check.one_of("attack", "game", game, get_args(Rules))
-    said = Configuration() if config is None else configuration.read(config)
+    said = SynthesisFile() if config is None else configuration.read(config)
     configuration.refuse_steps("attack", said)
     pooled = rare_labels or said.rare_labels or "pool"
     check.one_of("attack", "rare_labels", pooled, get_args(RareLabels))
@@ -133,7 +139,7 @@ def attack(
     if synthesizer is None and settings:
         raise ParameterError("attack", "settings belong to a generator; a command has its own.")
     given = (missing,) if isinstance(missing, str) else tuple(missing)
-    sources = Sources(
+    sources = RealSources(
         data=data,
         control=control,
         schema=said.schema if schema is None else schema,
@@ -142,7 +148,7 @@ def attack(
     place = _prepared(store)
     with working(threads=threads, listener=progress):
         tell("reading the table", 0.0)
-        people = People.read(sources)
+        people = RealPeople.read(sources)
         releasing: Releasing
         if synthesizer is None:
             releasing = CommandReleases.of(
@@ -190,8 +196,8 @@ def _prepared(store: str | Path | None) -> FitStore | None:
 
 
 def _generating(
-    synthesizer: Synthesizer, people: People, rare_labels: RareLabels, *, learned: bool
-) -> tuple[People, GeneratorReleases]:
+    synthesizer: Synthesizer, people: RealPeople, rare_labels: RareLabels, *, learned: bool
+) -> tuple[RealPeople, GeneratorReleases]:
     """Return the people as a generator is shown them, and how it makes releases; ``learned``: identifiers."""
     named = people.declared_identifiers if is_private(synthesizer) else people.identifiers
     people = people.without(() if learned else named)
@@ -204,7 +210,7 @@ def _generating(
     )
 
 
-def _require_more(people: People, targets: int) -> None:
+def _require_more(people: RealPeople, targets: int) -> None:
     if targets >= people.n_data:
         raise ParameterError(
             "attack", f"targets must be fewer than the {people.n_data:,} rows of the data, got {targets:,}."
@@ -238,7 +244,7 @@ def _require_one(**ways: object) -> None:
 
 
 def _chosen(
-    generator: str | Synthesizer | None, settings: Mapping[str, object] | None, said: Configuration
+    generator: str | Synthesizer | None, settings: Mapping[str, object] | None, said: SynthesisFile
 ) -> Synthesizer:
     """Return the generator that is attacked, with the settings of a file and those given here."""
     given = {**said.settings, **(settings or {})}
@@ -251,7 +257,7 @@ def _judged(game: MembershipGame | InferenceGame, seen: Any, chosen: Targets) ->
     return judge_membership(game, seen, chosen)
 
 
-def _notes(people: People, pool: Pool) -> tuple[str, ...]:
+def _notes(people: RealPeople, pool: Pool) -> tuple[str, ...]:
     """Say what differs from the release that would be made of all the data."""
     if pool.n_rows >= people.n_data:
         return ()

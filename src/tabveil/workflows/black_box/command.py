@@ -26,7 +26,7 @@ from tabveil.metrics.black_box.games import other_kind
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout
 from tabveil.tables.reading.files import ending_of_parts
-from tabveil.workflows.black_box.releases import Released, Sources
+from tabveil.workflows.black_box.releases import RealSources, ReleaseBesideReal
 
 TRAIN, OUT, ROWS, SEED = "{train}", "{out}", "{rows}", "{seed}"
 TIME_LIMIT = 600.0
@@ -52,7 +52,7 @@ class CommandReleases:
     """A command of the user's own, such as ``python make.py {train} {out}``."""
 
     words: tuple[str, ...]
-    sources: Sources
+    sources: RealSources
     layout: Layout
     ending: str  # of the files it reads and writes
     time_limit: float
@@ -60,7 +60,7 @@ class CommandReleases:
 
     @classmethod
     def of(
-        cls, command: str, sources: Sources, layout: Layout, *, time_limit: float, size_limit: float
+        cls, command: str, sources: RealSources, layout: Layout, *, time_limit: float, size_limit: float
     ) -> Self:
         """Read a command, and refuse one that cannot be started, or is not told where its files are."""
         for name, limit in (("time_limit", time_limit), ("size_limit", size_limit)):
@@ -91,7 +91,7 @@ class CommandReleases:
         digests = {word: _digest(Path(word)) for word in self.words if Path(word).is_file()}
         return {"command": list(self.words), "files": digests, "ending": self.ending}
 
-    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> Released:
+    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> ReleaseBesideReal:
         """Write train, run the command, and read what it wrote."""
         with tempfile.TemporaryDirectory(prefix="tabveil-", ignore_cleanup_errors=True) as place:
             folder = Path(place)
@@ -142,7 +142,7 @@ class CommandReleases:
             if time.monotonic() - start > self.time_limit:
                 return f"took longer than {self.time_limit:,g} s, the limit (--time-limit)"
 
-    def _read(self, out: Path, real: Table) -> Released:
+    def _read(self, out: Path, real: Table) -> ReleaseBesideReal:
         if out.is_symlink() or not out.is_file():
             raise CommandFailed("command", f"wrote no file {OUT}.")
         try:
@@ -155,7 +155,7 @@ class CommandReleases:
                 f"what it wrote cannot be used: column {other!r} must hold values of the same kind "
                 "as in the data.",
             )
-        return Released(real=people, rows=rows)
+        return ReleaseBesideReal(real=people, rows=rows)
 
 
 def _words(command: str) -> tuple[str, ...]:

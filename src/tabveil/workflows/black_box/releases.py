@@ -28,7 +28,7 @@ from tabveil.workflows.synthesizing.learning import named_labels, needing_extra,
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Sources:
+class RealSources:
     """Where the real rows come from, and how they are to be read."""
 
     data: Any  # a path or a table of any dataframe library
@@ -43,7 +43,7 @@ class Sources:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class People:
+class RealPeople:
     """All real rows under one schema; the first ``n_data`` are those of the release."""
 
     real: Table
@@ -56,7 +56,7 @@ class People:
     notes: tuple[str, ...]
 
     @classmethod
-    def read(cls, sources: Sources) -> Self:
+    def read(cls, sources: RealSources) -> Self:
         """Read them."""
         alone = load_table(sources.data, schema=sources.schema, missing=sources.missing)
         if not len(alone.table):
@@ -123,7 +123,7 @@ RareLabels = Literal["pool", "keep"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Released:
+class ReleaseBesideReal:
     """Rows of a release, and all real rows in their order, under the schema that both were read by."""
 
     real: Table
@@ -164,7 +164,7 @@ class Releasing(Protocol):
         """All that decides its releases, as plain data."""
         ...
 
-    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> Released:
+    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> ReleaseBesideReal:
         """Learn from train, which are some of the real rows, and draw rows."""
         ...
 
@@ -203,7 +203,7 @@ class GeneratorReleases:
             "declared": sorted(self.declared),
         }
 
-    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> Released:
+    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> ReleaseBesideReal:
         """Fit and draw."""
         if self.rare_labels == "pool" and pools_labels(self.synthesizer):
             followed = dependencies_of(train) if self.synthesizer.keeps_dependencies else ()
@@ -212,7 +212,7 @@ class GeneratorReleases:
         asked = Table(schema=train.schema, values=np.empty((n_drawn, len(train.schema))))
         with needing_extra(self.name):
             made, _ = fit_and_draw("attack", self._told, train, asked, rng=rng)
-        return Released(real=real, rows=made.rows)
+        return ReleaseBesideReal(real=real, rows=made.rows)
 
     @property
     def _told(self) -> Any:  # noqa: ANN401 - what is fitted

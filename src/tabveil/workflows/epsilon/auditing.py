@@ -22,7 +22,7 @@ from tabveil.synthesis.generators.pategan import accounting as gaussian
 from tabveil.version import __version__
 from tabveil.workflows.cells.store import digest
 from tabveil.workflows.epsilon import bounds
-from tabveil.workflows.epsilon.bounds import Accounting, Counts, Guess
+from tabveil.workflows.epsilon.bounds import Accounting, Guess, GuessCounts
 from tabveil.workflows.epsilon.observing import CHUNK, Fits, observe_all
 from tabveil.workflows.epsilon.worlds import DEFAULT, SETUPS, Setup, setup_of
 from tabveil.workflows.synthesizing.learning import choose, settings_for_users, with_public
@@ -61,7 +61,7 @@ class EpsilonFinding(PlainData):
     fits: int  # in each world
     tested: int  # of those in each world
     rows: int  # of each release
-    counts: Counts
+    counts: GuessCounts
     area: Estimate
     bounds: dict[Accounting, Number]
     by_area: Number | None

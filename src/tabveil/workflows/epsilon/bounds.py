@@ -54,7 +54,7 @@ _STEPS = 30  # halvings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counts:
+class GuessCounts:
     """How often a guess said "with the row", of fits that had learned it and of fits that had not."""
 
     hits: int
@@ -64,9 +64,9 @@ class Counts:
 
     def __post_init__(self) -> None:
         for name, most in (("hits", self.n_with), ("false_alarms", self.n_without)):
-            check.at_least("Counts", name, getattr(self, name), 0)
-            check.at_most("Counts", name, getattr(self, name), most)
-        check.at_least("Counts", "fits", min(self.n_with, self.n_without), 1)
+            check.at_least("GuessCounts", name, getattr(self, name), 0)
+            check.at_most("GuessCounts", name, getattr(self, name), most)
+        check.at_least("GuessCounts", "fits", min(self.n_with, self.n_without), 1)
 
     def least_hit_rate(self, alpha: float) -> float:
         """Return how rare hits may be."""
@@ -77,10 +77,10 @@ class Counts:
         return largest_rate(self.false_alarms, self.n_without, alpha / 2)
 
 
-def least_epsilon(counts: Counts, accounting: Accounting, *, delta: float, alpha: float) -> float:
+def least_epsilon(counts: GuessCounts, accounting: Accounting, *, delta: float, alpha: float) -> float:
     """Return an ε at this δ that the truth is not below; 0 where nothing is proven.
 
-    >>> perfect = Counts(hits=1000, n_with=1000, false_alarms=0, n_without=1000)
+    >>> perfect = GuessCounts(hits=1000, n_with=1000, false_alarms=0, n_without=1000)
     >>> round(least_epsilon(perfect, "any", delta=0, alpha=0.05), 1)
     5.6
     """
@@ -124,7 +124,7 @@ def ceiling(n_fits: int, accounting: Accounting = "any", *, delta: float, alpha:
     >>> [round(ceiling(n, delta=0, alpha=0.05), 1) for n in (100, 400, 1000, 5000)]
     [3.3, 4.7, 5.6, 7.2]
     """
-    perfect = Counts(hits=n_fits, n_with=n_fits, false_alarms=0, n_without=n_fits)
+    perfect = GuessCounts(hits=n_fits, n_with=n_fits, false_alarms=0, n_without=n_fits)
     return least_epsilon(perfect, accounting, delta=delta, alpha=alpha)
 
 
@@ -223,10 +223,10 @@ class Guess:
         """Return the score of each observation, (n,)."""
         return np.asarray(observed @ self.weights)
 
-    def count(self, with_canary: Indices, without: Indices) -> Counts:
+    def count(self, with_canary: Indices, without: Indices) -> GuessCounts:
         """Count hits and false alarms of observations that had no part in the learning."""
         hits, alarms = (self.scores(side) >= self.threshold for side in (with_canary, without))
-        return Counts(
+        return GuessCounts(
             hits=int(hits.sum()), n_with=len(hits), false_alarms=int(alarms.sum()), n_without=len(alarms)
         )
 

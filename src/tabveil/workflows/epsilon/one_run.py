@@ -32,7 +32,7 @@ _MOST = 60.0  # an ε that no number of guesses proves
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guesses:
+class CanaryGuesses:
     """How many of ``n_canaries`` rows were guessed about, and how many of these guesses are right."""
 
     n_canaries: int
@@ -40,9 +40,9 @@ class Guesses:
     n_right: int
 
     def __post_init__(self) -> None:
-        check.at_least("Guesses", "n_right", self.n_right, 0)
-        check.at_most("Guesses", "n_right", self.n_right, self.n_guesses)
-        check.at_most("Guesses", "n_guesses", self.n_guesses, self.n_canaries)
+        check.at_least("CanaryGuesses", "n_right", self.n_right, 0)
+        check.at_most("CanaryGuesses", "n_right", self.n_right, self.n_guesses)
+        check.at_most("CanaryGuesses", "n_guesses", self.n_guesses, self.n_canaries)
 
     def rate(self, confidence: float) -> Estimate | None:
         """Return the share of right guesses between exact bounds; None where nobody guessed.
@@ -65,7 +65,7 @@ class Guesses:
     def least_epsilon(self, *, delta: float, alpha: float) -> float:
         """Return the largest ε at which so many right guesses have a chance below ``alpha``, or 0.
 
-        >>> found = Guesses(n_canaries=1000, n_guesses=100, n_right=75)
+        >>> found = CanaryGuesses(n_canaries=1000, n_guesses=100, n_right=75)
         >>> round(found.least_epsilon(delta=1e-4, alpha=0.05), 3)
         0.673
         """
@@ -80,7 +80,7 @@ class Guesses:
         return low
 
 
-def guess_members(scores: Floats, learned: Indices, *, n_guesses: int, rng: Generator) -> Guesses:
+def guess_members(scores: Floats, learned: Indices, *, n_guesses: int, rng: Generator) -> CanaryGuesses:
     """Guess that the rows with the highest scores were learned and those with the lowest were not.
 
     ``learned`` (m,) says of each row whether it was, 1 or 0: the toss of its coin. Half of the guesses are of
@@ -90,10 +90,10 @@ def guess_members(scores: Floats, learned: Indices, *, n_guesses: int, rng: Gene
     order = np.lexsort((rng.random(len(scores)), scores))
     lowest, highest = order[:n_each], order[len(order) - n_each :]
     right = int((learned[lowest] == 0).sum() + (learned[highest] == 1).sum())
-    return Guesses(n_canaries=len(scores), n_guesses=2 * n_each, n_right=right)
+    return CanaryGuesses(n_canaries=len(scores), n_guesses=2 * n_each, n_right=right)
 
 
-def guess_pairs(learned: Floats, other: Floats, *, n_guesses: int, rng: Generator) -> Guesses:
+def guess_pairs(learned: Floats, other: Floats, *, n_guesses: int, rng: Generator) -> CanaryGuesses:
     """Guess in pairs of rows, of which one was learned by lot, that it is the one with the higher score.
 
     The surest guesses are made: those of the pairs whose scores differ most. Pairs whose scores are equal are
@@ -102,10 +102,10 @@ def guess_pairs(learned: Floats, other: Floats, *, n_guesses: int, rng: Generato
     gap = learned - other  # (m,)
     surest = np.lexsort((rng.random(len(gap)), -np.abs(gap)))[:n_guesses]
     telling = gap[surest][gap[surest] != 0]
-    return Guesses(n_canaries=len(gap), n_guesses=len(telling), n_right=int((telling > 0).sum()))
+    return CanaryGuesses(n_canaries=len(gap), n_guesses=len(telling), n_right=int((telling > 0).sum()))
 
 
-def tell_canaries(canaries: Split, *, share: float = 1.0, rng: Generator) -> Guesses:
+def tell_canaries(canaries: Split, *, share: float = 1.0, rng: Generator) -> CanaryGuesses:
     """Guess from a release which of two rows was learned, for every pair of a train and a control row.
 
     For splits in which train and control differ by lot alone: canaries (the modifier
@@ -136,7 +136,7 @@ def tell_canaries(canaries: Split, *, share: float = 1.0, rng: Generator) -> Gue
     return guess_pairs(learned, other, n_guesses=n_guesses, rng=rng)
 
 
-def tell_split(split: Split, *, share: float = 0.1, rng: Generator) -> Guesses:
+def tell_split(split: Split, *, share: float = 0.1, rng: Generator) -> CanaryGuesses:
     """Guess which of two real rows was learned, where train and control were divided by lot in equal parts.
 
     It costs nothing beyond the release, and says little: rows are not made to be noticed. It proves nothing
@@ -152,7 +152,7 @@ def tell_split(split: Split, *, share: float = 0.1, rng: Generator) -> Guesses:
 
 def audit_in_one_run(
     synthesizer: Synthesizer, table: Table, *, n_canaries: int = 1000, share: float = 0.1, rng: Generator
-) -> Guesses:
+) -> CanaryGuesses:
     """Fit once, with each of many invented rows in or out by a coin, and guess which were in.
 
     Neighbors have one row more or less, as in the promises of our generators. The scores are the distances to

@@ -2,8 +2,8 @@
 
 from tabveil.workflows.pipeline.report import (
     AnonymizedTable,
-    Change,
     Confirmation,
+    PipelineChange,
     PipelineReport,
     Stage,
     StageName,
@@ -13,8 +13,8 @@ from tabveil.workflows.pipeline.settings import StepTaken
 
 __all__ = [
     "AnonymizedTable",
-    "Change",
     "Confirmation",
+    "PipelineChange",
     "PipelineReport",
     "Stage",
     "StageName",

@@ -160,7 +160,7 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change(PlainData):
+class PipelineChange(PlainData):
     """One number of the pipeline beside that of the generator alone: ``(pipeline - generator) / generator``.
 
     Of a risk, less than zero is better. ``change`` is None where it means nothing, and ``reason`` says why.
@@ -175,7 +175,7 @@ class Change(PlainData):
     reason: str = ""
 
     @classmethod
-    def between(cls, pipeline: Estimate | None, generator: Estimate | None, **about: Any) -> "Change":  # noqa: ANN401 - the other fields
+    def between(cls, pipeline: Estimate | None, generator: Estimate | None, **about: Any) -> "PipelineChange":  # noqa: ANN401 - the other fields
         """Compare two numbers; that none could be told apart from zero goes before a ratio."""
         both = None if pipeline is None or generator is None else ratio(pipeline, generator)
         if both is None:
@@ -229,7 +229,7 @@ class PipelineReport:
         return any(stage.name == "generator" for stage in self.stages)
 
     @cached_property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[PipelineChange, ...]:
         """What the pipeline changes beside the generator alone: risks, then measures of utility."""
         if not self.has_generator:
             return ()
@@ -283,7 +283,7 @@ class PipelineReport:
         self.model.save(folder)
 
 
-def _risks(final: Report, alone: Report) -> list[Change]:
+def _risks(final: Report, alone: Report) -> list[PipelineChange]:
     results = {result.key: result for report in (final, alone) for result in report.results}
     fits = not alone.verdict.control
     return [
@@ -292,7 +292,7 @@ def _risks(final: Report, alone: Report) -> list[Change]:
     ]
 
 
-def _risk(key: str, final: Result | None, alone: Result | None, *, title: str, fits: bool) -> Change:
+def _risk(key: str, final: Result | None, alone: Result | None, *, title: str, fits: bool) -> PipelineChange:
     about: dict[str, Any] = {"key": key, "title": title, "kind": "privacy"}
     pipeline, generator = (None if item is None else item.measure for item in (final, alone))
     reason = ""
@@ -301,18 +301,18 @@ def _risk(key: str, final: Result | None, alone: Result | None, *, title: str, f
     elif alone is not None and not alone.informative:
         reason = UNINFORMATIVE
     if reason:
-        return Change(pipeline=pipeline, generator=generator, reason=reason, **about)
-    return Change.between(pipeline, generator, **about)
+        return PipelineChange(pipeline=pipeline, generator=generator, reason=reason, **about)
+    return PipelineChange.between(pipeline, generator, **about)
 
 
-def _utilities(final: Report, alone: Report) -> list[Change]:
+def _utilities(final: Report, alone: Report) -> list[PipelineChange]:
     both = [{} if report.utility is None else report.utility.figures for report in (final, alone)]
     found = []
     for key in MEANINGS:
         if any(key in figures for figures in both):
             pipeline, generator = (figures[key].value if key in figures else None for figures in both)
             about: dict[str, Any] = {"key": key, "title": MEANINGS[key].title, "kind": "utility"}
-            found.append(Change.between(pipeline, generator, **about))
+            found.append(PipelineChange.between(pipeline, generator, **about))
     return found
 
 

@@ -35,7 +35,7 @@ from tabveil.workflows.synthesizing import (
     learn,
     prepare,
 )
-from tabveil.workflows.synthesizing.configuration import Configuration
+from tabveil.workflows.synthesizing.configuration import SynthesisFile
 from tabveil.workflows.synthesizing.learning import is_private, needing_extra, wants_secret_seed
 from tabveil.workflows.synthesizing.table_model import whole_rows, whole_seed
 
@@ -127,7 +127,7 @@ def run_pipeline(
     said = asked.file
     seed, rows = said.seed if seed is None else seed, said.rows if rows is None else rows
     n_rows, known_seed = None if rows is None else whole_rows(rows), whole_seed(seed or 0)
-    parts = _Parts.of(data, control, said, holdout=holdout, by=by, seed=known_seed)
+    parts = _HeldBack.of(data, control, said, holdout=holdout, by=by, seed=known_seed)
     reading: dict[str, Any] = {
         "schema": said.schema if schema is None else schema,
         "missing": ((missing,) if isinstance(missing, str) else tuple(missing)) or said.missing,
@@ -190,7 +190,7 @@ def run_pipeline(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Parts:
+class _HeldBack:
     """The rows to learn from, and those held back."""
 
     train: Any
@@ -204,12 +204,12 @@ class _Parts:
         cls,
         data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
         control: Any,  # noqa: ANN401 - likewise
-        said: Configuration,
+        said: SynthesisFile,
         *,
         holdout: float | None,
         by: str | None,
         seed: int,
-    ) -> "_Parts":
+    ) -> "_HeldBack":
         if control is not None:
             for name, given in (("holdout", holdout), ("by", by)):
                 if given is not None:
@@ -259,7 +259,7 @@ class _Making:
     """What is needed to make the tables."""
 
     asked: PipelineSettings
-    parts: _Parts
+    parts: _HeldBack
     learning: Mapping[str, Any]
     n_rows: int | None
     seed: int

@@ -22,7 +22,7 @@ from tabveil.tables.reading import Source, as_read, declare, parts_as_read, sour
 from tabveil.workflows.pseudonyms import STILL_PERSONAL, pseudonymize_together
 from tabveil.workflows.steps import NEAR, deduplicate, filter_release
 from tabveil.workflows.synthesizing import SyntheticRows, TableModel, choose, configuration
-from tabveil.workflows.synthesizing.configuration import Configuration
+from tabveil.workflows.synthesizing.configuration import SynthesisFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class PipelineSettings:
     """A pipeline, and what else its file says: how the table is read, how many rows are made."""
 
     hybrid: Hybrid
-    file: Configuration = field(default_factory=Configuration)
+    file: SynthesisFile = field(default_factory=SynthesisFile)
 
     @property
     def generator(self) -> str:
@@ -190,7 +190,7 @@ class RealRows:
 
 def filtered(
     drawn: SyntheticRows,
-    said: Configuration,
+    said: SynthesisFile,
     model: TableModel,
     *,
     schema: Any,  # noqa: ANN401 - a path or plain data

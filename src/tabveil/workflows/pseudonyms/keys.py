@@ -63,7 +63,7 @@ N_DIGITS = 32
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Hidden:
+class ColumnPseudonyms:
     """The pseudonyms of all values of a column, whichever tables have it."""
 
     pseudonyms: Mapping[str, str]
@@ -76,14 +76,14 @@ class Hidden:
 
 def hide(
     name: str, columns: Sequence[ColumnTexts], key: bytes, style: Style, *, neutral: bool = False
-) -> Hidden:
+) -> ColumnPseudonyms:
     """Give every value of a column a pseudonym; an invented one that is ``neutral`` looks like no value."""
     texts = sorted({text for column in columns for text in column.texts})
     if style == "hash":
-        return Hidden(pseudonyms=hashes(texts, key))
+        return ColumnPseudonyms(pseudonyms=hashes(texts, key))
     whole = all(column.whole for column in columns)
     pseudonyms = invented(name, texts, key, whole=whole and not neutral, neutral=neutral)
-    return Hidden(pseudonyms=pseudonyms, whole=whole and all(map(str.isdigit, pseudonyms.values())))
+    return ColumnPseudonyms(pseudonyms=pseudonyms, whole=whole and all(map(str.isdigit, pseudonyms.values())))
 
 
 def hashes(texts: Sequence[str], key: bytes) -> dict[str, str]:

@@ -30,7 +30,7 @@ from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_pl
 from tabveil.metrics.properties.replay.sources import FEWEST_CHARACTERS, MOST_WORDS, values_of, without_title
 from tabveil.tables.reading.rewriting import ColumnTexts
 from tabveil.tables.words import word_spans
-from tabveil.workflows.pseudonyms.keys import Hidden, Style, hashes, invented
+from tabveil.workflows.pseudonyms.keys import ColumnPseudonyms, Style, hashes, invented
 from tabveil.workflows.synthesizing import codes
 
 FEWEST_LETTERS = 2
@@ -49,7 +49,7 @@ class Value:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class NamingPlace:
     """Where a value stands in a text."""
 
     start: int
@@ -132,14 +132,14 @@ class NamingValues:
             lengths.append(len(key))
             lengths.sort(reverse=True)
 
-    def places(self, text: str) -> list[Place]:
+    def places(self, text: str) -> list[NamingPlace]:
         """Find where a text names people, in the order of the text; no two places overlap."""
         taken = bytearray(len(text))
-        found: list[Place] = []
+        found: list[NamingPlace] = []
 
         def take(start: int, end: int, value: Value) -> None:
             taken[start:end] = b"\1" * (end - start)
-            found.append(Place(start=start, end=end, value=value))
+            found.append(NamingPlace(start=start, end=end, value=value))
 
         for start, end, form in places_in(text):
             take(start, end, self._of_form(form, text[start:end]))
@@ -278,7 +278,7 @@ class HiddenTexts:
 
 def hide_in_texts(
     tables: Sequence[Mapping[str, ColumnTexts]],
-    hidden: Mapping[str, Hidden],
+    hidden: Mapping[str, ColumnPseudonyms],
     named: Sequence[str],
     key: bytes,
     style: Style,
@@ -304,7 +304,9 @@ def hide_in_texts(
     return replaced, _notes(known)
 
 
-def _known(hidden: Mapping[str, Hidden], named: Sequence[str], texts: Sequence[str]) -> NamingValues:
+def _known(
+    hidden: Mapping[str, ColumnPseudonyms], named: Sequence[str], texts: Sequence[str]
+) -> NamingValues:
     """Collect what is looked for; what columns hold comes before names after titles, and parts come last."""
     known = NamingValues()
     in_order = sorted(hidden, key=lambda name: name not in named)
@@ -318,7 +320,7 @@ def _known(hidden: Mapping[str, Hidden], named: Sequence[str], texts: Sequence[s
 
 
 def _pseudonyms(
-    values: set[Value], hidden: Mapping[str, Hidden], key: bytes, style: Style
+    values: set[Value], hidden: Mapping[str, ColumnPseudonyms], key: bytes, style: Style
 ) -> dict[Value, str]:
     """Give every value the pseudonym that it has in its column; the others, their own."""
     found = {
@@ -335,7 +337,7 @@ def _pseudonyms(
     return found
 
 
-def _unlike(label: str, columns: Mapping[str, Hidden]) -> str:
+def _unlike(label: str, columns: Mapping[str, ColumnPseudonyms]) -> str:
     """Return what neutral pseudonyms are called so that they are not those of a column."""
     taken = {codes.token(name) for name in columns}
     while codes.token(label) in taken:
@@ -344,13 +346,13 @@ def _unlike(label: str, columns: Mapping[str, Hidden]) -> str:
 
 
 def _replaced(
-    column: ColumnTexts, places: Sequence[Sequence[Place]], pseudonyms: Mapping[Value, str]
+    column: ColumnTexts, places: Sequence[Sequence[NamingPlace]], pseudonyms: Mapping[Value, str]
 ) -> ColumnTexts:
     texts = tuple(_text(text, own, pseudonyms) for text, own in zip(column.texts, places, strict=True))
     return replace(column, texts=texts, whole=False)
 
 
-def _text(text: str, places: Sequence[Place], pseudonyms: Mapping[Value, str]) -> str:
+def _text(text: str, places: Sequence[NamingPlace], pseudonyms: Mapping[Value, str]) -> str:
     if not places:
         return text
     pieces, end = [], 0
@@ -360,7 +362,7 @@ def _text(text: str, places: Sequence[Place], pseudonyms: Mapping[Value, str]) -
     return "".join([*pieces, text[end:]])
 
 
-def _counts(column: ColumnTexts, places: Sequence[Sequence[Place]]) -> TextCounts:
+def _counts(column: ColumnTexts, places: Sequence[Sequence[NamingPlace]]) -> TextCounts:
     rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts)).tolist()
     found: Counter[Kind] = Counter()
     for n, own in zip(rows, places, strict=True):

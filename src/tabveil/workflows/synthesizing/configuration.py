@@ -47,7 +47,7 @@ _NEEDED: Mapping[str, Mapping[str, str]] = {"pseudonymize": {"key": "a file of i
 
 
 @dataclass(frozen=True, kw_only=True)
-class Configuration:
+class SynthesisFile:
     """What a file says; None where it says nothing. Make one with :func:`read`."""
 
     generator: str | None = None
@@ -75,7 +75,7 @@ class Configuration:
         return tuple(dict.fromkeys((*hidden, *([] if self.person is None else [self.person]))))
 
 
-def read(source: str | Path | Mapping[str, Any]) -> Configuration:
+def read(source: str | Path | Mapping[str, Any]) -> SynthesisFile:
     """Read a file (YAML, JSON) or a mapping; paths in a file start at its folder."""
     where = yaml_files.place(source, "configuration")
     from_file = isinstance(source, (str, Path))
@@ -102,7 +102,7 @@ def read(source: str | Path | Mapping[str, Any]) -> Configuration:
         found["pseudonymize"]["key"] = folder / found["pseudonymize"]["key"]
     if "settings" in found and from_file:
         found["settings"] = with_paths_from(folder, found["settings"])
-    return Configuration(**found)
+    return SynthesisFile(**found)
 
 
 def _step(
@@ -124,7 +124,7 @@ def _require_sense(where: str, found: Mapping[str, Any]) -> None:
         require_shares(f"{where}: filter", **found["filter"])
 
 
-def refuse_steps(where: str, said: Configuration) -> None:
+def refuse_steps(where: str, said: SynthesisFile) -> None:
     """Refuse steps around a generator, for those who look at the generator alone: none is left out unsaid."""
     for step in STEPS:
         if getattr(said, step) is not None:

@@ -3,8 +3,8 @@
 See docs/definitions.md, Hybrid pipeline.
 """
 
+from tabveil.workflows.tuning.measuring import tune
 from tabveil.workflows.tuning.search import Tuning
-from tabveil.workflows.tuning.tradeoffs import Tuned
-from tabveil.workflows.tuning.trials import tune
+from tabveil.workflows.tuning.tradeoffs import SearchFindings
 
-__all__ = ["Tuned", "Tuning", "tune"]
+__all__ = ["SearchFindings", "Tuning", "tune"]

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from tabveil.core.rng import stream
 from tabveil.errors import ParameterError
 from tabveil.workflows.tuning.search import Tuning
-from tabveil.workflows.tuning.space import Choices, Dimension, Point, Space, key_of, new_points
-from tabveil.workflows.tuning.tradeoffs import Tried
+from tabveil.workflows.tuning.space import Choices, Dimension, Point, SearchSpace, key_of, new_points
+from tabveil.workflows.tuning.tradeoffs import Attempt
 
 _ASKS_FOR_EACH = 20
 """So often the estimator may repeat itself before chance proposes in its place."""
@@ -25,7 +25,7 @@ _ASKS_FOR_EACH = 20
 class ByOptuna:
     """A searcher that learns from what was tried."""
 
-    space: Space
+    space: SearchSpace
     trials: int
     batch: int
     seed: int
@@ -51,7 +51,7 @@ class ByOptuna:
         size = self.space.size
         return self.trials if size is None else min(self.trials, size)
 
-    def propose(self, tried: Sequence[Tried]) -> list[Point]:
+    def propose(self, tried: Sequence[Attempt]) -> list[Point]:
         """Return the points of the next round, none of which was tried."""
         wanted = min(self.batch, self.n_trials - len(tried))
         if wanted <= 0:
@@ -65,7 +65,7 @@ class ByOptuna:
         by_chance = new_points(self.space, seen, rng=stream(self.seed, "instead", f"after {len(tried)}"))
         return [*found, *islice(by_chance, wanted - len(found))]
 
-    def _asked(self, tried: Sequence[Tried], wanted: int) -> list[Point]:
+    def _asked(self, tried: Sequence[Attempt], wanted: int) -> list[Point]:
         """Ask Optuna for points, more of them where it repeats itself."""
         import optuna  # noqa: PLC0415 - an extra
 
@@ -91,7 +91,7 @@ class ByOptuna:
                 break
         return list(found.values())
 
-    def _as_trial(self, item: Tried, spread: Mapping[str, Any]) -> Any:  # noqa: ANN401 - Optuna's own
+    def _as_trial(self, item: Attempt, spread: Mapping[str, Any]) -> Any:  # noqa: ANN401 - Optuna's own
         from optuna.trial import TrialState, create_trial  # noqa: PLC0415 - an extra
 
         score = item.score

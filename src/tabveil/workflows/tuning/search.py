@@ -24,7 +24,7 @@ from tabveil.synthesis.generators.hybrid.entries import with_paths_from
 from tabveil.synthesis.risks import Generated
 from tabveil.workflows.benchmark.study import DATASETS, DatasetChoice, first_fault, read_dataset
 from tabveil.workflows.tuning.space import OWNER as SEARCH
-from tabveil.workflows.tuning.space import Point, Space
+from tabveil.workflows.tuning.space import Point, SearchSpace
 from tabveil.workflows.tuning.tradeoffs import Objectives
 
 SearcherName = Literal["auto", "grid", "optuna"]
@@ -72,7 +72,7 @@ class Tuning:
     rows: int | None
     generator: str
     settings: Mapping[str, Any]
-    space: Space
+    space: SearchSpace
     searcher: SearcherName
     trials: int
     batch: int
@@ -112,7 +112,7 @@ class Tuning:
             **{name: getattr(said, name) for name in ("trials", "batch", "repeats", "seed")},
             title=clean(said.title),
             data=read_dataset("data", _named_data(said.data), folder),
-            space=Space.read(said.search),
+            space=SearchSpace.read(said.search),
             objectives=Objectives.read(said.objectives, policy),
             policy=policy,
             folder=folder,

@@ -13,15 +13,15 @@ from tabveil.core.rng import stream
 from tabveil.errors import ParameterError
 from tabveil.workflows.tuning.by_optuna import ByOptuna
 from tabveil.workflows.tuning.search import Tuning
-from tabveil.workflows.tuning.space import Point, Space, new_points
-from tabveil.workflows.tuning.tradeoffs import Tried
+from tabveil.workflows.tuning.space import Point, SearchSpace, new_points
+from tabveil.workflows.tuning.tradeoffs import Attempt
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
     """Every point in turn; where there are more than trials, as many of them, drawn by the seed."""
 
-    space: Space
+    space: SearchSpace
     trials: int
     seed: int
 
@@ -41,7 +41,7 @@ class Grid:
         """How many trials there will be."""
         return min(self.trials, self.space.size or 0)
 
-    def propose(self, tried: Sequence[Tried]) -> list[Point]:
+    def propose(self, tried: Sequence[Attempt]) -> list[Point]:
         """Return all points at once."""
         if tried:
             return []
@@ -61,7 +61,7 @@ class Searcher(Protocol):
         """How many trials there will be, at most."""
         ...
 
-    def propose(self, tried: Sequence[Tried]) -> list[Point]:
+    def propose(self, tried: Sequence[Attempt]) -> list[Point]:
         """Return the points to try after those that were tried; none ends the search."""
         ...
 

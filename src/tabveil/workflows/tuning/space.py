@@ -3,7 +3,7 @@
 A path leads into settings as they are written down: ``sampling.beta``, ``models.0.k``, ``transition``. What
 stands there beside it stays, and what is not there yet is made.
 
->>> space = Space.read({"models.0.k": [5, 10], "sampling.beta": {"low": 0.2, "high": 1, "step": 0.4}})
+>>> space = SearchSpace.read({"models.0.k": [5, 10], "sampling.beta": {"low": 0.2, "high": 1, "step": 0.4}})
 >>> space.size, space.settings({"models": [{"k": 2}]}, {"models.0.k": 10, "sampling.beta": 0.2})
 (6, {'models': [{'k': 10}], 'sampling': {'beta': 0.2}})
 """
@@ -115,7 +115,7 @@ Dimension = Choices | Range
 
 
 @dataclass(frozen=True, kw_only=True)
-class Space:
+class SearchSpace:
     """All that may be changed."""
 
     dimensions: tuple[Dimension, ...]
@@ -267,7 +267,7 @@ _MOST_DRAWS = 10_000
 """In a row, without a new point: then there are hardly any left."""
 
 
-def new_points(space: Space, seen: set[str], *, rng: Generator) -> Iterator[Point]:
+def new_points(space: SearchSpace, seen: set[str], *, rng: Generator) -> Iterator[Point]:
     """Draw points at random that nobody has seen; ends where none are found any more."""
     known = set(seen)
     while True:

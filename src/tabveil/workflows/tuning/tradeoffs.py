@@ -20,7 +20,7 @@ from tabveil.errors import ParameterError
 from tabveil.metrics.registry import Knowledge, MetricChoice
 from tabveil.metrics.utility.one_figure import NAMES, loss
 from tabveil.protocols import Metric
-from tabveil.workflows.benchmark.trials import Answer
+from tabveil.workflows.benchmark.trials import MetricAnswer
 
 OWNER = "objectives"
 Judged = Literal["upper", "value"]
@@ -65,12 +65,12 @@ class Objectives:
         found = {label: risk_of(metric.labels) for label, metric in self.metrics.items()}
         return {label: risk for label, risk in found.items() if risk is not None}
 
-    def score(self, answers: Mapping[str, Sequence[Answer]], figures: Sequence[float]) -> "Score":
+    def score(self, answers: Mapping[str, Sequence[MetricAnswer]], figures: Sequence[float]) -> "SearchScore":
         """Sum up what metrics said in each repeat, and the figure of utility in each."""
         risks = {label: _mean(label, found) for label, found in answers.items()}
         judged = {label: item.high if self.by == "upper" else item.value for label, item in risks.items()}
         figure = fmean(figures)
-        return Score(
+        return SearchScore(
             risks=risks,
             informative={
                 label: all(item.informative is not False for item in found)
@@ -84,7 +84,7 @@ class Objectives:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score(PlainData):
+class SearchScore(PlainData):
     """What a configuration came to: means over repeats. ``largest`` is the metric that ``privacy`` is of."""
 
     risks: Mapping[str, Estimate]
@@ -99,7 +99,7 @@ class NoNumber(Exception):  # noqa: N818 - an answer, not a fault
     """A metric gave no number, so that a configuration cannot be placed; the reason is the message."""
 
 
-def _mean(label: str, answers: Sequence[Answer]) -> Estimate:
+def _mean(label: str, answers: Sequence[MetricAnswer]) -> Estimate:
     found = []
     for answer in answers:
         measure = answer.measure
@@ -149,13 +149,13 @@ def _utility(given: object) -> UtilityChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class Attempt:
     """One configuration: what was changed, all its settings, and what it came to, or why to nothing."""
 
     number: int
     point: Mapping[str, Any]
     settings: Mapping[str, Any]
-    score: Score | None = None
+    score: SearchScore | None = None
     within: bool = False  # every attack's upper end is within the policy's threshold
     why: str | None = None
 
@@ -176,7 +176,7 @@ class Check:
     more loss there is on other people (``optimism_*``: the check's number minus the search's).
     """
 
-    score: Score | None = None
+    score: SearchScore | None = None
     within: bool = False
     optimism_privacy: float | None = None
     optimism_loss: float | None = None
@@ -184,7 +184,7 @@ class Check:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows:
+class SearchRows:
     """How many rows there are, on either side, and in a trial."""
 
     dataset: str
@@ -197,7 +197,7 @@ class Rows:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class SearchTerms:
     """What was asked for, as the report tells it; ``metrics`` are the titles of metrics by their names."""
 
     version: str
@@ -221,22 +221,22 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tuned(PlainData):
+class SearchFindings(PlainData):
     """Everything a search found; ``front`` are the numbers of configurations that no other beats in both."""
 
-    asked: Asked
-    rows: Rows
-    tried: tuple[Tried, ...]
+    asked: SearchTerms
+    rows: SearchRows
+    tried: tuple[Attempt, ...]
     front: tuple[int, ...]
     choice: Choice | None
     check: Check | None
 
-    def of(self, number: int) -> Tried:
+    def of(self, number: int) -> Attempt:
         """Return a configuration by its number."""
         return self.tried[number - 1]
 
     @property
-    def failed(self) -> tuple[Tried, ...]:
+    def failed(self) -> tuple[Attempt, ...]:
         """Those that came to nothing."""
         return tuple(item for item in self.tried if item.score is None)
 
@@ -245,7 +245,7 @@ class Tuned(PlainData):
         return json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def front(tried: Sequence[Tried]) -> tuple[int, ...]:
+def front(tried: Sequence[Attempt]) -> tuple[int, ...]:
     """Return the numbers of those that no other beats: as good in both, and better in one.
 
     They come in the order of their risk, the least first.
@@ -259,7 +259,7 @@ def front(tried: Sequence[Tried]) -> tuple[int, ...]:
     return tuple(number for *_, number in sorted(kept))
 
 
-def is_within(score: Score, risks: Mapping[str, Risk], policy: Policy) -> bool:
+def is_within(score: SearchScore, risks: Mapping[str, Risk], policy: Policy) -> bool:
     """Tell whether no attack's upper end lies above its threshold.
 
     An attack that is no better than its baseline cannot object, so each risk needs one that is.
@@ -269,7 +269,7 @@ def is_within(score: Score, risks: Mapping[str, Risk], policy: Policy) -> bool:
     return below and tested == set(risks.values())
 
 
-def choose(tried: Sequence[Tried], risks: Mapping[str, Risk], policy: Policy) -> Choice | None:
+def choose(tried: Sequence[Attempt], risks: Mapping[str, Risk], policy: Policy) -> Choice | None:
     """Return what to take: of those within the policy, the one that loses least.
 
     If none is, it is the one whose largest upper end is the smallest part of its threshold. Of equals the one
@@ -283,6 +283,6 @@ def choose(tried: Sequence[Tried], risks: Mapping[str, Risk], policy: Policy) ->
     return Choice(number=min(nearest)[-1], within=False) if nearest else None
 
 
-def _share(score: Score, risks: Mapping[str, Risk], policy: Policy) -> float:
+def _share(score: SearchScore, risks: Mapping[str, Risk], policy: Policy) -> float:
     """Return the largest upper end of an attack as a part of its threshold."""
     return max(score.risks[label].high / policy.thresholds.of(risk) for label, risk in risks.items())

@@ -15,7 +15,7 @@ from tabveil.core.table import Schema, Table
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.pategan.accounting import NoisyMajorities, Plan, log_chances
 from tabveil.synthesis.generators.pategan.synthesizer import PateGan
-from tabveil.workflows.epsilon.bounds import Counts, least_epsilon
+from tabveil.workflows.epsilon.bounds import GuessCounts, least_epsilon
 
 torch = pytest.importorskip("torch")
 
@@ -313,7 +313,7 @@ def test_rows_of_a_step_have_more_bits_than_a_seed_of_torch():
 
 def proven(hits, misses, n, delta):
     """The ε that an attack proves, whatever the mechanism."""
-    counts = Counts(hits=hits, n_with=n, false_alarms=misses, n_without=n)
+    counts = GuessCounts(hits=hits, n_with=n, false_alarms=misses, n_without=n)
     return least_epsilon(counts, "any", delta=delta, alpha=0.05)
 
 

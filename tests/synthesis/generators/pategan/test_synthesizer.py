@@ -20,7 +20,7 @@ from tabveil.synthesis.generators.pategan import agreement
 from tabveil.synthesis.generators.pategan.accounting import GaussianSums, Plan, delta_of, epsilon_of, mu_of
 from tabveil.synthesis.generators.pategan.agreement import AgreementTeachers, ballot
 from tabveil.synthesis.generators.pategan.synthesizer import PateGan
-from tabveil.workflows.epsilon.bounds import Counts, least_epsilon
+from tabveil.workflows.epsilon.bounds import GuessCounts, least_epsilon
 
 torch = pytest.importorskip("torch")
 
@@ -225,7 +225,7 @@ def test_secrets_have_more_bits_than_a_seed_of_torch(monkeypatch):
 
 def proven(hits, misses, n, delta):
     """The ε that an attack proves, whatever the mechanism."""
-    counts = Counts(hits=hits, n_with=n, false_alarms=misses, n_without=n)
+    counts = GuessCounts(hits=hits, n_with=n, false_alarms=misses, n_without=n)
     return least_epsilon(counts, "any", delta=delta, alpha=0.05)
 
 

@@ -24,22 +24,22 @@ from tabveil.protocols import Dataset, People, Release
 from tabveil.synthesis.risks import Generated
 from tabveil.version import __version__
 from tabveil.workflows.benchmark.experiment import run_cells
-from tabveil.workflows.benchmark.plan import Cells, Place, Store
+from tabveil.workflows.benchmark.plan import CellPlace, CellWork, Store
 from tabveil.workflows.benchmark.study import Sizes, load
-from tabveil.workflows.benchmark.trials import Answer, Cell, Trial
+from tabveil.workflows.benchmark.trials import MetricAnswer, MetricCell, RiskTrial
 from tabveil.workflows.cells.engine import Run, engine
 from tabveil.workflows.cells.store import content, digest
 from tabveil.workflows.tuning.search import Tuning
 from tabveil.workflows.tuning.searchers import Searcher, searcher_of
 from tabveil.workflows.tuning.space import Point
 from tabveil.workflows.tuning.tradeoffs import (
-    Asked,
+    Attempt,
     Check,
     NoNumber,
-    Rows,
-    Score,
-    Tried,
-    Tuned,
+    SearchFindings,
+    SearchRows,
+    SearchScore,
+    SearchTerms,
     UtilityChoice,
     choose,
     front,
@@ -89,7 +89,7 @@ def sizes_of(n_searched: int, n_held: int, rows: int | None, control: float) -> 
     return Sizes(train=total - n_control, control=n_control, release=total - n_control)
 
 
-class TuningTrial(Trial):
+class TuningTrial(RiskTrial):
     """A trial whose release takes no people of its own: a generator is only asked for so many rows."""
 
     @property
@@ -105,7 +105,7 @@ class TuningTrial(Trial):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UtilityCell(Cell):
+class UtilityCell(MetricCell):
     """One figure of usefulness, asked about one trial."""
 
     metric: None = None
@@ -122,15 +122,15 @@ class UtilityCell(Cell):
         """The figure's name."""
         return self.asked.name
 
-    def answer(self, split: Split, release: Release) -> Answer:
+    def answer(self, split: Split, release: Release) -> MetricAnswer:
         """Measure it."""
         rng = self.trial.rng("figure", self.name)
         facts = dict(release.facts)
         try:
             value = measure_one(split, self.name, target=self.asked.target or None, rng=rng)
         except NotApplicable as reason:
-            return Answer(skipped=str(reason), facts=facts)
-        return Answer(figures={self.name: value}, facts=facts)
+            return MetricAnswer(skipped=str(reason), facts=facts)
+        return MetricAnswer(figures={self.name: value}, facts=facts)
 
 
 def tune(
@@ -142,7 +142,7 @@ def tune(
     code: Sequence[str | Path] = (),
     retry: bool = False,
     progress: Listener | None = None,
-) -> Tuned:
+) -> SearchFindings:
     """Search settings of a generator for the best trade-offs of privacy and usefulness.
 
     Parameters
@@ -190,7 +190,7 @@ def tune(
                 (outcome,) = work.outcomes([chosen.point], held_out, "checking the choice: ")
                 checked = _check(tuning, chosen, outcome)
         tell("done", 1.0)
-    return Tuned(
+    return SearchFindings(
         asked=_asked(tuning, searcher),
         rows=rows,
         tried=tuple(tried),
@@ -225,27 +225,27 @@ class _Work:
         """Which part of the work is done."""
         return min(len(self.known) / self.n_planned, 1.0)
 
-    def outcomes(self, points: Sequence[Point], side: _Side, doing: str) -> list[Score | str]:
+    def outcomes(self, points: Sequence[Point], side: _Side, doing: str) -> list[SearchScore | str]:
         """Measure points on one side; return what each came to, or why to nothing."""
         asked = [self._cells(point, side) for point in points]
         cells = {cell.key: cell for found in asked if not isinstance(found, str) for cell in found}
         done = self.store.done()
         todo = [key for key in cells if key not in done and key not in self.failed]
         self.known.update(key for key in cells if key not in todo)
-        work = Cells(cells=cells, datasets=dict.fromkeys(cells, side.dataset))
+        work = CellWork(cells=cells, datasets=dict.fromkeys(cells, side.dataset))
         progress = {"already": len(self.known), "total": self.n_planned}
         run_cells(self.on_engine, work, todo, self.store, doing=doing, **progress)
         self.known.update(todo)
         return [found if isinstance(found, str) else self._score(found) for found in asked]
 
-    def _cells(self, point: Point, side: _Side) -> list[Cell] | str:
+    def _cells(self, point: Point, side: _Side) -> list[MetricCell] | str:
         try:
             model = self.tuning.made(point)
         except TabveilError as error:
             return _told(error)
         return [cell for repeat in range(self.tuning.repeats) for cell in self._asked(model, side, repeat)]
 
-    def _asked(self, model: Generated, side: _Side, repeat: int) -> Iterator[Cell]:
+    def _asked(self, model: Generated, side: _Side, repeat: int) -> Iterator[MetricCell]:
         trial = TuningTrial(
             sha256=side.sha256,
             sizes=side.sizes,
@@ -255,12 +255,12 @@ class _Work:
             level=model.levels[0],
         )
         for metric in self.tuning.objectives.metrics.values():
-            yield Cell(trial=trial, metric=metric)
+            yield MetricCell(trial=trial, metric=metric)
         yield UtilityCell(trial=trial, asked=self.tuning.objectives.utility)
 
-    def _score(self, cells: Sequence[Cell]) -> Score | str:
+    def _score(self, cells: Sequence[MetricCell]) -> SearchScore | str:
         """Sum up the answers of a configuration; it needs all of them."""
-        answers: dict[str, list[Answer]] = {label: [] for label in self.tuning.objectives.metrics}
+        answers: dict[str, list[MetricAnswer]] = {label: [] for label in self.tuning.objectives.metrics}
         figures: list[float] = []
         for cell in cells:
             answer = self._answer(cell)
@@ -277,8 +277,8 @@ class _Work:
         except NoNumber as reason:
             return str(reason)
 
-    def _answer(self, cell: Cell) -> Answer | str:
-        where = Place(
+    def _answer(self, cell: MetricCell) -> MetricAnswer | str:
+        where = CellPlace(
             key=cell.key,
             dataset=self.tuning.data.label,
             risk=cell.trial.model.name,
@@ -291,7 +291,7 @@ class _Work:
         return record.answer if record is not None else self.store.failure(cell.key) or "not run"
 
 
-def _parts(tuning: Tuning) -> tuple[_Side, _Side, Rows]:
+def _parts(tuning: Tuning) -> tuple[_Side, _Side, SearchRows]:
     """Part the rows into those that are searched with and those that are held out."""
     datasets = [
         PartOfRows(dataset=tuning.data.dataset, held_out=tuning.held_out, seed=tuning.seed, checked=checked)
@@ -306,7 +306,7 @@ def _parts(tuning: Tuning) -> tuple[_Side, _Side, Rows]:
         _Side(dataset=dataset, sha256=content(table), sizes=sizes)
         for dataset, table in zip(datasets, (searched, held), strict=True)
     ]
-    rows = Rows(
+    rows = SearchRows(
         dataset=tuning.data.label,
         all=len(searched) + len(held),
         columns=len(searched.schema),
@@ -318,9 +318,9 @@ def _parts(tuning: Tuning) -> tuple[_Side, _Side, Rows]:
     return sides[0], sides[1], rows
 
 
-def _search(tuning: Tuning, searcher: Searcher, work: _Work, side: _Side) -> list[Tried]:
+def _search(tuning: Tuning, searcher: Searcher, work: _Work, side: _Side) -> list[Attempt]:
     """Try what the searcher proposes until it proposes nothing."""
-    tried: list[Tried] = []
+    tried: list[Attempt] = []
     while points := searcher.propose(tried):
         doing = f"trials {len(tried) + 1} to {len(tried) + len(points)}: "
         outcomes = work.outcomes(points, side, doing)
@@ -329,19 +329,19 @@ def _search(tuning: Tuning, searcher: Searcher, work: _Work, side: _Side) -> lis
     return tried
 
 
-def _tried(tuning: Tuning, number: int, point: Point, outcome: Score | str) -> Tried:
+def _tried(tuning: Tuning, number: int, point: Point, outcome: SearchScore | str) -> Attempt:
     try:
         asked = tuning.space.settings(tuning.settings, point)
     except TabveilError:
         asked = {}  # there are none: the outcome says why
-    found = Tried(number=number, point=dict(point), settings=asked)
+    found = Attempt(number=number, point=dict(point), settings=asked)
     if isinstance(outcome, str):
         return replace(found, why=outcome)
     within = is_within(outcome, tuning.objectives.risks, tuning.policy)
     return replace(found, score=outcome, within=within)
 
 
-def _check(tuning: Tuning, chosen: Tried, outcome: Score | str) -> Check:
+def _check(tuning: Tuning, chosen: Attempt, outcome: SearchScore | str) -> Check:
     if isinstance(outcome, str):
         return Check(why=outcome)
     assert chosen.score is not None, "only what has numbers is chosen"
@@ -353,9 +353,9 @@ def _check(tuning: Tuning, chosen: Tried, outcome: Score | str) -> Check:
     )
 
 
-def _asked(tuning: Tuning, searcher: Searcher) -> Asked:
+def _asked(tuning: Tuning, searcher: Searcher) -> SearchTerms:
     objectives = tuning.objectives
-    return Asked(
+    return SearchTerms(
         version=__version__,
         title=tuning.title,
         seed=tuning.seed,

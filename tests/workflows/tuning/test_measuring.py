@@ -17,11 +17,11 @@ from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.baselines import Bootstrap
 from tabveil.workflows.benchmark.study import Hospital, load
 from tabveil.workflows.cells.store import content
-from tabveil.workflows.tuning import Tuned, Tuning, tune
+from tabveil.workflows.tuning import SearchFindings, Tuning, tune
 from tabveil.workflows.tuning.by_optuna import ByOptuna
+from tabveil.workflows.tuning.measuring import PartOfRows
 from tabveil.workflows.tuning.searchers import searcher_of
-from tabveil.workflows.tuning.tradeoffs import Score, Tried
-from tabveil.workflows.tuning.trials import PartOfRows
+from tabveil.workflows.tuning.tradeoffs import Attempt, SearchScore
 
 PEOPLE = {"name": "hospital", "rows": 240}
 COPIES = {
@@ -64,7 +64,7 @@ def test_copies_are_risky_and_useful_and_marginals_are_taken(whole):
     assert found.front[0] == 2
     assert (found.choice.number, found.choice.within) == (2, True)
     assert found.asked.searcher == "grid"
-    assert Tuned.from_json(json.loads(found.json_text())) == found
+    assert SearchFindings.from_json(json.loads(found.json_text())) == found
 
 
 def test_the_choice_is_checked_on_rows_that_the_search_never_used(whole):
@@ -285,10 +285,10 @@ def answered(searcher, value_of):
     while points := searcher.propose(tried):
         for point in points:
             found = value_of(point)
-            score = found and Score(
+            score = found and SearchScore(
                 risks={}, informative={}, largest="", privacy=found[0], figure=0.0, loss=found[1]
             )
-            tried.append(Tried(number=len(tried) + 1, point=point, settings={}, score=score))
+            tried.append(Attempt(number=len(tried) + 1, point=point, settings={}, score=score))
     return tried
 
 
