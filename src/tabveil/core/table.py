@@ -114,13 +114,11 @@ def holds(column: Column, cells: Floats) -> bool:
     match column:
         case Numeric(low=low, high=high, decimals=decimals):
             inside = bool(((known >= low) & (known <= high)).all())
-            return inside and (decimals is None or bool(_on_grid(known, decimals).all()))
+            if not inside or decimals is None:
+                return inside
+            return bool((np.abs(np.round(known, decimals) - known) <= OFF_GRID * 10.0**-decimals).all())
         case Categorical(labels=labels):
             return bool(((known >= 0) & (known < len(labels)) & (known == np.round(known))).all())
-
-
-def _on_grid(known: Floats, decimals: int) -> NDArray[np.bool_]:
-    return np.asarray(np.abs(np.round(known, decimals) - known) <= OFF_GRID * 10.0**-decimals)
 
 
 @dataclass(frozen=True)
@@ -180,7 +178,12 @@ class Schema:
                 "arbitrary_zero": column.arbitrary_zero,
             }
             if isinstance(column, Numeric)
-            else _labels_to_json(column)
+            else {
+                "name": column.name,
+                "labels": list(column.labels),
+                "ordered": column.ordered,
+                **({} if column.holds == "labels" else {"holds": column.holds}),
+            }
             for column in self.columns
         ]
 
@@ -190,11 +193,6 @@ class Schema:
         if not isinstance(data, list):
             raise SchemaError("schema", "its columns must be a list.")
         return cls(tuple(_column_from_json(item, place) for place, item in enumerate(data)))
-
-
-def _labels_to_json(column: Categorical) -> dict[str, Any]:
-    held = {} if column.holds == "labels" else {"holds": column.holds}
-    return {"name": column.name, "labels": list(column.labels), "ordered": column.ordered, **held}
 
 
 def _column_from_json(data: object, place: int) -> Column:
@@ -367,11 +365,21 @@ class Split:
     def select(self, names: Iterable[str]) -> Self:
         """Keep these columns of all three tables."""
         names = tuple(names)
-        return type(self)(
-            train=self.train.select(names),
-            control=self.control.select(names),
-            synthetic=self.synthetic.select(names),
+        train, control, synthetic = (table.select(names) for table in self._tables)
+        return type(self)(train=train, control=control, synthetic=synthetic)
+
+    @property
+    def _tables(self) -> tuple[Table, Table, Table]:
+        return self.train, self.control, self.synthetic
+
+    def _under(self, columns: Iterable[Column], values: Iterable[Floats]) -> Self:
+        """Put the values of the three tables under other columns."""
+        schema = Schema(tuple(columns))
+        train, control, synthetic = (
+            Table(schema=schema, values=part, people=table.people)
+            for table, part in zip(self._tables, values, strict=True)
         )
+        return type(self)(train=train, control=control, synthetic=synthetic)
 
     def with_own_labels(self) -> Self:
         """Leave out the labels that no row of the three tables has; the others stay in their order.
@@ -382,8 +390,7 @@ class Split:
         >>> own.schema["town"].labels, own.train.column("town")
         (('Ulm', 'Kiel'), array([1., 0.]))
         """
-        tables = (self.train, self.control, self.synthetic)
-        values = np.concatenate([table.values for table in tables])
+        values = np.concatenate([table.values for table in self._tables])
         columns: list[Column] = []
         for position, column in enumerate(self.schema.columns):
             if isinstance(column, Categorical):
@@ -394,13 +401,8 @@ class Split:
                 columns.append(replace(column, labels=tuple(column.labels[code] for code in own)))
             else:
                 columns.append(column)
-        ends = np.cumsum([len(table) for table in tables])[:-1]
-        schema = Schema(tuple(columns))
-        train, control, synthetic = (
-            Table(schema=schema, values=part, people=table.people)
-            for table, part in zip(tables, np.split(values, ends), strict=True)
-        )
-        return type(self)(train=train, control=control, synthetic=synthetic)
+        ends = np.cumsum([len(table) for table in self._tables])[:-1]
+        return self._under(columns, np.split(values, ends))
 
     def with_own_ranges(self) -> Self:
         """Let the range of every number be that of the three tables, as in an audit of them alone.
@@ -411,21 +413,10 @@ class Split:
         >>> own.schema["age"].low, own.schema["age"].high
         (30.0, 40.0)
         """
-        tables = (self.train, self.control, self.synthetic)
-        schema = Schema(
-            tuple(
-                _spanning(column, np.concatenate([table.values[:, position] for table in tables]))
-                for position, column in enumerate(self.schema.columns)
-            )
-        )
-        train, control, synthetic = (
-            Table(schema=schema, values=table.values, people=table.people) for table in tables
-        )
-        return type(self)(train=train, control=control, synthetic=synthetic)
-
-
-def _spanning(column: Column, cells: Floats) -> Column:
-    """Return a column whose range is that of these cells; labels, and numbers all missing, stay."""
-    if isinstance(column, Categorical) or np.isnan(cells).all():
-        return column
-    return replace(column, low=float(np.nanmin(cells)), high=float(np.nanmax(cells)))
+        columns: list[Column] = []
+        for position, column in enumerate(self.schema.columns):
+            cells = np.concatenate([table.values[:, position] for table in self._tables])
+            if isinstance(column, Numeric) and not np.isnan(cells).all():
+                column = replace(column, low=float(np.nanmin(cells)), high=float(np.nanmax(cells)))  # noqa: PLW2901
+            columns.append(column)
+        return self._under(columns, [table.values for table in self._tables])

@@ -56,14 +56,10 @@ def working(
     warned: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
     """Run the block with these settings; what is not given stays as it was."""
-    settings = current()
     if threads is not None:
         check.at_least("workers", "threads", threads, 1)
-        settings = replace(settings, threads=threads)
-    if listener is not None:
-        settings = replace(settings, listener=listener)
-    if warned is not None:
-        settings = replace(settings, warned=warned)
+    given: dict[str, Any] = {"threads": threads, "listener": listener, "warned": warned}
+    settings = replace(current(), **{name: value for name, value in given.items() if value is not None})
     token = _current.set(settings)
     try:
         yield

@@ -204,7 +204,10 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
     hashes = hash_cells("split", data)
     rows = hash_rows(hashes, data.num_rows)
     if by is None:
-        groups = _equal_rows(rows, together=not coincide(hashes))
+        of_row = np.arange(len(rows))
+        if not coincide(hashes):  # then equal rows stay together
+            of_row = np.unique(rows, return_inverse=True)[1]
+        groups = _RowGroups(of_row=of_row, weight=np.bincount(of_row))
     else:
         groups = _persons(rows, hashes[data.column_names.index(by)], missing_cells(data, by))
     keys = np.full(len(groups.weight), np.iinfo(np.uint64).max, dtype=np.uint64)  # of what each group holds
@@ -252,12 +255,6 @@ def _pairs(rows: Hashes) -> float:
     """Count the pairs of equal rows."""
     times = np.unique(rows, return_counts=True)[1].astype(np.float64)
     return float((times * (times - 1)).sum() / 2)
-
-
-def _equal_rows(rows: Hashes, *, together: bool) -> _RowGroups:
-    """Join rows that are equal, or none."""
-    of_row = np.unique(rows, return_inverse=True)[1] if together else np.arange(len(rows))
-    return _RowGroups(of_row=of_row, weight=np.bincount(of_row))
 
 
 def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> _RowGroups:

@@ -139,7 +139,9 @@ def least_rate(successes: int, trials: int, tail: float) -> float:
     >>> round(least_rate(100, 100, 0.025), 4), least_rate(0, 100, 0.025)
     (0.9638, 0.0)
     """
-    _check_counts(successes, trials)
+    check.at_least("exact rate", "trials", trials, 1)
+    check.at_least("exact rate", "successes", successes, 0)
+    check.at_least("exact rate", "failures", trials - successes, 0)
     return float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
 
 
@@ -178,12 +180,6 @@ def exact_rate(successes: int, trials: int, confidence: float = CONFIDENCE) -> E
         high=largest_rate(successes, trials, tail),
         n=trials,
     )
-
-
-def _check_counts(successes: int, trials: int) -> None:
-    check.at_least("exact rate", "trials", trials, 1)
-    check.at_least("exact rate", "successes", successes, 0)
-    check.at_least("exact rate", "failures", trials - successes, 0)
 
 
 Key = TypeVar("Key")

@@ -57,7 +57,8 @@ class Registry(Mapping[str, type[Kind]]):
         name = getattr(kind, "name", None)
         if not isinstance(name, str) or not name:
             raise ParameterError(kind.__name__, f"a {self._what} needs a name, such as name = 'my_own'.")
-        if not _is_same(self._kinds.get(name, kind), kind):
+        other = self._kinds.get(name, kind)
+        if (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
             raise ParameterError(kind.__name__, f"there is a {self._what} called {name!r} already.")
         self._kinds[name] = completed(kind, self._protocol)
         return kind
@@ -99,11 +100,6 @@ def completed(thing: Any, protocol: type) -> Any:  # noqa: ANN401 - of a user's 
         except TypeError:  # a class that cannot be changed
             setattr(thing, trait, usual.__get__(thing, kind) if hasattr(usual, "__get__") else usual)
     return thing
-
-
-def _is_same(one: type, other: type) -> bool:
-    """Tell whether two classes are one, though perhaps defined twice."""
-    return one is other or (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
 Reader = Callable[[str, str, object, Any], Any]

@@ -108,7 +108,9 @@ def to_yaml(data: Mapping[str, Any]) -> str:
     return "".join(
         yaml.safe_dump(
             {key: value},
-            allow_unicode=all(map(_is_visible, _texts({key: value}))),
+            allow_unicode=not any(
+                unicodedata.category(char) in _UNSEEN for text in _texts({key: value}) for char in text
+            ),
             sort_keys=False,
             default_flow_style=None if isinstance(value, (Mapping, list)) else False,  # short lists in a line
             width=_YAML_WIDTH,
@@ -127,7 +129,3 @@ def _texts(data: object) -> Iterator[str]:
         case list() | tuple():
             for value in data:
                 yield from _texts(value)
-
-
-def _is_visible(text: str) -> bool:
-    return not any(unicodedata.category(char) in _UNSEEN for char in text)

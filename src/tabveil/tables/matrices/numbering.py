@@ -202,8 +202,7 @@ def _can_number(numbering: Numbering, column: Column, low: int, high: int) -> bo
         case Intervals(lows=lows, highs=highs):
             edges = np.array([*zip(lows, highs, strict=False)], dtype=np.float64).ravel()
             rising = len(lows) == len(highs) and bool((np.diff(edges) >= 0).all())
-            return rising and 0 <= low <= high < len(lows) and _between(column, edges)
-
-
-def _between(column: Column, cells: Floats) -> bool:
-    return isinstance(column, Numeric) and bool(((cells >= column.low) & (cells <= column.high)).all())
+            if not rising or not isinstance(column, Numeric):
+                return False
+            inside = ((edges >= column.low) & (edges <= column.high)).all()
+            return 0 <= low <= high < len(lows) and bool(inside)

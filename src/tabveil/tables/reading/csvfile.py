@@ -104,7 +104,9 @@ def _decode(data: Bytes, what: str) -> tuple[Bytes, str]:
             text = _as_utf8(data, encoding)
         except UnicodeDecodeError:
             continue
-        _refuse_nul(text, what)
+        if (place := text.find(b"\0")) >= 0:
+            line = text.count(b"\n", 0, place) + 1
+            raise SchemaError(f"{what} is not a text table: line {line:,} holds a NUL byte.")
         return text, encoding
     raise SchemaError(f"{what} is not readable as {encodings[0]} text.")
 
@@ -120,13 +122,6 @@ def _as_utf8(data: Bytes, encoding: str) -> Bytes:
             text += piece.encode()
     text += decoder.decode(b"", final=True).encode()  # refuses a character that is cut off
     return data if same else text
-
-
-def _refuse_nul(text: Bytes, what: str) -> None:
-    place = text.find(b"\0")
-    if place >= 0:
-        line = text.count(b"\n", 0, place) + 1
-        raise SchemaError(f"{what} is not a text table: line {line:,} holds a NUL byte.")
 
 
 def _lines(text: Bytes) -> io.TextIOWrapper:

@@ -40,7 +40,9 @@ class EncodedColumn:
             case Texts() as texts:
                 return _label_bytes(texts)
             case cells:
-                return _number_bytes(cells)
+                plain = cells + 0.0
+                plain[np.isnan(plain)] = np.nan  # one NaN for all
+                return b"number" + plain.tobytes()
 
     def of_tables(self, tables: Mapping[str, str], *, listed: bool = True) -> "EncodedColumn":
         """Return the column of some tables alone, by their roles there.
@@ -242,12 +244,6 @@ def _close(cells: Floats, decimals: int) -> Bools:
     with np.errstate(over="ignore", invalid="ignore"):
         miss = np.abs(np.round(cells, decimals) - cells)
     return np.asarray(miss <= np.minimum(np.abs(cells) * 1e-9, 1e-6 * 10.0**-decimals), dtype=np.bool_)
-
-
-def _number_bytes(cells: Floats) -> bytes:
-    plain = cells + 0.0
-    plain[np.isnan(plain)] = np.nan  # one NaN for all
-    return b"number" + plain.tobytes()
 
 
 def _booleans(name: str, pieces: list[RawColumn]) -> _Read:

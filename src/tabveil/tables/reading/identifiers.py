@@ -166,8 +166,11 @@ def is_free_text(encoded: EncodedColumn, declared: Declaration | None = None) ->
 def as_word_counts(encoded: EncodedColumn) -> EncodedColumn:
     """Return a column of texts as the number of words of each; what is digested of it stays the text."""
     assert isinstance(encoded.column, Categorical), "texts are labels"
-    words = Words.of(encoded.column.labels).counts.astype(np.float64)  # (n_labels,)
-    cells = {role: _spread(words, each) for role, each in encoded.cells.items()}
+    words = np.append(Words.of(encoded.column.labels).counts.astype(np.float64), np.nan)  # (n_labels + 1,)
+    cells = {
+        role: words[np.where(np.isnan(codes), -1, codes).astype(np.int64)]
+        for role, codes in encoded.cells.items()
+    }
     held = np.concatenate([each[~np.isnan(each)] for each in cells.values()])
     low, high = (float(held.min()), float(held.max())) if len(held) else (0.0, 0.0)
     whole = pa.int64()
@@ -179,13 +182,6 @@ def as_word_counts(encoded: EncodedColumn) -> EncodedColumn:
         notes=(),
         markers=(),
     )
-
-
-def _spread(
-    words: np.ndarray[tuple[int], np.dtype[np.float64]], codes: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Give every row the count of its text; NaN for missing."""
-    return np.append(words, np.nan)[np.where(np.isnan(codes), len(words), codes).astype(np.int64)]
 
 
 def free_text_note(names: list[str]) -> tuple[str, ...]:

@@ -235,18 +235,13 @@ def _labels(cells: Floats, column: Categorical, target: pa.DataType) -> pa.Array
     if pt.is_null(target) and codes.null_count == len(codes):
         return pa.nulls(len(codes))
     if pt.is_dictionary(target):
+        bits = target.index_type.bit_width - (not pt.is_unsigned_integer(target.index_type))
         return pa.DictionaryArray.from_arrays(
-            codes.cast(target.index_type)
-            if len(labels) <= _room(target.index_type)
-            else codes.cast(pa.int32()),
+            codes.cast(target.index_type) if len(labels) <= 2**bits else codes.cast(pa.int32()),
             _cast_labels(labels, target.value_type),
             ordered=target.ordered,
         )
     return _cast_labels(labels, target).take(codes)
-
-
-def _room(index_type: pa.DataType) -> int:
-    return int(2 ** (index_type.bit_width - (0 if pt.is_unsigned_integer(index_type) else 1)))
 
 
 def _cast_labels(labels: pa.Array, target: pa.DataType) -> pa.Array:
@@ -321,11 +316,9 @@ def without_labels(place: ColumnLayout) -> ColumnLayout:
 
 def as_labels(layout: Layout, names: Collection[str]) -> Layout:
     """Return the layout in which these columns are text; all others leave as they came."""
-    columns = {name: _text(place) if name in names else place for name, place in layout.columns.items()}
+    text, columns = pa.large_string(), dict(layout.columns)
+    for name in columns.keys() & set(names):
+        place = columns[name]
+        form = TextFormat(missing=place.form.missing)
+        columns[name] = ColumnLayout(label=place.label, kind=Kind.LABELS, type=text, plain=text, form=form)
     return replace(layout, columns=columns)
-
-
-def _text(place: ColumnLayout) -> ColumnLayout:
-    text = pa.large_string()
-    form = TextFormat(missing=place.form.missing)
-    return ColumnLayout(label=place.label, kind=Kind.LABELS, type=text, plain=text, form=form)

@@ -16,7 +16,7 @@ from tabveil.errors import ParameterError
 from tabveil.tables.reading.csvfile import DELIMITERS, ENCODINGS, CsvForm
 from tabveil.tables.reading.layout import ColumnLayout, Layout, Library
 from tabveil.tables.reading.moments import DATES, MINUTE, STEPS, is_zone
-from tabveil.tables.reading.number_form import GROUPS, MARKS, NumberForm, is_unit
+from tabveil.tables.reading.number_form import GROUPS, MARKS, is_unit
 from tabveil.tables.reading.raw_column import Kind, is_number, is_text
 from tabveil.tables.reading.text_format import MOST_DIGITS, TextFormat
 
@@ -77,8 +77,11 @@ def from_json(data: Any) -> Layout:  # noqa: ANN401 - whatever stands in a file
         layout = Layout(
             library=Library.FILE,
             columns={item.name: _column(item) for item in known.columns},
-            csv=None if known.csv is None else _csv(known.csv),
+            csv=known.csv,
         )
+        if known.csv is not None:
+            require(known.csv.delimiter in tuple(DELIMITERS), "no delimiter")
+            require(known.csv.encoding in ENCODINGS, "no encoding")
         written = to_json(layout)  # no key is missing, and none is more
         require(all(data[key] == written[key] for key in written), "it is not what is written for a layout")
     except (LookupError, TypeError, ValueError, ArithmeticError, pa.ArrowException) as error:
@@ -142,7 +145,10 @@ def _require_form(form: TextFormat) -> None:
     for digits in (form.digits, form.places):
         require(digits is None or 0 <= digits <= MOST_DIGITS, "numbers with digits that nobody writes")
     require(form.words[0] != form.words[1], "true and false are one word")
-    _require_number_form(form.number)
+    number = form.number
+    require(number.mark in MARKS and number.group in GROUPS, "numbers with marks that nobody writes")
+    require(number.mark != number.group, "decimals and thousands have one mark")
+    require(is_unit(number.before) and is_unit(number.after), "numbers with a unit that is none")
     if form.moment is not None:
         moment = form.moment
         require(moment.date in ("", *DATES), "dates in an order that nobody writes")
@@ -150,18 +156,6 @@ def _require_form(form: TextFormat) -> None:
         require(bool(moment.date) or not moment.separator, "times with a separator but no date")
         require(0 <= moment.digits <= _NANOSECONDS, "times with digits that nobody writes")
         require(moment.zone is None or is_zone(moment.zone), "times in a zone that is none")
-
-
-def _require_number_form(form: NumberForm) -> None:
-    require(form.mark in MARKS and form.group in GROUPS, "numbers with marks that nobody writes")
-    require(form.mark != form.group, "decimals and thousands have one mark")
-    require(is_unit(form.before) and is_unit(form.after), "numbers with a unit that is none")
-
-
-def _csv(form: CsvForm) -> CsvForm:
-    require(form.delimiter in tuple(DELIMITERS), "no delimiter")
-    require(form.encoding in ENCODINGS, "no encoding")
-    return form
 
 
 def _type_to_json(kind: pa.DataType) -> Any:  # noqa: ANN401 - a name, or a name with parameters

@@ -297,7 +297,7 @@ def _spelled(words: pa.Array, date: str) -> str:
 def _read_iso(words: pa.Array) -> Moments:
     parts = pc.extract_regex(words, _ISO_WORD)
     bad = ~as_bools(parts.is_valid())
-    field = {name: _number_of(parts, name) for name in ("year", "month", "day", "hour", "minute", "second")}
+    field = {name: _ints(_part(parts, name)) for name in ("year", "month", "day", "hour", "minute", "second")}
     months = (field["year"] - 1970) * 12 + field["month"] - 1
     first = months.astype("M8[M]").astype("M8[D]").astype(np.int64)  # day number of the month's first
     next_first = (months + 1).astype("M8[M]").astype("M8[D]").astype(np.int64)
@@ -324,10 +324,6 @@ def _part(parts: pa.StructArray, name: str) -> pa.Array:
 def _ints(digits: pa.Array) -> Ints:
     filled = pc.if_else(pc.equal(digits, ""), pa.scalar("0", digits.type), digits)
     return np.asarray(filled.cast(pa.int64()).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _number_of(parts: pa.StructArray, name: str) -> Ints:
-    return _ints(_part(parts, name))
 
 
 def _offsets(zones: pa.Array) -> tuple[Ints, Bools]:

@@ -192,7 +192,10 @@ def piece_of(
         return _categories(role, name, array, missing)
     if is_text(array.type):
         return _strings(role, name, array, verbatim=verbatim, comma=comma, missing=missing)
-    return Values(role=role, array=_without_nan(array), kind=_typed_kind(role, name, array.type))
+    kind = _typed_kind(role, name, array.type)
+    if pt.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    return Values(role=role, array=array, kind=kind)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -238,12 +241,6 @@ def unreadable(role: str, name: str, kind: pa.DataType) -> SchemaError:
         f"Column {quoted(name)} of {role} has type {quoted(kind)}, which cannot be audited: tabveil reads "
         "numbers, text, true/false, dates and categories. Convert the column or drop it."
     )
-
-
-def _without_nan(array: pa.Array) -> pa.Array:
-    if not pt.is_floating(array.type):
-        return array
-    return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
 
 
 def _strings(

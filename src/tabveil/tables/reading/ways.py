@@ -46,7 +46,10 @@ def agree(
     texts = {role: piece for role, piece in pieces.items() if isinstance(piece, Texts)}
     fitting = {role: _of_kind(piece.ways, kind) for role, piece in texts.items()}
     if whole:
-        fitting = {role: tuple(filter(_has_thousands, forms)) or forms for role, forms in fitting.items()}
+        fitting = {
+            role: tuple(form for form in forms if isinstance(form, NumberForm) and form.group) or forms
+            for role, forms in fitting.items()
+        }
     notes: tuple[str, ...] = ()
     if kind is None and any(_is_compact(form) for forms in fitting.values() for form in forms):
         digits = Kind.MOMENT if _are_dates(pieces) else Kind.NUMBER
@@ -112,10 +115,6 @@ def _borrowed(sure: Sequence[Form], kind: Kind | None) -> Form | None:
     return other if other is not None or kind is None else _USUAL[kind]
 
 
-def _has_thousands(form: Form) -> bool:
-    return isinstance(form, NumberForm) and bool(form.group)
-
-
 def _is_compact(form: Form) -> bool:
     return isinstance(form, MomentForm) and form.date == COMPACT
 
@@ -149,7 +148,8 @@ def _doubt(name: str, taken: Form, other: Form) -> str:
     """Say what a column was taken for that may be meant in two ways."""
     if isinstance(taken, MomentForm) and isinstance(other, MomentForm):
         why = "no day is above 12, so days and months cannot be told apart"
-        known, entry = template_of(taken), f"{{type: {_type(other)}, form: {template_of(other)}}}"
+        other_type = "datetime" if other.has_time else "date"
+        known, entry = template_of(taken), f"{{type: {other_type}, form: {template_of(other)}}}"
     else:
         assert isinstance(taken, NumberForm)
         assert isinstance(other, NumberForm)
@@ -162,10 +162,6 @@ def _doubt(name: str, taken: Form, other: Form) -> str:
         f"Column {quoted(name)}: {why}; it was taken for {known}. If that is wrong, declare it in a schema: "
         f"{entry}."
     )
-
-
-def _type(form: MomentForm) -> str:
-    return "datetime" if form.has_time else "date"
 
 
 def unread(name: str, pieces: Sequence[RawColumn]) -> tuple[str, ...]:
