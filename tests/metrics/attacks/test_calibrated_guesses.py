@@ -97,13 +97,13 @@ def test_false_alarms_are_as_rare_as_promised(attack):
 @both
 def test_nobody_is_ranked_by_who_was_trained_on(attack, monkeypatch):
     seen = []
-    joint = calibrated.joint_headline
+    choose = calibrated.GuessTrials.headline
 
-    def keep(ranked, *rest, **more):
-        seen.append(ranked)
-        return joint(ranked, *rest, **more)
+    def keep(trials, *rest, **more):
+        seen.append(trials.ranked)
+        return choose(trials, *rest, **more)
 
-    monkeypatch.setattr(calibrated, "joint_headline", keep)
+    monkeypatch.setattr(calibrated.GuessTrials, "headline", keep)
     rng = np.random.default_rng(3)
     one, other, release = (rows("mixed", 80, rng) for _ in range(3))
     schema = population("mixed", (1, 1, 1)).schema

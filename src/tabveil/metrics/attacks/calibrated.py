@@ -297,7 +297,7 @@ def rank(
 ) -> list[SureGuesses]:
     """Rank the guesses about train and control by both confidences.
 
-    ``others`` is what :meth:`Trials.crowding` returned; ``present`` tells who has something to guess.
+    ``others`` is what :meth:`GuessTrials.crowding` returned; ``present`` tells who has something to guess.
     """
     distance = -np.concatenate([side.confidence for side in guesses])
     surprise = -unexplained(np.log(distance + OFFSET), np.log(others + OFFSET))
