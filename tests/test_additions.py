@@ -140,11 +140,8 @@ ADDITIONS = {
         new={"cli/count.py": COMMAND},
         changed={
             "cli/app.py": [
-                (
-                    "from tabveil.cli.exit_codes import Commands",
-                    "from tabveil.cli import count\nfrom tabveil.cli.exit_codes import Commands",
-                ),
-                ("tune.register(app)\n", "tune.register(app)\ncount.register(app)\n"),
+                ("    config,\n    demo,\n", "    config,\n    count,\n    demo,\n"),
+                ("COMMANDS = (\n", "COMMANDS = (\n    count,\n"),
             ]
         },
     ),

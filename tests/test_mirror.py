@@ -17,6 +17,7 @@ SOURCE = ROOT / "src" / "tabveil"
 ACROSS = {
     "metrics/test_caps.py": "the limits of all metrics",
     "metrics/test_several_rows.py": "all metrics where people have several rows",
+    "metrics/attacks/test_contrastive_attacks.py": "all attacks through an embedding",
     "metrics/indicators/test_coverage.py": "the intervals of all indicators",
     "metrics/indicators/test_people_with_rows.py": "all indicators where people have several rows",
     "render/test_browser.py": "all pages as a browser shows them",
