@@ -12,7 +12,7 @@ import tabveil
 from tabveil.auditing import audit as auditing
 from tabveil.auditing import plan
 from tabveil.auditing.audit import conduct, load, load_all
-from tabveil.auditing.detection import Detection, Power, Trial
+from tabveil.auditing.detection import Detection, PlantedTrial, Power
 from tabveil.auditing.findings import finding
 from tabveil.auditing.plan import NO_CONTROL, checked_control
 from tabveil.auditing.report import Report
@@ -330,7 +330,7 @@ def test_the_page_without_control_says_so_at_the_top_and_draws_no_comfort_from_s
 def test_the_page_names_every_metric_whose_power_was_tried():
     reason = "Not tried, as it fits a model to every release, which takes long: ask for it with --power."
     detections = (
-        Detection(metric="one", smallest=0.02, trials=(Trial(leak=0.02, seen=10, of=10),), people=9),
+        Detection(metric="one", smallest=0.02, trials=(PlantedTrial(leak=0.02, seen=10, of=10),), people=9),
         Detection(metric="another", smallest=None, trials=(), people=9, reason=reason),
     )
     power = Power(detections=detections, people=9, release_rows=9, repetitions=10)

@@ -167,7 +167,7 @@ def test_who_is_planted_does_not_depend_on_the_order_of_the_file():
 
 
 def test_required_attacks_are_tried_or_the_quickest_of_the_others():
-    from tabveil.auditing.advising import AuditedMetric  # noqa: PLC0415 - here only
+    from tabveil.auditing.steps import AuditedMetric  # noqa: PLC0415 - here only
     from tabveil.metrics.attacks import Inference, MLInference  # noqa: PLC0415 - here only
 
     runs = {item.name: AuditedMetric(metric=item) for item in (Inference(), MLInference(), Blind())}

@@ -9,7 +9,7 @@ from supplies.populations import population, split
 
 from tabveil.auditing import power
 from tabveil.auditing.audit import audit
-from tabveil.auditing.detection import Power, Trial
+from tabveil.auditing.detection import PlantedTrial, Power
 from tabveil.auditing.power import LEAKS, measure
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result
@@ -204,9 +204,9 @@ def test_of_the_usual_ten_repetitions_every_one_must_see_the_leak():
     seer = Seer(least=0, blind=frozenset({0, 5}))
     found = measure([("seer", seer)], tables(), rng=stream(3, "power"))
     trials = (
-        Trial(leak=0.01, seen=0, of=1),
-        Trial(leak=0.02, seen=4, of=5),
-        Trial(leak=0.05, seen=10, of=10),
+        PlantedTrial(leak=0.01, seen=0, of=1),
+        PlantedTrial(leak=0.02, seen=4, of=5),
+        PlantedTrial(leak=0.05, seen=10, of=10),
     )
     assert found.repetitions == 10
     assert found.detections[0].trials == trials
@@ -302,7 +302,7 @@ def test_a_metric_without_an_answer_says_why(refuses):
 @pytest.mark.parametrize("refuses", [True, False])
 def test_a_single_refusal_is_a_miss(refuses):
     (found,) = asked([Speechless(least=0, refuses=refuses, always=False)], tables()).detections
-    assert found.trials == (Trial(leak=0.01, seen=19, of=20),)
+    assert found.trials == (PlantedTrial(leak=0.01, seen=19, of=20),)
     assert found.reason is None
 
 
@@ -312,7 +312,9 @@ def test_metrics_that_learn_are_tried_on_fewer_people(monkeypatch):
     found = asked([Seer(least=0), learner], tables())
     assert [item.people for item in found.detections] == [200, 50]
     assert (found.people, found.release_rows) == (200, 200)
-    assert found.detections[1].trials == (Trial(leak=0.02, seen=20, of=20),)  # 1 % of 50 is less than a row
+    assert found.detections[1].trials == (
+        PlantedTrial(leak=0.02, seen=20, of=20),
+    )  # 1 % of 50 is less than a row
     assert any("Tried on 50 people" in note and note.endswith("learner.") for note in found.notes)
 
 
@@ -333,7 +335,7 @@ def test_wide_tables_are_tried_on_fewer_people():
 def test_leaks_below_one_row_are_not_tried_and_the_report_says_so():
     found = asked([Seer(least=0)], tables(1000, 80, 1000))
     assert found.release_rows == 40
-    assert found.detections[0].trials == (Trial(leak=0.05, seen=20, of=20),)
+    assert found.detections[0].trials == (PlantedTrial(leak=0.05, seen=20, of=20),)
     assert "Not tried: a leak of 1% or 2%, which is less than one of 40 synthetic rows." in found.notes
 
 

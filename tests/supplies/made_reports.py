@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from tabveil.auditing.attackers import Attacker
-from tabveil.auditing.detection import Detection, Power, Trial
+from tabveil.auditing.detection import Detection, PlantedTrial, Power
 from tabveil.auditing.policy import Policy
 from tabveil.auditing.report import ExposedRows, Report
 from tabveil.core.estimate import Estimate
@@ -168,11 +168,14 @@ def power():
             Detection(
                 metric="inference",
                 smallest=0.02,
-                trials=(Trial(leak=0.01, seen=3, of=5), Trial(leak=0.02, seen=20, of=20)),
+                trials=(PlantedTrial(leak=0.01, seen=3, of=5), PlantedTrial(leak=0.02, seen=20, of=20)),
                 people=500,
             ),
             Detection(
-                metric="linkability", smallest=None, trials=(Trial(leak=0.2, seen=1, of=3),), people=500
+                metric="linkability",
+                smallest=None,
+                trials=(PlantedTrial(leak=0.2, seen=1, of=3),),
+                people=500,
             ),
             Detection(
                 metric="singling_out", smallest=None, trials=(), people=500, reason="no guess was made"

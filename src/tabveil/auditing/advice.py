@@ -66,7 +66,7 @@ class ExposedGroup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class ReleaseChange:
     """One change of a release.
 
     A filter drops rows that come nearer to train than a ``share`` of control rows; numbers of a column are
@@ -122,7 +122,7 @@ class UtilityChange:
 class Remedy:
     """One change that was tried, and what it did to risk and utility."""
 
-    change: Change
+    change: ReleaseChange
     rows_left: int
     rows_changed: int  # dropped, or with another value than before
     attacks: tuple[AttackChange, ...] = ()

@@ -14,19 +14,18 @@ from functools import cached_property
 from tabveil.auditing.advice import (
     Advice,
     AttackChange,
-    Change,
     ChangeKind,
     CopiesChange,
     MoreRows,
+    ReleaseChange,
     Remedy,
     UtilityChange,
 )
 from tabveil.auditing.carriers import exposed_groups, leaking_columns, leaking_rows
 from tabveil.auditing.changes import ChangedRelease, coarsened, filtered, left_out
 from tabveil.auditing.policy import Risk
-from tabveil.auditing.power import fits_a_model
 from tabveil.auditing.report import Report
-from tabveil.auditing.steps import answer
+from tabveil.auditing.steps import AuditedMetric, answer, fits_a_model
 from tabveil.auditing.verdict import (
     ABOVE,
     COULD_NOT_SEE,
@@ -42,7 +41,7 @@ from tabveil.auditing.verdict import (
     Verdict,
 )
 from tabveil.core import workers
-from tabveil.core.result import Result, key_of
+from tabveil.core.result import Result
 from tabveil.core.rng import stream
 from tabveil.core.settings.registry import as_given, make, values_of
 from tabveil.core.table import Numeric, Split
@@ -64,19 +63,6 @@ COLUMNS_IF_SEEN, COLUMNS_IF_GONE = 2, 1
 MOST_CHANGES = 2 + 2 * COLUMNS_IF_SEEN
 
 NO_ANSWER = "no answer on the changed release"
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditedMetric:
-    """A metric as it ran: for one attacker, or for anybody."""
-
-    metric: Metric
-    attacker: str | None = None
-
-    @property
-    def key(self) -> str:
-        """The key of its result."""
-        return key_of(self.metric.name, self.attacker)
 
 
 def advise(report: Report, loaded: LoadedTables, metrics: Mapping[str, AuditedMetric]) -> Advice | None:
@@ -183,7 +169,7 @@ class _Trials:
 
     def _changes(
         self, columns: Sequence[str], found: Sequence[Remedy]
-    ) -> Iterator[tuple[Change, ChangedRelease]]:
+    ) -> Iterator[tuple[ReleaseChange, ChangedRelease]]:
         """Make the changes to try, given what those before them did."""
         for share in (NARROW, WIDE):
             if any(not item.leak_seen for item in found):
@@ -194,23 +180,23 @@ class _Trials:
                 self.refusals.append(str(reason))
                 break
             if changed is not None:
-                yield Change(kind="filter", share=share), changed
+                yield ReleaseChange(kind="filter", share=share), changed
         gone = any(not item.leak_seen for item in found)
         for column in columns[: COLUMNS_IF_GONE if gone else COLUMNS_IF_SEEN]:
             coarse = coarsened(self.split, column)
             if coarse is not None:
                 numbers = isinstance(self.split.schema[column], Numeric)
                 kind: ChangeKind = "coarsen" if numbers else "merge"
-                yield Change(kind=kind, column=column, levels=coarse.levels), coarse
+                yield ReleaseChange(kind=kind, column=column, levels=coarse.levels), coarse
             less = left_out(self.split, column)
             if less is not None:
-                yield Change(kind="leave out", column=column), less
+                yield ReleaseChange(kind="leave out", column=column), less
 
     def _filtered(self, share: float) -> ChangedRelease | None:
         with workers.working(listener=workers.unheard):
             return filtered(self.split, share, rng=stream(self.report.seed, "filter"))
 
-    def _try(self, change: Change, changed: ChangedRelease, keys: Sequence[str]) -> Remedy:
+    def _try(self, change: ReleaseChange, changed: ChangedRelease, keys: Sequence[str]) -> Remedy:
         after = {
             key: self._repeat(key, change, changed.split, number / len(keys))
             for number, key in enumerate(keys)
@@ -242,7 +228,7 @@ class _Trials:
         again = self._try(remedy.change, self._again(remedy.change), others)
         return replace(remedy, attacks=(*remedy.attacks, *again.attacks), all_repeated=True)
 
-    def _again(self, change: Change) -> ChangedRelease:
+    def _again(self, change: ReleaseChange) -> ChangedRelease:
         made = {
             "filter": lambda: self._filtered(change.share or NARROW),
             "coarsen": lambda: coarsened(self.split, change.column or ""),
@@ -252,7 +238,7 @@ class _Trials:
         assert made is not None, "it was made before"
         return made
 
-    def _repeat(self, key: str, change: Change, split: Split, done: float) -> Result | None:
+    def _repeat(self, key: str, change: ReleaseChange, split: Split, done: float) -> Result | None:
         """Ask one attack again, with the seed it had; None where it has no answer."""
         workers.tell(f"{change.kind} {change.column or 'near rows'}: {key}", done)
         ran = self.metrics[key]

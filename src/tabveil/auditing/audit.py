@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tabveil.auditing.plan import Plan
+from tabveil.auditing.plan import AuditPlan
 from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
 from tabveil.auditing.steps import run
@@ -185,7 +185,7 @@ def conduct(
     train and control can stand on one schema. What the request says of tables then only names them.
     """
     start = time.perf_counter()
-    plan = Plan.of(request, checked=checked)
+    plan = AuditPlan.of(request, checked=checked)
     with working(threads=request.threads, listener=progress), sharing(request.seed):
         if loaded is None:
             tell("reading the tables", 0.0)
@@ -207,7 +207,7 @@ def conduct(
     return replace(report, seconds=time.perf_counter() - start)
 
 
-def _warn_of_columns(plan: Plan, n_columns: int) -> None:
+def _warn_of_columns(plan: AuditPlan, n_columns: int) -> None:
     """Say so before an attack on every column from all others takes its time."""
     in_turn = [metric.name for metric in plan.metrics if getattr(metric, "secrets", ()) is None]
     if n_columns < MANY_COLUMNS or not in_turn:

@@ -13,7 +13,7 @@ from tabveil.core.storage.plain import Number, PlainData
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class PlantedTrial:
     """In how many of the releases with this leak it was seen.
 
     Fewer than all repetitions were run where the misses left no way to see the leak often enough.
@@ -34,7 +34,7 @@ class Detection:
 
     metric: str
     smallest: float | None
-    trials: tuple[Trial, ...]
+    trials: tuple[PlantedTrial, ...]
     people: int
     reason: str | None = None
 

@@ -9,7 +9,7 @@ import numpy as np
 from tabveil.auditing import power
 from tabveil.auditing.detection import Power
 from tabveil.auditing.request import AuditRequest
-from tabveil.auditing.steps import Step
+from tabveil.auditing.steps import AuditStep
 from tabveil.core.rng import stream
 from tabveil.errors import NotApplicable
 from tabveil.metrics import portrait, properties, utility
@@ -20,12 +20,12 @@ from tabveil.tables.reading import LoadedTables, edges_in_words
 MOST_COLUMNS = 100  # with more, planting leaks takes minutes
 
 
-def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditRequest) -> list[Step]:
+def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditRequest) -> list[AuditStep]:
     """Return the steps to take."""
     split = loaded.split
     steps = []
     if request.utility or request.target:
-        steps.append(Step(title="utility", work=partial(_useful, loaded, request), weight=30))
+        steps.append(AuditStep(title="utility", work=partial(_useful, loaded, request), weight=30))
     if request.quasi_identifiers:
         measure = partial(
             properties.measure_split,
@@ -33,7 +33,7 @@ def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditR
             quasi_identifiers=request.quasi_identifiers,
             sensitive=request.sensitive_columns,
         )
-        steps.append(Step(title="properties", work=measure))
+        steps.append(AuditStep(title="properties", work=measure))
     if request.portrait:  # before power, whose many embeddings would take the place of the one to draw
         draw = partial(
             portrait.draw,
@@ -41,9 +41,9 @@ def extra_steps(loaded: LoadedTables, metrics: Sequence[Metric], request: AuditR
             rng=stream(request.seed, "portrait"),
             representation=_learned(metrics),
         )
-        steps.append(Step(title="portrait", work=draw))
+        steps.append(AuditStep(title="portrait", work=draw))
     if request.power:
-        steps.append(Step(title="power", work=partial(_detected, metrics, loaded, request), weight=40))
+        steps.append(AuditStep(title="power", work=partial(_detected, metrics, loaded, request), weight=40))
     return steps
 
 

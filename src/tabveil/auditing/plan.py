@@ -6,17 +6,16 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from tabveil.auditing import config
-from tabveil.auditing.advising import AuditedMetric, advise
+from tabveil.auditing.advising import advise
 from tabveil.auditing.attackers import Attacker
 from tabveil.auditing.carriers import exposed
 from tabveil.auditing.detection import Power
 from tabveil.auditing.extras import extra_steps
 from tabveil.auditing.policy import Risk, risk_of
 from tabveil.auditing.positive_control import deciding, positive_controls, spreads
-from tabveil.auditing.power import fits_a_model
 from tabveil.auditing.report import Report
 from tabveil.auditing.request import AuditRequest
-from tabveil.auditing.steps import Step, answer
+from tabveil.auditing.steps import AuditedMetric, AuditStep, answer
 from tabveil.core.result import Omission, Result
 from tabveil.core.rng import stream
 from tabveil.core.settings.registry import as_given, make, settings_of, values_of
@@ -43,9 +42,6 @@ NO_CONTROL = (
     "little can be concluded. Run 'tabveil split' before training the next generator."
 )
 
-FITTING, TRAINING = 20.0, 300.0
-"""About how long metrics take that fit models, and such that train networks, beside all others."""
-
 Found = TypeVar("Found")
 
 
@@ -60,7 +56,7 @@ def checked_control(request: AuditRequest, loaded: LoadedTables) -> ControlCheck
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Plan:
+class AuditPlan:
     """What was asked for, and the metrics that it comes to."""
 
     request: AuditRequest
@@ -84,7 +80,7 @@ class Plan:
             ),
         ]
 
-    def steps(self, loaded: LoadedTables) -> list[Step]:
+    def steps(self, loaded: LoadedTables) -> list[AuditStep]:
         """Return what to do, in order: the metrics, each attacker's turn at them, and what else was asked."""
         request = self.request
         count = partial(
@@ -100,19 +96,19 @@ class Plan:
             rng=stream(request.seed, "nearly copied"),
         )
         return [
-            Step(title="control", work=lambda: self.checked or checked_control(request, loaded)),
-            Step(title="copies", work=count),
-            Step(title="copies but for a column", work=nearly, weight=0),
-            Step(
+            AuditStep(title="control", work=lambda: self.checked or checked_control(request, loaded)),
+            AuditStep(title="copies", work=count),
+            AuditStep(title="copies but for a column", work=nearly, weight=0),
+            AuditStep(
                 title="order", work=partial(order, loaded.split, rng=stream(request.seed, "order")), weight=0
             ),
-            Step(title="identifiers", work=partial(self._case_numbers, loaded), weight=0),
+            AuditStep(title="identifiers", work=partial(self._case_numbers, loaded), weight=0),
             *(
-                Step(
+                AuditStep(
                     title=ran.metric.name,
                     attacker=ran.attacker,
                     work=partial(_answer, ran.metric, loaded, self.request.seed, ran.attacker),
-                    weight=_weight(ran.metric),
+                    weight=ran.weight,
                     silent=self.request.metrics is None,
                 )
                 for ran in self.runs
@@ -137,7 +133,7 @@ class Plan:
         attacks = self._attacks
         required = self.request.judged_by.required
         chosen = [deciding(keys, required, attacks) for risk, keys in by_risk.items() if risk is not None]
-        return sum(_weight(attacks[key].metric) for keys in chosen for key in keys)
+        return sum(attacks[key].weight for keys in chosen for key in keys)
 
     def tried(self, report: Report, loaded: LoadedTables) -> Report:
         """Add what attacks see of planted people, wherever a risk would be within, and how bounds move."""
@@ -153,7 +149,7 @@ class Plan:
     @property
     def advice_weight(self) -> float:
         """About how long it takes to say what next, where there is something to say: as long as attacks."""
-        weights = [_weight(ran.metric) for ran in self.runs if ran.metric.labels.pillar == "attack"]
+        weights = [ran.weight for ran in self.runs if ran.metric.labels.pillar == "attack"]
         return sum(weights) if self.request.advice and self.request.control is not None else 0.0
 
     def advised(self, report: Report, loaded: LoadedTables) -> Report:
@@ -239,12 +235,6 @@ def _answer(metric: Metric, loaded: LoadedTables, seed: int, attacker: str | Non
 def _replayed(results: Sequence[Result], loaded: LoadedTables) -> tuple[Trace, ...]:
     named = loaded.identifiers
     return replayed(results, apart=() if named is None else numbered_apart(named))
-
-
-def _weight(metric: Metric) -> float:
-    if metric.cost == "training":
-        return TRAINING
-    return FITTING if fits_a_model(metric) else 1.0
 
 
 def _first(found: Iterable[Any], kind: type[Found]) -> Found | None:

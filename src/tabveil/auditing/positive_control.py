@@ -16,12 +16,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.auditing.advising import AuditedMetric
 from tabveil.auditing.detection import PositiveControl, PositiveControls, Spread, Spreads
 from tabveil.auditing.judging import level_of
-from tabveil.auditing.power import fits_a_model
 from tabveil.auditing.report import Report
-from tabveil.auditing.steps import answer
+from tabveil.auditing.steps import AuditedMetric, answer
 from tabveil.auditing.verdict import WITHIN, RiskVerdict
 from tabveil.core import workers
 from tabveil.core.people import numbered
@@ -65,12 +63,8 @@ def deciding(keys: Sequence[str], required: Sequence[str], metrics: Mapping[str,
     known = [key for key in keys if key in metrics]
     if chosen := [key for key in known if key in required]:
         return chosen
-    effort = {key: _effort(metrics[key].metric) for key in known}
-    return [key for key in known if effort[key] == min(effort.values())]
-
-
-def _effort(metric: Metric) -> int:
-    return 2 if metric.cost == "training" else int(fits_a_model(metric))
+    least = min((metrics[key].weight for key in known), default=0.0)
+    return [key for key in known if metrics[key].weight == least]
 
 
 def _try(report: Report, split: Split, risk: RiskVerdict, ran: AuditedMetric) -> list[PositiveControl]:
@@ -172,7 +166,7 @@ def spreads(report: Report, split: Split, metrics: Mapping[str, AuditedMetric]) 
         if judged is None or judged.gain is None or judged.metric not in metrics:
             continue
         ran = metrics[judged.metric]
-        if ran.metric.cost != "quick" or fits_a_model(ran.metric):
+        if not ran.quick:
             continue
         seed = int(stream(report.seed, ran.key, "again").integers(2**31))
         try:

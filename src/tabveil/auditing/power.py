@@ -15,7 +15,8 @@ from typing import Self
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.auditing.detection import Detection, Power, Trial
+from tabveil.auditing.detection import Detection, PlantedTrial, Power
+from tabveil.auditing.steps import fits_a_model
 from tabveil.core import check, workers
 from tabveil.core.people import by_first_row
 from tabveil.core.rng import stream
@@ -183,12 +184,6 @@ def _characters(table: Table) -> float:
     return total / table.n_people
 
 
-def fits_a_model(metric: Metric) -> bool:
-    """Tell a metric that takes far longer than others, because it fits a model to each release."""
-    learned = metric.representation is not None and metric.representation.learns
-    return metric.labels.mechanism == "ML" or learned
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Pool:
     """The rows that trials are drawn from, in the order of their content."""
@@ -244,7 +239,7 @@ class _Watcher:
     metric: Metric
     pool: _Pool
     size: _Size
-    trials: list[Trial] = field(default_factory=list)
+    trials: list[PlantedTrial] = field(default_factory=list)
     smallest: float | None = None
     share: float = 0.0  # of the way, if the leak being tried is the one it sees; never taken back
     answered: bool = False
@@ -315,7 +310,7 @@ def _try_leak(leak: float, watchers: Sequence[_Watcher], repetitions: int) -> No
             seen.append(watcher.sees(tables[watcher.pool, watcher.size], rng=rng))
             watcher.share = max(watcher.share, len(seen) / repetitions)
     for watcher, seen in outcomes:
-        watcher.trials.append(Trial(leak=leak, seen=sum(seen), of=len(seen)))
+        watcher.trials.append(PlantedTrial(leak=leak, seen=sum(seen), of=len(seen)))
         if sum(seen) >= needed:
             watcher.smallest = leak
 

@@ -15,7 +15,7 @@ from tabveil.protocols import Metric
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class AuditStep:
     """One thing to find out, for one attacker or for anybody; ``weight`` is about how long it takes.
 
     A quick metric weighs 1. A step is ``silent`` that nobody named: where there is nothing that it could ask
@@ -34,7 +34,42 @@ class Step:
         return key_of(self.title, self.attacker)
 
 
-def run(steps: Sequence[Step]) -> list[Any]:
+FITTING, TRAINING = 20.0, 300.0
+"""About how long metrics take that fit models, and such that train networks, beside all others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedMetric:
+    """A metric as it runs: for one attacker, or for anybody."""
+
+    metric: Metric
+    attacker: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The key of its result."""
+        return key_of(self.metric.name, self.attacker)
+
+    @property
+    def weight(self) -> float:
+        """About how long it takes."""
+        if self.metric.cost == "training":
+            return TRAINING
+        return FITTING if fits_a_model(self.metric) else 1.0
+
+    @property
+    def quick(self) -> bool:
+        """Whether it can be asked again at no cost to speak of."""
+        return self.metric.cost == "quick" and not fits_a_model(self.metric)
+
+
+def fits_a_model(metric: Metric) -> bool:
+    """Tell a metric that takes far longer than others, because it fits a model to each release."""
+    learned = metric.representation is not None and metric.representation.learns
+    return metric.labels.mechanism == "ML" or learned
+
+
+def run(steps: Sequence[AuditStep]) -> list[Any]:
     """Take every step and return what each found, an :class:`Omission` where it has no answer, or None.
 
     Whoever listens hears how much of all steps is done, by their weight; the text says how far the present
@@ -55,7 +90,7 @@ def run(steps: Sequence[Step]) -> list[Any]:
     return found
 
 
-def _attempt(step: Step) -> Any:  # noqa: ANN401 - whatever the step finds
+def _attempt(step: AuditStep) -> Any:  # noqa: ANN401 - whatever the step finds
     try:
         return step.work()
     except NotApplicable as reason:
@@ -64,7 +99,7 @@ def _attempt(step: Step) -> Any:  # noqa: ANN401 - whatever the step finds
         return Omission(metric=step.title, attacker=step.attacker, reason=str(reason))
 
 
-def _about(step: Step, done: float, whole: float, listener: Listener) -> Listener:
+def _about(step: AuditStep, done: float, whole: float, listener: Listener) -> Listener:
     """Pass on what a step tells of itself; what it begins anew does not take back what was done."""
     farthest = 0.0
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from tabveil.auditing.advice import (
     Advice,
-    Change,
     ExposedGroup,
     LeakingColumn,
     LeakingRows,
     MoreRows,
+    ReleaseChange,
     Remedy,
 )
 from tabveil.auditing.report import Report
@@ -116,7 +116,7 @@ def _groups(groups: tuple[ExposedGroup, ...]) -> str:
     return f"Exposed most: {'; '.join(told)}."
 
 
-def _title(change: Change, remedy: Remedy) -> str:
+def _title(change: ReleaseChange, remedy: Remedy) -> str:
     column = name(change.column or "")
     match change.kind:
         case "filter":
