@@ -13,15 +13,8 @@ from numpy.random import Generator
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.core.workers import tell
 from tabveil.synthesis.generators.aim import zcdp
-from tabveil.synthesis.generators.aim.graphical import (
-    Beliefs,
-    Columns,
-    Measurement,
-    believe,
-    estimate,
-    estimate_total,
-    junction_tree,
-)
+from tabveil.synthesis.generators.aim.estimation import Measurement, believe, estimate, estimate_total
+from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, junction_tree
 from tabveil.tables.matrices.bins import Levels
 
 _KEPT = 4000  # tables of counts that are kept for the next round

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from tabveil.core.table import Floats
-from tabveil.synthesis.generators.aim.graphical.beliefs import (
+from tabveil.synthesis.generators.aim.graphical import (
     Beliefs,
     Columns,
     JunctionTree,

@@ -8,15 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabveil.core.sampling import draw_given
-from tabveil.synthesis.generators.aim.graphical import (
+from tabveil.synthesis.generators.aim.estimation import (
+    FLATNESS,
     Measurement,
     believe,
     estimate,
     estimate_total,
-    junction_tree,
 )
-from tabveil.synthesis.generators.aim.graphical.beliefs import aligned, projected
-from tabveil.synthesis.generators.aim.graphical.estimation import FLATNESS
+from tabveil.synthesis.generators.aim.graphical import aligned, junction_tree, projected
 
 
 def rng(seed=0):
