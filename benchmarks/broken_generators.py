@@ -12,10 +12,10 @@ import numpy as np
 
 from tabveil.core.table import Schema, Split, Table
 from tabveil.synthesis.generators.aim import Aim, zcdp
-from tabveil.synthesis.generators.aim.rounds import Budget as AimBudget
+from tabveil.synthesis.generators.aim.rounds import NoiseBudget as AimBudget
 from tabveil.synthesis.generators.aim.synthesizer import ROUNDS_PER_COLUMN
 from tabveil.synthesis.generators.dpctgan import DpCtgan
-from tabveil.synthesis.generators.dpctgan.budget import Budget
+from tabveil.synthesis.generators.dpctgan.budget import NoiseBudget
 from tabveil.synthesis.generators.pategan import PateGan
 from tabveil.workflows.epsilon.worlds import SETUPS
 
@@ -86,20 +86,20 @@ class BrokenPateGan(_Broken, PateGan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _LessNoise(Budget):
+class _LessNoise(NoiseBudget):
     share: float
 
     @cached_property
     def count_noise(self):
-        return self.share * Budget(**self._honest).count_noise
+        return self.share * NoiseBudget(**self._honest).count_noise
 
     @cached_property
     def step_noise(self):
-        return self.share * Budget(**self._honest).step_noise
+        return self.share * NoiseBudget(**self._honest).step_noise
 
     @property
     def _honest(self):
-        return {name: value for name, value in vars(self).items() if name in Budget.__dataclass_fields__}
+        return {name: value for name, value in vars(self).items() if name in NoiseBudget.__dataclass_fields__}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -107,7 +107,7 @@ def quasi_identifiers(
 
 
 def _measure(
-    found: "Anonymization", asked: "configuration.Configuration", loaded: "LoadedTable"
+    found: "Anonymization", asked: "configuration.AnonymizationSettings", loaded: "LoadedTable"
 ) -> "Properties":
     """Measure what was promised in what is released, beside the table that came in."""
     from tabveil.metrics.properties import measure

@@ -133,7 +133,7 @@ _MEANING: dict[str, Callable[[Floats], Floats]] = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Trees:
+class BoostedTrees:
     """Trees that were grown, and the labels each column had in the rows they grew from."""
 
     booster: Any
@@ -183,7 +183,7 @@ class Trees:
         return cells
 
 
-def _sums(trees: Trees, forest: Forest, cells: Floats, rounds: Sequence[int]) -> Iterator[Singles]:
+def _sums(trees: BoostedTrees, forest: Forest, cells: Floats, rounds: Sequence[int]) -> Iterator[Singles]:
     """Add up the leaves (k, n) after so many rounds each, fewest first.
 
     XGBoost itself predicts the first round, and so decides where to start from.
@@ -198,7 +198,7 @@ def _sums(trees: Trees, forest: Forest, cells: Floats, rounds: Sequence[int]) ->
         yield sums
 
 
-def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> Trees:
+def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> BoostedTrees:
     """Fit trees to a goal for each row."""
     import xgboost  # noqa: PLC0415 - slow to load, and few need it
 
@@ -208,7 +208,9 @@ def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> Trees:
     fixed = {"tree_method": "hist", "seed": 0, "nthread": 1}
     booster = xgboost.train({**settings, **fixed}, data, num_boost_round=ROUNDS)
     seen = tuple(_seen(rows, name) for name in rows.schema.names)
-    trees = Trees(booster=booster, forest=_read(booster, seen), objective=settings["objective"], seen=seen)
+    trees = BoostedTrees(
+        booster=booster, forest=_read(booster, seen), objective=settings["objective"], seen=seen
+    )
     return trees.checked(rows.take(np.arange(min(len(rows), CHECKED))))
 
 

@@ -21,16 +21,16 @@ torch = pytest.importorskip("torch")
 from tabveil.synthesis.generators.ctgan_network import (  # noqa: E402 - needs torch
     Conditions,
     Critic,
+    EncodedRows,
     Generator,
-    Layout,
-    Rows,
+    RowLayout,
     RunningAverage,
     condition_loss,
     penalty,
 )
 
 QUICK = {"epochs": 2, "batch_size": 20, "embedding": 8, "layers": (16,), "modes": 4}
-LAYOUT = Layout(sizes=(3, 1, 2, 3), scalar=(1, 2), single=((), (1,)), conditional=(0, 2, 3))
+LAYOUT = RowLayout(sizes=(3, 1, 2, 3), scalar=(1, 2), single=((), (1,)), conditional=(0, 2, 3))
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def test_softmax_within_blocks():
 def test_rows_as_vectors_by_hand():
     slots = np.array([[2, 0, 1, 0], [0, 0, 0, 2], [2, 0, 0, 1]])
     scalars = np.array([[0, 0.5, -0.25, 0], [0, -0.5, 0.75, 0], [0, 0.1, 0.2, 0]])
-    rows = Rows(LAYOUT, slots, scalars, "cpu")
+    rows = EncodedRows(LAYOUT, slots, scalars, "cpu")
     vectors = rows.vectors(torch.arange(2))
     np.testing.assert_allclose(vectors[0].numpy(), [0.5, -0.25, 0, 1, 0, 0, 1, 1, 0, 0])
     np.testing.assert_allclose(vectors[1].numpy(), [-0.5, 0.75, 1, 0, 1, 0, 0, 0, 0, 1])

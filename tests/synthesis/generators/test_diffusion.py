@@ -16,7 +16,7 @@ from tabveil.synthesis.generators.diffusion import WITHOUT_HELD_OUT, Diffusion
 
 torch = pytest.importorskip("torch")
 
-from tabveil.synthesis.generators.diffusion_network import Batch, Diffusing, Network, Noisy  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.diffusion_network import Batch, Diffusing, DiffusionNetwork, NoisyBatch  # noqa: E402 - needs torch
 
 QUICK = {"steps": 10, "batch_size": 32, "timesteps": 8, "width": 16, "layers": 1}
 SMALL = {"steps": 500, "batch_size": 128, "timesteps": 40, "width": 64, "layers": 2, "learning_rate": 3e-3}
@@ -65,7 +65,7 @@ def fitted():
 
 def network(n_numbers=1, sizes=(2, 5), timesteps=10, **rest):
     shape = {"width": 8, "layers": 1, "dropout": 0.0, **rest}
-    return Network(n_numbers, sizes, timesteps=timesteps, **shape)
+    return DiffusionNetwork(n_numbers, sizes, timesteps=timesteps, **shape)
 
 
 def test_log_probabilities_add_up_to_one_within_each_choice():
@@ -90,7 +90,7 @@ def test_the_loss_by_hand():
     start = network(1, (2, 3))
     start.know_shares(torch.tensor([[0, 0], [0, 1], [0, 1], [1, 1]]))
     clean = Batch(torch.zeros(2, 1), torch.tensor([[0, 1], [1, 2]]))
-    noisy = Noisy(rows=clean, noise=torch.tensor([[2.0], [-1.0]]), step=torch.tensor([3, 7]))
+    noisy = NoisyBatch(rows=clean, noise=torch.tensor([[2.0], [-1.0]]), step=torch.tensor([3, 7]))
     # The network says no noise and the shares, at all times: squares 4 and 1, then the logs; three columns.
     expected = (4 + 1 - np.log(0.7 * 3.5 / 5.5) - np.log(0.3 * 0.5 / 5.5)) / 6
     assert Diffusing(start).loss(clean, noisy).item() == pytest.approx(expected, rel=1e-5)

@@ -18,7 +18,7 @@ from tabveil.synthesis.generators.transformer import MOST_NUMBERS, WITHOUT_HELD_
 
 torch = pytest.importorskip("torch")
 
-from tabveil.synthesis.generators.transformer_network import Network, Reader  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.transformer_network import Reader, TransformerNetwork  # noqa: E402 - needs torch
 
 QUICK = {"width": 16, "layers": 1, "heads": 2, "epochs": 3}
 SMALL = {"width": 32, "layers": 2, "heads": 4, "learning_rate": 3e-3, "dropout": 0.0}
@@ -47,7 +47,7 @@ def fitted():
 
 
 def test_the_loss_of_a_network_that_knows_only_shares_by_hand():
-    network = Network((2, 3), width=8, layers=1, heads=2, dropout=0.0)
+    network = TransformerNetwork((2, 3), width=8, layers=1, heads=2, dropout=0.0)
     tokens = torch.tensor([[0, 0], [0, 1], [0, 1], [1, 1]])
     network.know_shares(tokens)
     for score in network.scores:
@@ -60,7 +60,7 @@ def test_the_loss_of_a_network_that_knows_only_shares_by_hand():
 
 
 def test_reading_position_by_position_gives_the_loss_of_the_whole():
-    network = Network((3, 4, 2, 5), width=12, layers=2, heads=3, dropout=0.5).eval()
+    network = TransformerNetwork((3, 4, 2, 5), width=12, layers=2, heads=3, dropout=0.5).eval()
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, generator=torch.Generator().manual_seed(1))
     tokens = np.array([[0, 3, 1, 4], [2, 0, 0, 2]])
@@ -75,7 +75,7 @@ def test_reading_position_by_position_gives_the_loss_of_the_whole():
 
 
 def test_hidden_tokens_change_the_loss_only_in_training():
-    network = Network((3, 3), width=8, layers=1, heads=2, dropout=0.0)
+    network = TransformerNetwork((3, 3), width=8, layers=1, heads=2, dropout=0.0)
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, generator=torch.Generator().manual_seed(1))
     tokens = torch.tensor([[0, 1], [2, 2]])

@@ -34,7 +34,7 @@ from tabveil.errors import ParameterError
 from tabveil.version import __version__
 
 if TYPE_CHECKING:
-    from tabveil.engines.embedding.network import Network
+    from tabveil.engines.embedding.network import EmbeddingNetwork
     from tabveil.tables.reading import LoadedTable
 
 
@@ -52,7 +52,7 @@ class EmbeddingModel:
 
     made_by: "Embedding"
     inputs: Inputs
-    network: "Network"
+    network: "EmbeddingNetwork"
     history: tuple[Epoch, ...]
     best: int
     notes: tuple[str, ...] = ()
@@ -135,13 +135,13 @@ class Embedding(ContrastiveSettings):
         encoded = inputs.encode(in_order(table).table)
         keep_freed_memory()
         with seeded(rng, owner=self.name, device=self.device, width=self.width):
-            from tabveil.engines.embedding.network import Learner, Rows  # noqa: PLC0415 - needs torch
+            from tabveil.engines.embedding.network import ContrastLearner, NetworkRows  # noqa: PLC0415 - needs torch
 
             order = rng.permutation(len(table))
-            rows = Rows.of(encoded.take(order), self.device)
+            rows = NetworkRows.of(encoded.take(order), self.device)
             n_held_out = int(self.held_out * len(rows))
             network = self.build(inputs).to(self.device)
-            learner = Learner(
+            learner = ContrastLearner(
                 network,
                 rows.take(slice(n_held_out, None)),
                 rows.take(slice(n_held_out)),
@@ -165,11 +165,11 @@ class Embedding(ContrastiveSettings):
             notes=() if n_held_out else (WITHOUT_HELD_OUT,),
         )
 
-    def build(self, inputs: Inputs) -> "Network":
+    def build(self, inputs: Inputs) -> "EmbeddingNetwork":
         """Return an untrained network for these columns."""
-        from tabveil.engines.embedding.network import Network  # noqa: PLC0415 - needs torch
+        from tabveil.engines.embedding.network import EmbeddingNetwork  # noqa: PLC0415 - needs torch
 
-        return Network(
+        return EmbeddingNetwork(
             len(inputs.numbers),
             [labels.n_tokens for labels in inputs.labels],
             label_width=self.label_width,
@@ -209,7 +209,7 @@ class Embedding(ContrastiveSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _About:
+class _StoredEmbedding:
     """What stands in ``embedding.json``."""
 
     __pydantic_config__ = FORBID_OTHERS
@@ -223,10 +223,10 @@ class _About:
     notes: tuple[str, ...]
 
 
-def _read(place: Path) -> _About:
+def _read(place: Path) -> _StoredEmbedding:
     about = read_json(place / ABOUT)
     require_format(about, FORMAT_KEY, FORMAT)
-    return require_plain(_About, about, ABOUT)
+    return require_plain(_StoredEmbedding, about, ABOUT)
 
 
 _WIDER = {"integer": "real", "ordered category": "category"}

@@ -22,7 +22,7 @@ FARTHEST = 100.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers:
+class StandardNumbers:
     """A column of numbers, and what they are standardized by."""
 
     __pydantic_config__ = FORBID_OTHERS
@@ -48,7 +48,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Labels:
+class LabelTokens:
     """A column of labels: those that were seen, in order."""
 
     __pydantic_config__ = FORBID_OTHERS
@@ -96,8 +96,8 @@ class Inputs:
 
     __pydantic_config__ = FORBID_OTHERS
 
-    numbers: tuple[Numbers, ...]
-    labels: tuple[Labels, ...]
+    numbers: tuple[StandardNumbers, ...]
+    labels: tuple[LabelTokens, ...]
 
     @classmethod
     def of(cls, table: Table) -> Self:
@@ -105,9 +105,11 @@ class Inputs:
         columns = sorted(table.schema.columns, key=lambda column: column.name)
         return cls(
             numbers=tuple(
-                Numbers.of(c.name, table.column(c.name)) for c in columns if isinstance(c, Numeric)
+                StandardNumbers.of(c.name, table.column(c.name)) for c in columns if isinstance(c, Numeric)
             ),
-            labels=tuple(Labels.of(c, table.column(c.name)) for c in columns if isinstance(c, Categorical)),
+            labels=tuple(
+                LabelTokens.of(c, table.column(c.name)) for c in columns if isinstance(c, Categorical)
+            ),
         )
 
     @cached_property

@@ -28,14 +28,14 @@ equal rows would be a last bit apart."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
+class NetworkRows:
     """Rows on the device where the network is."""
 
     numbers: Tensor  # (n, numbers), NaN where missing
     tokens: Tensor  # (n, columns of labels)
 
     @classmethod
-    def of(cls, encoded: Encoded, device: str | torch.device) -> "Rows":
+    def of(cls, encoded: Encoded, device: str | torch.device) -> "NetworkRows":
         """Move rows to a device."""
         return cls(
             numbers=torch.from_numpy(encoded.numbers).to(device),
@@ -45,20 +45,20 @@ class Rows:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, chosen: Tensor | slice) -> "Rows":
+    def take(self, chosen: Tensor | slice) -> "NetworkRows":
         """Return some of the rows."""
-        return Rows(numbers=self.numbers[chosen], tokens=self.tokens[chosen])
+        return NetworkRows(numbers=self.numbers[chosen], tokens=self.tokens[chosen])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Views:
     """Two views of each of some rows: the first of all of them, then the second of all of them."""
 
-    rows: Rows  # 2n
+    rows: NetworkRows  # 2n
     masked: Tensor  # (2n, columns)
 
 
-class Network(nn.Module):
+class EmbeddingNetwork(nn.Module):
     """Reads rows, of which columns may be masked, and returns vectors of length 1.
 
     A number enters as its value and two flags, masked and missing; a category as a few learned numbers.
@@ -89,7 +89,7 @@ class Network(nn.Module):
         self.hidden = nn.Sequential(*parts)
         self.last = nn.Linear(entering, dimension)
 
-    def forward(self, rows: Rows, masked: Tensor) -> Tensor:
+    def forward(self, rows: NetworkRows, masked: Tensor) -> Tensor:
         """Return vectors (n, dimension); ``masked`` (n, columns) has numbers first."""
         n_numbers = rows.numbers.shape[1]
         hidden, missing = masked[:, :n_numbers], rows.numbers.isnan()
@@ -108,8 +108,8 @@ class Network(nn.Module):
         vectors = np.empty((len(encoded), self.last.out_features), dtype=np.float32)
         for start in range(0, len(encoded), size):
             part = slice(start, start + size)
-            rows = Rows.of(Encoded(numbers=encoded.numbers[part], tokens=encoded.tokens[part]), device)
-            whole = Rows(numbers=_filled(rows.numbers, size), tokens=_filled(rows.tokens, size))
+            rows = NetworkRows.of(Encoded(numbers=encoded.numbers[part], tokens=encoded.tokens[part]), device)
+            whole = NetworkRows(numbers=_filled(rows.numbers, size), tokens=_filled(rows.tokens, size))
             with torch.inference_mode():
                 found = self(whole, masked)[: len(rows)]
             if not bool(found.isfinite().all()):
@@ -152,14 +152,14 @@ class Contrast(torch.autograd.Function):
         return to_one * (sharpness * of_loss[0]), to_other * (sharpness * of_loss[0]), to_sharpness
 
 
-class Learner:
+class ContrastLearner:
     """Trains a network epoch by epoch."""
 
     def __init__(
         self,
-        network: Network,
-        rows: Rows,
-        held_out: Rows,
+        network: EmbeddingNetwork,
+        rows: NetworkRows,
+        held_out: NetworkRows,
         n_tokens: Sequence[int],
         settings: "ContrastiveSettings",
     ) -> None:
@@ -200,9 +200,9 @@ class Learner:
             tell("learning rows", (start + len(chosen)) / len(order))
         return float(total) / len(self.rows), self._held_out_loss()
 
-    def views(self, rows: Rows) -> Views:
+    def views(self, rows: NetworkRows) -> Views:
         """Look at every row twice: some columns masked, numbers shaken, some labels switched."""
-        twice = Rows(numbers=rows.numbers.repeat(2, 1), tokens=rows.tokens.repeat(2, 1))
+        twice = NetworkRows(numbers=rows.numbers.repeat(2, 1), tokens=rows.tokens.repeat(2, 1))
         numbers, tokens = twice.numbers, twice.tokens
         if self.settings.jitter > 0:
             numbers = numbers + self.settings.jitter * torch.randn_like(numbers)
@@ -213,7 +213,7 @@ class Learner:
             tokens = torch.where(switched, others, tokens)
         n_columns = numbers.shape[1] + tokens.shape[1]
         masked = self._masks(len(tokens), n_columns, numbers.device)
-        return Views(rows=Rows(numbers=numbers, tokens=tokens), masked=masked)
+        return Views(rows=NetworkRows(numbers=numbers, tokens=tokens), masked=masked)
 
     def _masks(self, n_rows: int, n_columns: int, device: torch.device) -> Tensor:
         """Draw how many columns are masked in each row, then which."""

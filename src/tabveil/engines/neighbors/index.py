@@ -165,7 +165,7 @@ class Index:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Forest:
+class BlockForest:
     """A tree over every group that is larger than a block."""
 
     order: Indices  # (n,) rows so that each leaf, each group and each tree is a range
@@ -174,7 +174,7 @@ class Forest:
     bounds: Indices  # where blocks begin, and where the last one ends
 
 
-def grow(values: Floats, weights: Floats, group_start: Indices) -> Forest:
+def grow(values: Floats, weights: Floats, group_start: Indices) -> BlockForest:
     """Grow the trees of consecutive groups of rows (n, d)."""
     order = np.arange(len(values))
     sizes = np.diff(group_start)
@@ -193,7 +193,7 @@ def grow(values: Floats, weights: Floats, group_start: Indices) -> Forest:
     leaves = left[:free] < 0
     bounds = np.unique(np.concatenate([group_start, *map(_cut, begin[:free][leaves], end[:free][leaves])]))
     tree = (left[:free], right[:free], begin[:free], end[:free], box[:free])
-    return Forest(order=order, root=root, tree=tree, bounds=bounds)
+    return BlockForest(order=order, root=root, tree=tree, bounds=bounds)
 
 
 def _cut(start: int, stop: int) -> Indices:

@@ -100,7 +100,6 @@ class Inference(NearestRowAttack):
 
     name: ClassVar[str] = "inference"
     title: ClassVar[str] = "Inference from the nearest row"
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="inference", mechanism="distance", auxiliary=True)
 
     def __post_init__(self) -> None:

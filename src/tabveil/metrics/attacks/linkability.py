@@ -95,7 +95,6 @@ class Linkability(NearestRowAttack):
 
     name: ClassVar[str] = "linkability"
     title: ClassVar[str] = "Linkability"
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="linkability", mechanism="distance", auxiliary=True
     )

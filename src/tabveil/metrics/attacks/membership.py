@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.findings import OutlierRisk
-from tabveil.core.result import Cost, Labels, Result
+from tabveil.core.result import Labels, Result
 from tabveil.core.sampling import surest_rows
 from tabveil.core.table import Floats, Split
 from tabveil.engines.neighbors import Neighbors
@@ -72,7 +72,6 @@ class MembershipDistance(TellsMembers, NearestRowAttack):
 
     name: ClassVar[str] = "membership_distance"
     title: ClassVar[str] = "Membership by distance"
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True
     )

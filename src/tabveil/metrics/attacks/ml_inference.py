@@ -15,7 +15,7 @@ from tabveil.core.result import Cost, Labels, Result
 from tabveil.core.sampling import Sample, in_order
 from tabveil.core.table import Floats, Numeric, Split, Table
 from tabveil.core.wording import UNSEEN, name, percent
-from tabveil.engines.boosting import ROUNDS, STEPS, Trees, train
+from tabveil.engines.boosting import ROUNDS, STEPS, BoostedTrees, train
 from tabveil.errors import NotApplicable
 from tabveil.metrics.attacks.attack import (
     TOLERANCE,
@@ -45,7 +45,7 @@ class LabelModel:
     """Trees that guess a column of labels."""
 
     labels: Floats  # (k,) the labels in the rows learned from, ascending
-    trees: Trees | None  # None where there is only one
+    trees: BoostedTrees | None  # None where there is only one
 
     @classmethod
     def fit(cls, table: Table, secret: str, known: tuple[str, ...]) -> Self:
@@ -84,7 +84,7 @@ class NumberModel:
     """Trees that guess a column of numbers."""
 
     column: Numeric
-    trees: Trees
+    trees: BoostedTrees
 
     @classmethod
     def fit(cls, table: Table, secret: Numeric, known: tuple[str, ...]) -> Self:

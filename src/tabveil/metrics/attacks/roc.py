@@ -26,7 +26,7 @@ from tabveil.core.estimate import (
     tail_beyond_zero,
 )
 from tabveil.core.findings import Curve, Setting
-from tabveil.core.result import Cost, Labels, Result
+from tabveil.core.result import Labels, Result
 from tabveil.core.sampling import Sample, surest_rows
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.metrics.attacks.attack import NearestRowAttack, TellsMembers, members_named
@@ -219,7 +219,6 @@ class PooledAttack(TellsMembers, NearestRowAttack):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    cost: ClassVar[Cost] = "quick"
     on_request: ClassVar[bool] = True
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True

@@ -23,7 +23,7 @@ from tabveil.synthesis.anonymize.recoding import (
     recode_locally,
     recoded_loss,
 )
-from tabveil.synthesis.anonymize.search import BUDGET, Step, look_at, search
+from tabveil.synthesis.anonymize.search import BUDGET, SearchStep, look_at, search
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,7 +41,7 @@ class Anonymization:
     at_least: float  # the loss of one node for all rows is no smaller
     n_nodes: int
     n_looked_at: int
-    way: tuple[Step, ...]  # nodes that were better than all before
+    way: tuple[SearchStep, ...]  # nodes that were better than all before
 
     @property
     def hierarchies(self) -> tuple[Hierarchy, ...]:

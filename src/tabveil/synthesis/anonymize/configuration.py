@@ -52,7 +52,7 @@ _MODEL_KEYS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Configuration:
+class AnonymizationSettings:
     """Everything that anonymizing is asked for; make one with :func:`read`."""
 
     hierarchies: Mapping[str, HierarchyEntry]
@@ -73,7 +73,7 @@ class Configuration:
         return tuple(dict.fromkeys(model.column for model in self.models if model.column is not None))
 
 
-def read(source: str | Path | Mapping[str, Any]) -> Configuration:
+def read(source: str | Path | Mapping[str, Any]) -> AnonymizationSettings:
     """Read a file (YAML, JSON) or a mapping; paths in a file start at its folder."""
     where = yaml_files.place(source, "configuration")
     said = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
@@ -89,7 +89,7 @@ def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     if not isinstance(given, Mapping) or not given:
         raise SchemaError(where, "hierarchies must name each quasi-identifier, such as 'age: auto'.")
     models, trees = _models(said.get("models"), where, folder)
-    found = Configuration(
+    found = AnonymizationSettings(
         hierarchies={str(column): read_entry(str(column), entry, folder) for column, entry in given.items()},
         models=models,
         loss=_loss(said.get("loss", "geometric loss"), where),
@@ -113,7 +113,7 @@ def read(source: str | Path | Mapping[str, Any]) -> Configuration:
     return found
 
 
-def apply(asked: Configuration, loaded: LoadedTable) -> Anonymization:
+def apply(asked: AnonymizationSettings, loaded: LoadedTable) -> Anonymization:
     """Anonymize a table as asked for; columns that are dropped are not in the result."""
     table, layout = loaded.table, loaded.layout
     for key, names in (

@@ -184,7 +184,7 @@ CACHE_BYTES = 600_000_000
 """Memory for the groups of nodes that coarser nodes may be found from."""
 
 
-class Sources:
+class GroupSources:
     """The groups of nodes and of their shadows."""
 
     def __init__(self, lattice: Lattice) -> None:

@@ -14,7 +14,7 @@ from tabveil.core.table import Indices, Table
 from tabveil.errors import SchemaError
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
 from tabveil.synthesis.anonymize.building.automatic import Kept, Neighbors
-from tabveil.synthesis.anonymize.building.graded import Dates, Intervals, Mask
+from tabveil.synthesis.anonymize.building.graded import Dates, Mask, NumberIntervals
 from tabveil.synthesis.anonymize.grouping_kernels import number_rows
 from tabveil.tables.reading import LoadedTable
 
@@ -196,7 +196,7 @@ def template(loaded: LoadedTable, columns: Collection[str] = ()) -> str:
 def _entry(values: ColumnValues) -> tuple[Any, str]:
     """Return the entry of a column, and what to know about it. No rare value stands in either."""
     match Automatic().choose(values):
-        case Intervals(cuts=cuts):
+        case NumberIntervals(cuts=cuts):
             return {"intervals": [[_plain(cut) for cut in level] for level in cuts]}, ""
         case Dates(units=units):
             return {"dates": list(units)}, ""

@@ -20,7 +20,7 @@ from tabveil.synthesis.anonymize.losses import (
     LossModel,
 )
 from tabveil.synthesis.anonymize.privacy_models import PrivacyModel
-from tabveil.synthesis.anonymize.search import Found, search
+from tabveil.synthesis.anonymize.search import SearchResult, search
 
 RESIDUE = 0.99
 """Of what one round left over, the next may leave at most this share: it must be worth its while."""
@@ -84,7 +84,7 @@ class Recoding:
         return found
 
 
-def of_node(lattice: Lattice, found: Found) -> Recoding:
+def of_node(lattice: Lattice, found: SearchResult) -> Recoding:
     """Return the recoding by one node."""
     rounds = np.where(_kept(lattice, found), 0, -1).astype(np.int32)
     return Recoding(combinations=lattice.combinations, nodes=(found.node,), rounds=rounds)
@@ -117,7 +117,7 @@ def recode_locally(
     return recoding, proven
 
 
-def _kept(lattice: Lattice, found: Found) -> NDArray[np.bool_]:
+def _kept(lattice: Lattice, found: SearchResult) -> NDArray[np.bool_]:
     """Return which combinations lie in classes that are kept, (m,)."""
     combinations = lattice.combinations
     levels = zip(combinations.hierarchies, found.node, combinations.leaves, strict=False)

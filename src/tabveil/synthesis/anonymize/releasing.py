@@ -11,7 +11,7 @@ from tabveil.core.sampling import random_order
 from tabveil.core.table import Table
 from tabveil.synthesis.anonymize.anonymizing import Anonymization
 from tabveil.synthesis.anonymize.losses import GeneralizationLoss
-from tabveil.synthesis.anonymize.search import Step
+from tabveil.synthesis.anonymize.search import SearchStep
 from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout
 from tabveil.tables.reading.layout import as_labels
@@ -79,7 +79,7 @@ class Summary:
     sizes: tuple[SizeSummary, ...]
     n_nodes: int
     n_looked_at: int
-    way: tuple[Step, ...]
+    way: tuple[SearchStep, ...]
 
     @classmethod
     def of(cls, found: Anonymization) -> Self:

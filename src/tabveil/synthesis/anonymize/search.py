@@ -22,7 +22,7 @@ from tabveil.core import workers
 from tabveil.core.table import Indices
 from tabveil.errors import NotApplicable
 from tabveil.synthesis.anonymize.combinations import SensitiveColumn
-from tabveil.synthesis.anonymize.lattice import Classes, Keep, Lattice, Node, Sources, above, below
+from tabveil.synthesis.anonymize.lattice import Classes, GroupSources, Keep, Lattice, Node, above, below
 from tabveil.synthesis.anonymize.losses import LossModel
 from tabveil.synthesis.anonymize.privacy_models import KAnonymity, PrivacyModel
 
@@ -35,7 +35,7 @@ _BY_ITSELF = 1000  # a node costs as much as so many groups, even where it is pa
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class SearchStep:
     """A node that was better than all before it."""
 
     node: Node
@@ -45,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Found:
+class SearchResult:
     """What a search found, and whether nothing can be better."""
 
     classes: Classes
@@ -55,7 +55,7 @@ class Found:
     at_least: float  # no node has a smaller loss
     n_nodes: int
     n_looked_at: int
-    way: tuple[Step, ...]
+    way: tuple[SearchStep, ...]
 
     @property
     def node(self) -> Node:
@@ -106,9 +106,9 @@ def search(
     *,
     most_suppressed: int,
     budget: int = BUDGET,
-) -> Found:
+) -> SearchResult:
     """Find the node with the least loss that suppresses no more rows than may be."""
-    return _Search(lattice, models, loss, most_suppressed=most_suppressed, budget=budget).run()
+    return _LatticeSearch(lattice, models, loss, most_suppressed=most_suppressed, budget=budget).run()
 
 
 def look_at(
@@ -118,7 +118,7 @@ def look_at(
     loss: LossModel,
     *,
     most_suppressed: int,
-) -> Found:
+) -> SearchResult:
     """Take a node as it is; what a better one would lose is not asked."""
     classes = lattice.classes(lattice.roll_up(lattice.bottom(), node))
     keep = judge(lattice, classes, models)
@@ -130,8 +130,8 @@ def look_at(
             f"{most_suppressed:,} may be; raise the suppression, or the levels.",
         )
     lost = loss.scorer(lattice).score(classes, keep)
-    way = (Step(node=node, loss=lost, n_suppressed=n_suppressed, n_looked_at=1),)
-    return Found(
+    way = (SearchStep(node=node, loss=lost, n_suppressed=n_suppressed, n_looked_at=1),)
+    return SearchResult(
         classes=classes,
         keep=keep,
         loss=lost,
@@ -143,7 +143,7 @@ def look_at(
     )
 
 
-class _Search:
+class _LatticeSearch:
     def __init__(
         self,
         lattice: Lattice,
@@ -159,14 +159,14 @@ class _Search:
         self._most = most_suppressed
         self._budget = budget
         self._least = max((model.k for model in models if isinstance(model, KAnonymity)), default=1)
-        self._sources = Sources(lattice)
+        self._sources = GroupSources(lattice)
         self._shadows: dict[Node, int] = {}  # rows that they suppress at least
         self._best: _Candidate | None = None
         self._best_loss = math.inf
-        self._way: list[Step] = []
+        self._way: list[SearchStep] = []
         self._looked_at: set[Node] = set()
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         lattice, scorer = self._lattice, self._scorer
         self._dive()
         start = sum(float(terms[0]) for terms in scorer.terms)
@@ -194,7 +194,7 @@ class _Search:
                     heapq.heappush(waiting, (max(bound, scorer.bound(next_total)), next_total, higher))
         if self._best is None:
             raise NotApplicable(self._no_node(exhausted=math.isinf(at_least)))
-        return Found(
+        return SearchResult(
             classes=self._best.classes,
             keep=self._best.keep,
             loss=self._best_loss,
@@ -260,7 +260,9 @@ class _Search:
             if loss < self._best_loss:
                 self._best, self._best_loss = found, loss
                 self._way.append(
-                    Step(node=node, loss=loss, n_suppressed=n_suppressed, n_looked_at=len(self._looked_at))
+                    SearchStep(
+                        node=node, loss=loss, n_suppressed=n_suppressed, n_looked_at=len(self._looked_at)
+                    )
                 )
         return found
 

@@ -15,7 +15,7 @@ from tabveil.core.workers import tell
 from tabveil.engines.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_values import Redrawn, redraw_rare_numbers
+from tabveil.synthesis.generators.rare_values import RedrawnTable, redraw_rare_numbers
 from tabveil.tables.matrices.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class GanModel(FittedModel):
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model, on the CPU if there is no GPU here."""
         schema: Schema = shared["schema"]
-        known = require_plain(_State, state, "state")
+        known = require_plain(_GanState, state, "state")
         require(len(known.slots) == len(schema), "slots must be those of every column")
         pairs = zip(schema.columns, known.slots, strict=True)
         slots = tuple(slots_from_json(column, item) for column, item in pairs)
@@ -112,7 +112,7 @@ class GanModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _State:
+class _GanState:
     """What is stored of a model beside its arrays."""
 
     __pydantic_config__ = FORBID_OTHERS
@@ -147,7 +147,7 @@ def build(
     from tabveil.synthesis.generators import ctgan_network as gan_network  # noqa: PLC0415 - needs torch
 
     scalar = tuple(place for place, item in enumerate(slots) if item.has_scalar)
-    layout = gan_network.Layout(
+    layout = gan_network.RowLayout(
         sizes=tuple(map(len, slots)),
         scalar=scalar,
         single=tuple(slots[place].single for place in scalar),
@@ -254,7 +254,7 @@ class Ctgan(Maker):
     def fit(self, table: Table, *, rng: Generator) -> GanModel:
         """Learn a table."""
         require_rows(self.name, table)
-        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else Redrawn(table=table)
+        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else RedrawnTable(table=table)
         table = redrawn.table
         slots = tuple(self._slots(table, rng=rng))
         chosen, scalars = encode(table, slots, rng=rng)
@@ -288,15 +288,15 @@ class Ctgan(Maker):
 
     def _learner(
         self, generator: "gan_network.Generator", chosen: Indices, scalars: Floats
-    ) -> "gan_network.Learner":
+    ) -> "gan_network.GanLearner":
         """Bring generator and rows together; labels are practiced by the logarithm of their count."""
-        from tabveil.synthesis.generators.ctgan_network import Conditions, Learner, Rows  # noqa: PLC0415 - needs torch
+        from tabveil.synthesis.generators.ctgan_network import Conditions, EncodedRows, GanLearner  # noqa: PLC0415 - needs torch
 
         layout = generator.layout
         pairs = zip(chosen.T, layout.sizes, strict=True)
         practiced = [np.log1p(np.bincount(column, minlength=size)) for column, size in pairs]
-        rows = Rows(layout, chosen, scalars, self.device)
-        return Learner(self, generator, rows, Conditions(layout, practiced, self.device))
+        rows = EncodedRows(layout, chosen, scalars, self.device)
+        return GanLearner(self, generator, rows, Conditions(layout, practiced, self.device))
 
     def _slots(self, table: Table, *, rng: Generator) -> Iterator[Slots]:
         for column in table.schema.columns:

@@ -35,7 +35,7 @@ _LEAST_CHANCE = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class RowLayout:
     """Where everything stands in a row's vector and in a condition's.
 
     ``sizes`` are the slots of each column, ``scalar`` the columns with a scalar, ``single`` for each of these
@@ -112,7 +112,7 @@ class Layout:
 class Generator(nn.Module):
     """Turns noise and a condition into rows; every layer also passes on what it was given."""
 
-    def __init__(self, layout: Layout, *, embedding: int, layers: Sequence[int]) -> None:
+    def __init__(self, layout: RowLayout, *, embedding: int, layers: Sequence[int]) -> None:
         super().__init__()
         self.layout, self.embedding = layout, embedding
         n_entries = len(layout.condition_slots)
@@ -181,7 +181,7 @@ class Critic(nn.Module):
 class Conditions:
     """Draws which column a condition fixes, all equally likely, and to which of its slots."""
 
-    def __init__(self, layout: Layout, frequencies: Sequence[Floats], device: str | torch.device) -> None:
+    def __init__(self, layout: RowLayout, frequencies: Sequence[Floats], device: str | torch.device) -> None:
         ends = [
             place + np.append(np.cumsum(share)[:-1] / share.sum(), 1.0)
             for place, share in enumerate(frequencies[column] for column in layout.conditional)
@@ -200,10 +200,10 @@ class Conditions:
         return vectors.scatter_(1, entries[:, None], 1.0) if len(self.ends) else vectors
 
 
-class Rows:
+class EncodedRows:
     """The real rows, ready to be drawn at random or by condition."""
 
-    def __init__(self, layout: Layout, slots: Indices, scalars: Floats, device: str) -> None:
+    def __init__(self, layout: RowLayout, slots: Indices, scalars: Floats, device: str) -> None:
         telling = list(layout.telling)
         self.places = torch.from_numpy(slots[:, telling] + layout.starts[telling]).to(device)  # (n, blocks)
         self.scalars = torch.from_numpy(scalars[:, list(layout.scalar)]).float().to(device)
@@ -277,10 +277,12 @@ class RunningAverage:
         return self.kept.eval()
 
 
-class Learner:
+class GanLearner:
     """Critic and generator, taking turns."""
 
-    def __init__(self, settings: "Ctgan", generator: Generator, rows: Rows, conditions: Conditions) -> None:
+    def __init__(
+        self, settings: "Ctgan", generator: Generator, rows: EncodedRows, conditions: Conditions
+    ) -> None:
         self.settings, self.rows, self.conditions, self.generator = settings, rows, conditions, generator
         layout, device = generator.layout, settings.device
         n_entries = len(layout.condition_slots)

@@ -13,11 +13,11 @@ from tabveil.core.table import Table
 from tabveil.core.workers import part
 from tabveil.engines.networks import rebuild, seeded, train, weights_of
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_values import Redrawn, redraw_rare_numbers
+from tabveil.synthesis.generators.rare_values import RedrawnTable, redraw_rare_numbers
 from tabveil.tables.matrices.curves import CurveScheme
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.diffusion_network import Network
+    from tabveil.synthesis.generators.diffusion_network import DiffusionNetwork
 
 
 HELD_OUT = 10
@@ -40,7 +40,7 @@ class DiffusionModel(FittedModel):
     """How rows are encoded, and the network."""
 
     encoding: CurveScheme
-    network: "Network | None"  # None if all rows are the same
+    network: "DiffusionNetwork | None"  # None if all rows are the same
 
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Take the noise out of pure noise, step by step."""
@@ -169,7 +169,7 @@ class Diffusion(Maker):
     def fit(self, table: Table, *, rng: Generator) -> DiffusionModel:
         """Learn a table."""
         require_rows(self.name, table)
-        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else Redrawn(table=table)
+        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else RedrawnTable(table=table)
         table = redrawn.table
         encoding = CurveScheme.of(table)
         if not encoding.sizes and not encoding.n_numbers:
@@ -179,10 +179,10 @@ class Diffusion(Maker):
         rounds = min(ROUNDS, self.steps)
         n_held_out = min(len(table) // HELD_OUT, MOST_HELD_OUT)
         with seeded(rng, owner=self.name, device=self.device, width=self.width):
-            from tabveil.synthesis.generators.diffusion_network import Learner  # noqa: PLC0415 - needs torch
+            from tabveil.synthesis.generators.diffusion_network import DiffusionLearner  # noqa: PLC0415 - needs torch
 
             rows = encoding.encode(table.take(rng.permutation(len(table))))
-            learner = Learner(self.build(encoding).to(self.device), rows, n_held_out, self)
+            learner = DiffusionLearner(self.build(encoding).to(self.device), rows, n_held_out, self)
             trained = train(
                 learner.kept,
                 lambda i: learner.round((i + 1) * self.steps // rounds - i * self.steps // rounds),
@@ -198,11 +198,11 @@ class Diffusion(Maker):
             notes=(*redrawn.notes, *trained.notes, *((WITHOUT_HELD_OUT,) if not n_held_out else ())),
         )
 
-    def build(self, encoding: CurveScheme) -> "Network":
+    def build(self, encoding: CurveScheme) -> "DiffusionNetwork":
         """Return an untrained network for an encoding."""
-        from tabveil.synthesis.generators.diffusion_network import Network  # noqa: PLC0415 - needs torch
+        from tabveil.synthesis.generators.diffusion_network import DiffusionNetwork  # noqa: PLC0415 - needs torch
 
-        return Network(
+        return DiffusionNetwork(
             encoding.n_numbers,
             encoding.sizes,
             timesteps=self.timesteps,

@@ -47,7 +47,7 @@ class Batch(NamedTuple):
     choices: Tensor  # (n, choices)
 
 
-class Noisy(NamedTuple):
+class NoisyBatch(NamedTuple):
     """Rows after noise was added."""
 
     rows: Batch
@@ -55,7 +55,7 @@ class Noisy(NamedTuple):
     step: Tensor  # (n,) up to which noise was added
 
 
-class Network(nn.Module):
+class DiffusionNetwork(nn.Module):
     """A multilayer perceptron over numbers, embedded choices and the time."""
 
     first: Tensor
@@ -158,11 +158,11 @@ def _schedule(timesteps: int) -> tuple[Tensor, Tensor, Tensor]:
 class Diffusing:
     """Adds noise to rows in small steps, and takes it out again."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: DiffusionNetwork) -> None:
         self.network, self.timesteps, self.device = network, network.timesteps, network.waves.device
         self._schedule = network.stays, network.left, network.before
 
-    def blur(self, rows: Batch) -> Noisy:
+    def blur(self, rows: Batch) -> NoisyBatch:
         """Add the noise of all steps up to one, which differs from row to row, each equally often."""
         n = len(rows.numbers)
         step = (torch.arange(n, device=self.device) + torch.rand(n, device=self.device)) / n * self.timesteps
@@ -171,14 +171,14 @@ class Diffusing:
         noise = torch.randn_like(rows.numbers)
         numbers = left.sqrt() * rows.numbers + (1 - left).sqrt() * noise
         kept = torch.rand(rows.choices.shape, device=self.device) < left
-        return Noisy(Batch(numbers, torch.where(kept, rows.choices, self._random(n))), noise, step)
+        return NoisyBatch(Batch(numbers, torch.where(kept, rows.choices, self._random(n))), noise, step)
 
     def _random(self, n_rows: int) -> Tensor:
         """Choose at random."""
         u = torch.rand(n_rows, len(self.network.sizes), device=self.device)
         return torch.minimum((u * self.network.sizes).long(), self.network.sizes - 1)
 
-    def loss(self, clean: Batch, noisy: Noisy) -> Tensor:
+    def loss(self, clean: Batch, noisy: NoisyBatch) -> Tensor:
         """Return the mean over columns: the error about the noise, and the surprise at the true choice."""
         network = self.network
         found, logs = network(noisy.rows, noisy.step)
@@ -247,10 +247,12 @@ class Diffusing:
         return torch.minimum(found.clamp(min=0), self.network.sizes - 1)
 
 
-class Learner:
+class DiffusionLearner:
     """Trains a network round by round; ``kept`` is the network whose weights count, their running average."""
 
-    def __init__(self, network: Network, rows: CurveRows, n_held_out: int, settings: "Diffusion") -> None:
+    def __init__(
+        self, network: DiffusionNetwork, rows: CurveRows, n_held_out: int, settings: "Diffusion"
+    ) -> None:
         self.network, self.settings = network, settings
         device = network.waves.device
         self.start, self.width = (
@@ -262,7 +264,7 @@ class Learner:
         self.kept = copy.deepcopy(network)
         self.diffusing, self.averaged = (Diffusing(each) for each in (network, self.kept))
         self.at_once = max(settings.batch_size, MOST_PROBABILITIES // max(len(network.segment), 1))
-        self.held_out: list[tuple[Batch, Noisy]] = []  # always with the same noise
+        self.held_out: list[tuple[Batch, NoisyBatch]] = []  # always with the same noise
         if n_held_out:
             rows_again = torch.arange(n_held_out, device=device).repeat(-(-LEAST_HELD_OUT // n_held_out))
             for chosen in torch.split(rows_again, self.at_once):
@@ -334,7 +336,7 @@ class Learner:
         network.unsure.copy_(torch.minimum(measured, network.left[:, None]))
 
 
-def draw(network: Network, n_rows: int) -> tuple[Floats, Indices]:
+def draw(network: DiffusionNetwork, n_rows: int) -> tuple[Floats, Indices]:
     """Draw rows from a trained network: normal deviates (n, numbers) and choices (n, choices)."""
     rows = Diffusing(network.eval()).draw(n_rows)
     return rows.numbers.double().cpu().numpy(), rows.choices.cpu().numpy()

@@ -247,7 +247,7 @@ class Maker(Synthesizer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _About:
+class _StoredModel:
     """What stands in ``model.json``."""
 
     __pydantic_config__ = FORBID_OTHERS
@@ -264,11 +264,11 @@ class _About:
     parts: tuple[str, ...] = ()  # there were none at first
 
 
-def _read(place: Path) -> _About:
+def _read(place: Path) -> _StoredModel:
     """Read what :meth:`FittedModel.save` wrote."""
     about = read_json(place / MODEL)
     require_format(about, FORMAT_KEY, FORMAT)
-    return require_plain(_About, about, MODEL)
+    return require_plain(_StoredModel, about, MODEL)
 
 
 def _schema(data: list[Any]) -> Schema:

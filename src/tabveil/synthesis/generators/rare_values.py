@@ -16,7 +16,7 @@ from tabveil.tables.matrices.unshared import only_few_have, stand_ins
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Pooled:
+class PooledTable:
     """A table without rare labels, how many there were, in how many cells, and in which columns."""
 
     table: Table
@@ -41,7 +41,7 @@ def _counted(n: int, thing: str) -> str:
 
 def pool_rare_labels(
     table: Table, *, keep: Collection[str], dependencies: Sequence[Dependency] = (), rng: Generator
-) -> Pooled:
+) -> PooledTable:
     """Replace labels that fewer than :data:`~tabveil.core.people.LEAST_SHARED` rows share.
 
     Columns in ``keep`` stay as they are, and so do ordered ones: somebody listed their labels, so that a
@@ -65,7 +65,7 @@ def pool_rare_labels(
         left[taken[:, None], family] = False
     for position in np.flatnonzero(left.any(axis=0)).tolist():
         _draw_others(values[:, position], rare[:, position], left[:, position], rng=rng)
-    return Pooled(
+    return PooledTable(
         table=Table(schema=table.schema, values=values),
         n_labels=n_labels,
         n_cells=int(rare.sum()),
@@ -108,7 +108,7 @@ def _take_from_others(values: Floats, family: Indices, rare: NDArray[np.bool_], 
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Redrawn:
+class RedrawnTable:
     """A table with stand-ins for rare numbers, in how many cells, and of how many columns."""
 
     table: Table
@@ -128,14 +128,14 @@ class Redrawn:
         return (note,)
 
 
-def redraw_rare_numbers(table: Table, *, rng: Generator) -> Redrawn:
+def redraw_rare_numbers(table: Table, *, rng: Generator) -> RedrawnTable:
     """Replace numbers that fewer than :data:`~tabveil.core.people.LEAST_SHARED` rows share."""
     values, n_cells = np.array(table.values), []
     for position, column in enumerate(table.schema.columns):
         if isinstance(column, Numeric):
             n_cells.append(_count_rare(values[:, position]))
             values[:, position] = stand_ins(column, values[:, position], rng=rng)
-    return Redrawn(
+    return RedrawnTable(
         table=Table(schema=table.schema, values=values),
         n_cells=sum(n_cells),
         n_columns=sum(n > 0 for n in n_cells),

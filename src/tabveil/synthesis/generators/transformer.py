@@ -13,11 +13,11 @@ from tabveil.core.table import Table
 from tabveil.engines.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_values import Redrawn, redraw_rare_numbers
+from tabveil.synthesis.generators.rare_values import RedrawnTable, redraw_rare_numbers
 from tabveil.tables.matrices.tokens import Drawing, TokenScheme, draw_tokens
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.transformer_network import Network
+    from tabveil.synthesis.generators.transformer_network import TransformerNetwork
 
 
 HELD_OUT = 10
@@ -32,7 +32,7 @@ class TransformerModel(FittedModel):
     """The vocabulary and the network."""
 
     scheme: TokenScheme
-    network: "Network | None"  # None if all rows are the same
+    network: "TransformerNetwork | None"  # None if all rows are the same
 
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Write rows token by token; only tokens that can end in a valid row are ever drawn."""
@@ -170,7 +170,7 @@ class Transformer(Maker):
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
         smoothed = self._unhindered().smoothing
-        redrawn = redraw_rare_numbers(table, rng=rng) if smoothed else Redrawn(table=table)
+        redrawn = redraw_rare_numbers(table, rng=rng) if smoothed else RedrawnTable(table=table)
         table, notes = redrawn.table, redrawn.notes
         scheme = TokenScheme.of(table)
         if not scheme.places:
@@ -178,12 +178,12 @@ class Transformer(Maker):
                 made_by=self, schema=table.schema, scheme=scheme, network=None, notes=notes
             )
         with seeded(rng, owner=self.name, device=self.device, width=self.width) as torch:
-            from tabveil.synthesis.generators.transformer_network import Learner  # noqa: PLC0415 - needs torch
+            from tabveil.synthesis.generators.transformer_network import TransformerLearner  # noqa: PLC0415 - needs torch
 
             rows = torch.from_numpy(rng.permutation(scheme.encode(table))).to(self.device)
             n_held_out = len(rows) // HELD_OUT
             network = self.build(scheme).to(self.device)
-            learner = Learner(network, rows[n_held_out:], rows[:n_held_out], self._unhindered())
+            learner = TransformerLearner(network, rows[n_held_out:], rows[:n_held_out], self._unhindered())
             trained = train(
                 learner.kept,
                 learner.epoch,
@@ -200,12 +200,14 @@ class Transformer(Maker):
             notes=(*notes, *trained.notes, *self._notes(trained)),
         )
 
-    def build(self, scheme: TokenScheme) -> "Network":
+    def build(self, scheme: TokenScheme) -> "TransformerNetwork":
         """Return an untrained network for a vocabulary."""
-        from tabveil.synthesis.generators.transformer_network import Network  # noqa: PLC0415 - needs torch
+        from tabveil.synthesis.generators.transformer_network import TransformerNetwork  # noqa: PLC0415 - needs torch
 
         dropout = self._unhindered().dropout
-        return Network(scheme.sizes, width=self.width, layers=self.layers, heads=self.heads, dropout=dropout)
+        return TransformerNetwork(
+            scheme.sizes, width=self.width, layers=self.layers, heads=self.heads, dropout=dropout
+        )
 
     def _unhindered(self) -> Self:
         """Return the settings in force: to overfit, nothing stands in the way."""

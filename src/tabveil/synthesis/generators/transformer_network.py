@@ -37,7 +37,7 @@ MOST_NUMBERS = 4_000_000
 class Cache:
     """The keys and values of the positions already read, for every layer."""
 
-    def __init__(self, n_rows: int, network: "Network") -> None:
+    def __init__(self, n_rows: int, network: "TransformerNetwork") -> None:
         n_positions, width = len(network.sizes), network.width // network.heads
         shape = (len(network.blocks), 2, n_rows, network.heads, n_positions, width)
         self.held = torch.empty(shape, device=network.start.device)
@@ -78,7 +78,7 @@ class Block(nn.Module):
         return functional.dropout(x, self.dropout, self.training)
 
 
-class Network(nn.Module):
+class TransformerNetwork(nn.Module):
     """A decoder-only transformer over a fixed sequence of positions with ``sizes`` tokens each."""
 
     first: Tensor
@@ -152,7 +152,7 @@ class Network(nn.Module):
 class Reader:
     """Reads rows while they are written, position by position."""
 
-    def __init__(self, network: Network, n_rows: int) -> None:
+    def __init__(self, network: TransformerNetwork, n_rows: int) -> None:
         self.network, self.device = network, network.start.device
         self.cache = Cache(n_rows, network)
 
@@ -166,10 +166,12 @@ class Reader:
         return found
 
 
-class Learner:
+class TransformerLearner:
     """Trains a network epoch by epoch; ``kept`` is the network whose weights count."""
 
-    def __init__(self, network: Network, rows: Tensor, held_out: Tensor, settings: "Transformer") -> None:
+    def __init__(
+        self, network: TransformerNetwork, rows: Tensor, held_out: Tensor, settings: "Transformer"
+    ) -> None:
         self.network, self.rows, self.held_out, self.settings = network, rows, held_out, settings
         network.know_shares(rows)
         self.kept = copy.deepcopy(network) if settings.averaging else network

@@ -14,7 +14,7 @@ from tabveil.synthesis.generators import load_model
 from tabveil.synthesis.generators.aim import rounds as aim_rows
 from tabveil.synthesis.generators.aim import zcdp
 from tabveil.synthesis.generators.aim.estimation import believe
-from tabveil.synthesis.generators.aim.rounds import Budget, PrivateRows, candidates_of
+from tabveil.synthesis.generators.aim.rounds import PrivateRows, RoundBudget, candidates_of
 from tabveil.synthesis.generators.aim.synthesizer import Aim
 from tabveil.tables.matrices.bins import Levels
 
@@ -93,7 +93,7 @@ def test_what_is_spent_is_the_budget_and_not_more():
 
 
 def test_a_budget_is_laid_out_as_in_the_paper():
-    budget = Budget.over(0.5, 16)
+    budget = RoundBudget.over(0.5, 16)
     assert budget.sigma == pytest.approx((16 / (2 * 0.9 * 0.5)) ** 0.5)
     assert budget.epsilon == pytest.approx((8 * 0.1 * 0.5 / 16) ** 0.5)
     budget.prepare(0.5 - 1.9 * 0.5 / 16)  # not enough for two rounds

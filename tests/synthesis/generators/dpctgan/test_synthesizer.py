@@ -18,14 +18,14 @@ from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis import generators
 from tabveil.synthesis.generators.dpctgan import budget as dpctgan_budget
-from tabveil.synthesis.generators.dpctgan.budget import Budget
-from tabveil.synthesis.generators.dpctgan.synthesizer import ADJACENCY, Counts, DpCtgan, nearest_shares
+from tabveil.synthesis.generators.dpctgan.budget import NoiseBudget
+from tabveil.synthesis.generators.dpctgan.synthesizer import ADJACENCY, DpCtgan, NoisyCounts, nearest_shares
 from tabveil.workflows.epsilon.bounds import Guess, least_epsilon
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
-from tabveil.synthesis.generators.ctgan_network import Critic, Layout, Rows  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.ctgan_network import Critic, EncodedRows, RowLayout  # noqa: E402 - needs torch
 from tabveil.synthesis.generators.dpctgan import network as dpctgan_network  # noqa: E402 - needs torch
 from tabveil.synthesis.generators.dpctgan.network import PrivateCritic, Steepest  # noqa: E402 - needs torch
 
@@ -77,7 +77,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize(("epsilon", "delta", "counting", "sampled", "steps"), SETTINGS)
 def test_the_noise_is_enough_and_no_more(epsilon, delta, counting, sampled, steps):
-    budget = Budget(epsilon=epsilon, delta=delta, counting=counting, sampled=sampled, steps=steps)
+    budget = NoiseBudget(epsilon=epsilon, delta=delta, counting=counting, sampled=sampled, steps=steps)
 
     def spent(count_noise, step_noise=None):
         accountant = pld.PLDAccountant(value_discretization_interval=1e-4 * min(1, epsilon))
@@ -109,8 +109,8 @@ def test_as_many_steps_are_taken_as_are_paid_for(monkeypatch):
 
 
 def rows_by_hand(n=4):
-    layout = Layout(sizes=(2,), scalar=(), single=(), conditional=(0,))
-    return Rows(layout, np.arange(n)[:, None] % 2, np.zeros((n, 1)), "cpu")
+    layout = RowLayout(sizes=(2,), scalar=(), single=(), conditional=(0,))
+    return EncodedRows(layout, np.arange(n)[:, None] % 2, np.zeros((n, 1)), "cpu")
 
 
 def test_each_gradient_is_clipped_by_itself():
@@ -184,7 +184,7 @@ def first_slopes(seed, monkeypatch, **budget):
 
     with monkeypatch.context() as patched:
         for name, value in {"count_noise": 0.0, **budget}.items():
-            patched.setattr(Budget, name, value)
+            patched.setattr(NoiseBudget, name, value)
         patched.setattr(torch, "manual_seed", lambda _: manual_seed(0))
         patched.setattr(torch.optim.Adam, "step", overheard)
         sampled = 1.0 if budget["step_noise"] else 0.5
@@ -207,8 +207,8 @@ def test_secrets_have_more_bits_than_a_seed_of_torch(step_noise, monkeypatch):
 def test_real_rows_pull_up_and_generated_rows_pull_down(monkeypatch):
     # One slot is real and the other generated; all gradients are (1, 0, 1) or (0, 1, 1), cut from √2 to 1.
     seen = []
-    layout = Layout(sizes=(2,), scalar=(), single=(), conditional=(0,))
-    rows = Rows(layout, np.zeros((4, 1), dtype=np.int64), np.zeros((4, 1)), "cpu")
+    layout = RowLayout(sizes=(2,), scalar=(), single=(), conditional=(0,))
+    rows = EncodedRows(layout, np.zeros((4, 1), dtype=np.int64), np.zeros((4, 1)), "cpu")
     critic = PrivateCritic(DpCtgan(critic_layers=(), sampled=1.0), rows, 2, noise=0.0, n_rows=4.0, rng=rng())
     monkeypatch.setattr(
         critic.optimizer,
@@ -238,14 +238,14 @@ def test_no_layer_stretches():
 
 def test_counts_by_hand():
     chosen = np.array([[0, 1, 0], [0, 1, 0], [0, 0, 0], [0, 2, 0]])
-    counted = Counts.of(chosen, (2, 3, 1), noise=0.0, rng=rng())
+    counted = NoisyCounts.of(chosen, (2, 3, 1), noise=0.0, rng=rng())
     assert counted.n_rows == 4
     assert [share.tolist() for share in counted.frequencies] == [[1.0, 0.0], [0.25, 0.5, 0.25], [1.0]]
 
 
 def test_counts_have_noise_for_all_columns_that_a_row_counts_in():
     chosen = np.zeros((0, 4), dtype=np.int64)
-    totals = [Counts.of(chosen, (2, 2, 2, 2), noise=5.0, rng=rng(seed)).n_rows for seed in range(400)]
+    totals = [NoisyCounts.of(chosen, (2, 2, 2, 2), noise=5.0, rng=rng(seed)).n_rows for seed in range(400)]
     # Four columns: each slot has noise of 5·√4 = 10, each total 10·√2, their mean 10/√2; cut at 1 from below.
     above = np.array([total for total in totals if total > 1])
     assert np.sqrt(np.mean(above**2)) == pytest.approx(10 / math.sqrt(2), rel=0.15)
@@ -410,7 +410,7 @@ def test_an_attack_finds_no_more_than_was_promised(monkeypatch):
 
 
 def test_the_attack_finds_out_when_the_noise_is_off(monkeypatch):
-    monkeypatch.setattr(Budget, "step_noise", 0.0)
+    monkeypatch.setattr(NoiseBudget, "step_noise", 0.0)
     among, without = canary_scores(2, monkeypatch)
     found = proven(among, without)
     assert found > 2 * AUDITED.epsilon

@@ -13,7 +13,7 @@ from supplies.generator_tables import labels, patients, rng
 from tabveil.core import workers
 from tabveil.core.table import Schema, Table
 from tabveil.errors import ParameterError
-from tabveil.synthesis.generators.pategan.accounting import NoisyMajorities, Plan, log_chances
+from tabveil.synthesis.generators.pategan.accounting import NoisyMajorities, VotingPlan, log_chances
 from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.workflows.epsilon.bounds import GuessCounts, least_epsilon
 
@@ -144,7 +144,7 @@ def test_so_many_networks_as_fit_into_memory():
 @settings(max_examples=25, deadline=None)
 def test_training_stops_before_the_budget_would_be_passed(epsilon, noise, votes, iterations):
     accountant = NoisyMajorities(n_teachers=20)
-    plan = Plan.within(accountant, epsilon, DELTA, iterations=iterations, votes=votes, noise=noise)
+    plan = VotingPlan.within(accountant, epsilon, DELTA, iterations=iterations, votes=votes, noise=noise)
     assert 0 <= plan.iterations <= iterations
     if plan.iterations:
         assert accountant.epsilon(plan.n_votes, noise, DELTA) <= epsilon

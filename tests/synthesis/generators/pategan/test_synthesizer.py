@@ -17,7 +17,13 @@ from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.synthesis.generators import GENERATORS, load_model
 from tabveil.synthesis.generators.pategan import agreement
-from tabveil.synthesis.generators.pategan.accounting import GaussianSums, Plan, delta_of, epsilon_of, mu_of
+from tabveil.synthesis.generators.pategan.accounting import (
+    GaussianSums,
+    VotingPlan,
+    delta_of,
+    epsilon_of,
+    mu_of,
+)
 from tabveil.synthesis.generators.pategan.agreement import AgreementTeachers, ballot
 from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.workflows.epsilon.bounds import GuessCounts, least_epsilon
@@ -59,7 +65,9 @@ def test_the_noise_is_that_of_a_privacy_loss_distribution(epsilon, delta, iterat
     dp_accounting = pytest.importorskip("dp_accounting")
     from dp_accounting import pld  # noqa: PLC0415 - slow to load, and an extra
 
-    plan = Plan.within(GaussianSums(), epsilon, delta, iterations=iterations, votes=batch_size, noise=None)
+    plan = VotingPlan.within(
+        GaussianSums(), epsilon, delta, iterations=iterations, votes=batch_size, noise=None
+    )
     accountant = pld.PLDAccountant(
         dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,  # one row moves a sum by 1
         value_discretization_interval=1e-3 * epsilon,
@@ -86,7 +94,9 @@ def test_cost_and_promise_are_inverse(epsilon, delta):
 @given(st.floats(0.05, 20), st.floats(1, 3000), st.integers(2, 300), st.integers(1, 2000))
 @settings(max_examples=100, deadline=None)
 def test_training_stops_before_the_budget_would_be_passed(epsilon, noise, batch_size, iterations):
-    plan = Plan.within(GaussianSums(), epsilon, 1e-5, iterations=iterations, votes=batch_size, noise=noise)
+    plan = VotingPlan.within(
+        GaussianSums(), epsilon, 1e-5, iterations=iterations, votes=batch_size, noise=noise
+    )
     assert 0 <= plan.iterations <= iterations
     assert delta_of(math.sqrt(plan.n_votes) / noise, epsilon) <= 1e-5
     if plan.iterations < iterations:  # one batch more would be too much
@@ -245,7 +255,7 @@ def proven_by_votes(noise, n_votes, cut, *, delta, n=20_000):
 
 @pytest.mark.parametrize(("epsilon", "near"), [(1.0, 0.1), (10.0, 4.0)])
 def test_votes_betray_less_than_stated_but_not_much_less(epsilon, near):
-    plan = Plan.within(GaussianSums(), epsilon, 1e-5, iterations=1, votes=8, noise=None)
+    plan = VotingPlan.within(GaussianSums(), epsilon, 1e-5, iterations=1, votes=8, noise=None)
     proven = [proven_by_votes(plan.noise, 8, cut, delta=1e-5) for cut in (1.5, 2.5)]
     assert near < max(proven) < epsilon
 

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from tabveil.core import check, workers
 from tabveil.core.findings import Setting
-from tabveil.core.result import Cost, Labels, Result
+from tabveil.core.result import Labels, Result
 from tabveil.core.table import Indices, Split
 from tabveil.core.wording import UNSEEN, name, plural, share_of
 from tabveil.errors import NotApplicable
@@ -87,7 +87,6 @@ class Attribution(SecretAttack):
     name: ClassVar[str] = "gtcap"
     title: ClassVar[str] = "Claims about a target (GTCAP)"
     word: ClassVar[str] = "target"
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="inference", mechanism="uniqueness", auxiliary=True
     )

@@ -21,7 +21,7 @@ from tabveil.core.estimate import (
 )
 from tabveil.core.findings import Configuration, Setting
 from tabveil.core.people import by_first_row
-from tabveil.core.result import Cost, Labels, Result, Role, Threat
+from tabveil.core.result import Labels, Result, Role, Threat
 from tabveil.core.sampling import Sample, group_equal_rows, in_order
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import listed, plural
@@ -137,7 +137,6 @@ class DescriptionAttack(Attack):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="singling out", mechanism="uniqueness")
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE, Estimate, difference, rate, sidak, strongest
 from tabveil.core.findings import Configuration, Setting
-from tabveil.core.result import Cost, Labels, Result, Scores, Threat, params_of
+from tabveil.core.result import Labels, Result, Scores, Threat, params_of
 from tabveil.protocols import Metric
 
 Flags = NDArray[np.bool_]
@@ -47,7 +47,6 @@ class Replay(Metric):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    cost: ClassVar[Cost] = "quick"
     labels: ClassVar[Labels]
     reads_words: ClassVar[bool] = True
 

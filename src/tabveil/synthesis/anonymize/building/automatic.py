@@ -11,7 +11,7 @@ import numpy as np
 
 from tabveil.core.table import Floats, Numeric
 from tabveil.synthesis.anonymize.building.column_values import ColumnValues, assemble
-from tabveil.synthesis.anonymize.building.graded import Dates, Intervals, Mask, as_moments
+from tabveil.synthesis.anonymize.building.graded import Dates, Mask, NumberIntervals, as_moments
 from tabveil.synthesis.anonymize.hierarchy import Hierarchy
 
 FEW = 4
@@ -75,7 +75,7 @@ class Automatic:
             return assemble(values, cells, [texts], top=True)
         return found.build(values)
 
-    def choose(self, values: ColumnValues) -> Intervals | Dates | Mask | Neighbors | Kept | None:
+    def choose(self, values: ColumnValues) -> NumberIntervals | Dates | Mask | Neighbors | Kept | None:
         """Return what to make of a column; None where its values only have one value above them."""
         n_values = len(values.possible()[0])
         if len(values.cells) <= FEW:
@@ -111,7 +111,7 @@ def _calendar(values: ColumnValues) -> Dates | None:
     return Dates(units=units) if units else Dates(units=("day",)) if days >= 2 else None  # noqa: PLR2004 - days that can be told apart
 
 
-def _quantiles(values: ColumnValues) -> Intervals | None:
+def _quantiles(values: ColumnValues) -> NumberIntervals | None:
     """Cut where equally many rows lie between, at readable numbers; join pairs level by level."""
     low, high = float(values.cells[0]), float(values.cells[-1])
     integer = isinstance(values.column, Numeric) and values.column.integer
@@ -128,7 +128,7 @@ def _quantiles(values: ColumnValues) -> Intervals | None:
     while len(cuts):
         levels.append(tuple(cuts.tolist()))
         cuts = cuts[1::2]
-    return Intervals(cuts=tuple(levels)) if levels else None
+    return NumberIntervals(cuts=tuple(levels)) if levels else None
 
 
 def _readable(width: float) -> float:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from tabveil.core.check import nearest, quoted
 from tabveil.synthesis.anonymize.building.automatic import Automatic
 from tabveil.synthesis.anonymize.building.column_values import ColumnValues, EntryError
-from tabveil.synthesis.anonymize.building.graded import Dates, Intervals, Mask
-from tabveil.synthesis.anonymize.building.written import FromFile, Tree
+from tabveil.synthesis.anonymize.building.graded import Dates, Mask, NumberIntervals
+from tabveil.synthesis.anonymize.building.written import FromFile, LabelTree
 from tabveil.synthesis.anonymize.hierarchy import Hierarchy
 
 AUTO = "auto"
@@ -40,7 +40,7 @@ def read_entry(column: str, entry: object, folder: Path) -> HierarchyEntry:
         if not isinstance(entry["file"], (str, Path)) or not str(entry["file"]):
             raise EntryError(column, kind, "it must be the name of a file.")
         return FromFile(path=folder / entry["file"])
-    made: Intervals | Tree | Mask | Dates
+    made: NumberIntervals | LabelTree | Mask | Dates
     match kind:
         case "intervals":
             made = _intervals(column, entry)
@@ -74,7 +74,7 @@ def _kind(column: str, entry: object) -> tuple[str, Mapping[str, Any]]:
     return kinds[0], entry
 
 
-def _intervals(column: str, entry: Mapping[str, Any]) -> Intervals:
+def _intervals(column: str, entry: Mapping[str, Any]) -> NumberIntervals:
     given = _listed(column, "intervals", entry["intervals"])
     by_cuts = any(isinstance(level, (list, tuple)) for level in given)
     origin, bottom, top = (
@@ -82,23 +82,23 @@ def _intervals(column: str, entry: Mapping[str, Any]) -> Intervals:
     )
     if not by_cuts:
         widths = tuple(_number(column, "intervals", width) for width in given)
-        return Intervals(widths=widths, origin=origin or 0.0, bottom=bottom, top=top)
+        return NumberIntervals(widths=widths, origin=origin or 0.0, bottom=bottom, top=top)
     if origin is not None:
         raise EntryError(column, "origin", "it belongs to widths; here are cuts.")
     cuts = tuple(
         tuple(_number(column, "intervals", cut) for cut in _listed(column, "intervals", level))
         for level in given
     )
-    return Intervals(cuts=cuts, bottom=bottom, top=top)
+    return NumberIntervals(cuts=cuts, bottom=bottom, top=top)
 
 
-def _tree(column: str, entry: Mapping[str, Any]) -> Tree:
+def _tree(column: str, entry: Mapping[str, Any]) -> LabelTree:
     others = entry.get("others")
     if not isinstance(entry["tree"], Mapping):
         raise EntryError(column, "tree", "it must hold groups by name, such as {city: [Ulm, Bonn]}.")
     if others is not None and (not isinstance(others, str) or not others):
         raise EntryError(column, "others", "it must be the name of a group.")
-    return Tree(groups=entry["tree"], others=others)
+    return LabelTree(groups=entry["tree"], others=others)
 
 
 def _steps(column: str, entry: Mapping[str, Any]) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ ROUNDING = 1e-9  # a width of 0.3 is three of 0.1, whatever their last bits say
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intervals:
+class NumberIntervals:
     """Intervals of rising widths from an origin, or between cuts; one value for all above.
 
     Widths are each a multiple of the one before, and cuts of a level among those of the level before. Values

@@ -104,7 +104,7 @@ TREE = "tree"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tree:
+class LabelTree:
     """Groups by name, each a list of labels or again groups; one value for all above.
 
     ``others`` names a group for the labels that stand nowhere in the tree.

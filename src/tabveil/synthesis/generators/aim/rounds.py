@@ -108,7 +108,7 @@ NEVER = 1000.0  # taken from a weight, it leaves a probability of zero
 
 
 @dataclass(kw_only=True)
-class Budget:
+class RoundBudget:
     """How much may be spent, and the noise and sharpness of the next round."""
 
     rho: float
@@ -164,7 +164,7 @@ class Rounds:
     """The rounds of AIM. Only ``rows`` sees real rows; all else is computed from its answers."""
 
     rows: PrivateRows
-    budget: Budget
+    budget: RoundBudget
     candidates: dict[Columns, float]
     iterations: int  # of each fit
     max_cells: float  # of the model

@@ -20,7 +20,7 @@ from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.aim import zcdp
 from tabveil.synthesis.generators.aim.estimation import believe
 from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, junction_tree
-from tabveil.synthesis.generators.aim.rounds import Budget, PrivateRows, Rounds, candidates_of
+from tabveil.synthesis.generators.aim.rounds import PrivateRows, RoundBudget, Rounds, candidates_of
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
@@ -72,7 +72,7 @@ class AimModel(FittedModel):
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model."""
-        known = require_plain(_State, state, "state")
+        known = require_plain(_AimState, state, "state")
         levels = levels_from_flags(shared["schema"], shared["made_by"].n_bins, known.levels)
         sizes = tuple(map(len, levels))
         for columns in known.sets:
@@ -110,7 +110,7 @@ class AimModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _State:
+class _AimState:
     """What is stored of a model beside its arrays."""
 
     __pydantic_config__ = FORBID_OTHERS
@@ -247,7 +247,7 @@ class Aim(Maker):
             sets.append(tuple(sorted({table.schema.position(name) for name in names})))
         return sets
 
-    def _budget(self, levels: tuple[Levels, ...]) -> Budget:
+    def _budget(self, levels: tuple[Levels, ...]) -> RoundBudget:
         """Lay out the budget over the rounds, of which the first counts of all columns take their share."""
         at_first = len(levels) + sum(item.n_parts > 0 for item in levels)
         rounds = self.rounds or ROUNDS_PER_COLUMN * len(levels)
@@ -257,7 +257,7 @@ class Aim(Maker):
                 f"rounds must be >= {at_first + 1} for this table, whose columns take {at_first} counts "
                 f"before the first round; got {rounds}.",
             )
-        return Budget.over(zcdp.rho_of(self.epsilon, self.delta), rounds)
+        return RoundBudget.over(zcdp.rho_of(self.epsilon, self.delta), rounds)
 
     def promise(self, schema: Schema) -> Privacy:
         """Say what is promised; it follows from the settings alone."""

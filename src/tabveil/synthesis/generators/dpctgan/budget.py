@@ -48,7 +48,7 @@ class Spending:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
+class NoiseBudget:
     """The promise and how it is spent: ``counting`` is the share of ε that counting would take alone."""
 
     epsilon: float

@@ -15,8 +15,8 @@ from tabveil.synthesis.generators.ctgan_network import (
     WEIGHT_DECAY,
     Conditions,
     Critic,
+    EncodedRows,
     Generator,
-    Rows,
     RunningAverage,
     condition_loss,
 )
@@ -39,7 +39,14 @@ class PrivateCritic:
     """
 
     def __init__(
-        self, settings: "DpCtgan", rows: Rows, width: int, *, noise: float, n_rows: float, rng: Randomness
+        self,
+        settings: "DpCtgan",
+        rows: EncodedRows,
+        width: int,
+        *,
+        noise: float,
+        n_rows: float,
+        rng: Randomness,
     ) -> None:
         self.rows, self.sampled, self.rng = rows, settings.sampled, rng
         self.spread = noise * settings.max_grad_norm  # of the noise on a sum of clipped gradients

@@ -12,7 +12,7 @@ from tabveil.core import check
 from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
 from tabveil.engines.networks import TrainingRecord, seeded, train
 from tabveil.synthesis.generators.ctgan import GanModel, build, encode
-from tabveil.synthesis.generators.dpctgan.budget import Budget
+from tabveil.synthesis.generators.dpctgan.budget import NoiseBudget
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.tables.matrices.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
@@ -142,9 +142,9 @@ class DpCtgan(Maker):
         return max(1, round(1 / self.sampled))
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> NoiseBudget:
         """What may be spent, and the noise it takes."""
-        return Budget(
+        return NoiseBudget(
             epsilon=self.epsilon,
             delta=self.delta,
             counting=self.counting,
@@ -159,7 +159,7 @@ class DpCtgan(Maker):
         slots = tuple(self._slots(table))
         chosen, scalars = encode(table, slots, rng=rng)
         budget = self.budget
-        counted = Counts.of(chosen, tuple(map(len, slots)), noise=budget.count_noise, rng=rng)
+        counted = NoisyCounts.of(chosen, tuple(map(len, slots)), noise=budget.count_noise, rng=rng)
         conditional = tuple(place for place, item in enumerate(slots) if len(item) > 1)
         with seeded(rng, owner=self.name, device=self.device):
             generator = build(slots, conditional, embedding=self.embedding, layers=self.layers)
@@ -187,16 +187,16 @@ class DpCtgan(Maker):
         generator: "gan_network.Generator",
         chosen: Indices,
         scalars: Floats,
-        counted: "Counts",
+        counted: "NoisyCounts",
         *,
         rng: Generator,
     ) -> "dpctgan_network.PrivateLearner":
         """Bring generator and private critic together."""
-        from tabveil.synthesis.generators.ctgan_network import Conditions, Rows  # noqa: PLC0415 - need torch
+        from tabveil.synthesis.generators.ctgan_network import Conditions, EncodedRows  # noqa: PLC0415 - need torch
         from tabveil.synthesis.generators.dpctgan.network import PrivateCritic, PrivateLearner  # noqa: PLC0415
 
         layout = generator.layout
-        rows = Rows(layout, chosen, scalars, self.device)
+        rows = EncodedRows(layout, chosen, scalars, self.device)
         noise = self.budget.step_noise
         critic = PrivateCritic(self, rows, layout.width, noise=noise, n_rows=counted.n_rows, rng=rng)
         return PrivateLearner(self, generator, critic, Conditions(layout, counted.frequencies, self.device))
@@ -238,14 +238,14 @@ class DpCtgan(Maker):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Counts:
+class NoisyCounts:
     """How many rows there are and what share of them each slot has, from noisy counts."""
 
     n_rows: float
     frequencies: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, chosen: Indices, sizes: tuple[int, ...], *, noise: float, rng: Generator) -> "Counts":
+    def of(cls, chosen: Indices, sizes: tuple[int, ...], *, noise: float, rng: Generator) -> "NoisyCounts":
         """Count the slots (n, columns) once, all columns together.
 
         A row counts once in every column that has a choice, so it changes the counts by the square root of

@@ -13,8 +13,8 @@ from tabveil.core.table import Numeric, Table
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.synthesis.anonymize import Anonymization, KAnonymity, PrivacyModel, anonymize
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
-from tabveil.synthesis.anonymize.building.written import FromFile, Tree
-from tabveil.synthesis.anonymize.configuration import Configuration
+from tabveil.synthesis.anonymize.building.written import FromFile, LabelTree
+from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
 from tabveil.synthesis.anonymize.configuration import read as read_configuration
 from tabveil.tables.reading import Layout
 from tabveil.tables.reading.moments import RANGE, STEPS
@@ -26,7 +26,7 @@ _WHERE = "configuration"  # whom complaints about a mapping name
 class Generalizing:
     """What the quasi-identifiers are, how each may be generalized, and what must hold in the end."""
 
-    asked: Configuration
+    asked: AnonymizationSettings
     levels: Mapping[str, int] | None = None  # chosen by somebody; None: searched for
 
     @classmethod
@@ -75,7 +75,7 @@ class Generalizing:
         return frozenset(
             name
             for name, entry in self.asked.hierarchies.items()
-            if isinstance(entry, FromFile) or (isinstance(entry, Tree) and entry.others is None)
+            if isinstance(entry, FromFile) or (isinstance(entry, LabelTree) and entry.others is None)
         )
 
     def apply(self, table: Table, layout: Layout | None) -> Anonymization:

@@ -54,7 +54,7 @@ class HybridModel(FittedModel):
     @classmethod
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model."""
-        known = require_plain(_State, state, "state")
+        known = require_plain(_HybridState, state, "state")
         schema, drawn, made_by = shared["schema"], Schema.from_json(known.drawn), shared["made_by"]
         require(drawn.names == schema.names, "what is drawn must have the columns of the schema")
         others = {name for name in schema.names if name not in known.changed}
@@ -93,7 +93,7 @@ class HybridModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _State:
+class _HybridState:
     """What is stored beside arrays."""
 
     __pydantic_config__ = FORBID_OTHERS

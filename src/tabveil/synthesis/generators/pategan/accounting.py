@@ -218,7 +218,7 @@ def _least_noise(accountant: NoisyMajorities, n_votes: int, epsilon: float, delt
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class VotingPlan:
     """How many votes are held, and the noise on each: fixed before the first, whatever the rows are."""
 
     iterations: int

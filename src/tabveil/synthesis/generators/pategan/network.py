@@ -120,7 +120,7 @@ COMPARED_WITH = 512
 """Invented rows that the teachers compare theirs with."""
 
 
-class Network(nn.Module):
+class RowNetwork(nn.Module):
     """The generator: from random numbers to how likely each level of each column is."""
 
     def __init__(self, sizes: tuple[int, ...], *, latent: int, width: int) -> None:
@@ -167,13 +167,13 @@ def _gumbel(like: Tensor) -> Tensor:
     return -torch.empty_like(like).exponential_().log()
 
 
-class Game(ABC):
+class VotingGame(ABC):
     """Generator against student; the student learns from what the teachers say, with noise.
 
     ``kept`` is the running average of the generator.
     """
 
-    def __init__(self, network: Network, settings: "PateGan", iterations: int) -> None:
+    def __init__(self, network: RowNetwork, settings: "PateGan", iterations: int) -> None:
         self.network, self.settings, self.iterations = network, settings, iterations
         self.kept = copy.deepcopy(network)
         self.student = nn.Sequential(
@@ -235,11 +235,11 @@ class Game(ABC):
             average.lerp_(present, new)
 
 
-class AgreementGame(Game):
+class AgreementGame(VotingGame):
     """Teachers divide a batch into halves; the student learns their shares by least squares."""
 
     def __init__(
-        self, network: Network, teachers: AgreementTeachers, settings: "PateGan", iterations: int
+        self, network: RowNetwork, teachers: AgreementTeachers, settings: "PateGan", iterations: int
     ) -> None:
         super().__init__(network, settings, iterations)
         self.teachers = teachers
@@ -264,11 +264,11 @@ class AgreementGame(Game):
         return -scores.mean()
 
 
-class NetworkGame(Game):
+class NetworkGame(VotingGame):
     """Teachers are networks that learn, too; the student learns their majorities, as published."""
 
     def __init__(
-        self, network: Network, teachers: NetworkTeachers, settings: "PateGan", iterations: int
+        self, network: RowNetwork, teachers: NetworkTeachers, settings: "PateGan", iterations: int
     ) -> None:
         super().__init__(network, settings, iterations)
         self.teachers = teachers

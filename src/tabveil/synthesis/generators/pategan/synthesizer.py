@@ -14,13 +14,18 @@ from tabveil.core.table import Indices, Schema, Table
 from tabveil.engines.networks import rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.pategan.accounting import Accountant, GaussianSums, NoisyMajorities, Plan
+from tabveil.synthesis.generators.pategan.accounting import (
+    Accountant,
+    GaussianSums,
+    NoisyMajorities,
+    VotingPlan,
+)
 from tabveil.synthesis.generators.pategan.agreement import AgreementTeachers
 from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.pategan.network import Game, Network
+    from tabveil.synthesis.generators.pategan.network import RowNetwork, VotingGame
 
 MOST_NUMBERS = 8_000_000
 """Rows are drawn in chunks whose scores are at most so many numbers."""
@@ -79,7 +84,7 @@ class PateGanModel(FittedModel):
     """The columns' levels and the generator. Teachers and student are not kept."""
 
     levels: tuple[Levels, ...]
-    network: "Network"
+    network: "RowNetwork"
 
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Draw levels from the network, then values within them."""
@@ -288,13 +293,13 @@ class PateGan(Maker):
             return NoisyMajorities(n_teachers=self.course.n_teachers)
         return GaussianSums()
 
-    def plan(self) -> Plan:
+    def plan(self) -> VotingPlan:
         """Return how many votes are held and with how much noise; it follows from the settings alone."""
         course = self.course
         batches = course.student_steps if self.teachers == "networks" else 1
         try:
             with np.errstate(all="ignore"):
-                plan = Plan.within(
+                plan = VotingPlan.within(
                     self.accountant,
                     self.epsilon,
                     self.delta,
@@ -316,15 +321,21 @@ class PateGan(Maker):
             )
         return plan
 
-    def build(self, levels: tuple[Levels, ...]) -> "Network":
+    def build(self, levels: tuple[Levels, ...]) -> "RowNetwork":
         """Return an untrained generator."""
-        from tabveil.synthesis.generators.pategan.network import Network  # noqa: PLC0415 - needs torch
+        from tabveil.synthesis.generators.pategan.network import RowNetwork  # noqa: PLC0415 - needs torch
 
-        return Network(tuple(map(len, levels)), latent=self.latent, width=self.width)
+        return RowNetwork(tuple(map(len, levels)), latent=self.latent, width=self.width)
 
     def _game(
-        self, levels: tuple[Levels, ...], codes: Indices, teacher: Indices, plan: Plan, *, rng: Generator
-    ) -> "Game":
+        self,
+        levels: tuple[Levels, ...],
+        codes: Indices,
+        teacher: Indices,
+        plan: VotingPlan,
+        *,
+        rng: Generator,
+    ) -> "VotingGame":
         """Bring teachers and networks together."""
         from tabveil.synthesis.generators.pategan.network import AgreementGame, NetworkGame  # noqa: PLC0415 - torch
 

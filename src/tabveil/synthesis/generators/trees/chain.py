@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tabveil.core.table import Floats, Numeric, within
 from tabveil.core.workers import part, tell
 from tabveil.synthesis.generators.trees.drawing import Agreements, Mover
-from tabveil.synthesis.generators.trees.growth import Tree, grow
+from tabveil.synthesis.generators.trees.growth import GrownTree, grow
 from tabveil.tables.matrices.ordinal import Codes, CountedValues
 
 BESIDE = 0.01
@@ -24,7 +24,7 @@ class Chain:
     """The columns' levels and trees, in the order of the visits, and which of them agree exactly."""
 
     levels: tuple[CountedValues, ...]
-    trees: tuple[Tree, ...]
+    trees: tuple[GrownTree, ...]
     agreements: Agreements
 
     def draw(self, n_rows: int, *, move: Mover | None, forget: bool, rng: Generator) -> Floats:
@@ -104,7 +104,7 @@ def grow_chain(
     return Chain(levels=tuple(levels), trees=tuple(trees), agreements=filled)
 
 
-def _likelihood(tree: Tree, levels: CountedValues, follows: Codes, codes: Codes, goal: Codes) -> Floats:
+def _likelihood(tree: GrownTree, levels: CountedValues, follows: Codes, codes: Codes, goal: Codes) -> Floats:
     """Return how likely the goal of each row is: its share in the row's leaf, mixed with that overall.
 
     What ``follows`` is certain instead of the leaf's share; it is -1 where nothing does.

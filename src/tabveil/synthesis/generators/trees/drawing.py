@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Floats, Indices, Numeric
 from tabveil.synthesis.generators.dependencies import NOTHING, Dependency, pairs
-from tabveil.synthesis.generators.trees.growth import Tree
+from tabveil.synthesis.generators.trees.growth import GrownTree
 from tabveil.tables.matrices.ordinal import MISSING, Codes, CountedValues
 from tabveil.tables.matrices.unshared import StandInRanges
 
@@ -23,14 +23,14 @@ class Mover(Protocol):
     """A way to move numbers that few rows share."""
 
     def __call__(
-        self, members: Indices, leaves: Codes, tree: Tree, levels: CountedValues, *, rng: Generator
+        self, members: Indices, leaves: Codes, tree: GrownTree, levels: CountedValues, *, rng: Generator
     ) -> Floats:
         """Return the numbers of members drawn from leaves, by where they stand; missing stays missing."""
         ...
 
 
 def move_between_neighbors(
-    members: Indices, leaves: Codes, tree: Tree, levels: CountedValues, *, rng: Generator
+    members: Indices, leaves: Codes, tree: GrownTree, levels: CountedValues, *, rng: Generator
 ) -> Floats:
     """Draw between the numbers beside it in its leaf, see :mod:`tabveil.tables.matrices.unshared`."""
     del leaves
@@ -58,7 +58,7 @@ class _Kernels(NamedTuple):
     width: Floats
 
     @classmethod
-    def of(cls, tree: Tree, levels: CountedValues) -> Self:
+    def of(cls, tree: GrownTree, levels: CountedValues) -> Self:
         """Measure the leaves.
 
         Where a leaf has no two such numbers, the whole column stands in: a single person's number is not
@@ -79,7 +79,7 @@ class _Kernels(NamedTuple):
 
 
 def move_by_kernel(
-    members: Indices, leaves: Codes, tree: Tree, levels: CountedValues, *, rng: Generator
+    members: Indices, leaves: Codes, tree: GrownTree, levels: CountedValues, *, rng: Generator
 ) -> Floats:
     """Move the numbers that few rows share, without spreading them wider than they are.
 
@@ -194,7 +194,7 @@ class Agreements:
             return np.full(len(codes), NOTHING, dtype=np.int32)
         return np.asarray(each.wanted[codes[:, each.visit]])
 
-    def draw(self, visit: int, tree: Tree, leaves: Codes, codes: Codes, *, rng: Generator) -> Indices:
+    def draw(self, visit: int, tree: GrownTree, leaves: Codes, codes: Codes, *, rng: Generator) -> Indices:
         """Draw a member of each leaf that goes with the rest of its row; return where it stands."""
         each, members = self.drawn[visit], tree.draw(leaves, rng=rng)
         if each.visit < 0:
@@ -209,7 +209,14 @@ class Agreements:
         return members
 
     def mended(
-        self, visit: int, tree: Tree, levels: CountedValues, cells: Floats, codes: Codes, *, rng: Generator
+        self,
+        visit: int,
+        tree: GrownTree,
+        levels: CountedValues,
+        cells: Floats,
+        codes: Codes,
+        *,
+        rng: Generator,
     ) -> Floats:
         """Return cells (n,) of a visit that go with the rest of their rows again, where moving parted them.
 

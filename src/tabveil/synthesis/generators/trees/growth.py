@@ -123,7 +123,7 @@ MOST_GOALS = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Tree:
+class GrownTree:
     """A tree as arrays with an entry for each node; children are -1 in a leaf."""
 
     feature: Codes  # (nodes,) the column looked at
@@ -200,7 +200,7 @@ def grow(
     min_leaf: int,
     caution: float | None = None,
     rng: Generator,
-) -> Tree:
+) -> GrownTree:
     """Grow the tree of a goal (n,) with ``levels`` from the codes (n, columns) of the columns before it.
 
     With ``caution`` it is grown from the first two thirds of the rows, and pruned by the others.
@@ -223,10 +223,10 @@ def grow(
     return tree.filled(codes, goal)
 
 
-def _one_leaf(n_columns: int) -> Tree:
+def _one_leaf(n_columns: int) -> GrownTree:
     """Return a tree that looks at no column."""
     none, nothing = np.array([-1], dtype=np.int32), np.empty(0, dtype=np.int32)
-    return Tree(
+    return GrownTree(
         feature=none,
         threshold=np.zeros(1),
         left=none,

@@ -41,7 +41,7 @@ from tabveil.synthesis.generators.trees.drawing import (
     move_by_kernel,
     visits_with,
 )
-from tabveil.synthesis.generators.trees.growth import Tree
+from tabveil.synthesis.generators.trees.growth import GrownTree
 from tabveil.tables.matrices.ordinal import Codes, CountedValues
 
 HELD_OUT = 10
@@ -52,7 +52,7 @@ MIN_LEAF = {"careful": 20, "published": 5}
 
 _OF_LEVELS = ("values", "counts")
 _AGREED = tuple(item.name for item in fields(Agreements))
-_OF_TREES = tuple(item.name for item in fields(Tree))
+_OF_TREES = tuple(item.name for item in fields(GrownTree))
 _PIECES = {
     "levels_values": Expected(dtype=np.float64, shape=(None,)),
     "levels_counts": Expected(dtype=np.int64, shape=(None,), low=0, high=MOST_ROWS),
@@ -118,7 +118,7 @@ class TreesModel(FittedModel):
     def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
         """Rebuild the model."""
         schema: Schema = shared["schema"]
-        known = require_plain(_State, state, "state")
+        known = require_plain(_TreesState, state, "state")
         require(sorted(known.visits) == list(range(len(schema))), "visits must name every column once")
         agree = {name: getattr(known, name) for name in _AGREED}
         require(
@@ -134,7 +134,7 @@ class TreesModel(FittedModel):
             for k, position in enumerate(known.visits)
         )
         trees = tuple(
-            Tree(**{name: pieces[f"trees_{name}"][k] for name in _OF_TREES}) for k in range(len(schema))
+            GrownTree(**{name: pieces[f"trees_{name}"][k] for name in _OF_TREES}) for k in range(len(schema))
         )
         agreements = Agreements(
             **{
@@ -165,7 +165,7 @@ class TreesModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _State:
+class _TreesState:
     """What is stored of a model beside its arrays."""
 
     __pydantic_config__ = FORBID_OTHERS

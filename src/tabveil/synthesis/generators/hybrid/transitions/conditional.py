@@ -11,13 +11,18 @@ from numpy.typing import NDArray
 from tabveil.core.storage.arrays import MOST_ROWS, Expected, require
 from tabveil.core.table import Floats, Indices, Numeric, Table, holds, within
 from tabveil.synthesis.generators.hybrid.domains import Domain, choose_within
-from tabveil.synthesis.generators.hybrid.transitions.way_back import Classes, GeneralizedRows, Stored, WayBack
+from tabveil.synthesis.generators.hybrid.transitions.way_back import (
+    GeneralizedRows,
+    KeyedClasses,
+    Stored,
+    WayBack,
+)
 
 _SILVERMAN, _POWER = 1.06, -0.2  # the bandwidth that suits a bell curve
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Values:
+class ClassValues:
     """The different values that the rows of each class have in some columns, and how many rows have each."""
 
     columns: tuple[int, ...]  # places among the domains; several are drawn together
@@ -26,7 +31,7 @@ class Values:
     counts: Indices  # (v,)
 
     @classmethod
-    def count(cls, columns: Sequence[int], cells: Floats, classes: Indices, n_classes: int) -> "Values":
+    def count(cls, columns: Sequence[int], cells: Floats, classes: Indices, n_classes: int) -> "ClassValues":
         """Count the values (n, columns) of rows of these classes (n,)."""
         keyed = np.column_stack([classes.astype(np.float64), cells]) + 0.0  # -0.0 and 0.0 are one value
         different, counts = np.unique(keyed, axis=0, return_counts=True)
@@ -47,8 +52,8 @@ class Values:
 class ConditionalWay(WayBack):
     """The values of every class."""
 
-    classes: Classes
-    values: tuple[Values, ...]
+    classes: KeyedClasses
+    values: tuple[ClassValues, ...]
     widths: tuple[Floats, ...] = ()  # (c,) how far numbers are moved, in each domain; none if they are not
 
     def draw(self, table: Table, *, rng: Generator) -> list[Floats]:
@@ -104,13 +109,13 @@ class Conditional:
         """Count the values of each class."""
         del rng
         domains = rows.domains()
-        classes, numbers = Classes.of(rows.keys)
+        classes, numbers = KeyedClasses.of(rows.keys)
         cells = np.column_stack([rows.original.column(domain.name) for domain in domains])  # (m, d)
         return ConditionalWay(
             domains=domains,
             classes=classes,
             values=tuple(
-                Values.count(group, cells[:, group], numbers, len(classes.keys))
+                ClassValues.count(group, cells[:, group], numbers, len(classes.keys))
                 for group in self._groups(len(domains))
             ),
             widths=tuple(_bandwidths(column, numbers, len(classes.keys)) for column in cells.T)
@@ -140,7 +145,7 @@ class Conditional:
         for place, group in enumerate(groups):
             parts = {part: arrays[f"values{place}_{part}"] for part in ("starts", "cells", "counts")}
             _require_values(parts, [domains[column] for column in group], len(classes.keys))
-            values.append(Values(columns=tuple(group), **parts))
+            values.append(ClassValues(columns=tuple(group), **parts))
         widths = tuple(arrays[f"widths{place}"] for place in range(len(domains) if self.smoothed else 0))
         require(all(len(each) == len(classes.keys) for each in widths), "widths must be those of the classes")
         return ConditionalWay(domains=domains, classes=classes, values=tuple(values), widths=widths)

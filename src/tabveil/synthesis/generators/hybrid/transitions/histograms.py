@@ -12,14 +12,19 @@ from tabveil.core import check
 from tabveil.core.storage.arrays import Expected, require
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.synthesis.generators.hybrid.domains import Domain, choose_within
-from tabveil.synthesis.generators.hybrid.transitions.way_back import Classes, GeneralizedRows, Stored, WayBack
+from tabveil.synthesis.generators.hybrid.transitions.way_back import (
+    GeneralizedRows,
+    KeyedClasses,
+    Stored,
+    WayBack,
+)
 
 BINS = 16
 """Bins of an interval, unless somebody wants others."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Cells:
+class ClassCells:
     """Where the bins of each class stand in one column, end to end; a class without a value has none."""
 
     domain: Domain
@@ -67,7 +72,7 @@ class Cells:
 class HistogramWay(WayBack):
     """The weights of the bins of every class."""
 
-    classes: Classes
+    classes: KeyedClasses
     weights: tuple[Floats, ...]  # (n,) of each domain, the bins of class after class
 
     def draw(self, table: Table, *, rng: Generator) -> list[Floats]:
@@ -78,7 +83,7 @@ class HistogramWay(WayBack):
             codes = table.column(domain.name)
             bins = domain.choose(codes, domain.sizes, rng=rng)
             known = np.flatnonzero((numbers >= 0) & ~np.isnan(codes))
-            cells = Cells(domain=domain, codes=self.classes.codes(domain.name))
+            cells = ClassCells(domain=domain, codes=self.classes.codes(domain.name))
             held = np.flatnonzero(cells.sizes)
             starts = np.append(cells.starts[held], len(weights))
             places = np.searchsorted(held, numbers[known])
@@ -106,7 +111,7 @@ class HistogramWay(WayBack):
         arrays = stored.own(expected)
         classes = stored.classes(arrays["classes"])
         for place, domain in enumerate(domains):
-            cells = Cells(domain=domain, codes=classes.codes(domain.name))
+            cells = ClassCells(domain=domain, codes=classes.codes(domain.name))
             weights = arrays[f"weights{place}"]
             require(
                 len(weights) == len(cells.bins), f"array 'weights{place}' must have a weight for each bin"
@@ -135,8 +140,8 @@ class Counted:
     """The rows of every class in every bin, before anything is done about them."""
 
     domains: tuple[Domain, ...]
-    classes: Classes
-    cells: Sequence[Cells]
+    classes: KeyedClasses
+    cells: Sequence[ClassCells]
     counts: Sequence[Floats]  # (n,) in each column
     everywhere: Sequence[Floats]  # (n,) rows of all classes in the same bin
 
@@ -144,10 +149,10 @@ class Counted:
     def of(cls, rows: GeneralizedRows, most_bins: int) -> "Counted":
         """Count the rows that take part."""
         domains = rows.domains(most_bins)
-        classes, numbers = Classes.of(rows.keys)
+        classes, numbers = KeyedClasses.of(rows.keys)
         cells, counts, everywhere = [], [], []
         for domain in domains:
-            own = Cells(domain=domain, codes=classes.codes(domain.name))
+            own = ClassCells(domain=domain, codes=classes.codes(domain.name))
             bins = domain.locate(rows.table.column(domain.name), rows.original.column(domain.name))
             in_all = np.bincount(bins[bins >= 0], minlength=len(domain.low)).astype(np.float64)
             cells.append(own)
@@ -202,7 +207,7 @@ class SmoothedConditional:
         ]
         return HistogramWay(domains=found.domains, classes=found.classes, weights=tuple(weights))
 
-    def _mixed(self, cells: Cells, counts: Floats, everywhere: Floats) -> Floats:
+    def _mixed(self, cells: ClassCells, counts: Floats, everywhere: Floats) -> Floats:
         even = cells.domain.sizes[cells.bins]
         coarser = self._supported(everywhere) if self.towards == "population" else np.zeros(len(even))
         weights = self._supported(counts) + self.strength * cells.normalized(coarser, even)

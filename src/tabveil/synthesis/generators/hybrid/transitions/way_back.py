@@ -48,7 +48,7 @@ class GeneralizedRows:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Classes:
+class KeyedClasses:
     """The classes of the rows that take part, by their generalized quasi-identifiers."""
 
     keys: Table  # (c rows) one for each class
@@ -151,13 +151,13 @@ class Stored:
             found.append(Domain.from_arrays(self.schema[name], len(column.labels), arrays))
         return tuple(found)
 
-    def classes(self, cells: Floats) -> Classes:
+    def classes(self, cells: Floats) -> KeyedClasses:
         """Rebuild classes from the quasi-identifiers of each, (c, d)."""
         schema = self.generalized.select(self.quasi_identifiers)
         for column, each in zip(schema.columns, cells.T, strict=True):
             require(holds(column, each), f"array 'classes' must hold values of the column {column.name!r}")
         require(len(cells) > 0, "array 'classes' must have classes")
-        return Classes(keys=Table(schema=schema, values=cells))
+        return KeyedClasses(keys=Table(schema=schema, values=cells))
 
     def own(self, expected: Mapping[str, Expected]) -> Arrays:
         """Return what is stored beside the domains: exactly what is expected."""
