@@ -12,7 +12,7 @@ import numpy as np
 
 from tabveil.core.table import Schema, Split, Table
 from tabveil.synthesis.generators.aim import Aim, zcdp
-from tabveil.synthesis.generators.aim.rounds import NoiseBudget as AimBudget
+from tabveil.synthesis.generators.aim.rounds import RoundBudget as AimBudget
 from tabveil.synthesis.generators.aim.synthesizer import ROUNDS_PER_COLUMN
 from tabveil.synthesis.generators.dpctgan import DpCtgan
 from tabveil.synthesis.generators.dpctgan.budget import NoiseBudget
