@@ -19,7 +19,7 @@ else:  # what the request makes of them, by reading
 Columns = tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, repr=False, eq=False)
 class Option:
     """How an option is asked for on the command line, and explained to those who use Python.
 
@@ -46,7 +46,7 @@ class Option:
         return list[kind] if self.repeatable else kind  # type: ignore[valid-type] # made here
 
 
-@dataclass(kw_only=True)
+@dataclass(init=False, repr=False, eq=False)  # never made, only read: what is left out starts sooner
 class AuditOptions:
     """The options, with their defaults; see :func:`tabveil.audit` for what each means."""
 

@@ -1,7 +1,6 @@
 """``tabveil anonymize``, and what proposes to it: ``tabveil hierarchies``, ``tabveil quasi-identifiers``."""
 
 import dataclasses
-import json as json_text
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,6 +96,8 @@ def quasi_identifiers(
     *, file: Table, missing: Missing = None, json: Json = None, force: Force = False
 ) -> None:
     """Propose quasi-identifiers."""
+    import json as json_text
+
     from tabveil.synthesis.anonymize.proposing import propose
     from tabveil.tables import reading as frame
 
@@ -127,6 +128,8 @@ def _measure(
 
 
 def _json(summary: "Summary", measured: "Properties") -> str:
+    import json as json_text
+
     said = {"summary": dataclasses.asdict(summary), "properties": dataclasses.asdict(measured)}
     return json_text.dumps(_finite(said), ensure_ascii=False, indent=1)
 

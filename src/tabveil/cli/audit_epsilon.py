@@ -1,6 +1,5 @@
 """``tabveil audit-epsilon``: does a private generator keep the ε that it states?"""
 
-import json as json_text
 from pathlib import Path
 from typing import Annotated
 
@@ -85,6 +84,8 @@ def audit_epsilon(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No text, no progress.")] = False,
 ) -> int:
     """Audit a promise."""
+    import json as json_text
+
     from tabveil.cli.progress import progress_shown
     from tabveil.cli.synthesize import read_settings
     from tabveil.workflows import epsilon as epsilons

@@ -1,6 +1,5 @@
 """``tabveil benchmark run`` and ``tabveil benchmark report``: metrics judged by a risk that is known."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -114,6 +113,8 @@ def report(
 
 def _tell(outcome: "benchmark.Outcome", store: Path) -> None:
     """Say how many cells there are, why some failed, and what can be done next."""
+    import shlex
+
     screen = Screen()
     screen.say(
         f"{store}: {plural(outcome.known, 'cell')} known before, {outcome.new:,} new, "

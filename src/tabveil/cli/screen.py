@@ -4,7 +4,6 @@ Names of columns, labels and files come from outside. A terminal takes some of t
 (another title, another color, text that runs backwards); here they are shown as escapes, such as ``\x1b``.
 """
 
-import json
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -57,6 +56,8 @@ def show(text: str) -> None:
 
 def show_json(text: str) -> None:
     """Write JSON to standard output; what a terminal would obey is in strings, so JSON has escapes for it."""
+    import json
+
     sys.stdout.write(escaped(text, lambda letter: json.dumps(letter)[1:-1]) + "\n")
 
 

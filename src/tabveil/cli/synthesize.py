@@ -1,7 +1,5 @@
 """``tabveil synthesize`` and ``tabveil sample``: learn a table and draw rows, draw more rows."""
 
-import shlex
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING
 from pathlib import Path
@@ -203,6 +201,8 @@ def sample(
     force: Force = False,
 ) -> None:
     """Draw rows from a stored model."""
+    import shlex
+
     from tabveil.workflows.synthesizing import TableModel
 
     target = rows_file(out, not_over=folder.rglob("*"), force=force)
@@ -254,6 +254,8 @@ def _filtered(
 
 def _audited(drawn: "SyntheticRows", target: Path, **asked: Any) -> "Report":  # noqa: ANN401 - passed on as they are
     """Audit rows as they will stand in their file: what was read as a file is compared with a file."""
+    import tempfile
+
     from tabveil.auditing import audit as auditing
     from tabveil.cli.progress import progress_shown
 
@@ -371,6 +373,8 @@ def _without_identifiers(learned: "TableModel") -> bool:
 
 def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...], *, drop: bool) -> str:
     """Return the audit of what was just written, ready to be typed."""
+    import shlex
+
     words = ["tabveil", "audit", "--train", str(data)]
     control = data.with_name(data.name.replace("train", "control", 1))
     if data.name.startswith("train.") and control.is_file():  # as 'tabveil split' writes them
