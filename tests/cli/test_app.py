@@ -314,7 +314,7 @@ def test_every_broken_input_is_one_line_and_exit_code_2(folder, case):
 
 
 def test_an_unwritable_place_is_found_out_before_the_long_work(folder, monkeypatch):
-    monkeypatch.setattr(auditor, "load_split", lambda *args, **kwargs: pytest.fail("read the tables"))
+    monkeypatch.setattr(auditor, "load", lambda *args, **kwargs: pytest.fail("read the tables"))
     refused(*AUDIT, "--json", "nowhere/report.json")
     refused(*AUDIT, "--records", "nowhere/records.csv")
     refused(*AUDIT, "--metric", "nonsense")
