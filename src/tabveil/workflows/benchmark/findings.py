@@ -6,7 +6,7 @@ Made from the plan and the cells alone, and stored as JSON: a page needs nothing
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -120,7 +120,7 @@ def findings(plan: StudyPlan, records: Mapping[str, Record], failures: Mapping[s
     judged = [item for item in trials if item.metric in privacy]
     cards = tuple(map(score, judged))
     return Findings(
-        plan=_without_places(plan),
+        plan=replace(plan, places=()),
         curves=tuple(curve for item in trials for curve in curves(item)),
         cards=cards,
         correlations=tuple(_correlations(judged)),
@@ -129,10 +129,6 @@ def findings(plan: StudyPlan, records: Mapping[str, Record], failures: Mapping[s
         gaps=tuple(_gaps(plan.places, known, failures, privacy)),
         n_cells=len(placed),
     )
-
-
-def _without_places(plan: StudyPlan) -> StudyPlan:
-    return StudyPlan(**{**vars(plan), "places": ()})
 
 
 def _correlations(judged: Sequence[CurveCells]) -> Iterable[Correlations]:

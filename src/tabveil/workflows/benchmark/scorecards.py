@@ -4,7 +4,7 @@ Attacks are compared with attacks on the same risk, indicators with each other: 
 than an attack still says nothing about what an intruder gains.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, get_args
@@ -217,9 +217,11 @@ def _choose(purpose: Purpose, cards: Sequence[ScoreCard]) -> Recommendation:
         as_good=tuple(
             card.metric for card in seeing[1:] if best and card.smallest.level == best.smallest.level
         ),
-        blind=_named(card for card in answering if card.smallest.level is None and card not in alarming),
-        alarming=_named(alarming),
-        unanswered=_named(card for card in cards if not card.n_answers),
+        blind=tuple(
+            card.metric for card in answering if card.smallest.level is None and card not in alarming
+        ),
+        alarming=tuple(card.metric for card in alarming),
+        unanswered=tuple(card.metric for card in cards if not card.n_answers),
         dominated=_dominated(seeing),
         n_repeats=min((card.n_repeats for card in answering), default=0),
     )
@@ -232,10 +234,6 @@ def _order(card: ScoreCard) -> tuple[float, float, str]:
         float("inf") if seconds is None else seconds,
         card.metric,
     )
-
-
-def _named(cards: Iterable[ScoreCard]) -> tuple[str, ...]:
-    return tuple(card.metric for card in cards)
 
 
 def _dominated(seeing: Sequence[ScoreCard]) -> tuple[Dominated, ...]:

@@ -24,7 +24,7 @@ from tabveil.metrics.utility import Utility
 from tabveil.metrics.utility import measure as measure_utility
 from tabveil.protocols import Metric, Modifier, People, Release, RiskModel
 from tabveil.version import __version__
-from tabveil.workflows.benchmark.study import ModifierChoice, RiskChoice, Sizes
+from tabveil.workflows.benchmark.study import RiskChoice, Sizes
 from tabveil.workflows.cells.store import digest, identified
 
 LARGEST = "largest_point_estimate"
@@ -177,7 +177,8 @@ class MetricCell:
 
     def answer(self, split: Split, release: Release) -> MetricAnswer:
         """Ask the metric."""
-        rng = self.trial.rng("metric", self.name, json.dumps(_settings(self.metric), sort_keys=True))
+        settings = None if self.metric is None else to_plain(describe(self.metric)["settings"])
+        rng = self.trial.rng("metric", self.name, json.dumps(settings, sort_keys=True))
         try:
             if self.metric is None:
                 found = MetricAnswer.of_utility(measure_utility(split, rng=rng))
@@ -188,13 +189,12 @@ class MetricCell:
         return replace(found, facts=dict(release.facts))
 
 
-def _settings(metric: Metric | None) -> Any:  # noqa: ANN401 - JSON
-    return None if metric is None else to_plain(describe(metric)["settings"])
-
-
 def trials(risk: RiskChoice, sha256: str, sizes: Sizes, *, seed: int, repeats: int) -> list[RiskTrial]:
     """Return the trials of one risk model on one dataset: repeat by repeat, level by level."""
-    modified = _modified(risk.modifier)
+    choice = risk.modifier
+    modified: list[tuple[Modifier | None, float | None]] = (
+        [(None, None)] if choice is None else [(choice.modifier, level) for level in choice.levels]
+    )
     return [
         RiskTrial(
             sha256=sha256,
@@ -210,7 +210,3 @@ def trials(risk: RiskChoice, sha256: str, sizes: Sizes, *, seed: int, repeats: i
         for level in risk.levels
         for modifier, strength in modified
     ]
-
-
-def _modified(choice: ModifierChoice | None) -> list[tuple[Modifier | None, float | None]]:
-    return [(None, None)] if choice is None else [(choice.modifier, level) for level in choice.levels]

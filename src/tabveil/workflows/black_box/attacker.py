@@ -8,11 +8,9 @@ from typing import Any, get_args
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.rng import stream
-from tabveil.core.table import Table
 from tabveil.core.workers import Listener, part, tell, unheard, working
 from tabveil.errors import ParameterError
 from tabveil.metrics.black_box import (
-    Attacked,
     InferenceGame,
     MembershipGame,
     Pool,
@@ -134,8 +132,16 @@ def attack(
     configuration.refuse_steps("attack", said)
     pooled = rare_labels or said.rare_labels or "pool"
     check.one_of("attack", "rare_labels", pooled, get_args(RareLabels))
-    _require_one(generator=generator, config=config, command=command)
-    synthesizer = None if command is not None else _chosen(generator, settings, said)
+    ways = {"generator": generator, "config": config, "command": command}
+    named = [name for name, way in ways.items() if way is not None]
+    if len(named) > 1:
+        raise ParameterError(
+            "attack", f"give one of generator, config and command, not {' and '.join(named)}."
+        )
+    synthesizer = None
+    if command is None:
+        chosen_settings = {**said.settings, **(settings or {})}
+        synthesizer = choose(generator or said.generator or DEFAULT_GENERATOR, chosen_settings)
     if synthesizer is None and settings:
         raise ParameterError("attack", "settings belong to a generator; a command has its own.")
     given = (missing,) if isinstance(missing, str) else tuple(missing)
@@ -145,7 +151,9 @@ def attack(
         schema=said.schema if schema is None else schema,
         missing=given or said.missing,
     )
-    place = _prepared(store)
+    place = None if store is None else FitStore(Path(store).absolute())
+    if place is not None:
+        place.prepare()
     with working(threads=threads, listener=progress):
         tell("reading the table", 0.0)
         people = RealPeople.read(sources)
@@ -156,7 +164,11 @@ def attack(
             )
         else:
             people, releasing = _generating(synthesizer, people, pooled, learned=said.identifiers == "learn")
-        _require_more(people, targets)
+        if targets >= people.n_data:
+            raise ParameterError(
+                "attack",
+                f"targets must be fewer than the {people.n_data:,} rows of the data, got {targets:,}.",
+            )
         with working(listener=unheard):
             chosen = Targets.choose(people.data, targets, rng=stream(seed, "targets"))
         pool = Pool.draw(
@@ -164,12 +176,17 @@ def attack(
         )
         n_drawn = draw or said.rows or pool.n_rows
         attacked = []
-        games = _games(people.real, pool, secret)
+        games: list[MembershipGame | InferenceGame] = [MembershipGame(real=people.real, pool=pool)]
+        if secret is not None:
+            games.append(InferenceGame(real=people.real, pool=pool, secret=secret))
         for turn, each in enumerate(games):
             job = Job(game=each, real=people.real, releasing=releasing, n_drawn=n_drawn, store=place)
             with part(turn / len(games), (turn + 1) / len(games)):
                 seen = play(job, fits, workers=workers, scheduler=scheduler)
-            attacked.append(_judged(each, seen, chosen))
+            if isinstance(each, InferenceGame):
+                attacked.append(judge_inference(each, seen, chosen))
+            else:
+                attacked.append(judge_membership(each, seen, chosen))
         tell("done", 1.0)
     return ShadowResult(
         version=__version__,
@@ -187,14 +204,6 @@ def attack(
     )
 
 
-def _prepared(store: str | Path | None) -> FitStore | None:
-    if store is None:
-        return None
-    place = FitStore(Path(store).absolute())
-    place.prepare()
-    return place
-
-
 def _generating(
     synthesizer: Synthesizer, people: RealPeople, rare_labels: RareLabels, *, learned: bool
 ) -> tuple[RealPeople, GeneratorReleases]:
@@ -210,20 +219,6 @@ def _generating(
     )
 
 
-def _require_more(people: RealPeople, targets: int) -> None:
-    if targets >= people.n_data:
-        raise ParameterError(
-            "attack", f"targets must be fewer than the {people.n_data:,} rows of the data, got {targets:,}."
-        )
-
-
-def _games(real: Table, pool: Pool, secret: str | None) -> list[MembershipGame | InferenceGame]:
-    membership = MembershipGame(real=real, pool=pool)
-    return (
-        [membership] if secret is None else [membership, InferenceGame(real=real, pool=pool, secret=secret)]
-    )
-
-
 def _check(*, targets: int, fits: int, seed: int, workers: int | None, draw: int | None) -> None:
     least = {"targets": (targets, 1), "fits": (fits, LEAST_FITS), "seed": (seed, 0)}
     least |= {name: (given, 1) for name, given in (("workers", workers), ("draw", draw)) if given is not None}
@@ -233,28 +228,6 @@ def _check(*, targets: int, fits: int, seed: int, workers: int | None, draw: int
         except TypeError:
             kind = type(value).__name__
             raise ParameterError("attack", f"{name} must be a whole number, got {kind}.") from None
-
-
-def _require_one(**ways: object) -> None:
-    given = [name for name, way in ways.items() if way is not None]
-    if len(given) > 1:
-        raise ParameterError(
-            "attack", f"give one of generator, config and command, not {' and '.join(given)}."
-        )
-
-
-def _chosen(
-    generator: str | Synthesizer | None, settings: Mapping[str, object] | None, said: SynthesisFile
-) -> Synthesizer:
-    """Return the generator that is attacked, with the settings of a file and those given here."""
-    given = {**said.settings, **(settings or {})}
-    return choose(generator or said.generator or DEFAULT_GENERATOR, given)
-
-
-def _judged(game: MembershipGame | InferenceGame, seen: Any, chosen: Targets) -> Attacked:  # noqa: ANN401 - features
-    if isinstance(game, InferenceGame):
-        return judge_inference(game, seen, chosen)
-    return judge_membership(game, seen, chosen)
 
 
 def _notes(people: RealPeople, pool: Pool) -> tuple[str, ...]:

@@ -70,7 +70,11 @@ class CommandReleases:
             words=_words(command),
             sources=sources,
             layout=layout,
-            ending=_ending(sources.data),
+            ending=(
+                ending_of_parts(Path(sources.data))
+                if isinstance(sources.data, (str, Path))
+                else _ENDING_OF_FRAMES
+            ),
             time_limit=time_limit,
             size_limit=size_limit,
         )
@@ -122,7 +126,8 @@ class CommandReleases:
         finally:
             _end_all(process)
         if why is None and process.returncode != 0:
-            why = _ended(process.returncode)
+            code = process.returncode
+            why = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
         if why is not None:
             raise CommandFailed("command", f"{why}.", complaint=_last(complaints))
 
@@ -184,10 +189,6 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
     return word
 
 
-def _ending(data: Any) -> str:  # noqa: ANN401 - a path or a table
-    return ending_of_parts(Path(data)) if isinstance(data, (str, Path)) else _ENDING_OF_FRAMES
-
-
 def _size(folder: Path) -> int:
     """Add up what is in a folder; what goes away meanwhile counts nothing."""
     total = 0
@@ -207,12 +208,6 @@ def _end_all(process: subprocess.Popen[bytes]) -> None:
     except (ProcessLookupError, PermissionError):
         process.kill()
     process.wait()
-
-
-def _ended(code: int) -> str:
-    if code < 0:
-        return f"was ended by signal {-code}"
-    return f"ended with exit code {code}"
 
 
 def _last(file: Path) -> bytes:

@@ -39,7 +39,7 @@ class RealSources:
     def beside(self, release: Any) -> tuple[Table, Table]:  # noqa: ANN401 - a path or a table
         """Read a release and all real rows under one schema: the real rows first."""
         loaded = load_split(self.data, release, self.control, schema=self.schema, missing=self.missing)
-        return _joined(loaded.split.train, loaded.split.control), loaded.split.synthetic
+        return loaded.split.train.joined(loaded.split.control), loaded.split.synthetic
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -113,10 +113,6 @@ class RealPeople:
             layout=replace(self.layout, columns=places),
             notes=(*self.notes, note),
         )
-
-
-def _joined(data: Table, control: Table) -> Table:
-    return Table(schema=data.schema, values=np.concatenate([data.values, control.values]))
 
 
 RareLabels = Literal["pool", "keep"]

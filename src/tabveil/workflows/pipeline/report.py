@@ -15,7 +15,7 @@ from tabveil.core.result import Result
 from tabveil.core.storage.files import write_text
 from tabveil.core.storage.plain import PlainData, to_plain
 from tabveil.core.wording import LONGEST_TITLE, clean, escaped
-from tabveil.metrics.properties import Properties, SensitiveProperties, measure
+from tabveil.metrics.properties import Properties, measure
 from tabveil.metrics.utility import MEANINGS
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
@@ -111,18 +111,10 @@ def _confirm(model: PrivacyModel, found: Anonymization, measured: Properties) ->
             ).sensitive
             value, kept = again.recursive, again.recursive >= least
         case Closeness(column=column, t=most):
-            value = _distance(own[column], model)
+            by_distance: Mapping[str, float | None] = vars(own[column])
+            value = by_distance[model.distance]  # equal, ordered or hierarchical
             kept = None if value is None else value <= most + ROUNDING
     return Confirmation(asked=model.in_words(), measured=value, kept=kept)
-
-
-def _distance(own: SensitiveProperties, model: Closeness) -> float | None:
-    by_kind: Mapping[str, float | None] = {
-        "equal": own.equal,
-        "ordered": own.ordered,
-        "hierarchical": own.hierarchical,
-    }
-    return by_kind[model.distance]
 
 
 StageName = Literal["original", "anonymized", "unfiltered", "final", "generator"]

@@ -152,7 +152,10 @@ def pseudonymize_together(
     loaded = load_table(tables[0])
     written_in = _written_in(texts, names, there, like_texts=loaded.texts)
     written = [_read(table, written_in, as_written=True) for table in raw]
-    beside = [_read(table, _beside(there, (*names, *written_in))) if any(written) else {} for table in raw]
+    # Other columns that are called after what names people: it may stand in texts, too.
+    others = [name for name in there if name not in (*names, *written_in)]
+    alike = [name for name in others if name_part(name) or kind_called(name)]
+    beside = [_read(table, alike) if any(written) else {} for table in raw]
     key_made = not Path(key).exists()
     secret = make_key(key) if key_made else read_key(key)
     hidden = {
@@ -161,7 +164,11 @@ def pseudonymize_together(
         for name in group[0]
     }
     in_texts, about_texts = hide_in_texts(written, hidden, names, secret, style)
-    others = [name for name in loaded.identifiers if name not in (*names, *written_in)]
+    left_alone = [name for name in loaded.identifiers if name in others]
+    advice = (
+        f"Nearly every row has its own value in {listed(left_alone)}, too: if these name people, name these "
+        "columns as well."
+    )
     return tuple(
         Pseudonymized(
             source=data,
@@ -169,7 +176,7 @@ def pseudonymize_together(
             texts=in_text.columns,
             counts=in_text.counts,
             key_made=key_made,
-            notes=(*((_left_alone(others),) if others else ()), *about_texts),
+            notes=(*((advice,) if left_alone else ()), *about_texts),
         )
         for data, own, in_text in zip(tables, named, in_texts, strict=True)
     )
@@ -194,11 +201,6 @@ def _written_in(
     return chosen
 
 
-def _beside(there: Sequence[str], chosen: Sequence[str]) -> list[str]:
-    """Return the other columns that are called after what names people: it may stand in texts, too."""
-    return [name for name in there if name not in chosen and (name_part(name) or kind_called(name))]
-
-
 def _distinct(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
 
@@ -209,10 +211,3 @@ def _read(table: RawTable, names: Sequence[str], *, as_written: bool = False) ->
         for name in names
         if name in table.column_names
     }
-
-
-def _left_alone(names: Sequence[str]) -> str:
-    return (
-        f"Nearly every row has its own value in {listed(names)}, too: if these name people, name these "
-        "columns as well."
-    )

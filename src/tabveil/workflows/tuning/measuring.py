@@ -242,7 +242,7 @@ class _Work:
         try:
             model = self.tuning.made(point)
         except TabveilError as error:
-            return _told(error)
+            return str(error.without(Generated.__name__))
         return [cell for repeat in range(self.tuning.repeats) for cell in self._asked(model, side, repeat)]
 
     def _asked(self, model: Generated, side: _Side, repeat: int) -> Iterator[MetricCell]:
@@ -375,7 +375,3 @@ def _asked(tuning: Tuning, searcher: Searcher) -> SearchTerms:
         confidence=tuning.policy.confidence,
         not_searched=tuple(name for name in tuning.policy.required if name not in objectives.metrics),
     )
-
-
-def _told(error: TabveilError) -> str:
-    return str(error.without(Generated.__name__))

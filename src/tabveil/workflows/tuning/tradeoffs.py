@@ -279,10 +279,9 @@ def choose(tried: Sequence[Attempt], risks: Mapping[str, Risk], policy: Policy) 
     within = [(score.loss, score.privacy, item.number) for item, score in known if item.within]
     if within:
         return Choice(number=min(within)[-1], within=True)
-    nearest = [(_share(score, risks, policy), score.loss, item.number) for item, score in known]
+
+    def largest_share(score: SearchScore) -> float:
+        return max(score.risks[label].high / policy.thresholds.of(risk) for label, risk in risks.items())
+
+    nearest = [(largest_share(score), score.loss, item.number) for item, score in known]
     return Choice(number=min(nearest)[-1], within=False) if nearest else None
-
-
-def _share(score: SearchScore, risks: Mapping[str, Risk], policy: Policy) -> float:
-    """Return the largest upper end of an attack as a part of its threshold."""
-    return max(score.risks[label].high / policy.thresholds.of(risk) for label, risk in risks.items())
