@@ -137,7 +137,7 @@ def test_a_link_that_leads_to_itself_is_refused(place):
 
 
 def test_files_in_the_way_are_found_before_the_long_work(place, monkeypatch):
-    monkeypatch.setattr(auditor, "load_split", lambda *args, **kwargs: pytest.fail("read the tables"))
+    monkeypatch.setattr(auditor, "load_releases", lambda *args, **kwargs: pytest.fail("read the tables"))
     for option, name in (("--json", "a.json"), ("--html", "a.html"), ("--records", "a.csv")):
         Path(name).touch()
         refused(*AUDIT, option, name)

@@ -1,7 +1,9 @@
 """The program as it is typed, without a process of its own."""
 
+import pandas as pd
 from typer.testing import CliRunner
 
+from tabveil import datasets
 from tabveil.cli import app
 
 AUDIT = ("audit", "--train", "train.csv", "--synthetic", "synthetic.csv", "--control", "control.csv")
@@ -30,3 +32,14 @@ def printed(command, *, more=(), **options):
     result = run(command, *given, *more)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def work_in(place, monkeypatch):
+    """Work in a folder with the three tables of an audit."""
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("COLUMNS", "80")
+    people = datasets.hospital(240, seed=1)
+    people.iloc[:100].to_csv("train.csv", index=False)
+    people.iloc[100:170].to_csv("control.csv", index=False)
+    pd.concat([people.iloc[:30], people.iloc[170:]]).to_csv("synthetic.csv", index=False)
+    return place
