@@ -23,7 +23,7 @@ _WIDTH = 100
 ReportSource = Report | str | Path
 
 
-def compare(reports: Mapping[str, ReportSource] | Sequence[ReportSource]) -> "Comparison":
+def compare(reports: Mapping[str, ReportSource] | Sequence[ReportSource]) -> "ComparedReports":
     """Set several reports side by side, those of most concern first.
 
     Parameters
@@ -36,13 +36,13 @@ def compare(reports: Mapping[str, ReportSource] | Sequence[ReportSource]) -> "Co
     named = reports if isinstance(reports, Mapping) else _named(reports)
     if not named:
         raise ParameterError("compare", "there is no report to compare.")
-    return Comparison(
+    return ComparedReports(
         reports={key: item if isinstance(item, Report) else Report.read(item) for key, item in named.items()}
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison:
+class ComparedReports:
     """Reports by name; printed, they stand in an order of concern, which is not a score."""
 
     reports: Mapping[str, Report]

@@ -13,7 +13,7 @@ from tabveil.core.settings import yaml_files
 from tabveil.core.table import Indices, Table
 from tabveil.errors import SchemaError
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
-from tabveil.synthesis.anonymize.building.automatic import Kept, Neighbors
+from tabveil.synthesis.anonymize.building.automatic import Kept, JoinedLabels
 from tabveil.synthesis.anonymize.building.graded import Dates, Mask, NumberIntervals
 from tabveil.synthesis.anonymize.grouping_kernels import number_rows
 from tabveil.tables.reading import LoadedTable
@@ -208,7 +208,7 @@ def _entry(values: ColumnValues) -> tuple[Any, str]:
                 "auto",
                 f"keeps the {shown} most frequent labels, then none; or write a tree{_labels(values)}",
             )
-        case Neighbors():
+        case JoinedLabels():
             return "auto", "joins neighboring labels, pair by pair"
         case _:
             return "auto", "has few values: they stay, or all become *"

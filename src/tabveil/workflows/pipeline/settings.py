@@ -16,7 +16,7 @@ from tabveil.core.settings.registry import settings_of, values_of
 from tabveil.core.storage.plain import PlainData, to_plain
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Synthesizer
-from tabveil.synthesis.generators.hybrid.entries import read_named
+from tabveil.synthesis.generators.hybrid.plain_settings import read_named
 from tabveil.synthesis.generators.hybrid.synthesizer import NOTHING, Hybrid
 from tabveil.tables.reading import Source, as_read, declare, parts_as_read, sources
 from tabveil.workflows.pseudonyms import STILL_PERSONAL, pseudonymize_together

@@ -14,7 +14,7 @@ from tabveil.core import check
 from tabveil.core.check import nearest, quoted
 from tabveil.core.settings import values, yaml_files
 from tabveil.errors import SchemaError
-from tabveil.synthesis.generators.hybrid.entries import with_paths_from
+from tabveil.synthesis.generators.hybrid.plain_settings import with_paths_from
 from tabveil.workflows.steps import require_limits, require_shares
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
 from tabveil.workflows.synthesizing.learning import RareLabels

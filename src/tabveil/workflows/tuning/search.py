@@ -20,7 +20,7 @@ from tabveil.core.settings.yaml_files import Strict
 from tabveil.core.wording import clean
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.synthesis.generators import GENERATORS
-from tabveil.synthesis.generators.hybrid.entries import with_paths_from
+from tabveil.synthesis.generators.hybrid.plain_settings import with_paths_from
 from tabveil.synthesis.risks import Generated
 from tabveil.workflows.benchmark.study import DATASETS, DatasetChoice, first_fault, read_dataset
 from tabveil.workflows.tuning.space import OWNER as SEARCH

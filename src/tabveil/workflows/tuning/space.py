@@ -20,7 +20,7 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.errors import ParameterError
-from tabveil.synthesis.generators.hybrid.entries import as_plain
+from tabveil.synthesis.generators.hybrid.plain_settings import as_plain
 
 Point = Mapping[str, Any]
 """A value for every path."""

@@ -46,7 +46,7 @@ class Kept:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Neighbors:
+class JoinedLabels:
     """Labels with an order, joined with their neighbors: so many in a group at each level."""
 
     sizes: tuple[int, ...]
@@ -75,7 +75,7 @@ class Automatic:
             return assemble(values, cells, [texts], top=True)
         return found.build(values)
 
-    def choose(self, values: ColumnValues) -> NumberIntervals | Dates | Mask | Neighbors | Kept | None:
+    def choose(self, values: ColumnValues) -> NumberIntervals | Dates | Mask | JoinedLabels | Kept | None:
         """Return what to make of a column; None where its values only have one value above them."""
         n_values = len(values.possible()[0])
         if len(values.cells) <= FEW:
@@ -87,7 +87,7 @@ class Automatic:
         if (steps := _masked(values)) is not None:
             return Mask(side="right", steps=steps)
         if values.column.ordered:
-            return Neighbors(sizes=_powers(2, n_values - 1))
+            return JoinedLabels(sizes=_powers(2, n_values - 1))
         return Kept(sizes=_powers(2, n_values - 2)[::-1])  # at least two are joined
 
 

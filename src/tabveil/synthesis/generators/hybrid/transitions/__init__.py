@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tabveil.core.settings.registry import Registry, make
-from tabveil.synthesis.generators.hybrid.entries import read_named
+from tabveil.synthesis.generators.hybrid.plain_settings import read_named
 from tabveil.synthesis.generators.hybrid.transitions.conditional import Conditional
 from tabveil.synthesis.generators.hybrid.transitions.histograms import NoisyConditional, SmoothedConditional
 from tabveil.synthesis.generators.hybrid.transitions.single import Single, Uniform
