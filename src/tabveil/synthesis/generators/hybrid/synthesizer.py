@@ -17,8 +17,8 @@ from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Synthesizer
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
-from tabveil.synthesis.generators.hybrid.plain_settings import as_plain, read_named
 from tabveil.synthesis.generators.hybrid.model import GENERATOR, HybridModel
+from tabveil.synthesis.generators.hybrid.plain_settings import as_plain, read_named
 from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, broken, measure_classes
 from tabveil.synthesis.generators.hybrid.sampling import Sampling
 from tabveil.synthesis.generators.hybrid.transitions import (
