@@ -71,7 +71,7 @@ def test_little_is_needed_to_train(torch):
     code = (
         f"import sys\nfor name in {(*absent, 'threadpoolctl', 'opacus', 'dp_accounting')}:\n"
         "    sys.modules[name] = None\n"
-        "from tabveil import networks\n"
+        "from tabveil.engines import networks\n"
         "assert 'torch' not in sys.modules\n"
         "import numpy\n"
         "with networks.seeded(numpy.random.default_rng(0), owner='mine') as torch:\n"
