@@ -273,6 +273,16 @@ def test_an_audit_goes_on_where_it_was(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2  # another promise, another place
 
 
+def test_fits_stand_where_earlier_versions_looked_for_them(tmp_path, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(
+        "tabveil.workflows.epsilon.auditing.digest", lambda decisive, **_: asked.update(decisive) or "here"
+    )
+    audit("aim", epsilon=2.0, fits=2, rows=20, settings=QUICK_AIM, store=tmp_path)
+    assert asked["generator"] == "tabveil.generators.aim.synthesizer.Aim"
+    assert [path.name for path in (tmp_path / "here").iterdir()] == ["fits-000000.json"]
+
+
 def test_a_damaged_file_is_named(tmp_path):
     audit(NoisyCount(), fits=10, store=tmp_path)
     (file,) = tmp_path.glob("*/*.json")

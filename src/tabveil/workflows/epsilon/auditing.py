@@ -289,9 +289,12 @@ def _promise(synthesizer: Synthesizer, name: str, given: float | None) -> float:
 def _address(fits: Fits, seed: int | None) -> str:
     """Return the folder for fits that are made like these."""
     kind = type(fits.synthesizer)
+    module = kind.__module__.replace(
+        "tabveil.synthesis.", "tabveil."
+    )  # as stores of earlier versions have it
     decisive = {
         "version": __version__,
-        "generator": f"{kind.__module__}.{kind.__qualname__}",
+        "generator": f"{module}.{kind.__qualname__}",
         "settings": registry.values_of(fits.synthesizer),
         "schema": fits.worlds.without.schema.to_json(),
         "without": fits.worlds.without.values.tolist(),
