@@ -1,11 +1,12 @@
 """Files that people write (schema, attackers, policy, a whole audit): YAML or JSON, read and written.
 
-They are checked by a model, and a fault is told in a line.
+They are checked by a model, and a fault is told in a line. Nothing in a file may be said twice, because
+nobody could tell which of the two counts; nor may it refer to itself, or grow when it is read.
 """
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,9 @@ from tabveil.errors import ParameterError, SchemaError
 SUFFIXES = (".yaml", ".yml", ".json")
 _LONGEST = 200
 _YAML_WIDTH = 66  # a list ends its line after the item that reaches it
+_DEEPEST = 40  # levels of lists and mappings; the deepest of ours has nine
+_LARGEST = 2**63  # what no whole number reaches
+_REPEATED = 10  # times as much as is written may stand there once names for parts are followed
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -82,17 +86,87 @@ def load(path: Path, where: str) -> Any:  # noqa: ANN401 - YAML
 
 
 def parse(written: str, where: str, *, as_json: bool = False) -> Any:  # noqa: ANN401 - YAML
-    """Return what a text of YAML, or of JSON, says; ``where`` is who complains."""
+    r"""Return what a text of YAML, or of JSON, says; ``where`` is who complains.
+
+    >>> parse("seed: 1\nseed: 2", "policy")
+    Traceback (most recent call last):
+    ...
+    tabveil.errors.SchemaError: policy: line 2: key 'seed' stands there twice.
+    """
     try:
-        return json.loads(written) if as_json else yaml.safe_load(written)
+        data = json.loads(written, object_pairs_hook=_mapping) if as_json else _from_yaml(written)
+        _require_modest(data, _REPEATED * len(written) + 1000)
     except json.JSONDecodeError as error:
         raise SchemaError(where, f"line {error.lineno}: not valid JSON.") from None
+    except _Refused as error:
+        raise SchemaError(where, str(error)) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark is not None else ""
         raise SchemaError(f"{where}:{line} not valid YAML.") from None
     except (ValueError, RecursionError):
         raise SchemaError(where, "not valid YAML or JSON.") from None
+    return data
+
+
+class _Refused(Exception):  # noqa: N818 - caught where it is worded
+    """What a file says can be parsed, but not be meant."""
+
+
+def _mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _Refused(f"key {check.quoted(twice)} stands there twice.")
+    return found
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as everybody reads it, but for keys that stand twice, of which the last would win."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:  # noqa: ANN401 - YAML's own
+        node = super().compose_mapping_node(anchor)
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
+                    line = key.start_mark.line + 1
+                    raise _Refused(f"line {line}: key {check.quoted(key.value)} stands there twice.")
+                seen.add((key.tag, key.value))
+        return node
+
+
+def _from_yaml(written: str) -> Any:  # noqa: ANN401 - YAML
+    return yaml.load(written, _Loader)  # noqa: S506 - a safe one
+
+
+def _require_modest(data: object, most: int) -> None:
+    """Refuse what would overrun whoever reads it: too deep, endless, larger than it was written, no text."""
+    waiting: list[tuple[object, int]] = [(data, 0)]
+    n_parts = 0
+    while waiting:
+        item, depth = waiting.pop()
+        n_parts += 1
+        if depth > _DEEPEST or n_parts > most:
+            raise _Refused("lists and mappings lie too deep in each other, or in themselves.")
+        match item:
+            case str() if not _is_text(item):
+                raise _Refused(f"{check.quoted(item)} holds half a character.")
+            case int() if abs(item) >= _LARGEST:
+                raise _Refused("a whole number has more than 18 digits.")
+            case Mapping():
+                waiting += [(part, depth + 1) for pair in item.items() for part in pair]
+            case list() | tuple() | set():
+                waiting += [(part, depth + 1) for part in item]
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def to_yaml(data: Mapping[str, Any]) -> str:
