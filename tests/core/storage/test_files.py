@@ -1,5 +1,6 @@
 """Files and folders that are written: whole or not at all, for their owner alone if people are in them."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -47,6 +48,37 @@ def test_a_file_that_was_open_is_guarded_once_it_is_replaced(folder):
     write_text(folder / "scores.csv", "new", guarded=True)
     assert mode("scores.csv") == "0o600"
     assert [path.name for path in folder.iterdir()] == ["scores.csv"]
+
+
+def test_no_link_leads_what_is_written_elsewhere(folder, monkeypatch):
+    """Whoever may write into the folder lays links under every name that the file could have."""
+    Path("precious.txt").write_text("ours")
+    guesses = iter(["a" * 16, "b" * 16])
+    monkeypatch.setattr("tabveil.core.storage.files.secrets.token_hex", lambda _: next(guesses))
+    Path(f".{'a' * 16}-page.html").symlink_to("precious.txt")
+    with pytest.raises(FileExistsError) as refused:
+        write_text(Path("page.html"), "page")
+    assert refused.value.filename == "page.html"
+    write_text(Path("page.html"), "page")
+    assert [Path(name).read_text() for name in ("precious.txt", "page.html")] == ["ours", "page"]
+
+
+def test_a_file_whose_name_fills_all_there_is_can_be_replaced(folder):
+    name = f"{'ö' * 120}.html"
+    write_text(folder / name, "page")
+    write_text(folder / name, "new page")
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_a_full_disk_is_said_of_the_file(folder):
+    def fill():
+        with replacing(Path("page.html")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space left") as full:
+        fill()
+    assert full.value.filename == "page.html"
+    assert list(folder.iterdir()) == []
 
 
 def test_everything_in_a_new_folder_is_the_owners(folder):

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import secrets
 import stat
 import zipfile
 from collections.abc import Iterator
@@ -210,23 +211,35 @@ def _name(item: zipfile.ZipInfo) -> str:
 
 OWNER_FILE, OWNER_FOLDER = 0o600, 0o700
 """What others may do with a file or folder of the owner's: nothing."""
+_LONGEST_NAME = 40
 
 
 @contextmanager
 def replacing(path: Path, *, guarded: bool = False) -> Iterator[Path]:
     """Hand out a temporary neighbor of ``path`` that takes its place once the block has ended well.
 
-    A ``guarded`` file is there from the start, empty, and only its owner can open it.
+    It is there from the start, empty, under a name that nobody could guess and where nothing stood: a link
+    that somebody laid there would lead what is written elsewhere. A ``guarded`` one only its owner can open.
+    What goes wrong, a full disk for one, is said of ``path``.
     """
-    temporary = path.with_name(f".{os.getpid()}-{path.name}")  # the suffix stays: writers look at it
+    name = path.name[-_LONGEST_NAME:]  # its end stays: writers look at the suffix
+    temporary = path.with_name(f".{secrets.token_hex(8)}-{name}")
     try:
-        if guarded:
+        with open(temporary, "xb", opener=_for_owner if guarded else None):
+            pass
+        try:
+            yield temporary
+            temporary.replace(path)
+        finally:
             temporary.unlink(missing_ok=True)
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_FILE))
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    except OSError as error:
+        if error.filename in {None, str(temporary)}:
+            error.filename = str(path)
+        raise
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, OWNER_FILE)
 
 
 def write_text(path: Path, text: str, *, guarded: bool = False) -> None:
