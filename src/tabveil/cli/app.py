@@ -4,7 +4,9 @@ A command says its options and does what is asked; what is heavy it imports when
 must not wait for pandas. To add one, write its file and name it here.
 """
 
+import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,7 +29,7 @@ from tabveil.cli import (
     synthesize,
     tune,
 )
-from tabveil.cli.exit_codes import Commands, end_in_order
+from tabveil.cli.exit_codes import Commands, end_in_order, mind_libraries
 from tabveil.version import __version__
 
 COMMANDS = (
@@ -77,8 +79,12 @@ for command in COMMANDS:
 
 def main() -> None:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+    mind_libraries()
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by who called: what is printed goes nowhere
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - to the end
+        elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an old terminal shows "?", it does not stop the audit
     end_in_order()
     app()

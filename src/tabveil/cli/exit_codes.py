@@ -10,16 +10,19 @@ code   meaning
 3      with a policy, or of a promise: inconclusive
 70     a fault of tabveil itself
 130    interrupted
+141    nobody read on what was printed
 143    ended by the system (SIGTERM)
 =====  ==================================================================
 
 Those of a verdict (0, 1, 3) are kept with it, in ``tabveil.auditing.verdict``.
 """
 
+import ctypes
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from typer.core import TyperGroup
@@ -32,6 +35,7 @@ NOTHING_FOUND = 1
 BAD_INPUT = 2
 OUR_FAULT = 70
 INTERRUPTED = 130
+UNREAD = 141
 TERMINATED = 143
 
 
@@ -48,7 +52,23 @@ class Commands(TyperGroup):
         given = list(sys.argv[1:] if args is None else args) or ["--help"]
         run = super().main
         settings["standalone_mode"] = False  # the parser raises instead of printing its own boxes
-        sys.exit(exit_code(lambda: run(given, prog_name or "tabveil", **settings)))
+        try:
+            code = _printed(exit_code(lambda: run(given, prog_name or "tabveil", **settings)))
+        except SystemExit:  # the parser's, where nobody reads what is printed any more
+            code = UNREAD
+        _end_with(code)
+        sys.exit(code)
+
+
+def _printed(code: int) -> int:
+    """Return the code of a command once all is printed; another one where nobody read to the end."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would try again when it ends, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+    return code
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
@@ -70,6 +90,21 @@ def end_in_order() -> None:
         raise Terminated
 
     signal.signal(signal.SIGTERM, end)
+
+
+def mind_libraries() -> None:
+    """Let a library that ends the program end it as a fault.
+
+    Linear algebra does so for want of memory, with code 1, and no crash may look like a finding.
+    """
+    _end_with(OUR_FAULT)
+
+
+def _end_with(code: int) -> None:
+    """End the process with this code, whoever ends it from now on: what was asked for last is done first."""
+    with suppress(AttributeError, OSError):  # where the system has no such call
+        system = ctypes.CDLL(None)
+        system["__cxa_atexit"](system["_exit"], ctypes.c_void_p(code), None)
 
 
 def exit_code(command: Callable[[], Any]) -> int:
