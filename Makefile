@@ -6,8 +6,9 @@ PEER_PYTHON ?= python3.11
 BIN := .venv/bin
 INSTALL := python -m pip install -qq --disable-pip-version-check
 PIP := $(BIN)/$(INSTALL) -c constraints.txt
-# The lock holds for one Python on one kind of machine; others get the tested versions, without digests.
-LOCKED := $(BIN)/python -c 'import platform as p, sys; here = (sys.version_info[:2], p.system(), p.machine(), p.libc_ver()[0]); sys.exit(here != ((3, 11), "Linux", "x86_64", "glibc"))'
+# The lock holds for one kind of machine; others get the tested versions, without digests.
+LOCKED := $(BIN)/python -c 'import platform as p, sys; sys.exit((p.system(), p.machine(), p.libc_ver()[0]) != ("Linux", "x86_64", "glibc"))'
+FROM_LOCK := $(BIN)/$(INSTALL) --require-hashes --no-deps -r
 SOURCES := src tests benchmarks examples experiments docs_build .ci
 
 .PHONY: demo test docs bench bench-peers bench-generators bench-million bench-pages experiments pages lint format lock clean
@@ -58,12 +59,19 @@ experiments: .venv/all.stamp
 pages: .venv/all.stamp
 	@$(BIN)/python docs_build/checked_in.py
 
-# After a change of pyproject.toml or constraints.txt: what pip finds for both, in an empty environment.
+# After a change of pyproject.toml or constraints.txt: what pip finds for both, in empty environments. Of torch
+# pip may find a build for the CPU beside the public one: both are asked for.
 lock:
 	@rm -rf .lock
-	@$(PEER_PYTHON) -m venv .lock
-	@.lock/bin/$(INSTALL) --dry-run --ignore-installed --report .lock/report.json -c constraints.txt torch '.[all,dev,docs]' hatchling editables
-	@.lock/bin/python .ci/lock.py < .lock/report.json > .lock/requirements.lock
+	@for version in 3.11 3.12 3.13; do \
+		python$$version -m venv .lock/$$version && \
+		find() { .lock/$$version/bin/$(INSTALL) --dry-run --ignore-installed --report .lock/$$1-$$version$$2.json $$3 -c constraints.txt $$4; } && \
+		find core "" "" ". hatchling editables" && \
+		find all "" "" "torch .[all,dev,docs] hatchling editables" && \
+		find torch -here --no-deps torch==2.13.0 && \
+		find torch -public --no-deps torch===2.13.0 || exit 1; \
+	done
+	@python3 .ci/lock.py .lock > .lock/requirements.lock
 	@mv .lock/requirements.lock requirements.lock
 	@rm -rf .lock
 
@@ -78,16 +86,23 @@ clean:
 	@touch $@
 
 # Installing everything installs the core too, so one stamp answers for both.
-.venv/core.stamp: pyproject.toml constraints.txt | .venv/made.stamp
+.venv/core.stamp: pyproject.toml constraints.txt requirements.lock | .venv/made.stamp
 	@echo "Installing tabveil (once; about a minute)"
-	@$(PIP) -e .
+	@if $(LOCKED); then \
+		sed '/^# all/,$$d' requirements.lock > .venv/core.lock && \
+		$(FROM_LOCK) .venv/core.lock && $(PIP) --no-deps --no-build-isolation -e .; \
+	else $(PIP) -e .; fi
 	@touch $@
 
 # torch alone and before tabveil: the packages that depend on it must find the version that was tested. With the
-# lock, what torch depends on is there before it, and the tools that build tabveil are, too.
+# lock, what torch depends on is there before it, and the tools that build tabveil are, too; what a build for
+# GPUs needs beside is found after it.
 .venv/all.stamp: pyproject.toml constraints.txt requirements.lock | .venv/made.stamp
 	@echo "Installing tabveil with everything for its tests (once; a few minutes, 2 GB)"
-	@if $(LOCKED); then $(BIN)/$(INSTALL) --require-hashes --no-deps -r requirements.lock; fi
+	@if $(LOCKED); then \
+		sed '/^# torch/,$$d' requirements.lock > .venv/all.lock && $(FROM_LOCK) .venv/all.lock && \
+		sed -n '/^# torch/,$$p' requirements.lock > .venv/torch.lock && $(FROM_LOCK) .venv/torch.lock; \
+	fi
 	@$(PIP) torch==2.13.0
 	@if $(LOCKED); then $(PIP) --no-deps --no-build-isolation -e .; else $(PIP) -e '.[all,dev,docs]'; fi
 	@touch .venv/core.stamp $@

@@ -1,31 +1,68 @@
-"""Write requirements.lock: every package of the tests' environment, with the digest of its file.
+"""Write requirements.lock: every package of the tests' environment, with the digests of its files.
 
-Reads on standard input what ``pip install --dry-run --report -`` found out (``make lock`` runs both).
+Reads the reports of ``pip install --dry-run --report`` in a folder, ``core-3.11.json`` and so on: of tabveil
+itself, of all with its tests, and of each build of torch that pip finds (``make lock`` runs it all).
 """
 
 import json
 import sys
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
-LEFT_OUT = {"tabveil", "torch"}
+PYTHONS = ("3.11", "3.12", "3.13")
 HEAD = """\
-# Every package of the tests' environment on Linux x86_64 with Python 3.11, to the digest of its file.
+# Every package of the tests' environment: Linux x86_64, Python 3.11 to 3.13, the digests of all its files.
 # Made by `make lock` from pyproject.toml and constraints.txt: change those, never this file.
-# torch is not here: which build pip finds (for the CPU or a GPU), and so its digest, depends on where it
-# looks. The Makefile installs it by its version alone, after these.
 """
+SECTIONS = {
+    "core": "what tabveil itself needs, and what builds it",
+    "all": "what its extras, its tests and its pages need as well",
+    "torch": "builds for the CPU and for GPUs; what the latter need beside, pip brings without digests",
+}
+FOR_GPUS = ("nvidia-", "cuda-", "triton")
+Pins = dict[tuple[str, str], dict[str, set[str]]]
+"""Digests by name and version, and by the Python that they are for."""
 
 
-def lock(report: dict[str, Any]) -> str:
-    """Return the lines of the lock, in the order of the names."""
-    pins = {}
-    for item in report["install"]:
-        name = item["metadata"]["name"].lower().replace("_", "-")
-        if name not in LEFT_OUT:
-            digest = item["download_info"]["archive_info"]["hashes"]["sha256"]
-            pins[name] = f"{name}=={item['metadata']['version']} --hash=sha256:{digest}\n"
-    return HEAD + "".join(pins[name] for name in sorted(pins))
+def pins_of(folder: Path, what: str) -> Pins:
+    """Return what the reports of one section found."""
+    found: Pins = defaultdict(lambda: defaultdict(set))
+    for python in PYTHONS:
+        for path in sorted(folder.glob(f"{what}-{python}*.json")):
+            for item in json.loads(path.read_text(encoding="utf-8"))["install"]:
+                name = item["metadata"]["name"].lower().replace("_", "-")
+                if name != "tabveil" and not name.startswith(FOR_GPUS):
+                    version = item["metadata"]["version"].partition("+")[0]
+                    found[name, version][python].add(digest(item))
+    return found
+
+
+def digest(item: dict[str, Any]) -> str:
+    """Return the digest of one file in a report."""
+    found: str = item["download_info"]["archive_info"]["hashes"]["sha256"]
+    return found
+
+
+def line(name: str, version: str, files: dict[str, set[str]]) -> str:
+    """Return the line of one package; one that only some Pythons need says which."""
+    hashes = "".join(f" --hash=sha256:{each}" for each in sorted(set().union(*files.values())))
+    pythons = " or ".join(f'python_version == "{python}"' for python in PYTHONS if python in files)
+    return f"{name}=={version}{'' if len(files) == len(PYTHONS) else f' ; {pythons}'}{hashes}\n"
+
+
+def lock(folder: Path) -> str:
+    """Return the lines of the lock: its sections, each in the order of the names."""
+    text, done = HEAD, set()
+    for what, about in SECTIONS.items():
+        pins = pins_of(folder, what)
+        text += f"# {what}: {about}\n"
+        for (name, version), files in sorted(pins.items()):
+            if name not in done and (name == "torch") == (what == "torch"):
+                text += line(name, version, files)
+        done |= {name for name, _ in pins if name != "torch"}
+    return text
 
 
 if __name__ == "__main__":
-    sys.stdout.write(lock(json.load(sys.stdin)))
+    sys.stdout.write(lock(Path(sys.argv[1])))

@@ -7,44 +7,64 @@ import yaml
 from supplies.places import ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-PINNED = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:([0-9a-f]{64})")
+PINNED = re.compile(
+    r"([a-z0-9.-]+)==(\S+)(?: ; python_version == \S+(?: or python_version == \S+)*)?"
+    r"((?: --hash=sha256:[0-9a-f]{64})+)"
+)
+SECTIONS = ("core", "all", "torch")
 
 
 def canonical(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def locked():
-    lines = [line for line in LOCK.splitlines() if not line.startswith("#")]
+def section(name):
+    """The lines of one section: packages, each with its version and digests."""
+    return re.search(rf"^# {name}: .*\n((?:[^#].*\n)*)", LOCK, re.MULTILINE)[1].splitlines()
+
+
+def locked(*names):
+    lines = [line for name in names or SECTIONS for line in section(name)]
     found = [PINNED.fullmatch(line) for line in lines]
     assert all(found), [line for line, match in zip(lines, found, strict=True) if not match]
     return {match[1]: match[2] for match in found}
 
 
-def test_every_line_is_a_version_with_a_digest_and_nothing_says_where_from():
-    pins = locked()
-    assert list(pins) == sorted(pins)
-    assert "torch" not in pins  # which build it is depends on where pip looks
+def asked_for(*extras):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    asked = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    for extra in extras or project["project"]["optional-dependencies"]:
+        asked += project["project"]["optional-dependencies"].get(extra, [])
+    return {canonical(re.match(r"[\w.-]+", line)[0]) for line in asked} - {"tabveil"}
+
+
+def test_every_line_is_a_version_with_digests_and_nothing_says_where_from():
+    for name in SECTIONS:
+        assert list(locked(name)) == sorted(locked(name))
+    assert len(locked()) == sum(len(locked(name)) for name in SECTIONS) == len(PINNED.findall(LOCK))
     assert "://" not in LOCK
     assert "--index" not in LOCK
 
 
+def test_torch_is_locked_alone_with_the_digests_of_both_builds():
+    """Which one pip finds depends on where it looks."""
+    (line,) = section("torch")
+    assert len(re.findall("--hash", line)) == 4  # of three Pythons, and of the build without GPUs for one
+
+
+def test_the_demo_installs_nothing_that_is_not_locked():
+    assert asked_for("none") <= set(locked("core"))
+
+
 def test_all_that_the_project_asks_for_is_locked():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    asked = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
-    for extra in project["project"]["optional-dependencies"].values():
-        asked += extra
-    names = {canonical(re.match(r"[\w.-]+", line)[0]) for line in asked} - {"tabveil", "torch"}
-    assert names - set(locked()) == set()
+    assert asked_for() - set(locked()) == set()
 
 
 def test_locked_versions_are_the_tested_ones():
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     tested = dict(line.split("==") for line in lines if not line.startswith("#"))
     pins = locked()
-    assert {name: pins.get(canonical(name)) for name in tested if name != "torch"} == {
-        name: version for name, version in tested.items() if name != "torch"
-    }
+    assert {name: pins.get(canonical(name)) for name in tested} == tested
 
 
 def test_public_integration_runs_what_everybody_runs_on_every_python():
