@@ -1,0 +1,258 @@
+"""Hypothesis strategies for files of settings: what each command reads, with something wrong somewhere in it."""
+
+import copy
+import json
+
+import yaml
+from hypothesis import strategies as st
+
+BASES = {
+    "audit": {
+        "train": "people.csv",
+        "control": "control.csv",
+        "synthetic": "people.csv",
+        "title": "A release",
+        "metrics": ["identical_match_share", {"name": "closest_share"}],
+        "secrets": ["ward"],
+        "known": ["age", "sex"],
+        "auxiliary": [[["age"], ["sex"]]],
+        "quasi_identifiers": ["age", "sex"],
+        "sensitive": ["ward"],
+        "schema": "schema.yaml",
+        "missing": ["?"],
+        "target": ["ward"],
+        "policy": {"thresholds": {"inference": 0.1}, "copies": 0.01, "confidence": 0.9},
+        "attackers": [{"name": "colleague", "knows": ["age"], "wants": ["ward"]}],
+        "seed": 1,
+        "threads": 1,
+        "power": False,
+        "utility": False,
+    },
+    "policy": {
+        "recipient": "A group",
+        "context": "under contract",
+        "thresholds": {"inference": 0.1, "singling_out": 0.1, "linkability": 0.1},
+        "copies": 0.01,
+        "confidence": 0.9,
+        "required": ["inference"],
+    },
+    "attackers": {
+        "attackers": [{"name": "x", "links": [["age"], ["sex"]]}, {"name": "y", "wants": ["ward"]}]
+    },
+    "schema": {
+        "missing": ["?"],
+        "columns": {
+            "age": {"type": "integer", "low": 0, "high": 120},
+            "sex": {"type": "category", "labels": ["f", "m"]},
+            "ward": {"type": "ordered category", "labels": ["a", "b", "c"]},
+            "day": {"type": "date", "low": "2020-01-01", "high": "2021-01-01", "form": "YYYY-MM-DD"},
+            "height": {"type": "real", "low": 1, "high": 3, "decimals": 2},
+        },
+        "csv": {"delimiter": ",", "encoding": "utf-8", "decimal": "."},
+        "person": "name",
+    },
+    "synthesize": {
+        "generator": "hybrid",
+        "settings": {
+            "hierarchies": {"age": {"intervals": [5, 10]}, "sex": "auto"},
+            "models": [{"k": 2}, {"l": 2, "column": "ward"}],
+            "transition": {"name": "uniform"},
+            "placement": "post",
+            "sampling": {"beta": 0.5},
+            "generator": {"name": "marginals"},
+        },
+        "rows": 5,
+        "seed": 1,
+        "schema": "schema.yaml",
+        "rare_labels": "pool",
+        "identifiers": "fresh",
+        "deduplicate": {"person": "name", "most": 2},
+        "pseudonymize": {"columns": ["name"], "key": "secret.key"},
+        "filter": {"near": 0.02},
+    },
+    "anonymize": {
+        "hierarchies": {
+            "age": {"intervals": [5, 10]},
+            "sex": "auto",
+            "ward": {"tree": {"x": ["a", "b"], "y": ["c"]}},
+            "name": {"mask": "right", "steps": [2, 7]},
+        },
+        "models": [{"k": 2}, {"l": 2, "column": "day"}],
+        "loss": "discernibility",
+        "suppression": 1.0,
+        "local": False,
+        "budget": 100_000,
+        "drop": [],
+        "keep": ["name"],
+        "missing": ["?"],
+        "schema": "schema.yaml",
+    },
+    "benchmark": {
+        "title": "A study",
+        "repeats": 1,
+        "seed": 1,
+        "rows": {"train": 20, "control": 10, "release": 10},
+        "datasets": [{"file": "people.csv", "missing": ["?"]}, {"name": "hospital", "rows": 40}],
+        "risks": [
+            {"name": "leaky", "levels": [0, 0.5], "modifier": {"name": "oversample"}},
+            {"name": "noisy", "levels": [0.5], "sigma": 0.1},
+        ],
+        "metrics": ["identical_match_share", {"name": "closest_share", "label": "mine"}],
+        "utility": False,
+    },
+    "tune": {
+        "title": "A search",
+        "data": {"file": "people.csv"},
+        "generator": "copy",
+        "settings": {"noise": 0.1},
+        "search": {"noise": [0.0, 0.9]},
+        "objectives": {"privacy": "membership_distance", "utility": "total_variation"},
+        "repeats": 1,
+        "held_out": 0.5,
+        "control": 0.3,
+        "rows": 15,
+        "seed": 1,
+        "trials": 2,
+    },
+}
+"""Settings that are in order, of every kind of file."""
+
+WRONG = st.sampled_from(
+    [
+        *(
+            None,
+            True,
+            False,
+            0,
+            1,
+            -1,
+            2,
+            3.7,
+            1e308,
+            -1e-308,
+            float("inf"),
+            float("nan"),
+            2**62,
+            2**63,
+            10**30,
+        ),
+        *(
+            "",
+            " ",
+            "x",
+            "*",
+            "?",
+            "auto",
+            "none",
+            "null",
+            "0",
+            "-1",
+            "1e999",
+            "nan",
+            "x" * 5000,
+            "\x00",
+            "a\x00b",
+        ),
+        *(
+            "\x1b[2J",
+            "\u202e",
+            "\ud800",
+            "~",
+            "/",
+            ".",
+            "..",
+            "/dev/null",
+            "/dev/full",
+            "nowhere.csv",
+            "people.csv",
+        ),
+        *(
+            "schema.yaml",
+            "age",
+            "sex",
+            "ward",
+            "day",
+            "name",
+            "people.csv/x",
+            "ö" * 200,
+            "{{1}}",
+            "<b>",
+            "%s",
+        ),
+        *(
+            [],
+            {},
+            [[]],
+            [None],
+            [{}],
+            {"": None},
+            {None: None},
+            {1: 2},
+            {"name": None},
+            {"name": "x"},
+            {"a": {}},
+        ),
+        *(
+            [1, "a", None],
+            [[["age"]]],
+            ["age", "age"],
+            {"age": "age"},
+            [0.5, 0.5],
+            {"name": "hospital", "rows": 0},
+        ),
+        *([1e308, -1e308], [2**53, 2**53 + 1], [-1, 0], ["\x00"], {"\x00": 1}, [float("nan")], "2020-02-30"),
+    ]
+)
+
+
+def places(data, found=()):
+    """Every place in nested data, as the keys that lead to it."""
+    yield found
+    match data:
+        case dict():
+            for key, value in data.items():
+                yield from places(value, (*found, key))
+        case list():
+            for index, value in enumerate(data):
+                yield from places(value, (*found, index))
+
+
+@st.composite
+def hostile(draw, kind):
+    """A file of this kind, as its suffix and its bytes."""
+    data = copy.deepcopy(BASES[kind])
+    for _ in range(draw(st.integers(1, 3))):
+        place = draw(st.sampled_from([place for place in places(data) if place] or [()]))
+        if not place:
+            break
+        *way, last = place
+        inside = data
+        for key in way:
+            inside = inside[key]
+        match draw(st.sampled_from(["replace"] * 5 + ["drop", "add", "wrap", "move"])):
+            case "replace":
+                inside[last] = copy.deepcopy(draw(WRONG))
+            case "drop":
+                del inside[last]
+            case "wrap":
+                inside[last] = draw(
+                    st.sampled_from([[inside[last]], {"name": inside[last]}, {"x": inside[last]}])
+                )
+            case "add" if isinstance(inside, dict):
+                inside[draw(st.sampled_from(["x", "", "name", "\x00", "seed", 1, None]))] = draw(WRONG)
+            case "add":
+                inside.append(copy.deepcopy(draw(WRONG)))
+            case "move" if isinstance(inside, dict):
+                inside[draw(st.sampled_from(["x", "Age", "name "]))] = inside.pop(last)
+            case "move":
+                inside.reverse()
+    return written(data, as_json=draw(st.booleans()))
+
+
+def written(data, *, as_json):
+    if as_json:
+        try:
+            return ".json", json.dumps(data).encode()
+        except TypeError:
+            pass
+    return ".yaml", yaml.safe_dump(data, allow_unicode=False).encode("utf-8", "replace")

@@ -1,0 +1,102 @@
+"""Files of settings with something wrong in them: what can be done is done, all else is refused in one line."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, seed, settings
+from supplies.hostile_settings import BASES, hostile
+from typer.testing import CliRunner
+
+from tabveil.cli import app
+
+EXAMPLES = int(os.environ.get("TABVEIL_HOSTILE_SETTINGS", "25"))
+"""How many files of each kind; by hand, hundreds."""
+
+PEOPLE = ["--train", "people.csv", "--control", "control.csv", "--synthetic", "people.csv"]
+QUICK = ["--metrics", "identical_match_share", "--no-utility", "--quiet"]
+COMMANDS = {
+    "audit": ["audit", "--config", "FILE", *QUICK],
+    "policy": ["audit", *PEOPLE, "--policy", "FILE", *QUICK],
+    "attackers": ["audit", *PEOPLE, "--attackers", "FILE", *QUICK],
+    "schema": ["audit", *PEOPLE, "--schema", "FILE", *QUICK],
+    "synthesize": [
+        "synthesize",
+        "--data",
+        "people.csv",
+        "--control",
+        "control.csv",
+        "--config",
+        "FILE",
+        "--out",
+        "out.csv",
+        "--force",
+    ],
+    "anonymize": ["anonymize", "--data", "people.csv", "--config", "FILE", "--out", "out.csv", "--force"],
+    "benchmark": ["benchmark", "run", "FILE", "--store", "found", "--workers", "1", "--quiet"],
+    "tune": ["tune", "--config", "FILE", "--store", "searched", "--workers", "1", "--quiet"],
+}
+LONGEST = 600
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_settings_that_are_in_order_are_taken(kind, tmp_path, monkeypatch):
+    prepare(tmp_path, monkeypatch)
+    Path("file.yaml").write_text(yaml.safe_dump(BASES[kind]), encoding="utf-8")
+    done = run(kind, "file.yaml")
+    assert done.exit_code in {0, 1, 3}, done.stderr
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_files_with_something_wrong(kind, monkeypatch):
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(Path(folder), monkeypatch)
+
+        @seed(0)
+        @settings(
+            max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+        )
+        @given(hostile(kind))
+        def refused_or_done(file):
+            suffix, data = file
+            Path(f"file{suffix}").write_bytes(data)
+            check(run(kind, f"file{suffix}"))
+
+        refused_or_done()
+
+
+def prepare(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for name, rows in (("people.csv", range(40)), ("control.csv", range(100, 140))):
+        pd.DataFrame(
+            {
+                "age": [20 + i % 30 for i in rows],
+                "sex": ["fm"[i % 2] for i in rows],
+                "ward": ["abc"[i % 3] for i in rows],
+                "day": [f"2020-{1 + i % 12:02}-{1 + i % 28:02}" for i in rows],
+                "height": [1.5 + i % 7 / 10 for i in rows],
+                "name": [f"name {i // 2}" for i in rows],
+            }
+        ).to_csv(name, index=False)
+    Path("secret.key").touch(0o600)
+    Path("secret.key").write_text("ab" * 32)
+    Path("schema.yaml").write_text(yaml.safe_dump(BASES["schema"]), encoding="utf-8")
+
+
+def run(kind, file):
+    words = [file if word == "FILE" else word for word in COMMANDS[kind]]
+    return CliRunner().invoke(app, words, env={"COLUMNS": "80"})
+
+
+def check(done):
+    """One line, and none of its characters is obeyed by a terminal or too many."""
+    if done.exit_code in {0, 1, 3}:
+        return
+    assert done.exit_code == 2, done.stderr
+    assert isinstance(done.exception, SystemExit)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("tabveil: ")]
+    assert len(lines) == 1, done.stderr
+    assert len(lines[0]) <= LONGEST, lines[0]
