@@ -1,4 +1,4 @@
-"""Files of settings with something wrong in them: what can be done is done, all else is refused in one line."""
+"""Files of settings with something wrong in them: what cannot be done is refused in one line."""
 
 import os
 import tempfile
@@ -16,26 +16,17 @@ from tabveil.cli import app
 EXAMPLES = int(os.environ.get("TABVEIL_HOSTILE_SETTINGS", "25"))
 """How many files of each kind; by hand, hundreds."""
 
-PEOPLE = ["--train", "people.csv", "--control", "control.csv", "--synthetic", "people.csv"]
+CONTROL = ["--control", "control.csv"]
+PEOPLE = ["--train", "people.csv", *CONTROL, "--synthetic", "people.csv"]
 QUICK = ["--metrics", "identical_match_share", "--no-utility", "--quiet"]
+OUT = ["--out", "out.csv", "--force"]
 COMMANDS = {
     "audit": ["audit", "--config", "FILE", *QUICK],
     "policy": ["audit", *PEOPLE, "--policy", "FILE", *QUICK],
     "attackers": ["audit", *PEOPLE, "--attackers", "FILE", *QUICK],
     "schema": ["audit", *PEOPLE, "--schema", "FILE", *QUICK],
-    "synthesize": [
-        "synthesize",
-        "--data",
-        "people.csv",
-        "--control",
-        "control.csv",
-        "--config",
-        "FILE",
-        "--out",
-        "out.csv",
-        "--force",
-    ],
-    "anonymize": ["anonymize", "--data", "people.csv", "--config", "FILE", "--out", "out.csv", "--force"],
+    "synthesize": ["synthesize", "--data", "people.csv", *CONTROL, "--config", "FILE", *OUT],
+    "anonymize": ["anonymize", "--data", "people.csv", "--config", "FILE", *OUT],
     "benchmark": ["benchmark", "run", "FILE", "--store", "found", "--workers", "1", "--quiet"],
     "tune": ["tune", "--config", "FILE", "--store", "searched", "--workers", "1", "--quiet"],
 }

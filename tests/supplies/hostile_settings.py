@@ -1,4 +1,4 @@
-"""Hypothesis strategies for files of settings: what each command reads, with something wrong somewhere in it."""
+"""Hypothesis strategies for files of settings: what commands read, with something wrong somewhere."""
 
 import copy
 import json
@@ -119,88 +119,15 @@ BASES = {
 
 WRONG = st.sampled_from(
     [
-        *(
-            None,
-            True,
-            False,
-            0,
-            1,
-            -1,
-            2,
-            3.7,
-            1e308,
-            -1e-308,
-            float("inf"),
-            float("nan"),
-            2**62,
-            2**63,
-            10**30,
-        ),
-        *(
-            "",
-            " ",
-            "x",
-            "*",
-            "?",
-            "auto",
-            "none",
-            "null",
-            "0",
-            "-1",
-            "1e999",
-            "nan",
-            "x" * 5000,
-            "\x00",
-            "a\x00b",
-        ),
-        *(
-            "\x1b[2J",
-            "\u202e",
-            "\ud800",
-            "~",
-            "/",
-            ".",
-            "..",
-            "/dev/null",
-            "/dev/full",
-            "nowhere.csv",
-            "people.csv",
-        ),
-        *(
-            "schema.yaml",
-            "age",
-            "sex",
-            "ward",
-            "day",
-            "name",
-            "people.csv/x",
-            "ö" * 200,
-            "{{1}}",
-            "<b>",
-            "%s",
-        ),
-        *(
-            [],
-            {},
-            [[]],
-            [None],
-            [{}],
-            {"": None},
-            {None: None},
-            {1: 2},
-            {"name": None},
-            {"name": "x"},
-            {"a": {}},
-        ),
-        *(
-            [1, "a", None],
-            [[["age"]]],
-            ["age", "age"],
-            {"age": "age"},
-            [0.5, 0.5],
-            {"name": "hospital", "rows": 0},
-        ),
-        *([1e308, -1e308], [2**53, 2**53 + 1], [-1, 0], ["\x00"], {"\x00": 1}, [float("nan")], "2020-02-30"),
+        *(None, True, False, 0, 1, -1, 2, 3.7, 1e308, -1e-308, float("inf"), float("nan")),
+        *(2**62, 2**63, 10**30, "0", "-1", "1e999", "nan", "auto", "none", "null", "2020-02-30"),
+        *("", " ", "x", "*", "?", "~", "/", ".", "..", "x" * 5000, "ö" * 200, "\x00", "a\x00b", "\x1b[2J"),
+        *("\u202e", "\ud800", "/dev/null", "/dev/full", "nowhere.csv", "people.csv", "people.csv/x"),
+        *("schema.yaml", "age", "sex", "ward", "day", "name", "{{1}}", "<b>", "%s"),
+        *([], {}, [[]], [None], [{}], {"": None}, {None: None}, {1: 2}, {"name": None}, {"name": "x"}),
+        *([1, "a", None], [[["age"]]], ["age", "age"], {"age": "age"}, {"a": {}}, [0.5, 0.5], [-1, 0]),
+        *({"name": "hospital", "rows": 0}, [1e308, -1e308], [2**53, 2**53 + 1], ["\x00"], {"\x00": 1}),
+        [float("nan")],
     ]
 )
 
@@ -222,31 +149,42 @@ def hostile(draw, kind):
     """A file of this kind, as its suffix and its bytes."""
     data = copy.deepcopy(BASES[kind])
     for _ in range(draw(st.integers(1, 3))):
-        place = draw(st.sampled_from([place for place in places(data) if place] or [()]))
-        if not place:
+        *way, last = draw(st.sampled_from([place for place in places(data) if place] or [(None,)]))
+        if last is None:
             break
-        *way, last = place
         inside = data
         for key in way:
             inside = inside[key]
-        match draw(st.sampled_from(["replace"] * 5 + ["drop", "add", "wrap", "move"])):
-            case "replace":
-                inside[last] = copy.deepcopy(draw(WRONG))
-            case "drop":
-                del inside[last]
-            case "wrap":
-                inside[last] = draw(
-                    st.sampled_from([[inside[last]], {"name": inside[last]}, {"x": inside[last]}])
-                )
-            case "add" if isinstance(inside, dict):
-                inside[draw(st.sampled_from(["x", "", "name", "\x00", "seed", 1, None]))] = draw(WRONG)
-            case "add":
-                inside.append(copy.deepcopy(draw(WRONG)))
-            case "move" if isinstance(inside, dict):
-                inside[draw(st.sampled_from(["x", "Age", "name "]))] = inside.pop(last)
-            case "move":
-                inside.reverse()
+        damage = draw(st.sampled_from([replaced] * 5 + [dropped, wrapped, joined, moved]))
+        damage(draw, inside, last)
     return written(data, as_json=draw(st.booleans()))
+
+
+def replaced(draw, inside, last):
+    inside[last] = copy.deepcopy(draw(WRONG))
+
+
+def dropped(_, inside, last):
+    del inside[last]
+
+
+def wrapped(draw, inside, last):
+    item = inside[last]
+    inside[last] = draw(st.sampled_from([[item], {"name": item}, {"x": item}]))
+
+
+def joined(draw, inside, _):
+    if isinstance(inside, dict):
+        inside[draw(st.sampled_from(["x", "", "name", "\x00", "seed", 1, None]))] = draw(WRONG)
+    else:
+        inside.append(copy.deepcopy(draw(WRONG)))
+
+
+def moved(draw, inside, last):
+    if isinstance(inside, dict):
+        inside[draw(st.sampled_from(["x", "Age", "name "]))] = inside.pop(last)
+    else:
+        inside.reverse()
 
 
 def written(data, *, as_json):
