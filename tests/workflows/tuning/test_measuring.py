@@ -18,9 +18,8 @@ from tabveil.synthesis.generators.baselines import Bootstrap
 from tabveil.workflows.benchmark.study import Hospital, load
 from tabveil.workflows.cells.store import content
 from tabveil.workflows.tuning import SearchFindings, Tuning, tune
-from tabveil.workflows.tuning.by_optuna import ByOptuna
 from tabveil.workflows.tuning.measuring import PartOfRows
-from tabveil.workflows.tuning.searchers import searcher_of
+from tabveil.workflows.tuning.searchers import ByOptuna, searcher_of
 from tabveil.workflows.tuning.tradeoffs import Attempt, SearchScore
 
 PEOPLE = {"name": "hospital", "rows": 240}
@@ -276,7 +275,7 @@ def test_a_search_with_optuna_that_was_killed_ends_with_the_same_numbers(share, 
 
 
 def searching(search, **more):
-    return ByOptuna.of(Tuning.read({**COPIES, "generator": "hybrid", "search": search, **more}))
+    return ByOptuna(tuning=Tuning.read({**COPIES, "generator": "hybrid", "search": search, **more}))
 
 
 def answered(searcher, value_of):

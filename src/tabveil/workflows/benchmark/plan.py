@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from tabveil.errors import ParameterError
 from tabveil.protocols import Dataset, Metric, Release
 from tabveil.version import __version__
 from tabveil.workflows.benchmark.study import RiskChoice, Study, load
-from tabveil.workflows.benchmark.trials import UTILITY, MetricAnswer, MetricCell, RiskTrial, trials
+from tabveil.workflows.benchmark.trials import UTILITY, MetricAnswer, MetricCell, trials
 from tabveil.workflows.cells.store import GuardedFolder, JsonFolder, content
 
 
@@ -38,6 +38,20 @@ class CellPlace:
     modifier_level: float | None
     repeat: int
     metric: str
+
+    @classmethod
+    def of(cls, cell: MetricCell, *, dataset: str, risk: str, metric: str) -> Self:
+        """Return the place of a cell, by what the report calls its parts."""
+        trial = cell.trial
+        return cls(
+            key=cell.key,
+            dataset=dataset,
+            risk=risk,
+            level=trial.level,
+            modifier_level=trial.modifier_level,
+            repeat=trial.repeat,
+            metric=metric,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,9 +139,8 @@ def work_of(study: Study) -> StudyWork:
             for trial in trials(risk, sha256, sizes, seed=study.seed, repeats=study.repeats):
                 for label, metric in asked:
                     cell = MetricCell(trial=trial, metric=metric)
-                    key = cell.key
-                    found[key], sources[key] = cell, choice.dataset
-                    places.append(_place(key, choice.label, risk.label, trial, label))
+                    found[cell.key], sources[cell.key] = cell, choice.dataset
+                    places.append(CellPlace.of(cell, dataset=choice.label, risk=risk.label, metric=label))
     plan = StudyPlan(
         version=__version__,
         title=study.title,
@@ -139,18 +152,6 @@ def work_of(study: Study) -> StudyWork:
         places=tuple(places),
     )
     return StudyWork(plan=plan, cells=found, datasets=sources)
-
-
-def _place(key: str, dataset: str, risk: str, trial: RiskTrial, metric: str) -> CellPlace:
-    return CellPlace(
-        key=key,
-        dataset=dataset,
-        risk=risk,
-        level=trial.level,
-        modifier_level=trial.modifier_level,
-        repeat=trial.repeat,
-        metric=metric,
-    )
 
 
 def _series(risk: RiskChoice) -> Series:

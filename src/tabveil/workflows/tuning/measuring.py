@@ -151,23 +151,13 @@ def tune(
         What to search: a file, a mapping, or a :class:`Tuning`.
     store
         The folder that keeps what is measured; the same search with the same store goes on where it was.
-    workers
-        How many processes to use on this machine; None is one for each core. One runs in this process.
-    scheduler
-        The address of a Dask scheduler to use instead, such as ``tcp://host:8786``. Its workers need tabveil
-        and must reach the store and the data under the same paths.
-    code
-        Python files that the workers import first: metrics, generators and datasets of your own.
-    retry
-        Run again what failed before.
-    progress
-        Told what is being done and which share of the work is known.
+    workers, scheduler, code, retry, progress
+        As in :func:`tabveil.workflows.benchmark.run`; files of ``code`` may bring generators, too.
     """
     tuning = config if isinstance(config, Tuning) else Tuning.read(config)
     if workers is not None:
         check.at_least("tune", "workers", workers, 1)
-    searcher = searcher_of(tuning)
-    place = Store(Path(store).absolute())
+    searcher, place = searcher_of(tuning), Store(Path(store).absolute())
     with working(listener=progress):
         tell(f"reading {tuning.data.label}", 0.0)
         searched, held_out, rows = _parts(tuning)
@@ -278,16 +268,8 @@ class _Work:
             return str(reason)
 
     def _answer(self, cell: MetricCell) -> MetricAnswer | str:
-        where = CellPlace(
-            key=cell.key,
-            dataset=self.tuning.data.label,
-            risk=cell.trial.model.name,
-            level=cell.trial.level,
-            modifier_level=None,
-            repeat=cell.trial.repeat,
-            metric=cell.name,
-        )
-        record = self.store.record(where)
+        names = {"dataset": self.tuning.data.label, "risk": cell.trial.model.name, "metric": cell.name}
+        record = self.store.record(CellPlace.of(cell, **names))
         return record.answer if record is not None else self.store.failure(cell.key) or "not run"
 
 
@@ -323,22 +305,18 @@ def _search(tuning: Tuning, searcher: Searcher, work: _Work, side: _Side) -> lis
     tried: list[Attempt] = []
     while points := searcher.propose(tried):
         doing = f"trials {len(tried) + 1} to {len(tried) + len(points)}: "
-        outcomes = work.outcomes(points, side, doing)
-        for point, outcome in zip(points, outcomes, strict=True):
-            tried.append(_tried(tuning, len(tried) + 1, point, outcome))
+        for point, outcome in zip(points, work.outcomes(points, side, doing), strict=True):
+            try:
+                asked = tuning.space.settings(tuning.settings, point)
+            except TabveilError:
+                asked = {}  # there are none: the outcome says why
+            found = Attempt(number=len(tried) + 1, point=dict(point), settings=asked)
+            if isinstance(outcome, str):
+                tried.append(replace(found, why=outcome))
+            else:
+                within = is_within(outcome, tuning.objectives.risks, tuning.policy)
+                tried.append(replace(found, score=outcome, within=within))
     return tried
-
-
-def _tried(tuning: Tuning, number: int, point: Point, outcome: SearchScore | str) -> Attempt:
-    try:
-        asked = tuning.space.settings(tuning.settings, point)
-    except TabveilError:
-        asked = {}  # there are none: the outcome says why
-    found = Attempt(number=number, point=dict(point), settings=asked)
-    if isinstance(outcome, str):
-        return replace(found, why=outcome)
-    within = is_within(outcome, tuning.objectives.risks, tuning.policy)
-    return replace(found, score=outcome, within=within)
 
 
 def _check(tuning: Tuning, chosen: Attempt, outcome: SearchScore | str) -> Check:

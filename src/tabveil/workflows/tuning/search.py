@@ -91,32 +91,24 @@ class Tuning:
             raise ParameterError(where, "the top level must hold settings, such as 'data: patients.csv'.")
         folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
         try:
-            said = _Said.model_validate(_with_schema(given))
+            return cls._of(_Said.model_validate(_with_schema(given)), folder)
         except ValidationError as error:
             raise first_fault(error, where) from None
-        except TabveilError as error:
-            raise type(error)(where, error) from None
-        try:
-            return cls._of(said, folder)
         except TabveilError as error:
             raise type(error)(where, error) from None
 
     @classmethod
     def _of(cls, said: _Said, folder: Path) -> Self:
         policy = read_policy(folder / said.policy if isinstance(said.policy, str) else said.policy)
-        found = cls(
-            **{
-                name: getattr(said, name)
-                for name in ("held_out", "control", "rows", "generator", "settings", "searcher")
-            },
-            **{name: getattr(said, name) for name in ("trials", "batch", "repeats", "seed")},
-            title=clean(said.title),
-            data=read_dataset("data", _named_data(said.data), folder),
-            space=SearchSpace.read(said.search),
-            objectives=Objectives.read(said.objectives, policy),
-            policy=policy,
-            folder=folder,
-        )
+        of_its_own_form = {
+            "title": clean(said.title),
+            "data": read_dataset("data", _named_data(said.data), folder),
+            "space": SearchSpace.read(said.search),
+            "objectives": Objectives.read(said.objectives, policy),
+            "policy": policy,
+        }
+        as_written = {name: value for name, value in said if name != "search"}
+        found = cls(**as_written | of_its_own_form, folder=folder)
         found.check()
         return found
 
