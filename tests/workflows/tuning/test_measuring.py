@@ -339,6 +339,6 @@ def test_a_grid_larger_than_the_trials_is_drawn_by_the_seed():
 
 
 def test_what_no_dask_answers_for_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("tabveil.workflows.cells.cluster._SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("tabveil.workflows.cells.engine._SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(ParameterError, match=r"tune: no scheduler answers at 127\.0\.0\.1:1"):
         tune(COPIES, tmp_path, scheduler="127.0.0.1:1")

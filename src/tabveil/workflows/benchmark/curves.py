@@ -232,16 +232,14 @@ class CurveCells:
         chosen = (place for place in self.places if level is None or self.level(place) == level)
         return [self.records[place.key] for place in chosen if place.key in self.records]
 
-    def values(self, level: float) -> list[float]:
-        """Return the values at a level, repeat by repeat."""
+    def values(self, level: float | None = None) -> list[float]:
+        """Return the values at a level, or at all, repeat by repeat."""
         return [value for record in self.known(level) if (value := value_of(record)) is not None]
 
     @property
     def pairs(self) -> tuple[list[float], list[float]]:
         """All levels with all values, repeat by repeat."""
-        found = [(self.level(record.place), value_of(record)) for record in self.known()]
-        kept = [(level, value) for level, value in found if value is not None]
-        return [level for level, _ in kept], [value for _, value in kept]
+        return [self.level(record.place) for record in self.answered()], self.values()
 
 
 def varied(series: Series) -> Varied:
@@ -282,19 +280,18 @@ def curves(trials: CurveCells) -> list[ResponseCurve]:
     """Return the curve of the measure, and one for every further figure of the answers."""
     names = sorted({name for record in trials.known() for name in record.answer.figures})
     measured = trials.answered() or not names  # the utility has figures only
-    return [_curve(trials, name) for name in ([None] if measured else []) + names]
-
-
-def _curve(trials: CurveCells, figure: str | None) -> ResponseCurve:
-    return ResponseCurve(
-        dataset=trials.dataset,
-        risk=trials.series.label,
-        metric=trials.metric,
-        figure=figure,
-        varied=trials.varied,
-        held=trials.held,
-        points=tuple(_point(trials, figure, level) for level in trials.levels),
-    )
+    return [
+        ResponseCurve(
+            dataset=trials.dataset,
+            risk=trials.series.label,
+            metric=trials.metric,
+            figure=figure,
+            varied=trials.varied,
+            held=trials.held,
+            points=tuple(_point(trials, figure, level) for level in trials.levels),
+        )
+        for figure in ([None] if measured else []) + names
+    ]
 
 
 def _point(trials: CurveCells, figure: str | None, level: float) -> Point:

@@ -147,13 +147,11 @@ def _correlations(judged: Sequence[CurveCells]) -> Iterable[Correlations]:
 
 def _by_trial(trials: CurveCells) -> dict[tuple[float, float | None, int], float]:
     """Return the values by what was tried; the place is the plan's, for equal cells may stand in several."""
-    found = {}
-    for place in trials.places:
-        record = trials.records.get(place.key)
-        value = None if record is None else value_of(record)
-        if value is not None:
-            found[place.level, place.modifier_level, place.repeat] = value
-    return found
+    return {
+        (place.level, place.modifier_level, place.repeat): value
+        for place in trials.places
+        if (record := trials.records.get(place.key)) is not None and (value := value_of(record)) is not None
+    }
 
 
 def _alike(one: Mapping[Any, float], other: Mapping[Any, float]) -> float | None:
@@ -166,13 +164,9 @@ def _times(trials: Sequence[CurveCells]) -> Iterable[Time]:
     seconds: dict[tuple[str, str], dict[str, float]] = {}
     for item in trials:
         kept = seconds.setdefault((item.dataset, item.metric), {})
-        kept.update(
-            {
-                key: record.cpu_seconds
-                for key, record in item.records.items()
-                if record.cpu_seconds is not None and record.answer.skipped is None
-            }
-        )
+        for key, record in item.records.items():
+            if record.cpu_seconds is not None and record.answer.skipped is None:
+                kept[key] = record.cpu_seconds
     for (dataset, metric), found in seconds.items():
         summary = mean(found.values())
         if summary is not None:

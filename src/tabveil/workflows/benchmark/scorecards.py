@@ -4,9 +4,10 @@ Attacks are compared with attacks on the same risk, indicators with each other: 
 than an attack still says nothing about what an intruder gains.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Literal, get_args
 
 from tabveil.core.result import Labels
@@ -34,9 +35,7 @@ UNKNOWN = {"generated"}
 
 POWER = 0.95
 _CIRCUMSTANCES = "circumstances vary here, not the risk"
-_NO_ZERO = "no level without any risk was tried"
 _NO_ANSWERS = "no answers"
-_NOT_KNOWN = "what the generator betrays is not known"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,9 +106,9 @@ def _no_zero(trials: CurveCells) -> str | None:
     if trials.varied == "modifier":
         return _CIRCUMSTANCES
     if trials.series.model in UNKNOWN:
-        return _NOT_KNOWN
+        return "what the generator betrays is not known"
     if NOTHING not in trials.levels:
-        return _NO_ZERO
+        return "no level without any risk was tried"
     return None if trials.answered(NOTHING) else _NO_ANSWERS
 
 
@@ -126,11 +125,9 @@ def _smallest(trials: CurveCells) -> Smallest:
     for level in reversed(inserted(trials.series)):
         answered = trials.answered(level)
         seen = share(sum(record.answer.seen for record in answered), len(answered))
-        if seen is None:
-            return found if found.level is not None else Smallest(level=None, seen=None, why=_NO_ANSWERS)
-        if seen.value < POWER:
-            unseen = Smallest(level=None, seen=seen, why="seen in too few repeats at the largest level")
-            return found if found.level is not None else unseen
+        if seen is None or seen.value < POWER:
+            why = _NO_ANSWERS if seen is None else "seen in too few repeats at the largest level"
+            return found if found.level is not None else Smallest(level=None, seen=seen, why=why)
         found = Smallest(level=level, seen=seen)
     return found
 
@@ -190,13 +187,13 @@ def recommend(cards: Sequence[ScoreCard], plan: StudyPlan) -> tuple[Recommendati
     purposes = {item.label: purpose_of(item.labels) for item in plan.metrics if item.labels is not None}
     risky = {series.label for series in plan.risks if varied(series) == "risk" and inserted(series)}
     judged = [card for card in cards if card.risk in risky and card.metric in purposes]
-    found: list[Recommendation] = []
-    for _, group in groupby(judged, key=lambda card: (card.dataset, card.risk)):
-        together = list(group)
-        for purpose in PURPOSES:
-            candidates = [card for card in together if purposes[card.metric] == purpose]
-            found += [_choose(purpose, candidates)] if candidates else []
-    return tuple(found)
+    groups = [list(group) for _, group in groupby(judged, key=lambda card: (card.dataset, card.risk))]
+    return tuple(
+        _choose(purpose, candidates)
+        for together in groups
+        for purpose in PURPOSES
+        if (candidates := [card for card in together if purposes[card.metric] == purpose])
+    )
 
 
 def _choose(purpose: Purpose, cards: Sequence[ScoreCard]) -> Recommendation:
@@ -228,19 +225,15 @@ def _choose(purpose: Purpose, cards: Sequence[ScoreCard]) -> Recommendation:
 
 
 def _order(card: ScoreCard) -> tuple[float, float, str]:
-    level, seconds = card.smallest.level, card.cpu_seconds.value
-    return (
-        float("inf") if level is None else level,
-        float("inf") if seconds is None else seconds,
-        card.metric,
-    )
+    level, seconds = (math.inf if x is None else x for x in (card.smallest.level, card.cpu_seconds.value))
+    return level, seconds, card.metric
 
 
 def _dominated(seeing: Sequence[ScoreCard]) -> tuple[Dominated, ...]:
     """Return those of which another sees smaller levels in less time; ``seeing`` is ordered by level."""
     found = []
     for place, card in enumerate(seeing):
-        better = [other for other in seeing[:place] if _order(other)[0] < _order(card)[0]]
-        by = next((other for other in better if _order(other)[1] < _order(card)[1]), None)
-        found += [Dominated(metric=card.metric, by=by.metric)] if by else []
+        level, seconds, _ = _order(card)
+        better = (item for item in seeing[:place] if _order(item)[0] < level and _order(item)[1] < seconds)
+        found += [Dominated(metric=card.metric, by=by.metric) for by in islice(better, 1)]
     return tuple(found)

@@ -9,7 +9,7 @@ Datasets are simulated people, the rows of a file, or what users' own code loads
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -217,7 +217,7 @@ class Study(Strict):
             for role in roles:
                 if role not in value:
                     raise ParameterError("rows", f"{role} is missing.")
-        for size in (value or {}).values() if isinstance(value, dict) else () if value is None else (value,):
+        for size in value.values() if isinstance(value, dict) else () if value is None else (value,):
             check.at_least("study", "rows", size, 1)
         return value
 
@@ -291,7 +291,7 @@ def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: 
     for setting in _PATHS:
         if name == "file" and isinstance(parameters.get(setting), (str, Path)):
             parameters[setting] = folder / parameters[setting]
-    dataset = _made(key, DATASETS, name, parameters)
+    dataset = make(DATASETS.find(key, name), parameters, read_setting)
     if label is None:
         label = parameters["file"].stem if name == "file" else name
     return DatasetChoice(label=label, dataset=dataset)
@@ -301,18 +301,16 @@ def _risk(given: Any) -> RiskChoice:  # noqa: ANN401 - checked here
     if not isinstance(given, (str, Mapping)):
         return RiskChoice(label=given.name, model=completed(given, RiskModel), levels=given.levels)
     label, name, parameters = _parts("risks", given)
-    asked, modifier = parameters.pop("levels", None), parameters.pop("modifier", None)
-    model = _made("risks", RISKS, name, parameters)
+    asked, changed = parameters.pop("levels", None), parameters.pop("modifier", None)
+    model = make(RISKS.find("risks", name), parameters, read_setting)
     levels = _levels(model, asked)
-    changed = None if modifier is None else _modifier(modifier)
-    return RiskChoice(label=label or _told(name, parameters), model=model, levels=levels, modifier=changed)
-
-
-def _modifier(given: Any) -> ModifierChoice:  # noqa: ANN401 - checked here
-    _, name, parameters = _parts("modifier", given)
+    choice = RiskChoice(label=label or _told(name, parameters), model=model, levels=levels)
+    if changed is None:
+        return choice
+    _, name, parameters = _parts("modifier", changed)
     asked = parameters.pop("levels", None)
-    modifier = _made("modifier", MODIFIERS, name, parameters)
-    return ModifierChoice(modifier=modifier, levels=_levels(modifier, asked))
+    modifier = make(MODIFIERS.find("modifier", name), parameters, read_setting)
+    return replace(choice, modifier=ModifierChoice(modifier=modifier, levels=_levels(modifier, asked)))
 
 
 def _metric(given: Any) -> LabeledMetric:  # noqa: ANN401 - checked here
@@ -334,10 +332,6 @@ def _parts(
     if label is not None and not (isinstance(label, str) and clean(label)):
         raise ParameterError(key, f"{name}: label must be a text.")
     return None if label is None else clean(label), name, said
-
-
-def _made(key: str, known: Registry[Any], name: str, parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
-    return make(known.find(key, name), parameters, read_setting)
 
 
 def _levels(model: Any, asked: Any) -> tuple[float, ...]:  # noqa: ANN401 - checked here

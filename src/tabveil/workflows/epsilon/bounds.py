@@ -49,7 +49,6 @@ _ORDERS = 1 + np.geomspace(1e-3, 60, 40)  # of Rényi's divergence: each gives a
 MOST_EPSILON = 100.0
 """Promises beyond are none."""
 
-_COIN = 0.5
 _STEPS = 30  # halvings
 
 
@@ -68,14 +67,6 @@ class GuessCounts:
             check.at_most("GuessCounts", name, getattr(self, name), most)
         check.at_least("GuessCounts", "fits", min(self.n_with, self.n_without), 1)
 
-    def least_hit_rate(self, alpha: float) -> float:
-        """Return how rare hits may be."""
-        return least_rate(self.hits, self.n_with, alpha / 2)
-
-    def largest_false_rate(self, alpha: float) -> float:
-        """Return how frequent false alarms may be."""
-        return largest_rate(self.false_alarms, self.n_without, alpha / 2)
-
 
 def least_epsilon(counts: GuessCounts, accounting: Accounting, *, delta: float, alpha: float) -> float:
     """Return an ε at this δ that the truth is not below; 0 where nothing is proven.
@@ -84,7 +75,8 @@ def least_epsilon(counts: GuessCounts, accounting: Accounting, *, delta: float, 
     >>> round(least_epsilon(perfect, "any", delta=0, alpha=0.05), 1)
     5.6
     """
-    hits, alarms = counts.least_hit_rate(alpha), counts.largest_false_rate(alpha)
+    hits = least_rate(counts.hits, counts.n_with, alpha / 2)  # as rare as they may be
+    alarms = largest_rate(counts.false_alarms, counts.n_without, alpha / 2)  # as frequent
     if hits <= alarms:
         return 0.0
     match accounting:
@@ -115,7 +107,7 @@ def least_rho(hits: Floats | float, alarms: Floats | float) -> Floats:
 
 def epsilon_of_area(area: float, delta: float) -> float:
     """Return the ε of two normal curves whose scores rank right with this chance."""
-    return gaussian.epsilon_of(math.sqrt(2) * float(ndtri(area)), delta) if area > _COIN else 0.0
+    return gaussian.epsilon_of(math.sqrt(2) * float(ndtri(area)), delta) if area > 0.5 else 0.0  # noqa: PLR2004 - a coin
 
 
 def ceiling(n_fits: int, accounting: Accounting = "any", *, delta: float, alpha: float) -> float:

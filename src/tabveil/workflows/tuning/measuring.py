@@ -23,8 +23,8 @@ from tabveil.metrics.utility.one_figure import measure_one
 from tabveil.protocols import Dataset, People, Release
 from tabveil.synthesis.risks import Generated
 from tabveil.version import __version__
-from tabveil.workflows.benchmark.experiment import run_cells
-from tabveil.workflows.benchmark.plan import CellPlace, CellWork, Store
+from tabveil.workflows.benchmark import Store, run_cells
+from tabveil.workflows.benchmark.plan import CellPlace, CellWork
 from tabveil.workflows.benchmark.study import Sizes, load
 from tabveil.workflows.benchmark.trials import MetricAnswer, MetricCell, RiskTrial
 from tabveil.workflows.cells.engine import Run, engine
