@@ -11,20 +11,8 @@ from itertools import groupby, islice
 from typing import Literal, get_args
 
 from tabveil.core.result import Labels
-from tabveil.workflows.benchmark.curves import (
-    CurveCells,
-    Mean,
-    Share,
-    Statistic,
-    Varied,
-    linearity,
-    mean,
-    mean_seconds,
-    pooled_deviation,
-    rank_correlation,
-    share,
-    varied,
-)
+from tabveil.workflows.benchmark import curves
+from tabveil.workflows.benchmark.curves import CurveCells, Mean, Share, Statistic, Varied, varied
 from tabveil.workflows.benchmark.plan import Series, StudyPlan
 
 NOTHING = 0.0
@@ -80,7 +68,7 @@ def score(trials: CurveCells) -> ScoreCard:
     levels, values = trials.pairs
     reason = _no_zero(trials)
     zero = trials.answered(NOTHING) if reason is None else []
-    seconds = mean_seconds(trials.answered())
+    seconds = curves.mean_seconds(trials.answered())
     return ScoreCard(
         dataset=trials.dataset,
         risk=trials.series.label,
@@ -90,12 +78,12 @@ def score(trials: CurveCells) -> ScoreCard:
         n_answers=len(values),
         n_planned=len(trials.places),
         n_repeats=min(len(trials.answered(level)) for level in trials.levels),
-        bias=mean(trials.values(NOTHING)) if zero else None,
-        false_alarms=share(sum(record.answer.seen for record in zero), len(zero)),
+        bias=curves.mean(trials.values(NOTHING)) if zero else None,
+        false_alarms=curves.share(sum(record.answer.seen for record in zero), len(zero)),
         no_zero=reason,
-        rank_correlation=rank_correlation(levels, values),
-        linearity=linearity(levels, values),
-        deviation=pooled_deviation(trials.values(level) for level in trials.levels),
+        rank_correlation=curves.rank_correlation(levels, values),
+        linearity=curves.linearity(levels, values),
+        deviation=curves.pooled_deviation(trials.values(level) for level in trials.levels),
         smallest=_smallest(trials),
         cpu_seconds=Statistic(value=seconds, why=_NO_ANSWERS if seconds is None else None),
     )
@@ -124,7 +112,7 @@ def _smallest(trials: CurveCells) -> Smallest:
     found = Smallest(level=None, seen=None, why="nothing was inserted")
     for level in reversed(inserted(trials.series)):
         answered = trials.answered(level)
-        seen = share(sum(record.answer.seen for record in answered), len(answered))
+        seen = curves.share(sum(record.answer.seen for record in answered), len(answered))
         if seen is None or seen.value < POWER:
             why = _NO_ANSWERS if seen is None else "seen in too few repeats at the largest level"
             return found if found.level is not None else Smallest(level=None, seen=seen, why=why)

@@ -8,8 +8,9 @@ Datasets are simulated people, the rows of a file, or what users' own code loads
 ((0.0, 0.1), 2, True)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -221,24 +222,27 @@ class Study(Strict):
             check.at_least("study", "rows", size, 1)
         return value
 
-    @field_validator("datasets", mode="before")
+    @field_validator("datasets", "risks", "metrics", mode="before")
     @classmethod
-    def _datasets(cls, value: Any, info: Any) -> tuple[DatasetChoice, ...]:  # noqa: ANN401 - checked here
-        return _unique(
-            "datasets",
-            [read_dataset("datasets", item, info.context or Path()) for item in _listed("datasets", value)],
-        )
-
-    @field_validator("risks", mode="before")
-    @classmethod
-    def _risks(cls, value: Any) -> tuple[RiskChoice, ...]:  # noqa: ANN401 - checked here
-        return _unique("risks", [_risk(item) for item in _listed("risks", value)])
-
-    @field_validator("metrics", mode="before")
-    @classmethod
-    def _metrics(cls, value: Any) -> tuple[LabeledMetric, ...]:  # noqa: ANN401 - checked here
-        items = _listed("metrics", value) if value not in ((), None) else list(defaults(words=False))
-        return _unique("metrics", [_metric(item) for item in items])
+    def _labeled(cls, value: Any, info: Any) -> tuple[Any, ...]:  # noqa: ANN401 - checked here
+        key = info.field_name
+        if key == "metrics" and value in ((), None):
+            value = list(defaults(words=False))
+        items = [value] if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence) else value
+        if not items:
+            raise ParameterError(key, "the list is empty.")
+        folder = info.context or Path()
+        readers: dict[str, Callable[[Any], Any]] = {
+            "risks": _risk,
+            "metrics": _metric,
+            "datasets": partial(read_dataset, key, folder=folder),
+        }
+        found = [readers[key](item) for item in items]
+        labels = [item.label for item in found]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise ParameterError(key, f"{label!r} stands there twice; give one of them another label.")
+        return tuple(found)
 
     def sizes(self, label: str, n_rows: int) -> Sizes:
         """Return how many rows a trial on a dataset has, or say that it has too few."""
@@ -266,21 +270,6 @@ def first_fault(error: ValidationError, where: str) -> TabveilError:
     if isinstance(cause, TabveilError):
         return type(cause)(where, cause)
     return ParameterError(where, yaml_files.complaint(error))
-
-
-def _listed(key: str, value: Any) -> list[Any]:  # noqa: ANN401 - checked here
-    items = [value] if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence) else list(value)
-    if not items:
-        raise ParameterError(key, "the list is empty.")
-    return items
-
-
-def _unique(key: str, items: list[Any]) -> tuple[Any, ...]:
-    labels = [item.label for item in items]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise ParameterError(key, f"{label!r} stands there twice; give one of them another label.")
-    return tuple(items)
 
 
 def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: ANN401 - checked here

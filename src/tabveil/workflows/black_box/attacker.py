@@ -5,7 +5,6 @@ release says about the targets, at an address made of all that decides it, the m
 ends an attack loses nothing that was done, and the same attack ends with the same numbers.
 """
 
-import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,6 +49,7 @@ from tabveil.workflows.cells.store import GuardedFolder, content, digest
 from tabveil.workflows.synthesizing import RareLabels, choose, configuration
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
 from tabveil.workflows.synthesizing.learning import is_private
+from tabveil.workflows.synthesizing.table_model import whole
 
 N_TARGETS, N_FITS = 40, 400
 LEAST_FITS = 40
@@ -154,16 +154,14 @@ def attack(
         raise ParameterError("attack", f"give one of generator, config and command, not {several}.")
     synthesizer = None
     if command is None:
-        chosen_settings = {**said.settings, **(settings or {})}
-        synthesizer = choose(generator or said.generator or "trees", chosen_settings)
-    if synthesizer is None and settings:
+        synthesizer = choose(generator or said.generator or "trees", {**said.settings, **(settings or {})})
+    elif settings:
         raise ParameterError("attack", "settings belong to a generator; a command has its own.")
-    given = (missing,) if isinstance(missing, str) else tuple(missing)
     sources = RealSources(
         data=data,
         control=control,
         schema=said.schema if schema is None else schema,
-        missing=given or said.missing,
+        missing=((missing,) if isinstance(missing, str) else tuple(missing)) or said.missing,
     )
     place = None if store is None else FitStore(Path(store).absolute())
     if place is not None:
@@ -171,13 +169,14 @@ def attack(
     with working(threads=threads, listener=progress):
         tell("reading the table", 0.0)
         people = RealPeople.read(sources)
-        releasing: Releasing
         if synthesizer is None:
-            releasing = CommandReleases.of(
+            releasing: Releasing = CommandReleases.of(
                 command or "", sources, people.layout, time_limit=time_limit, size_limit=size_limit
             )
         else:
-            people, releasing = _generating(synthesizer, people, pooled, learned=said.identifiers == "learn")
+            naming = people.declared_identifiers if is_private(synthesizer) else people.identifiers
+            people = people.without(() if said.identifiers == "learn" else naming)
+            releasing = GeneratorReleases(synthesizer=synthesizer, rare_labels=pooled, people=people)
         if targets >= people.n_data:
             raise ParameterError(
                 "attack",
@@ -221,30 +220,11 @@ def attack(
     )
 
 
-def _generating(
-    synthesizer: Synthesizer, people: RealPeople, rare_labels: RareLabels, *, learned: bool
-) -> tuple[RealPeople, GeneratorReleases]:
-    """Return the people as a generator is shown them, and how it makes releases; ``learned``: identifiers."""
-    named = people.declared_identifiers if is_private(synthesizer) else people.identifiers
-    people = people.without(() if learned else named)
-    return people, GeneratorReleases(
-        synthesizer=synthesizer,
-        rare_labels=rare_labels,
-        kept_labels=people.kept_labels,
-        layout=people.layout,
-        declared=people.declared,
-    )
-
-
 def _check(*, targets: int, fits: int, seed: int, workers: int | None, draw: int | None) -> None:
     least = {"targets": (targets, 1), "fits": (fits, LEAST_FITS), "seed": (seed, 0)}
     least |= {name: (given, 1) for name, given in (("workers", workers), ("draw", draw)) if given is not None}
     for name, (value, minimum) in least.items():
-        try:
-            check.at_least("attack", name, operator.index(value), minimum)
-        except TypeError:
-            kind = type(value).__name__
-            raise ParameterError("attack", f"{name} must be a whole number, got {kind}.") from None
+        whole("attack", name, value, minimum)
 
 
 def _notes(people: RealPeople, pool: Pool) -> tuple[str, ...]:

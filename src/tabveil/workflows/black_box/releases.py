@@ -40,7 +40,7 @@ from tabveil.tables.reading import Layout, load_split, load_table
 from tabveil.tables.reading.files import ending_of_parts
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.workflows.cells.store import identified
-from tabveil.workflows.synthesizing.learning import RareLabels, named_labels, needing_extra, pools_labels
+from tabveil.workflows.synthesizing.learning import RareLabels, needing_extra, pools_labels
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -149,9 +149,7 @@ class GeneratorReleases:
 
     synthesizer: Synthesizer
     rare_labels: RareLabels
-    kept_labels: frozenset[str]
-    layout: Layout
-    declared: frozenset[str]
+    people: RealPeople
 
     @property
     def name(self) -> str:
@@ -170,20 +168,20 @@ class GeneratorReleases:
         return {
             **identified(self.synthesizer),
             "rare_labels": self.rare_labels,
-            "kept": sorted(self.kept_labels),
-            "declared": sorted(self.declared),
+            "kept": sorted(self.people.kept_labels),
+            "declared": sorted(self.people.declared),
         }
 
     def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> ReleaseBesideReal:
         """Fit and draw."""
         if self.rare_labels == "pool" and pools_labels(self.synthesizer):
             followed = dependencies_of(train) if self.synthesizer.keeps_dependencies else ()
-            kept = self.kept_labels | named_labels(self.synthesizer)
+            kept = self.people.kept_labels.union(self.synthesizer.names_labels)
             train = pool_rare_labels(train, keep=kept, dependencies=followed, rng=rng).table
         asked = Table(schema=train.schema, values=np.empty((n_drawn, len(train.schema))))
         with needing_extra(self.name):
             told: Any = _ToldOfLayout(
-                synthesizer=self.synthesizer, layout=self.layout, declared=self.declared
+                synthesizer=self.synthesizer, layout=self.people.layout, declared=self.people.declared
             )
             made, _ = fit_and_draw("attack", told, train, asked, rng=rng)
         return ReleaseBesideReal(real=real, rows=made.rows)

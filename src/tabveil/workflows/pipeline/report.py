@@ -16,17 +16,8 @@ from tabveil.core.storage.plain import PlainData, to_plain
 from tabveil.core.wording import LONGEST_TITLE, clean, escaped
 from tabveil.metrics.properties import Properties, measure
 from tabveil.metrics.utility import MEANINGS
-from tabveil.synthesis.anonymize import Anonymization
+from tabveil.synthesis.anonymize import Anonymization, privacy_models
 from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
-from tabveil.synthesis.anonymize.privacy_models import (
-    ROUNDING,
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    KAnonymity,
-    PrivacyModel,
-    RecursiveDiversity,
-)
 from tabveil.synthesis.anonymize.releasing import Summary
 from tabveil.synthesis.generators.hybrid.promises import Promises
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid, Stages
@@ -93,26 +84,26 @@ def _levels(hybrid: Hybrid, found: Anonymization, layout: Layout) -> dict[str, A
     return trees
 
 
-def _confirm(model: PrivacyModel, found: Anonymization, measured: Properties) -> Confirmation:
+def _confirm(model: privacy_models.PrivacyModel, found: Anonymization, measured: Properties) -> Confirmation:
     own = {item.column: item for item in measured.sensitive}
     value: float | None = None
     kept: bool | None = None
     match model:
-        case KAnonymity(k=k):
+        case privacy_models.KAnonymity(k=k):
             value, kept = measured.k, measured.k >= k
-        case DistinctDiversity(column=column, l=least):
+        case privacy_models.DistinctDiversity(column=column, l=least):
             value, kept = own[column].distinct, own[column].distinct >= least
-        case EntropyDiversity(column=column, l=least_entropy):
-            value, kept = own[column].entropy, own[column].entropy >= least_entropy - ROUNDING
-        case RecursiveDiversity(column=column, l=least):
+        case privacy_models.EntropyDiversity(column=column, l=least_entropy):
+            value, kept = own[column].entropy, own[column].entropy >= least_entropy - privacy_models.ROUNDING
+        case privacy_models.RecursiveDiversity(column=column, l=least):
             (again,) = measure(
                 found.table, quasi_identifiers=measured.quasi_identifiers, sensitive=[column], factor=model.c
             ).sensitive
             value, kept = again.recursive, again.recursive >= least
-        case Closeness(column=column, t=most):
+        case privacy_models.Closeness(column=column, t=most):
             by_distance: Mapping[str, float | None] = vars(own[column])
             value = by_distance[model.distance]  # equal, ordered or hierarchical
-            kept = None if value is None else value <= most + ROUNDING
+            kept = None if value is None else value <= most + privacy_models.ROUNDING
     return Confirmation(asked=model.in_words(), measured=value, kept=kept)
 
 

@@ -10,16 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
-from tabveil.metrics.properties.replay.patterns import (
-    Kind,
-    RecognizedValue,
-    compact,
-    kind_called,
-    name_part,
-    places_in,
-    titled_names,
-    titled_places,
-)
+from tabveil.metrics.properties.replay import patterns
+from tabveil.metrics.properties.replay.patterns import Kind, RecognizedValue
 from tabveil.metrics.properties.replay.sources import FEWEST_CHARACTERS, MOST_WORDS, values_of, without_title
 from tabveil.tables.words import word_spans
 
@@ -77,7 +69,7 @@ class NamingValues:
             for form in values_of(column, text):
                 value = Value(kind=form.kind, text=text, column=column)
                 _add(self._forms.setdefault(form, _Writings()), [text], value)
-            if named or name_part(column) is not None:
+            if named or patterns.name_part(column) is not None:
                 self._add_words(column, text)
 
     def add_parts_of_names(self, texts: Iterable[str]) -> None:
@@ -90,7 +82,7 @@ class NamingValues:
 
     def add_titled(self, texts: Iterable[str]) -> None:
         """Look everywhere for full names that follow a title somewhere, unless columns hold their parts."""
-        for name in sorted({_composed(name) for text in texts for name in titled_names(text)}):
+        for name in sorted({_composed(name) for text in texts for name in patterns.titled_names(text)}):
             words = _words(name)
             if any((_plain(word),) in self._phrases for word in words):
                 continue
@@ -103,7 +95,9 @@ class NamingValues:
             self.n_unfit[column] = self.n_unfit.get(column, 0) + 1
             return
         if not _is_name(text):
-            self._add_phrase(words, Value(kind=kind_called(column) or "identifier", text=text, column=column))
+            self._add_phrase(
+                words, Value(kind=patterns.kind_called(column) or "identifier", text=text, column=column)
+            )
             return
         name = _words(without_title(text))
         kind: Kind = "full name" if len(name) >= _IN_FULL else "part of a name"
@@ -131,14 +125,14 @@ class NamingValues:
             taken[start:end] = b"\1" * (end - start)
             found.append(NamingPlace(start=start, end=end, value=value))
 
-        for start, end, form in places_in(text):
+        for start, end, form in patterns.places_in(text):
             # The value of a column that has this form; else its letters and digits are the value.
             meant = self._forms[form].meant(text[start:end]) if form in self._forms else None
             take(start, end, meant or Value(kind=form.kind, text=form.key))
         words = [span for span in word_spans(text) if not taken[span[0]]]
         for start, end, value in self._listed(text, words):
             take(start, end, value)
-        for start, end in titled_places(text):
+        for start, end in patterns.titled_places(text):
             for first, last in _free(text, start, end, taken):
                 kind: Kind = "full name" if len(_words(text[first:last])) >= _IN_FULL else "part of a name"
                 take(first, last, Value(kind=kind, text=" ".join(_composed(text[first:last]).split())))
@@ -191,7 +185,7 @@ def _is_name(text: str) -> bool:
 
 def _fit(text: str, words: Sequence[str]) -> bool:
     """Tell a value that means the same in a text: no number of a few digits, no letter, no story."""
-    characters = len(compact(text))
+    characters = len(patterns.compact(text))
     return 0 < len(words) <= MOST_WORDS and characters >= (
         FEWEST_LETTERS if _is_name(text) else FEWEST_CHARACTERS
     )

@@ -6,7 +6,7 @@ is a pure function of the seed. Trials of the search and of the check have the s
 numbers mean the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,21 +29,17 @@ from tabveil.workflows.benchmark.study import Sizes, load
 from tabveil.workflows.benchmark.trials import MetricAnswer, MetricCell, RiskTrial
 from tabveil.workflows.cells.engine import Run, engine
 from tabveil.workflows.cells.store import content, digest
+from tabveil.workflows.tuning import tradeoffs
 from tabveil.workflows.tuning.search import Tuning
 from tabveil.workflows.tuning.searchers import Searcher, searcher_of
 from tabveil.workflows.tuning.space import Point
 from tabveil.workflows.tuning.tradeoffs import (
     Attempt,
     Check,
-    NoNumber,
     SearchFindings,
     SearchRows,
     SearchScore,
     SearchTerms,
-    UtilityChoice,
-    choose,
-    front,
-    is_within,
 )
 
 
@@ -109,7 +105,7 @@ class UtilityCell(MetricCell):
     """One figure of usefulness, asked about one trial."""
 
     metric: None = None
-    asked: UtilityChoice
+    asked: tradeoffs.UtilityChoice
 
     @cached_property
     def key(self) -> str:
@@ -172,7 +168,7 @@ def tune(
                 known=set(),
             )
             tried = _search(tuning, searcher, work, searched)
-            choice = choose(tried, tuning.objectives.risks, tuning.policy)
+            choice = tradeoffs.choose(tried, tuning.objectives.risks, tuning.policy)
             checked = None
             if choice is not None:
                 chosen = tried[choice.number - 1]
@@ -184,7 +180,7 @@ def tune(
         asked=_asked(tuning, searcher),
         rows=rows,
         tried=tuple(tried),
-        front=front(tried),
+        front=tradeoffs.front(tried),
         choice=choice,
         check=checked,
     )
@@ -233,20 +229,20 @@ class _Work:
             model = self.tuning.made(point)
         except TabveilError as error:
             return str(error.without(Generated.__name__))
-        return [cell for repeat in range(self.tuning.repeats) for cell in self._asked(model, side, repeat)]
-
-    def _asked(self, model: Generated, side: _Side, repeat: int) -> Iterator[MetricCell]:
-        trial = TuningTrial(
-            sha256=side.sha256,
-            sizes=side.sizes,
-            seed=self.tuning.seed,
-            repeat=repeat,
-            model=model,
-            level=model.levels[0],
-        )
-        for metric in self.tuning.objectives.metrics.values():
-            yield MetricCell(trial=trial, metric=metric)
-        yield UtilityCell(trial=trial, asked=self.tuning.objectives.utility)
+        cells: list[MetricCell] = []
+        for repeat in range(self.tuning.repeats):
+            trial = TuningTrial(
+                sha256=side.sha256,
+                sizes=side.sizes,
+                seed=self.tuning.seed,
+                repeat=repeat,
+                model=model,
+                level=model.levels[0],
+            )
+            objectives = self.tuning.objectives
+            cells += [MetricCell(trial=trial, metric=metric) for metric in objectives.metrics.values()]
+            cells.append(UtilityCell(trial=trial, asked=objectives.utility))
+        return cells
 
     def _score(self, cells: Sequence[MetricCell]) -> SearchScore | str:
         """Sum up the answers of a configuration; it needs all of them."""
@@ -264,7 +260,7 @@ class _Work:
                 figures.append(answer.figures[cell.name])
         try:
             return self.tuning.objectives.score(answers, figures)
-        except NoNumber as reason:
+        except tradeoffs.NoNumber as reason:
             return str(reason)
 
     def _answer(self, cell: MetricCell) -> MetricAnswer | str:
@@ -314,7 +310,7 @@ def _search(tuning: Tuning, searcher: Searcher, work: _Work, side: _Side) -> lis
             if isinstance(outcome, str):
                 tried.append(replace(found, why=outcome))
             else:
-                within = is_within(outcome, tuning.objectives.risks, tuning.policy)
+                within = tradeoffs.is_within(outcome, tuning.objectives.risks, tuning.policy)
                 tried.append(replace(found, score=outcome, within=within))
     return tried
 
@@ -325,7 +321,7 @@ def _check(tuning: Tuning, chosen: Attempt, outcome: SearchScore | str) -> Check
     assert chosen.score is not None, "only what has numbers is chosen"
     return Check(
         score=outcome,
-        within=is_within(outcome, tuning.objectives.risks, tuning.policy),
+        within=tradeoffs.is_within(outcome, tuning.objectives.risks, tuning.policy),
         optimism_privacy=outcome.privacy - chosen.score.privacy,
         optimism_loss=outcome.loss - chosen.score.loss,
     )
