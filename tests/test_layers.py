@@ -28,7 +28,7 @@ LIBRARIES = {
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"tables\.reading\b")),
     **dict.fromkeys(("dask", "distributed"), re.compile(r"workflows\.cells\.engine$")),
     "phonenumbers": re.compile(r"metrics\.properties\.replay\.phones$"),
-    "optuna": re.compile(r"workflows\.tuning\.searchers$"),
+    "optuna": re.compile(r"workflows\.tuning\.search$"),
     "python_calamine": re.compile(r"tables\.reading\.sheet$"),
     "torch": re.compile(
         r"(engines\.networks|engines\.embedding|synthesis\.generators|metrics\.attacks\.domias)\b"

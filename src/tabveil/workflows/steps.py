@@ -70,7 +70,6 @@ class Deduplicated(_RowsLeft):
         return kept, beyond
 
     def __repr__(self) -> str:
-        """Say how many rows are left, and why the others are not."""
         return escaped(
             f"{plural(len(self.kept), 'row')} of {self.n_rows:,}: {self.n_equal:,} equal to another, "
             f"{self.n_beyond:,} beyond a person's limit"
@@ -240,7 +239,6 @@ class FilteredRelease(_RowsLeft):
         return tuple(told)
 
     def __repr__(self) -> str:
-        """Say how many rows are left, and why the others are not."""
         return escaped(
             f"{plural(len(self.kept), 'row')} of {self.n_rows:,}: {self.n_near:,} too near to training rows, "
             f"{plural(self.n_outliers, 'outlier')} dropped"

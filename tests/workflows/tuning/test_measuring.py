@@ -19,7 +19,7 @@ from tabveil.workflows.benchmark.study import Hospital, load
 from tabveil.workflows.cells.store import content
 from tabveil.workflows.tuning import SearchFindings, Tuning, tune
 from tabveil.workflows.tuning.measuring import PartOfRows
-from tabveil.workflows.tuning.searchers import ByOptuna, searcher_of
+from tabveil.workflows.tuning.search import ByOptuna, searcher_of
 from tabveil.workflows.tuning.tradeoffs import Attempt, SearchScore
 
 PEOPLE = {"name": "hospital", "rows": 240}

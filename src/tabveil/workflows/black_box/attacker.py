@@ -46,9 +46,9 @@ from tabveil.workflows.black_box.releases import (
 )
 from tabveil.workflows.cells.engine import Shared, Task, engine, reason
 from tabveil.workflows.cells.store import GuardedFolder, content, digest
-from tabveil.workflows.synthesizing import RareLabels, choose, configuration
+from tabveil.workflows.synthesizing import choose, configuration
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
-from tabveil.workflows.synthesizing.learning import is_private
+from tabveil.workflows.synthesizing.learning import RareLabels, is_private
 from tabveil.workflows.synthesizing.table_model import whole
 
 N_TARGETS, N_FITS = 40, 400

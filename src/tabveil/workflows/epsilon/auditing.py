@@ -102,7 +102,17 @@ class EpsilonFinding(PlainData):
 
     def lines(self) -> list[str]:
         """Say it in words, the most important first."""
-        return [self._verdict(), self._proof(), *self._readings(), self._counted(), self._could_be_seen()]
+        counts = self.counts
+        proof = (
+            f"Proven: ε is at least {self.proven:.2f} at δ = {self.delta:g}, with an error of {self.alpha:g} "
+            f"at most. Promised: {self.promised:g}."
+        )
+        counted = (
+            f"Of {counts.n_with:,} releases with the row {counts.hits:,} were recognized, of "
+            f"{counts.n_without:,} without it {counts.false_alarms:,} were mistaken for such; the guess was "
+            f"chosen on {self.fits - self.tested:,} other fits of each kind."
+        )
+        return [self._verdict(), proof, *self._readings(), counted, self._could_be_seen()]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -118,20 +128,6 @@ class EpsilonFinding(PlainData):
         return (
             f"Inconclusive: {promise}. One row shows more than Gaussian noise of that promise lets through, "
             "which is no proof for this mechanism; look at its noise, or test more fits."
-        )
-
-    def _proof(self) -> str:
-        return (
-            f"Proven: ε is at least {self.proven:.2f} at δ = {self.delta:g}, with an error of {self.alpha:g} "
-            f"at most. Promised: {self.promised:g}."
-        )
-
-    def _counted(self) -> str:
-        counts = self.counts
-        return (
-            f"Of {counts.n_with:,} releases with the row {counts.hits:,} were recognized, of "
-            f"{counts.n_without:,} without it {counts.false_alarms:,} were mistaken for such; the guess was "
-            f"chosen on {self.fits - self.tested:,} other fits of each kind."
         )
 
     def _readings(self) -> list[str]:

@@ -25,17 +25,16 @@ from tabveil.version import __version__
 from tabveil.workflows.pipeline import settings as configuration
 from tabveil.workflows.pipeline.report import TITLES, AnonymizedTable, PipelineReport, Stage, StageName
 from tabveil.workflows.pipeline.settings import PipelineSettings, RealRows, StepTaken, filtered
-from tabveil.workflows.synthesizing import (
-    Identifiers,
+from tabveil.workflows.synthesizing import SyntheticRows, TableModel, learn, prepare
+from tabveil.workflows.synthesizing.configuration import SynthesisFile
+from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
+from tabveil.workflows.synthesizing.learning import (
     Lesson,
     RareLabels,
-    SyntheticRows,
-    TableModel,
-    learn,
-    prepare,
+    is_private,
+    needing_extra,
+    wants_secret_seed,
 )
-from tabveil.workflows.synthesizing.configuration import SynthesisFile
-from tabveil.workflows.synthesizing.learning import is_private, needing_extra, wants_secret_seed
 from tabveil.workflows.synthesizing.table_model import whole_rows, whole_seed
 
 HOLDOUT = 0.3

@@ -24,15 +24,8 @@ from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_pl
 from tabveil.tables.reading import Source, load_table, raw_rows, sources
 from tabveil.tables.reading.arrow import RawTable
 from tabveil.tables.reading.rewriting import ColumnTexts, column_texts, replace_native, replace_source
-from tabveil.workflows.pseudonyms.keys import (
-    ColumnPseudonyms,
-    Style,
-    hashes,
-    hide,
-    invented,
-    make_key,
-    read_key,
-)
+from tabveil.workflows.pseudonyms import keys
+from tabveil.workflows.pseudonyms.keys import ColumnPseudonyms, Style, read_key
 from tabveil.workflows.pseudonyms.texts import NamingPlace, NamingValues, Value
 from tabveil.workflows.synthesizing import codes
 
@@ -126,7 +119,6 @@ class Pseudonymized:
         return replace_source(sources.read(self.source, "data"), self.replaced)
 
     def __repr__(self) -> str:
-        """Say how many names each column had."""
         told = [f"{name}: {plural(len(found.texts), 'pseudonym')}" for name, found in self.columns.items()]
         told += [f"{name}: {plural(counts.n_places, 'place')}" for name, counts in self.counts.items()]
         return escaped("; ".join(told))
@@ -212,9 +204,11 @@ def pseudonymize_together(
     alike = [name for name in others if name_part(name) or kind_called(name)]
     beside = [_read(table, alike) if any(written) else {} for table in raw]
     key_made = not Path(key).exists()
-    secret = make_key(key) if key_made else read_key(key)
+    secret = keys.make_key(key) if key_made else read_key(key)
     hidden = {
-        name: hide(name, [own[name] for own in group if name in own], secret, style, neutral=group is beside)
+        name: keys.hide(
+            name, [own[name] for own in group if name in own], secret, style, neutral=group is beside
+        )
         for group in (named, beside)  # what stays in its column must not have a double in a text
         for name in group[0]
     }
@@ -322,11 +316,13 @@ def _pseudonyms(
     }
     others = sorted(values - found.keys(), key=lambda value: (value.kind, value.text))
     if style == "hash":
-        own = hashes([value.text for value in others], key)
+        own = keys.hashes([value.text for value in others], key)
         return found | {value: own[value.text] for value in others}
     for label in sorted({_LABELS[value.kind] for value in others}):
         these = [value for value in others if _LABELS[value.kind] == label]
-        own = invented(_unlike(label, hidden), sorted({value.text for value in these}), key, neutral=True)
+        own = keys.invented(
+            _unlike(label, hidden), sorted({value.text for value in these}), key, neutral=True
+        )
         found |= {value: own[value.text] for value in these}
     return found
 

@@ -212,19 +212,14 @@ def number_places(length: int) -> tuple[str, ...]:
 def loosened(places: Sequence[str]) -> tuple[str, ...]:
     """Return places at which a digit that is always the same may vary: zeros before numbers that are small.
 
+    Of a declared form, too, a digit stands for any digit.
+
     >>> loosened(("A", "0", "0123456789"))
     ('A', '0123456789', '0123456789')
-    """
-    return tuple(DIGITS if place in set(DIGITS) else place for place in places)
-
-
-def from_form(form: str) -> tuple[str, ...]:
-    """Return the places of a declared form, in which a digit stands for any digit.
-
-    >>> from_form("A-07")
+    >>> loosened("A-07")
     ('A', '-', '0123456789', '0123456789')
     """
-    return loosened(tuple(form))
+    return tuple(DIGITS if place in set(DIGITS) else place for place in places)
 
 
 def token(column: str) -> tuple[str, ...]:

@@ -154,7 +154,7 @@ def _like(table: Table, name: str, form: str | None, kind: Kind, *, rng: Generat
     if isinstance(column, Numeric):
         forms: Forms | None = _number_forms(texts)
     else:
-        forms = codes.shapes(texts) if form is None else {codes.from_form(form): 1}
+        forms = codes.shapes(texts) if form is None else {codes.loosened(form): 1}
     return _fresh(
         name,
         forms,
@@ -192,7 +192,7 @@ def _number_forms(texts: Sequence[str]) -> Forms:
 
 def _by_declaration(name: str, form: str | None, *, rng: Generator) -> FreshColumn:
     """Take the form that is declared, or a neutral one; no row is asked whether it has such an identifier."""
-    return _fresh(name, None if form is None else {codes.from_form(form): 1}, Known.of(()), rng=rng)
+    return _fresh(name, None if form is None else {codes.loosened(form): 1}, Known.of(()), rng=rng)
 
 
 def _fresh(

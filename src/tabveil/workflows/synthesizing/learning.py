@@ -2,7 +2,7 @@
 
 import inspect
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from tabveil.core.workers import Listener, tell, warn, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Model, Synthesizer
 from tabveil.synthesis.generators import GENERATORS, Account
-from tabveil.synthesis.generators.dependencies import Dependency, dependencies_of
+from tabveil.synthesis.generators.dependencies import dependencies_of
 from tabveil.synthesis.generators.models import require_model, require_synthesizer
 from tabveil.synthesis.generators.privacy import PUBLIC, too_likely
 from tabveil.synthesis.generators.rare_values import pool_rare_labels
@@ -221,15 +221,18 @@ def prepare(
     synthesizer = with_public(synthesizer, declared)
     table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
     if rare_labels == "pool" and pools_labels(synthesizer):
-        table, layout, said = _without_rare_labels(
+        truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
+        pooled = pool_rare_labels(
             table,
-            layout,
             # Nobody's rows had to be read for labels that stand in the settings.
-            keep=loaded.declared.union(synthesizer.names_labels),
+            keep=loaded.declared.union(truths, synthesizer.names_labels),
             dependencies=dependencies_of(table) if synthesizer.keeps_dependencies else (),
             rng=stream(fit_seed, "rare labels"),
         )
-        notes += said
+        if pooled.columns:
+            others = set(table.schema.names) - set(pooled.columns)
+            table, layout = without_unused_labels(pooled.table, layout, keep=others)
+            notes += (pooled.note,)
     _warn_of_labels(synthesizer, table.schema)
     return Lesson(
         synthesizer=synthesizer,
@@ -252,23 +255,6 @@ def _require_learned(synthesizer: Synthesizer, before: Schema, kept: Schema) -> 
                 f"column {name!r} names people, so it is not learned and needs no "
                 "hierarchy; choose identifiers=learn to learn it.",
             )
-
-
-def _without_rare_labels(
-    table: Table,
-    layout: Layout,
-    *,
-    keep: frozenset[str],
-    dependencies: Sequence[Dependency],
-    rng: Generator,
-) -> tuple[Table, Layout, tuple[str, ...]]:
-    """Return the table and its layout without rare labels, and what to say about it."""
-    truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
-    pooled = pool_rare_labels(table, keep=keep | truths, dependencies=dependencies, rng=rng)
-    if not pooled.columns:
-        return table, layout, ()
-    others = set(table.schema.names) - set(pooled.columns)
-    return *without_unused_labels(pooled.table, layout, keep=others), (pooled.note,)
 
 
 def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN401 - an Arrow table
@@ -294,9 +280,7 @@ def needing_extra(generator: str) -> Iterator[None]:
 
 def _warn_of_labels(synthesizer: Synthesizer, schema: Schema) -> None:
     """Say so before a network has to learn a column with very many labels: each is a part of it."""
-    if synthesizer.device != "cpu":
-        return
-    for column in schema.columns:
+    for column in schema.columns if synthesizer.device == "cpu" else ():
         if isinstance(column, Categorical) and len(column.labels) >= MANY_LABELS:
             warn(
                 f"Column '{wording.name(column.name)}' has {len(column.labels):,} labels: training "

@@ -147,12 +147,10 @@ def _belong_together(schema: Schema, layout: Layout, fresh: Sequence[FreshColumn
 
 def _can_write(column: Column, place: ColumnLayout) -> bool:
     match place.kind, column:
-        case Kind.LABELS, Categorical():
+        case (Kind.LABELS, Categorical()) | (Kind.NUMBER, Numeric()):
             return True
         case Kind.BOOLEAN, Categorical(labels=labels):
             return len(labels) == len(("False", "True"))
-        case Kind.NUMBER, Numeric():
-            return True
         case ((Kind.MOMENT | Kind.TIME | Kind.DURATION), Numeric(low=low, high=high)):
             least, most = _CLOCK[place.kind]
             return column.integer and least <= low * place.step and high * place.step <= most

@@ -30,17 +30,9 @@ from tabveil.workflows.benchmark.trials import MetricAnswer, MetricCell, RiskTri
 from tabveil.workflows.cells.engine import Run, engine
 from tabveil.workflows.cells.store import content, digest
 from tabveil.workflows.tuning import tradeoffs
-from tabveil.workflows.tuning.search import Tuning
-from tabveil.workflows.tuning.searchers import Searcher, searcher_of
+from tabveil.workflows.tuning.search import Searcher, Tuning, searcher_of
 from tabveil.workflows.tuning.space import Point
-from tabveil.workflows.tuning.tradeoffs import (
-    Attempt,
-    Check,
-    SearchFindings,
-    SearchRows,
-    SearchScore,
-    SearchTerms,
-)
+from tabveil.workflows.tuning.tradeoffs import Attempt, Check, SearchFindings, SearchRows, SearchScore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,9 +319,9 @@ def _check(tuning: Tuning, chosen: Attempt, outcome: SearchScore | str) -> Check
     )
 
 
-def _asked(tuning: Tuning, searcher: Searcher) -> SearchTerms:
+def _asked(tuning: Tuning, searcher: Searcher) -> tradeoffs.SearchTerms:
     objectives = tuning.objectives
-    return SearchTerms(
+    return tradeoffs.SearchTerms(
         version=__version__,
         title=tuning.title,
         seed=tuning.seed,
