@@ -236,11 +236,6 @@ class CurveCells:
         """Return the values at a level, or at all, repeat by repeat."""
         return [value for record in self.known(level) if (value := value_of(record)) is not None]
 
-    @property
-    def pairs(self) -> tuple[list[float], list[float]]:
-        """All levels with all values, repeat by repeat."""
-        return [self.level(record.place) for record in self.answered()], self.values()
-
 
 def varied(series: Series) -> Varied:
     """Return what the curves of a series run over."""

@@ -65,7 +65,7 @@ class ScoreCard:
 
 def score(trials: CurveCells) -> ScoreCard:
     """Judge one metric by all its answers."""
-    levels, values = trials.pairs
+    levels, values = [trials.level(record.place) for record in trials.answered()], trials.values()
     reason = _no_zero(trials)
     zero = trials.answered(NOTHING) if reason is None else []
     seconds = curves.mean_seconds(trials.answered())

@@ -122,8 +122,7 @@ def _firsts(keys: NDArray[np.uint64]) -> Indices:
     return np.sort(np.unique(keys, return_index=True)[1])
 
 
-LABEL = "label"
-_PATHS = ("file", "schema")
+_ROLES = ("train", "control", "release")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,9 +212,8 @@ class Study(Strict):
     @classmethod
     def _sizes(cls, value: int | dict[str, int] | None) -> Any:  # noqa: ANN401 - as the field says
         if isinstance(value, dict):
-            roles = ("train", "control", "release")
-            check.known_names("rows", "table", value, roles)
-            for role in roles:
+            check.known_names("rows", "table", value, _ROLES)
+            for role in _ROLES:
                 if role not in value:
                     raise ParameterError("rows", f"{role} is missing.")
         for size in value.values() if isinstance(value, dict) else () if value is None else (value,):
@@ -246,13 +244,8 @@ class Study(Strict):
 
     def sizes(self, label: str, n_rows: int) -> Sizes:
         """Return how many rows a trial on a dataset has, or say that it has too few."""
-        match self.rows:
-            case None:
-                sizes = Sizes(train=n_rows // 3, control=n_rows // 3, release=n_rows // 3)
-            case int(n):
-                sizes = Sizes(train=n, control=n, release=n)
-            case given:
-                sizes = Sizes(**given)
+        alike = n_rows // 3 if self.rows is None else self.rows
+        sizes = Sizes(**(alike if isinstance(alike, dict) else dict.fromkeys(_ROLES, alike)))
         if min(sizes.train, sizes.control, sizes.release) < 1 or sizes.total > n_rows:
             raise ParameterError(
                 f"dataset {label!r}: train, control and release together need {max(sizes.total, 3):,} "
@@ -277,7 +270,7 @@ def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: 
     if not isinstance(given, (str, Mapping)):
         return DatasetChoice(label=given.name, dataset=given)
     label, name, parameters = _parts(key, given, default="file" if "file" in given else None)
-    for setting in _PATHS:
+    for setting in ("file", "schema"):
         if name == "file" and isinstance(parameters.get(setting), (str, Path)):
             parameters[setting] = folder / parameters[setting]
     dataset = make(DATASETS.find(key, name), parameters, read_setting)
@@ -317,7 +310,7 @@ def _parts(
     """Part what is said about one thing: its label, its name, its parameters."""
     unnamed = ParameterError(key, "everything there must have a name.")
     name, said = name_and_settings(given, unnamed, default=default)
-    label = said.pop(LABEL, None)
+    label = said.pop("label", None)
     if label is not None and not (isinstance(label, str) and clean(label)):
         raise ParameterError(key, f"{name}: label must be a text.")
     return None if label is None else clean(label), name, said

@@ -164,18 +164,21 @@ class MetricCell:
         return UTILITY if self.metric is None else self.metric.name
 
     def answer(self, split: Split, release: Release) -> MetricAnswer:
-        """Ask the metric."""
-        settings = None if self.metric is None else to_plain(describe(self.metric)["settings"])
-        rng = self.trial.rng("metric", self.name, json.dumps(settings, sort_keys=True))
+        """Ask the metric, unless it is not applicable."""
         try:
-            if self.metric is None:
-                figures = measure_utility(split, rng=rng).figures
-                found = MetricAnswer(figures={name: figure.value.value for name, figure in figures.items()})
-            else:
-                found = MetricAnswer.of(self.metric(split, rng=rng))
+            found = self.asked_about(split)
         except NotApplicable as reason:
             found = MetricAnswer(skipped=str(reason))
         return replace(found, facts=dict(release.facts))
+
+    def asked_about(self, split: Split) -> MetricAnswer:
+        """Ask the metric."""
+        settings = None if self.metric is None else to_plain(describe(self.metric)["settings"])
+        rng = self.trial.rng("metric", self.name, json.dumps(settings, sort_keys=True))
+        if self.metric is not None:
+            return MetricAnswer.of(self.metric(split, rng=rng))
+        figures = measure_utility(split, rng=rng).figures
+        return MetricAnswer(figures={name: figure.value.value for name, figure in figures.items()})
 
 
 def trials(risk: RiskChoice, sha256: str, sizes: Sizes, *, seed: int, repeats: int) -> list[RiskTrial]:

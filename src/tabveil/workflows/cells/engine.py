@@ -142,27 +142,38 @@ def run_on_processes(pool: ProcessPoolExecutor, tasks: Iterable[Task]) -> Iterat
 
 def run_on_cluster(client: Any, tasks: Iterable[Task]) -> Iterator[TaskEnd]:  # noqa: ANN401 - Dask's own
     """Hand tasks to Dask, a bounded number at a time; what they need is made once, wherever."""
-    threads = threads_of_a_task(client)
+    import distributed  # noqa: PLC0415 - an extra
+
+    # A task may use all threads where one process works alone.
+    threads = 1 if len(client.scheduler_info(n_workers=-1)["workers"]) > 1 else available_threads()
     kept: dict[Any, tuple[str, Any]] = {}  # of what is needed, the latest of each kind
+    left, keys, waiting = iter(tasks), dict[str, str](), distributed.as_completed(loop=client.loop)
 
     def submit(task: Task) -> Any:  # noqa: ANN401 - Dask's own
         given: list[Any] = []
-        if task.needs is not None:
-            kind = task.needs.call if isinstance(task.needs, Task) else Shared
-            if kind not in kept or kept[kind][0] != task.needs.key:
-                kept[kind] = task.needs.key, make(task.needs)
-            given.append(kept[kind][1])
+        match task.needs:
+            case Shared(key=key, value=value):
+                if Shared not in kept or kept[Shared][0] != key:
+                    kept[Shared] = key, client.scatter(value, broadcast=True, hash=False)
+                given.append(kept[Shared][1])
+            case Task(key=key, call=call):
+                if call not in kept or kept[call][0] != key:
+                    kept[call] = key, submit(task.needs)
+                given.append(kept[call][1])
         name = f"{task.call.__name__}-{task.key}"
         return client.submit(_perform, threads, task.call, *given, *task.arguments, key=name)
 
-    def make(needed: Task | Shared) -> Any:  # noqa: ANN401 - Dask's own
-        if isinstance(needed, Task):
-            return submit(needed)
-        return client.scatter(needed.value, broadcast=True, hash=False)
+    def hand_out(n: int) -> None:
+        for task in islice(left, n):
+            future = submit(task)
+            keys[future.key] = task.key
+            waiting.add(future)
 
-    for key, future in finished_tasks(client, ((task.key, submit(task)) for task in tasks)):
+    hand_out(MOST_WAITING)
+    for future in waiting:
         error = None if future.status == "finished" else future.exception()
-        yield TaskEnd(key=key, error=error, result=future.result)
+        yield TaskEnd(key=keys.pop(future.key), error=error, result=future.result)
+        hand_out(1)
 
 
 def _perform(threads: int | None, call: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401
@@ -256,26 +267,6 @@ def _with_code(client: Any, code: Sequence[str | Path]) -> Any:  # noqa: ANN401 
     for path in code:
         client.register_plugin(UploadFile(str(path)), name=f"code {path}")  # of one name, the last would stay
     return client
-
-
-def threads_of_a_task(client: Any) -> int:  # noqa: ANN401 - Dask's own
-    """Return how many threads a task may use: all where one process works alone."""
-    return 1 if len(client.scheduler_info(n_workers=-1)["workers"]) > 1 else available_threads()
-
-
-def finished_tasks(client: Any, tasks: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    """Hand out tasks, a bounded number at a time, and return each with its key once it has ended."""
-    import distributed  # noqa: PLC0415 - an extra
-
-    waiting, keys = distributed.as_completed(loop=client.loop), {}
-    for key, future in islice(tasks, MOST_WAITING):
-        keys[future.key] = key
-        waiting.add(future)
-    for future in waiting:
-        yield keys.pop(future.key), future
-        for other, following in islice(tasks, 1):
-            keys[following.key] = other
-            waiting.add(following)
 
 
 def import_files(files: Iterable[str | Path]) -> None:

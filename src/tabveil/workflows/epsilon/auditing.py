@@ -131,7 +131,6 @@ class EpsilonFinding(PlainData):
         )
 
     def _readings(self) -> list[str]:
-        """Say what each bound is worth."""
         told = [
             f"  {bound:.2f} {PROVES[kind]} ({'a proof here' if self.proves(kind) else 'describes only'})"
             for kind, bound in self.bounds.items()
@@ -270,7 +269,6 @@ def _prepare(
 
 
 def _promise(synthesizer: Synthesizer, name: str, given: float | None) -> float:
-    """Return what is promised: as given, or as the generator has it among its settings."""
     if given is not None:
         return given
     own = getattr(synthesizer, name, MISSING)

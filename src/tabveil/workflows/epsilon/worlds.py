@@ -237,7 +237,6 @@ def observe_all(
 
 
 def _known(kept: JsonFolder, keys: Iterable[str], shape: tuple[int, int, int]) -> dict[str, Indices]:
-    """Return the chunks that are kept."""
     found = {}
     for key in keys:
         told = kept.read(key)

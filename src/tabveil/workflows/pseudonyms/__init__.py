@@ -338,7 +338,6 @@ def _unlike(label: str, columns: Mapping[str, ColumnPseudonyms]) -> str:
 def _replaced(
     column: ColumnTexts, places: Sequence[Sequence[NamingPlace]], pseudonyms: Mapping[Value, str]
 ) -> tuple[ColumnTexts, TextCounts]:
-    """Return the texts with pseudonyms, and what was replaced in them."""
     rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.texts)).tolist()
     texts = []
     found: Counter[Kind] = Counter()

@@ -123,7 +123,6 @@ def refuse_steps(where: str, said: SynthesisFile) -> None:
 
 
 def _require_known(where: str, said: Mapping[Any, Any], known: Mapping[str, Any]) -> None:
-    """Refuse a key that means nothing here."""
     for key in said:
         if key not in known:
             close = nearest(str(key), list(known))

@@ -185,7 +185,6 @@ def fresh_texts(
 
 
 def _number_forms(texts: Sequence[str]) -> Forms:
-    """Return how many digits numbers have."""
     forms = codes.widths([int(text) for text in texts])
     return forms or {codes.number_places(min(max(map(len, texts), default=1), codes.MOST_EXACT)): 1}
 

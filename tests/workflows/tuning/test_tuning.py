@@ -17,8 +17,7 @@ from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.baselines import Bootstrap
 from tabveil.workflows.benchmark.study import Hospital, load
 from tabveil.workflows.cells.store import content
-from tabveil.workflows.tuning import SearchFindings, Tuning, tune
-from tabveil.workflows.tuning.measuring import PartOfRows
+from tabveil.workflows.tuning import PartOfRows, SearchFindings, Tuning, tune
 from tabveil.workflows.tuning.search import ByOptuna, searcher_of
 from tabveil.workflows.tuning.tradeoffs import Attempt, SearchScore
 
