@@ -201,10 +201,7 @@ class PipelineReport:
     seconds: float = 0.0
 
     def __getitem__(self, name: str) -> Report:
-        for stage in self.stages:
-            if stage.name == name:
-                return stage.report
-        raise KeyError(name)
+        return {str(stage.name): stage.report for stage in self.stages}[name]
 
     @property
     def verdict(self) -> Verdict:

@@ -17,7 +17,7 @@ from tabveil.core.workers import Listener, part, tell, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Metric
 from tabveil.synthesis.generators.hybrid.model import GENERATOR, HybridModel
-from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid, Stages
+from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
 from tabveil.tables.holdout import split_rows
 from tabveil.tables.reading import as_read, parts_as_read, raw_rows
 from tabveil.tables.reading.layout import without_unused_labels
@@ -29,7 +29,6 @@ from tabveil.workflows.synthesizing import SyntheticRows, TableModel, learn, pre
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
 from tabveil.workflows.synthesizing.learning import (
-    Lesson,
     RareLabels,
     is_private,
     needing_extra,
@@ -259,7 +258,10 @@ def _made(
             )
         model = lesson.learned(stages.model)
         final = draw(model)
-    sources: dict[StageName, Any] = {"original": train, "anonymized": _as_read(stages, lesson)}
+    # In random order, as if released: what the order of train gives away is none of the steps' doing.
+    rows = stages.transitioned.take(random_order(stages.transitioned, rng=stream(0, "anonymize order")))
+    used = without_unused_labels(rows, lesson.layout, keep=lesson.loaded.declared)
+    sources: dict[StageName, Any] = {"original": train, "anonymized": as_read(*used)}
     steps: tuple[StepTaken, ...] = ()
     if asked.file.filter is not None:
         sources["unfiltered"] = as_read(final.table, final.layout)
@@ -287,16 +289,6 @@ def _made(
         notes = tuple(f"{alone.name} alone: {note}" for note in learned.account.notes)
     anonymized = AnonymizedTable.of(asked.hybrid, stages, lesson.layout)
     return _Made(sources=sources, final=final, model=model, anonymized=anonymized, steps=steps, notes=notes)
-
-
-def _as_read(stages: Stages, lesson: Lesson) -> Any:  # noqa: ANN401 - whatever can be read as a table
-    """Return the anonymized rows with concrete values, in the form of the data and as they would be released.
-
-    That is in random order: what the order of train gives away is none of the steps' doing.
-    """
-    rows, kept = stages.transitioned, lesson.loaded.declared
-    rows = rows.take(random_order(rows, rng=stream(0, "anonymize order")))
-    return as_read(*without_unused_labels(rows, lesson.layout, keep=kept))
 
 
 def _audit(sources: Mapping[StageName, Any], request: AuditRequest) -> tuple[Stage, ...]:

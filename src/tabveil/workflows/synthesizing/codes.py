@@ -89,8 +89,7 @@ class Code:
         """Draw distinct ones, none of which is ``beside``; there must be twice as many as are drawn."""
         found = beside.astype(np.str_)
         while len(found) < len(beside) + n:
-            more = self._some(len(beside) + n - len(found), rng=rng)
-            both = np.concatenate([found, more])
+            both = np.concatenate([found, self._some(len(beside) + n - len(found), rng=rng)])
             found = both[np.sort(np.unique(both, return_index=True)[1])]
         return found[len(beside) :]
 

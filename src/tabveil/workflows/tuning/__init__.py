@@ -242,24 +242,20 @@ class _Work:
         answers: dict[str, list[MetricAnswer]] = {label: [] for label in self.tuning.objectives.metrics}
         figures: list[float] = []
         for cell in cells:
-            answer = self._answer(cell)
-            if isinstance(answer, str):
-                return answer
+            names = {"dataset": self.tuning.data.label, "risk": cell.trial.model.name, "metric": cell.name}
+            record = self.store.record(CellPlace.of(cell, **names))
+            if record is None:
+                return self.store.failure(cell.key) or "not run"
             if not isinstance(cell, UtilityCell):
-                answers[cell.name].append(answer)
-            elif answer.skipped is not None:
-                return answer.skipped
+                answers[cell.name].append(record.answer)
+            elif record.answer.skipped is not None:
+                return record.answer.skipped
             else:
-                figures.append(answer.figures[cell.name])
+                figures.append(record.answer.figures[cell.name])
         try:
             return self.tuning.objectives.score(answers, figures)
         except tradeoffs.NoNumber as reason:
             return str(reason)
-
-    def _answer(self, cell: MetricCell) -> MetricAnswer | str:
-        names = {"dataset": self.tuning.data.label, "risk": cell.trial.model.name, "metric": cell.name}
-        record = self.store.record(CellPlace.of(cell, **names))
-        return record.answer if record is not None else self.store.failure(cell.key) or "not run"
 
 
 def _parts(tuning: Tuning) -> tuple[_Side, _Side, SearchRows]:
@@ -269,9 +265,8 @@ def _parts(tuning: Tuning) -> tuple[_Side, _Side, SearchRows]:
         for checked in (False, True)
     ]
     searched, held = (load(dataset) for dataset in datasets)
-    check.known_names(
-        "objectives: utility", "column", tuning.objectives.utility.target, searched.schema.names
-    )
+    target = tuning.objectives.utility.target
+    check.known_names("objectives: utility", "column", target, searched.schema.names)
     sizes = sizes_of(len(searched), len(held), tuning.rows, tuning.control)
     sides = [
         _Side(dataset=dataset, sha256=content(table), sizes=sizes)

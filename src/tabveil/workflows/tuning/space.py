@@ -131,8 +131,8 @@ class SearchSpace:
     @property
     def size(self) -> int | None:
         """How many points there are; None where a number may be anything in between."""
-        counts = [dimension.points for dimension in self.dimensions]
-        return None if any(points is None for points in counts) else math.prod(len(p or ()) for p in counts)
+        values = [item.points for item in self.dimensions]
+        return None if None in values else math.prod(len(each or ()) for each in values)
 
     @property
     def uncounted(self) -> str | None:
