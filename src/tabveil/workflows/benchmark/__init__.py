@@ -153,6 +153,7 @@ def ask(made: tuple[Split, Release], cell: MetricCell, store: Store) -> None:
     What takes long to make and other metrics need, too, is made once a process.
     """
     start = time.process_time()
-    with sharing(cell.trial.shared_seed, kept=True):
+    shared_seed = int(cell.trial.rng("shared").integers(2**63))  # as of an embedding of the release
+    with sharing(shared_seed, kept=True):
         answer = cell.answer(*made)
     store.write(cell, answer, time.process_time() - start)

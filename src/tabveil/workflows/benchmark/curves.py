@@ -299,6 +299,10 @@ def _point(trials: CurveCells, figure: str | None, level: float) -> Point:
         values = [record.answer.figures[figure] for record in known if figure in record.answer.figures]
         seen = largest = None
     summary = mean(values)
+    facts = {
+        name: mean(record.answer.facts[name] for record in known if name in record.answer.facts)
+        for name in sorted({name for record in known for name in record.answer.facts})
+    }
     planned = sum(trials.level(place) == level for place in trials.places)
     return Point(
         level=level,
@@ -307,7 +311,7 @@ def _point(trials: CurveCells, figure: str | None, level: float) -> Point:
         largest=largest,
         cpu_seconds=mean_seconds(answered if figure is None else known),
         n_missing=planned - (0 if summary is None else summary.n),
-        facts=_facts(known),
+        facts={name: found.value for name, found in facts.items() if found is not None},
     )
 
 
@@ -315,12 +319,3 @@ def mean_seconds(records: Iterable[Record]) -> float | None:
     """Return the CPU seconds of an answer, on average."""
     found = mean(record.cpu_seconds for record in records if record.cpu_seconds is not None)
     return None if found is None else found.value
-
-
-def _facts(records: Sequence[Record]) -> dict[str, float]:
-    names = sorted({name for record in records for name in record.answer.facts})
-    told = {
-        name: mean(record.answer.facts[name] for record in records if name in record.answer.facts)
-        for name in names
-    }
-    return {name: found.value for name, found in told.items() if found is not None}

@@ -135,7 +135,11 @@ def _correlations(judged: Sequence[CurveCells]) -> Iterable[Correlations]:
     for (dataset, risk), group in groupby(judged, key=lambda item: (item.dataset, item.series.label)):
         answers: dict[str, dict[tuple[float, float | None, int], float]] = {}
         for item in group:
-            answers.setdefault(item.metric, {}).update(_by_trial(item))
+            own = answers.setdefault(item.metric, {})
+            for place in item.places:  # the plan's: equal cells may stand in several
+                record = item.records.get(place.key)
+                if record is not None and (value := value_of(record)) is not None:
+                    own[place.level, place.modifier_level, place.repeat] = value
         names = tuple(answers)
         values = tuple(
             tuple(1.0 if one == other else _alike(answers[one], answers[other]) for other in names)
@@ -143,15 +147,6 @@ def _correlations(judged: Sequence[CurveCells]) -> Iterable[Correlations]:
         )
         n_trials = len({trial for found in answers.values() for trial in found})
         yield Correlations(dataset=dataset, risk=risk, metrics=names, values=values, n_trials=n_trials)
-
-
-def _by_trial(trials: CurveCells) -> dict[tuple[float, float | None, int], float]:
-    """Return the values by what was tried; the place is the plan's, for equal cells may stand in several."""
-    return {
-        (place.level, place.modifier_level, place.repeat): value
-        for place in trials.places
-        if (record := trials.records.get(place.key)) is not None and (value := value_of(record)) is not None
-    }
 
 
 def _alike(one: Mapping[Any, float], other: Mapping[Any, float]) -> float | None:

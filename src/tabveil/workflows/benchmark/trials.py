@@ -114,11 +114,6 @@ class RiskTrial:
         """Return the random numbers for one purpose."""
         return stream(self.seed, f"repeat {self.repeat}", *names)
 
-    @property
-    def shared_seed(self) -> int:
-        """The seed of what several metrics share, such as an embedding of the release."""
-        return int(self.rng("shared").integers(2**63))
-
     def people(self, table: Table) -> People:
         """Draw disjoint people."""
         order = self.rng("people").permutation(len(table))[: self.sizes.total]

@@ -163,9 +163,9 @@ def attack(
         schema=said.schema if schema is None else schema,
         missing=((missing,) if isinstance(missing, str) else tuple(missing)) or said.missing,
     )
-    place = None if store is None else FitStore(Path(store).absolute())
+    place = None if store is None else Path(store).absolute()
     if place is not None:
-        place.prepare()
+        _prepare(place)
     with working(threads=threads, listener=progress):
         tell("reading the table", 0.0)
         people = RealPeople.read(sources)
@@ -227,6 +227,14 @@ def _check(*, targets: int, fits: int, seed: int, workers: int | None, draw: int
         whole("attack", name, value, minimum)
 
 
+def _prepare(store: Path) -> None:
+    try:
+        fits_of(store).prepare()
+        GuardedFolder(folder=store / "failures").prepare()
+    except OSError as error:
+        raise ParameterError("--store", f"cannot use {store}: {error.strerror}.") from None
+
+
 def _notes(people: RealPeople, pool: Pool) -> tuple[str, ...]:
     """Say what differs from the release that would be made of all the data."""
     if pool.n_rows >= people.n_data:
@@ -242,31 +250,9 @@ FORMAT = 1
 """Raised when what is kept means something else than before."""
 
 
-@dataclass(frozen=True)
-class FitStore:
-    """A folder of fits, which are counts about single people, and of what commands said as they failed."""
-
-    folder: Path
-
-    @property
-    def fits(self) -> GuardedFolder:
-        """What the release of each fit says."""
-        return GuardedFolder(folder=self.folder / "fits")
-
-    def prepare(self) -> None:
-        """Make the folders."""
-        try:
-            for name in ("fits", "failures"):
-                GuardedFolder(folder=self.folder / name).prepare()
-        except OSError as error:
-            raise ParameterError("--store", f"cannot use {self.folder}: {error.strerror}.") from None
-
-    def write_complaint(self, key: str, said: bytes) -> Path:
-        """Keep what a command said as it failed: it may be anything, and is shown to nobody else."""
-        path = self.folder / "failures" / f"{key}.txt"
-        with replacing(path, guarded=True) as temporary:
-            temporary.write_bytes(said)
-        return path
+def fits_of(store: Path) -> GuardedFolder:
+    """Return the folder of what the release of each fit says, which are counts about single people."""
+    return GuardedFolder(folder=store / "fits")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -277,7 +263,7 @@ class Job:
     real: Table
     releasing: Releasing
     n_drawn: int
-    store: FitStore | None
+    store: Path | None  # of fits, and of what commands said as they failed
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -312,7 +298,7 @@ class Job:
 
     def known(self, fit: int) -> Features | None:
         """Return a fit that is kept; one that cannot be used is made again."""
-        kept = None if self.store is None else self.store.fits.read(self.key(fit))
+        kept = None if self.store is None else fits_of(self.store).read(self.key(fit))
         found = None if kept is None else kept.get("features")
         usable = found is not None and found.shape == self.shape and found.dtype == np.float32
         return found if usable else None
@@ -321,7 +307,7 @@ class Job:
         """Make the release of a fit, look at it, and keep what is seen."""
         rng = self.game.pool.rng(fit, self.game.name, "generator")
         try:
-            made = self.releasing(self.game.train(fit), self.real, self.n_drawn, rng=rng)
+            real, rows = self.releasing(self.game.train(fit), self.real, self.n_drawn, rng=rng)
         except CommandFailed as error:
             where = self._where_it_complained(error, fit)
             raise ParameterError(f"fit {fit + 1}", error, hint=where) from None
@@ -329,10 +315,10 @@ class Job:
             raise
         except Exception as error:
             raise ParameterError(self.releasing.name, f"fit {fit + 1} failed: {reason(error)}.") from error
-        watch = self._watch if made.real is self.real else self.game.watch(made.real)
-        features = watch.look(made.rows)
+        watch = self._watch if real is self.real else self.game.watch(real)
+        features = watch.look(rows)
         if self.store is not None:
-            self.store.fits.write(self.key(fit), features=features)
+            fits_of(self.store).write(self.key(fit), features=features)
         return features
 
     def _where_it_complained(self, error: CommandFailed, fit: int) -> str:
@@ -340,7 +326,10 @@ class Job:
             return ""
         if self.store is None:
             return "With --store, what it says is kept there."
-        return f"What it said is in {self.store.write_complaint(self.key(fit), error.complaint)}."
+        path = self.store / "failures" / f"{self.key(fit)}.txt"
+        with replacing(path, guarded=True) as temporary:  # it may be anything, and is shown to nobody else
+            temporary.write_bytes(error.complaint)
+        return f"What it said is in {path}."
 
 
 def play(job: Job, n_fits: int, *, workers: int | None, scheduler: str | None) -> Features:

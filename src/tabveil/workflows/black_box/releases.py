@@ -117,30 +117,6 @@ class RealPeople:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ReleaseBesideReal:
-    """Rows of a release, and all real rows in their order, under the schema that both were read by."""
-
-    real: Table
-    rows: Table
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _ToldOfLayout:
-    """A synthesizer that is told how columns are written as it learns."""
-
-    synthesizer: Synthesizer
-    layout: Layout
-    declared: frozenset[str]
-
-    @property
-    def name(self) -> str:
-        return str(self.synthesizer.name)
-
-    def fit(self, table: Table, *, rng: Generator) -> Model:
-        return self.synthesizer.fit_written(table, self.layout, declared=self.declared, rng=rng)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class GeneratorReleases:
     """A registered generator, with what is done before it learns: labels that few rows share are pooled.
 
@@ -172,7 +148,7 @@ class GeneratorReleases:
             "declared": sorted(self.people.declared),
         }
 
-    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> ReleaseBesideReal:
+    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> tuple[Table, Table]:
         """Fit and draw."""
         if self.rare_labels == "pool" and pools_labels(self.synthesizer):
             followed = dependencies_of(train) if self.synthesizer.keeps_dependencies else ()
@@ -180,11 +156,14 @@ class GeneratorReleases:
             train = pool_rare_labels(train, keep=kept, dependencies=followed, rng=rng).table
         asked = Table(schema=train.schema, values=np.empty((n_drawn, len(train.schema))))
         with needing_extra(self.name):
-            told: Any = _ToldOfLayout(
-                synthesizer=self.synthesizer, layout=self.people.layout, declared=self.people.declared
-            )
+            told: Any = self
             made, _ = fit_and_draw("attack", told, train, asked, rng=rng)
-        return ReleaseBesideReal(real=real, rows=made.rows)
+        return real, made.rows
+
+    def fit(self, table: Table, *, rng: Generator) -> Model:
+        """Learn a table, told how its columns are written."""
+        people = self.people
+        return self.synthesizer.fit_written(table, people.layout, declared=people.declared, rng=rng)
 
 
 TRAIN, OUT, ROWS, SEED = "{train}", "{out}", "{rows}", "{seed}"
@@ -246,7 +225,7 @@ class CommandReleases:
         digests = {word: _digest(Path(word)) for word in self.words if Path(word).is_file()}
         return {"command": list(self.words), "files": digests, "ending": self.ending}
 
-    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> ReleaseBesideReal:
+    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> tuple[Table, Table]:
         """Write train, run the command, and read what it wrote."""
         with tempfile.TemporaryDirectory(prefix="tabveil-", ignore_cleanup_errors=True) as temporary:
             folder = Path(temporary)
@@ -303,7 +282,7 @@ class CommandReleases:
             if time.monotonic() - start > self.time_limit:
                 return f"took longer than {self.time_limit:,g} s, the limit (--time-limit)"
 
-    def _read(self, out: Path, real: Table) -> ReleaseBesideReal:
+    def _read(self, out: Path, real: Table) -> tuple[Table, Table]:
         if out.is_symlink() or not out.is_file():
             raise CommandFailed("command", f"wrote no file {OUT}.")
         try:
@@ -313,7 +292,7 @@ class CommandReleases:
         if (other := other_kind(real.schema, people.schema)) is not None:
             what = f"column {other!r} must hold values of the same kind as in the data."
             raise CommandFailed("command", f"what it wrote cannot be used: {what}")
-        return ReleaseBesideReal(real=people, rows=rows)
+        return people, rows
 
 
 def _words(command: str) -> tuple[str, ...]:
@@ -363,4 +342,7 @@ def _digest(path: Path) -> str | None:
 
 
 Releasing = GeneratorReleases | CommandReleases
-"""A way to make releases: called with train, which are some of the real rows, it learns, and draws rows."""
+"""A way to make releases: called with train, which are some of the real rows, it learns, and draws rows.
+
+It returns all real rows in their order, and the release, under the schema that both were read by.
+"""

@@ -280,7 +280,7 @@ def _promise(synthesizer: Synthesizer, name: str, given: float | None) -> float:
 def _address(fits: Fits, seed: int | None) -> str:
     """Return the folder for fits that are made like these."""
     kind = type(fits.synthesizer)
-    # Of generators, stores of earlier versions have another room.
+    # Stores of earlier versions have generators in another room.
     module, worlds = kind.__module__.replace("tabveil.synthesis.", "tabveil."), fits.worlds
     decisive = {
         "version": __version__,

@@ -28,12 +28,7 @@ from tabveil.workflows.pipeline.settings import PipelineSettings, RealRows, Step
 from tabveil.workflows.synthesizing import SyntheticRows, TableModel, learn, prepare
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
 from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
-from tabveil.workflows.synthesizing.learning import (
-    RareLabels,
-    is_private,
-    needing_extra,
-    wants_secret_seed,
-)
+from tabveil.workflows.synthesizing.learning import RareLabels, is_private, needing_extra, wants_secret_seed
 from tabveil.workflows.synthesizing.table_model import whole_rows, whole_seed
 
 HOLDOUT = 0.3

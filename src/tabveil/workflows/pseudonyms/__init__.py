@@ -68,11 +68,11 @@ class TextCounts(PlainData):
 
     def sentence(self, name: str) -> str:
         """Say what was replaced in a column."""
-        of = f"{plural(self.n_changed, 'text')} of {self.n_texts:,}"
         if not self.places:
             return f"{listed([name])}: nothing replaced, in {plural(self.n_texts, 'text')}."
         told = [plural(count, kind, _PLURALS[kind]) for kind, count in self.places.items()]
-        return f"{listed([name])}: {joined(told)} replaced, in {of}."
+        changed = plural(self.n_changed, "text")
+        return f"{listed([name])}: {joined(told)} replaced, in {changed} of {self.n_texts:,}."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -206,10 +206,9 @@ def pseudonymize_together(
     key_made = not Path(key).exists()
     secret = keys.make_key(key) if key_made else read_key(key)
     hidden = {
-        name: keys.hide(
-            name, [own[name] for own in group if name in own], secret, style, neutral=group is beside
-        )
-        for group in (named, beside)  # what stays in its column must not have a double in a text
+        name: keys.hide(name, [own[name] for own in group if name in own], secret, style, neutral=neutral)
+        # What stays in its column must not have a double in a text.
+        for group, neutral in ((named, False), (beside, True))
         for name in group[0]
     }
     in_texts, about_texts = _hide_in_texts(written, hidden, names, secret, style)
@@ -244,9 +243,8 @@ def _written_in(
     if not names and not chosen:
         raise ParameterError("pseudonymize", "name at least one column.")
     if both := [name for name in chosen if name in names]:
-        raise ParameterError(
-            "pseudonymize", f"{listed(both)} cannot be both, a column that names people and free text."
-        )
+        fault = f"{listed(both)} cannot be both, a column that names people and free text."
+        raise ParameterError("pseudonymize", fault)
     return chosen
 
 
@@ -318,21 +316,15 @@ def _pseudonyms(
     if style == "hash":
         own = keys.hashes([value.text for value in others], key)
         return found | {value: own[value.text] for value in others}
+    taken = {codes.token(name) for name in hidden}
     for label in sorted({_LABELS[value.kind] for value in others}):
         these = [value for value in others if _LABELS[value.kind] == label]
-        own = keys.invented(
-            _unlike(label, hidden), sorted({value.text for value in these}), key, neutral=True
-        )
+        name = label
+        while codes.token(name) in taken:  # neutral pseudonyms must not be those of a column
+            name = f"other_{name}"
+        own = keys.invented(name, sorted({value.text for value in these}), key, neutral=True)
         found |= {value: own[value.text] for value in these}
     return found
-
-
-def _unlike(label: str, columns: Mapping[str, ColumnPseudonyms]) -> str:
-    """Return what neutral pseudonyms are called so that they are not those of a column."""
-    taken = {codes.token(name) for name in columns}
-    while codes.token(label) in taken:
-        label = f"other_{label}"
-    return label
 
 
 def _replaced(
