@@ -1,7 +1,6 @@
 """Judge privacy metrics by a risk that is known: insert it, and see what each metric sees.
 
-A task loads a dataset, others make releases from it, others ask metrics. See docs/definitions.md, Known
-risks.
+See docs/definitions.md, Known risks. A task loads a dataset, others make releases of it, others ask metrics.
 """
 
 import time

@@ -20,7 +20,7 @@ from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
 from tabveil.render.black_box.view import OTHER_DATA, TITLE
 from tabveil.synthesis.generators import GENERATORS
-from tabveil.workflows import black_box
+from tabveil.workflows.black_box import attacker
 
 SMALL = {"targets": 4, "fits": 40}
 PROGRAM = "from tabveil.cli import main\nif __name__ == '__main__':\n    main()\n"
@@ -183,7 +183,7 @@ def test_a_generator_that_breaks_is_told_in_a_line_without_its_words(monkeypatch
     def broken(*_, **__):
         raise ValueError(SECRET)
 
-    monkeypatch.setattr(black_box.GeneratorReleases, "__call__", broken)
+    monkeypatch.setattr(attacker.GeneratorReleases, "__call__", broken)
     with pytest.raises(ParameterError, match="fit 1 failed: ValueError inside the code") as told:
         tabveil.attack(hospital(100, seed=1), generator="copy", **SMALL)
     assert SECRET not in str(told.value)
@@ -369,7 +369,7 @@ def test_a_store_has_every_fit_and_none_is_made_again(folder, monkeypatch):
     found = small(*asked, "--store", "kept").stdout
     assert len(fits_in(folder / "kept")) == 40
     assert all(path.stat().st_mode & 0o077 == 0 for path in (folder / "kept" / "fits").iterdir())
-    monkeypatch.setattr(black_box.GeneratorReleases, "__call__", None)
+    monkeypatch.setattr(attacker.GeneratorReleases, "__call__", None)
     assert small(*asked, "--store", "kept").stdout == found
     monkeypatch.undo()
     monkeypatch.chdir(folder)
@@ -429,7 +429,7 @@ def test_ctrl_c_says_that_what_was_done_is_kept(folder, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(black_box.GeneratorReleases, "__call__", interrupt)
+    monkeypatch.setattr(attacker.GeneratorReleases, "__call__", interrupt)
     with_store, without = small("--generator", "copy", "--store", "kept"), small("--generator", "copy")
     assert (with_store.exit_code, without.exit_code) == (130, 130)
     assert "run the same command to go on" in with_store.stderr
