@@ -21,8 +21,8 @@ A bound of a stronger kind than the promise's own describes, and proves nothing:
 In one fit, each of many rows is learned or not by a coin of its own. Afterwards somebody guesses about some
 of them, those they are surest about, and is told how many guesses are right. At a privacy of (ε, δ) each
 guess is right with a chance of ``exp(ε) / (1 + exp(ε))`` at most, given all the others: so more right guesses
-than the binomial distribution allows prove an ε. The price is that rows which the generator mixes up with
-each other prove far less than the truth.
+than the binomial distribution allows prove an ε. One fit is enough; the price is that rows which the
+generator mixes up with each other prove far less than the truth.
 
 References
 ----------

@@ -1,9 +1,9 @@
 """Two tables that differ in exactly one row, and what many fits to each show of it.
 
 A promise of privacy holds for the worst two neighbors there are, so an audit may invent them: a few equal
-rows, and one that differs from them in every column. All labels are declared, so that nothing about them is
-read from the rows. Nobody's data are needed. Each private generator has a setup of its own: between which
-worlds it is audited, and what its promise rests on.
+rows, and one that differs from them in every column, so that it shows as much as it can. All labels are
+declared, so that nothing about them is read from the rows. Nobody's data are needed. Each private generator
+has a setup of its own: between which worlds it is audited, and what its promise rests on.
 
 Every fit has a seed of its own, which nobody knew before: were seeds used in both worlds, the noise would be
 the same there and cancel. As many rows are drawn in both: a release that has as many rows as were learned

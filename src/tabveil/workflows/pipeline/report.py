@@ -227,6 +227,7 @@ class PipelineReport:
         return (*_risks(final, alone), *_utilities(final, alone))
 
     def __repr__(self) -> str:
+        """Say the verdict; all else is asked for by name."""
         lines = [clean(self.title, LONGEST_TITLE)] if self.title else []
         return escaped("\n".join([*lines, self.verdict.sentence, *self.promises.sentences()]))
 
