@@ -26,9 +26,9 @@ LIBRARIES = {
     "numpy": ANYWHERE,
     "scipy": ANYWHERE,
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"tables\.reading\b")),
-    **dict.fromkeys(("dask", "distributed"), re.compile(r"workflows\.cells\.cluster$")),
+    **dict.fromkeys(("dask", "distributed"), re.compile(r"workflows\.cells\.engine$")),
     "phonenumbers": re.compile(r"metrics\.properties\.replay\.phones$"),
-    "optuna": re.compile(r"workflows\.tuning\.by_optuna$"),
+    "optuna": re.compile(r"workflows\.tuning\.search$"),
     "python_calamine": re.compile(r"tables\.reading\.sheet$"),
     "torch": re.compile(
         r"(engines\.networks|engines\.embedding|synthesis\.generators|metrics\.attacks\.domias)\b"

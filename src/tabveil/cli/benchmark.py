@@ -67,7 +67,7 @@ def run(
     """Run a study."""
     from tabveil.cli.progress import progress_to_go_on
     from tabveil.workflows import benchmark
-    from tabveil.workflows.cells.own_code import import_files
+    from tabveil.workflows.cells.engine import import_files
 
     import_files(code or ())
     with progress_to_go_on(quiet=quiet) as listener:

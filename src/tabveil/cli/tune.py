@@ -55,7 +55,7 @@ def tune(
     from tabveil.render.tuning.page import page
     from tabveil.render.tuning.terminal import summary
     from tabveil.workflows import tuning
-    from tabveil.workflows.cells.own_code import import_files
+    from tabveil.workflows.cells.engine import import_files
 
     require_writable(html, json, force=force, not_over=[config])
     import_files(code or ())

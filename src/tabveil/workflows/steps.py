@@ -29,20 +29,12 @@ COINCIDENCE = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Deduplicated:
-    """The rows that were kept, where they stood, and how many were not.
-
-    ``n_equal`` counts rows that equal an earlier one, ``n_beyond`` those that people have beyond the limit,
-    and ``n_people`` these people; ``n_persons`` all people, None where no column names them.
-    """
+class _RowsLeft:
+    """The rows of a table that were kept, and where they stood."""
 
     source: Any  # what was given
-    kept: Indices  # (k,) positions, ascending
+    kept: Indices  # (k,) positions, ascending; those of a release in random order
     n_rows: int
-    n_equal: int = 0
-    n_beyond: int = 0
-    n_people: int = 0
-    n_persons: int | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -50,13 +42,25 @@ class Deduplicated:
         """The rows themselves, in the kind of table that came in; those of a file as an Arrow table."""
         return native_parts(self.source, [self.kept])[0]
 
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Deduplicated(_RowsLeft):
+    """The rows that were kept, where they stood, and how many were not.
+
+    ``n_equal`` counts rows that equal an earlier one, ``n_beyond`` those that people have beyond the limit,
+    and ``n_people`` these people; ``n_persons`` all people, None where no column names them.
+    """
+
+    n_equal: int = 0
+    n_beyond: int = 0
+    n_people: int = 0
+    n_persons: int | None = None
+
     @property
     def sentences(self) -> tuple[str, ...]:
         """How many rows are left, and why the others are not."""
-        kept = (
-            f"{plural(len(self.kept), 'row')} of {self.n_rows:,}; {self.n_equal:,} equal to another row "
-            "dropped."
-        )
+        left = f"{plural(len(self.kept), 'row')} of {self.n_rows:,}"
+        kept = f"{left}; {self.n_equal:,} equal to another row dropped."
         if self.n_persons is None:
             return (kept,)
         beyond = (
@@ -66,7 +70,6 @@ class Deduplicated:
         return kept, beyond
 
     def __repr__(self) -> str:
-        """Say how many rows are left, and why the others are not."""
         return escaped(
             f"{plural(len(self.kept), 'row')} of {self.n_rows:,}: {self.n_equal:,} equal to another, "
             f"{self.n_beyond:,} beyond a person's limit"
@@ -150,7 +153,6 @@ def deduplicate(
 
 
 def _place(table: RawTable, person: str) -> int:
-    """Return where the column of people stands, once it is fit to name them."""
     check.known_names("deduplicate", "column", [person], table.column_names)
     if table.column_names.count(person) > 1:
         raise SchemaError("deduplicate", f"several columns are called {person!r}. Rename them.")
@@ -161,8 +163,7 @@ def _place(table: RawTable, person: str) -> int:
             f"{plural(n_missing, 'row')} of {table.num_rows:,} have no value in {person!r}, so "
             "nobody knows whose they are. Fill it in or leave them out.",
         )
-    place: int = table.column_names.index(person)
-    return place
+    return int(table.column_names.index(person))
 
 
 def _limited(owner: Hashes, content: Hashes, most: int, seed: int) -> Indices:
@@ -192,28 +193,19 @@ HOLE = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FilteredRelease:
+class FilteredRelease(_RowsLeft):
     """A release without the rows that were dropped, how many these were, and what it cost.
 
-    ``near`` tells of those that were too near, None
-    where nobody asked; ``n_outliers`` counts those that stood apart among the rest. ``before`` and ``after``
-    are the utility of either release, None where it was not measured.
+    ``near`` tells of those that were too near, None where nobody asked; ``n_outliers`` counts those that
+    stood apart among the rest. ``before`` and ``after`` are the utility of either release, None where it was
+    not measured.
     """
 
-    source: Any  # the release that was given
-    kept: Indices  # (k,) positions, in random order
-    n_rows: int
     near: NearRows | None
     n_control: int
     n_outliers: int
     before: Utility | None = None
     after: Utility | None = None
-    notes: tuple[str, ...] = ()
-
-    @cached_property
-    def rows(self) -> Any:  # noqa: ANN401 - see below
-        """The rows that are left, in the kind of table that came in; those of a file as an Arrow table."""
-        return native_parts(self.source, [self.kept])[0]
 
     @property
     def n_near(self) -> int:
@@ -247,7 +239,6 @@ class FilteredRelease:
         return tuple(told)
 
     def __repr__(self) -> str:
-        """Say how many rows are left, and why the others are not."""
         return escaped(
             f"{plural(len(self.kept), 'row')} of {self.n_rows:,}: {self.n_near:,} too near to training rows, "
             f"{plural(self.n_outliers, 'outlier')} dropped"
@@ -326,7 +317,12 @@ def filter_release(
         with part(0.05, 0.15):
             found = near_rows(split, share=near, rng=stream(seed, "filter")) if near > 0 else None
         kept = np.arange(n_rows) if found is None else np.setdiff1d(np.arange(n_rows), found.rows)
-        _require_some(kept, n_rows)
+        if len(kept) == 0:
+            raise ParameterError(
+                "filter",
+                f"all {plural(n_rows, 'row')} of the release lie too near to training rows; nothing is "
+                "left. Make another release.",
+            )
         tell("looking for outliers", 0.15)
         with part(0.15, 0.2):
             apart = _outliers(split.synthetic.take(kept), outliers, seed)
@@ -346,15 +342,6 @@ def filter_release(
     )
 
 
-def _require_some(kept: Indices, n_rows: int) -> None:
-    if len(kept) == 0:
-        raise ParameterError(
-            "filter",
-            f"all {plural(n_rows, 'row')} of the release lie too near to training rows; nothing is "
-            "left. Make another release.",
-        )
-
-
 def _outliers(table: Table, share: float, seed: int) -> Indices:
     """Return the positions of the rows that stand apart most; equals by what they hold."""
     n = count_share(share, len(table))
@@ -368,15 +355,12 @@ def _utility(
     loaded: LoadedTables, kept: Indices, target: str | Iterable[str] | None, seed: int
 ) -> tuple[Utility, Utility]:
     """Measure the utility of the release as it was and as it is, with the same draws."""
-    split = loaded.split
+    split, clocks = loaded.split, loaded.layout.clocks
     wanted = target if target is None or isinstance(target, str) else tuple(target)
     less = Split(train=split.train, control=split.control, synthetic=split.synthetic.take(kept))
     found = []
     for title, tables, first, last in (("before", split, 0.2, 0.6), ("after", less, 0.6, 1.0)):
         with part(first, last, title=f"utility {title}: "):
-            found.append(
-                utility.measure(
-                    tables, target=wanted, clocks=loaded.layout.clocks, rng=stream(seed, "filter utility")
-                )
-            )
+            rng = stream(seed, "filter utility")
+            found.append(utility.measure(tables, target=wanted, clocks=clocks, rng=rng))
     return found[0], found[1]

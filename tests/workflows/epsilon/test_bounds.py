@@ -12,8 +12,16 @@ from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.aim import zcdp
 from tabveil.synthesis.generators.pategan import accounting as gaussian
 from tabveil.workflows.epsilon import bounds
-from tabveil.workflows.epsilon.bounds import Guess, GuessCounts, ceiling, least_epsilon, least_rho
-from tabveil.workflows.epsilon.one_run import CanaryGuesses, guess_members, guess_pairs
+from tabveil.workflows.epsilon.bounds import (
+    CanaryGuesses,
+    Guess,
+    GuessCounts,
+    ceiling,
+    guess_members,
+    guess_pairs,
+    least_epsilon,
+    least_rho,
+)
 
 ALPHA, DELTA = 0.05, 1e-5
 

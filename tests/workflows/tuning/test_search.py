@@ -12,7 +12,7 @@ from tabveil.datasets import hospital
 from tabveil.errors import TabveilError
 from tabveil.workflows.benchmark import Store
 from tabveil.workflows.tuning import Tuning, tune
-from tabveil.workflows.tuning.searchers import searcher_of
+from tabveil.workflows.tuning.search import searcher_of
 
 GOOD = {
     "data": {"name": "hospital", "rows": 100},

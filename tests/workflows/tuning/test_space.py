@@ -8,7 +8,9 @@ from tabveil.workflows.tuning.space import SearchSpace, key_of
 
 def points(given):
     space = SearchSpace.read(given)
-    return [space.point(place) for place in range(space.size)]
+    found = list(space.points())
+    assert len(found) == space.size
+    return found
 
 
 def test_every_combination_has_a_place_and_the_last_path_changes_fastest():

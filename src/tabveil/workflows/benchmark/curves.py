@@ -232,16 +232,9 @@ class CurveCells:
         chosen = (place for place in self.places if level is None or self.level(place) == level)
         return [self.records[place.key] for place in chosen if place.key in self.records]
 
-    def values(self, level: float) -> list[float]:
-        """Return the values at a level, repeat by repeat."""
+    def values(self, level: float | None = None) -> list[float]:
+        """Return the values at a level, or at all, repeat by repeat."""
         return [value for record in self.known(level) if (value := value_of(record)) is not None]
-
-    @property
-    def pairs(self) -> tuple[list[float], list[float]]:
-        """All levels with all values, repeat by repeat."""
-        found = [(self.level(record.place), value_of(record)) for record in self.known()]
-        kept = [(level, value) for level, value in found if value is not None]
-        return [level for level, _ in kept], [value for _, value in kept]
 
 
 def varied(series: Series) -> Varied:
@@ -282,19 +275,18 @@ def curves(trials: CurveCells) -> list[ResponseCurve]:
     """Return the curve of the measure, and one for every further figure of the answers."""
     names = sorted({name for record in trials.known() for name in record.answer.figures})
     measured = trials.answered() or not names  # the utility has figures only
-    return [_curve(trials, name) for name in ([None] if measured else []) + names]
-
-
-def _curve(trials: CurveCells, figure: str | None) -> ResponseCurve:
-    return ResponseCurve(
-        dataset=trials.dataset,
-        risk=trials.series.label,
-        metric=trials.metric,
-        figure=figure,
-        varied=trials.varied,
-        held=trials.held,
-        points=tuple(_point(trials, figure, level) for level in trials.levels),
-    )
+    return [
+        ResponseCurve(
+            dataset=trials.dataset,
+            risk=trials.series.label,
+            metric=trials.metric,
+            figure=figure,
+            varied=trials.varied,
+            held=trials.held,
+            points=tuple(_point(trials, figure, level) for level in trials.levels),
+        )
+        for figure in ([None] if measured else []) + names
+    ]
 
 
 def _point(trials: CurveCells, figure: str | None, level: float) -> Point:
@@ -307,6 +299,10 @@ def _point(trials: CurveCells, figure: str | None, level: float) -> Point:
         values = [record.answer.figures[figure] for record in known if figure in record.answer.figures]
         seen = largest = None
     summary = mean(values)
+    facts = {
+        name: mean(record.answer.facts[name] for record in known if name in record.answer.facts)
+        for name in sorted({name for record in known for name in record.answer.facts})
+    }
     planned = sum(trials.level(place) == level for place in trials.places)
     return Point(
         level=level,
@@ -315,7 +311,7 @@ def _point(trials: CurveCells, figure: str | None, level: float) -> Point:
         largest=largest,
         cpu_seconds=mean_seconds(answered if figure is None else known),
         n_missing=planned - (0 if summary is None else summary.n),
-        facts=_facts(known),
+        facts={name: found.value for name, found in facts.items() if found is not None},
     )
 
 
@@ -323,12 +319,3 @@ def mean_seconds(records: Iterable[Record]) -> float | None:
     """Return the CPU seconds of an answer, on average."""
     found = mean(record.cpu_seconds for record in records if record.cpu_seconds is not None)
     return None if found is None else found.value
-
-
-def _facts(records: Sequence[Record]) -> dict[str, float]:
-    names = sorted({name for record in records for name in record.answer.facts})
-    told = {
-        name: mean(record.answer.facts[name] for record in records if name in record.answer.facts)
-        for name in names
-    }
-    return {name: found.value for name, found in told.items() if found is not None}

@@ -135,7 +135,11 @@ def _correlations(judged: Sequence[CurveCells]) -> Iterable[Correlations]:
     for (dataset, risk), group in groupby(judged, key=lambda item: (item.dataset, item.series.label)):
         answers: dict[str, dict[tuple[float, float | None, int], float]] = {}
         for item in group:
-            answers.setdefault(item.metric, {}).update(_by_trial(item))
+            own = answers.setdefault(item.metric, {})
+            for place in item.places:  # the plan's: equal cells may stand in several
+                record = item.records.get(place.key)
+                if record is not None and (value := value_of(record)) is not None:
+                    own[place.level, place.modifier_level, place.repeat] = value
         names = tuple(answers)
         values = tuple(
             tuple(1.0 if one == other else _alike(answers[one], answers[other]) for other in names)
@@ -143,17 +147,6 @@ def _correlations(judged: Sequence[CurveCells]) -> Iterable[Correlations]:
         )
         n_trials = len({trial for found in answers.values() for trial in found})
         yield Correlations(dataset=dataset, risk=risk, metrics=names, values=values, n_trials=n_trials)
-
-
-def _by_trial(trials: CurveCells) -> dict[tuple[float, float | None, int], float]:
-    """Return the values by what was tried; the place is the plan's, for equal cells may stand in several."""
-    found = {}
-    for place in trials.places:
-        record = trials.records.get(place.key)
-        value = None if record is None else value_of(record)
-        if value is not None:
-            found[place.level, place.modifier_level, place.repeat] = value
-    return found
 
 
 def _alike(one: Mapping[Any, float], other: Mapping[Any, float]) -> float | None:
@@ -166,13 +159,9 @@ def _times(trials: Sequence[CurveCells]) -> Iterable[Time]:
     seconds: dict[tuple[str, str], dict[str, float]] = {}
     for item in trials:
         kept = seconds.setdefault((item.dataset, item.metric), {})
-        kept.update(
-            {
-                key: record.cpu_seconds
-                for key, record in item.records.items()
-                if record.cpu_seconds is not None and record.answer.skipped is None
-            }
-        )
+        for key, record in item.records.items():
+            if record.cpu_seconds is not None and record.answer.skipped is None:
+                kept[key] = record.cpu_seconds
     for (dataset, metric), found in seconds.items():
         summary = mean(found.values())
         if summary is not None:

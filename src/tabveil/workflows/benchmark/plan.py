@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from tabveil.core.workers import tell
 from tabveil.errors import ParameterError
 from tabveil.protocols import Dataset, Metric, Release
 from tabveil.version import __version__
-from tabveil.workflows.benchmark.study import RiskChoice, Study, load
-from tabveil.workflows.benchmark.trials import UTILITY, MetricAnswer, MetricCell, RiskTrial, trials
+from tabveil.workflows.benchmark.study import Study, load
+from tabveil.workflows.benchmark.trials import UTILITY, MetricAnswer, MetricCell, trials
 from tabveil.workflows.cells.store import GuardedFolder, JsonFolder, content
 
 
@@ -38,6 +38,20 @@ class CellPlace:
     modifier_level: float | None
     repeat: int
     metric: str
+
+    @classmethod
+    def of(cls, cell: MetricCell, *, dataset: str, risk: str, metric: str) -> Self:
+        """Return the place of a cell, by what the report calls its parts."""
+        trial = cell.trial
+        return cls(
+            key=cell.key,
+            dataset=dataset,
+            risk=risk,
+            level=trial.level,
+            modifier_level=trial.modifier_level,
+            repeat=trial.repeat,
+            metric=metric,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,51 +139,37 @@ def work_of(study: Study) -> StudyWork:
             for trial in trials(risk, sha256, sizes, seed=study.seed, repeats=study.repeats):
                 for label, metric in asked:
                     cell = MetricCell(trial=trial, metric=metric)
-                    key = cell.key
-                    found[key], sources[key] = cell, choice.dataset
-                    places.append(_place(key, choice.label, risk.label, trial, label))
+                    found[cell.key], sources[cell.key] = cell, choice.dataset
+                    places.append(CellPlace.of(cell, dataset=choice.label, risk=risk.label, metric=label))
     plan = StudyPlan(
         version=__version__,
         title=study.title,
         seed=study.seed,
         repeats=study.repeats,
         datasets=tuple(described),
-        risks=tuple(_series(risk) for risk in study.risks),
-        metrics=tuple(_asked(label, metric) for label, metric in asked),
+        risks=tuple(
+            Series(
+                label=risk.label,
+                model=risk.model.name,
+                modifier=None if risk.modifier is None else risk.modifier.modifier.name,
+                levels=risk.levels,
+                modifier_levels=() if risk.modifier is None else risk.modifier.levels,
+            )
+            for risk in study.risks
+        ),
+        metrics=tuple(
+            StudyMetric(label=label, name=UTILITY, title="Usefulness", labels=None)
+            if metric is None
+            else StudyMetric(label=label, name=metric.name, title=metric.title, labels=metric.labels)
+            for label, metric in asked
+        ),
         places=tuple(places),
     )
     return StudyWork(plan=plan, cells=found, datasets=sources)
 
 
-def _place(key: str, dataset: str, risk: str, trial: RiskTrial, metric: str) -> CellPlace:
-    return CellPlace(
-        key=key,
-        dataset=dataset,
-        risk=risk,
-        level=trial.level,
-        modifier_level=trial.modifier_level,
-        repeat=trial.repeat,
-        metric=metric,
-    )
-
-
-def _series(risk: RiskChoice) -> Series:
-    return Series(
-        label=risk.label,
-        model=risk.model.name,
-        modifier=None if risk.modifier is None else risk.modifier.modifier.name,
-        levels=risk.levels,
-        modifier_levels=() if risk.modifier is None else risk.modifier.levels,
-    )
-
-
-def _asked(label: str, metric: Metric | None) -> StudyMetric:
-    if metric is None:
-        return StudyMetric(label=label, name=UTILITY, title="Usefulness", labels=None)
-    return StudyMetric(label=label, name=metric.name, title=metric.title, labels=metric.labels)
-
-
 PLAN = "plan.json"
+Kept = Literal["cells", "costs", "failures"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,8 +189,8 @@ class Store:
 
     def prepare(self) -> None:
         """Make the folders."""
-        for cells in (self._cells, self._costs, self._failures):
-            cells.folder.mkdir(parents=True, exist_ok=True)
+        for kept in get_args(Kept):
+            self._folder(kept).folder.mkdir(parents=True, exist_ok=True)
         self._releases.prepare()
 
     def write_plan(self, plan: StudyPlan) -> None:
@@ -213,35 +213,35 @@ class Store:
 
     def done(self) -> set[str]:
         """Return the addresses of all cells that are known."""
-        return self._cells.keys()
+        return self._folder("cells").keys()
 
     def failed(self) -> set[str]:
         """Return the addresses of all cells that failed."""
-        return self._failures.keys()
+        return self._folder("failures").keys()
 
     def write(self, cell: MetricCell, answer: MetricAnswer, cpu_seconds: float) -> None:
         """Keep a cell: first what it cost, so that no cell is without it."""
-        self._costs.write(cell.key, {"cpu_seconds": round(cpu_seconds, 6)})
+        self._folder("costs").write(cell.key, {"cpu_seconds": round(cpu_seconds, 6)})
         told = {"trial": cell.trial.description, "metric": cell.name, "answer": answer.to_json()}
-        self._cells.write(cell.key, told)
-        self._failures.drop(cell.key)
+        self._folder("cells").write(cell.key, told)
+        self._folder("failures").drop(cell.key)
 
     def write_failure(self, key: str, why: str) -> None:
         """Keep why a cell has no answer."""
-        self._failures.write(key, {"why": why})
+        self._folder("failures").write(key, {"why": why})
 
     def failure(self, key: str) -> str | None:
         """Return why a cell failed, if it did."""
-        told = _mapping(self._failures, key)
+        told = self._told("failures", key)
         return None if told is None else str(told.get("why", "unknown"))
 
     def record(self, place: CellPlace) -> Record | None:
         """Return what a cell came to; None if it is not known."""
-        told = _mapping(self._cells, place.key)
+        told = self._told("cells", place.key)
         if told is None:
             return None
         try:
-            seconds = (_mapping(self._costs, place.key) or {}).get("cpu_seconds")
+            seconds = (self._told("costs", place.key) or {}).get("cpu_seconds")
             return Record(
                 place=place,
                 answer=MetricAnswer.from_json(told["answer"]),
@@ -259,40 +259,24 @@ class Store:
 
     def release(self, key: str, schema: Schema) -> Release | None:
         """Return a release that was kept; one that cannot be read is made again."""
-        kept = self._releases.read(key)
-        if kept is None:
-            return None
         try:
-            return Release(
-                rows=Table(schema=schema, values=kept["values"]), facts=json.loads(str(kept["facts"]))
-            )
+            if (kept := self._releases.read(key)) is None:
+                return None
+            rows = Table(schema=schema, values=kept["values"])
+            return Release(rows=rows, facts=json.loads(str(kept["facts"])))
         except (ValueError, KeyError):
             return None
-
-    @property
-    def _cells(self) -> JsonFolder:
-        return self._json("cells")
-
-    @property
-    def _costs(self) -> JsonFolder:
-        return self._json("costs")
-
-    @property
-    def _failures(self) -> JsonFolder:
-        return self._json("failures")
-
-    def _json(self, name: str) -> JsonFolder:
-        return JsonFolder(
-            folder=self.folder / name, complaint="cannot be read; delete it, and run the study again."
-        )
 
     @property
     def _releases(self) -> GuardedFolder:
         return GuardedFolder(folder=self.folder / "releases")
 
+    def _folder(self, kept: Kept) -> JsonFolder:
+        complaint = "cannot be read; delete it, and run the study again."
+        return JsonFolder(folder=self.folder / kept, complaint=complaint)
 
-def _mapping(folder: JsonFolder, key: str) -> Mapping[str, Any] | None:
-    told = folder.read(key)
-    if told is not None and not isinstance(told, Mapping):
-        raise folder.unreadable(key)
-    return told
+    def _told(self, kept: Kept, key: str) -> Mapping[str, Any] | None:
+        told = self._folder(kept).read(key)
+        if told is not None and not isinstance(told, Mapping):
+            raise self._folder(kept).unreadable(key)
+        return told

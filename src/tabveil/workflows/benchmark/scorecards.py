@@ -4,26 +4,15 @@ Attacks are compared with attacks on the same risk, indicators with each other: 
 than an attack still says nothing about what an intruder gains.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Literal, get_args
 
 from tabveil.core.result import Labels
-from tabveil.workflows.benchmark.curves import (
-    CurveCells,
-    Mean,
-    Share,
-    Statistic,
-    Varied,
-    linearity,
-    mean,
-    mean_seconds,
-    pooled_deviation,
-    rank_correlation,
-    share,
-    varied,
-)
+from tabveil.workflows.benchmark import curves
+from tabveil.workflows.benchmark.curves import CurveCells, Mean, Share, Statistic, Varied, varied
 from tabveil.workflows.benchmark.plan import Series, StudyPlan
 
 NOTHING = 0.0
@@ -34,9 +23,7 @@ UNKNOWN = {"generated"}
 
 POWER = 0.95
 _CIRCUMSTANCES = "circumstances vary here, not the risk"
-_NO_ZERO = "no level without any risk was tried"
 _NO_ANSWERS = "no answers"
-_NOT_KNOWN = "what the generator betrays is not known"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +65,10 @@ class ScoreCard:
 
 def score(trials: CurveCells) -> ScoreCard:
     """Judge one metric by all its answers."""
-    levels, values = trials.pairs
+    levels, values = [trials.level(record.place) for record in trials.answered()], trials.values()
     reason = _no_zero(trials)
     zero = trials.answered(NOTHING) if reason is None else []
-    seconds = mean_seconds(trials.answered())
+    seconds = curves.mean_seconds(trials.answered())
     return ScoreCard(
         dataset=trials.dataset,
         risk=trials.series.label,
@@ -91,12 +78,12 @@ def score(trials: CurveCells) -> ScoreCard:
         n_answers=len(values),
         n_planned=len(trials.places),
         n_repeats=min(len(trials.answered(level)) for level in trials.levels),
-        bias=mean(trials.values(NOTHING)) if zero else None,
-        false_alarms=share(sum(record.answer.seen for record in zero), len(zero)),
+        bias=curves.mean(trials.values(NOTHING)) if zero else None,
+        false_alarms=curves.share(sum(record.answer.seen for record in zero), len(zero)),
         no_zero=reason,
-        rank_correlation=rank_correlation(levels, values),
-        linearity=linearity(levels, values),
-        deviation=pooled_deviation(trials.values(level) for level in trials.levels),
+        rank_correlation=curves.rank_correlation(levels, values),
+        linearity=curves.linearity(levels, values),
+        deviation=curves.pooled_deviation(trials.values(level) for level in trials.levels),
         smallest=_smallest(trials),
         cpu_seconds=Statistic(value=seconds, why=_NO_ANSWERS if seconds is None else None),
     )
@@ -107,9 +94,9 @@ def _no_zero(trials: CurveCells) -> str | None:
     if trials.varied == "modifier":
         return _CIRCUMSTANCES
     if trials.series.model in UNKNOWN:
-        return _NOT_KNOWN
+        return "what the generator betrays is not known"
     if NOTHING not in trials.levels:
-        return _NO_ZERO
+        return "no level without any risk was tried"
     return None if trials.answered(NOTHING) else _NO_ANSWERS
 
 
@@ -125,12 +112,10 @@ def _smallest(trials: CurveCells) -> Smallest:
     found = Smallest(level=None, seen=None, why="nothing was inserted")
     for level in reversed(inserted(trials.series)):
         answered = trials.answered(level)
-        seen = share(sum(record.answer.seen for record in answered), len(answered))
-        if seen is None:
-            return found if found.level is not None else Smallest(level=None, seen=None, why=_NO_ANSWERS)
-        if seen.value < POWER:
-            unseen = Smallest(level=None, seen=seen, why="seen in too few repeats at the largest level")
-            return found if found.level is not None else unseen
+        seen = curves.share(sum(record.answer.seen for record in answered), len(answered))
+        if seen is None or seen.value < POWER:
+            why = _NO_ANSWERS if seen is None else "seen in too few repeats at the largest level"
+            return found if found.level is not None else Smallest(level=None, seen=seen, why=why)
         found = Smallest(level=level, seen=seen)
     return found
 
@@ -190,13 +175,13 @@ def recommend(cards: Sequence[ScoreCard], plan: StudyPlan) -> tuple[Recommendati
     purposes = {item.label: purpose_of(item.labels) for item in plan.metrics if item.labels is not None}
     risky = {series.label for series in plan.risks if varied(series) == "risk" and inserted(series)}
     judged = [card for card in cards if card.risk in risky and card.metric in purposes]
-    found: list[Recommendation] = []
-    for _, group in groupby(judged, key=lambda card: (card.dataset, card.risk)):
-        together = list(group)
-        for purpose in PURPOSES:
-            candidates = [card for card in together if purposes[card.metric] == purpose]
-            found += [_choose(purpose, candidates)] if candidates else []
-    return tuple(found)
+    groups = [list(group) for _, group in groupby(judged, key=lambda card: (card.dataset, card.risk))]
+    return tuple(
+        _choose(purpose, candidates)
+        for together in groups
+        for purpose in PURPOSES
+        if (candidates := [card for card in together if purposes[card.metric] == purpose])
+    )
 
 
 def _choose(purpose: Purpose, cards: Sequence[ScoreCard]) -> Recommendation:
@@ -228,19 +213,15 @@ def _choose(purpose: Purpose, cards: Sequence[ScoreCard]) -> Recommendation:
 
 
 def _order(card: ScoreCard) -> tuple[float, float, str]:
-    level, seconds = card.smallest.level, card.cpu_seconds.value
-    return (
-        float("inf") if level is None else level,
-        float("inf") if seconds is None else seconds,
-        card.metric,
-    )
+    level, seconds = (math.inf if x is None else x for x in (card.smallest.level, card.cpu_seconds.value))
+    return level, seconds, card.metric
 
 
 def _dominated(seeing: Sequence[ScoreCard]) -> tuple[Dominated, ...]:
     """Return those of which another sees smaller levels in less time; ``seeing`` is ordered by level."""
     found = []
     for place, card in enumerate(seeing):
-        better = [other for other in seeing[:place] if _order(other)[0] < _order(card)[0]]
-        by = next((other for other in better if _order(other)[1] < _order(card)[1]), None)
-        found += [Dominated(metric=card.metric, by=by.metric)] if by else []
+        level, seconds, _ = _order(card)
+        better = (item for item in seeing[:place] if _order(item)[0] < level and _order(item)[1] < seconds)
+        found += [Dominated(metric=card.metric, by=by.metric) for by in islice(better, 1)]
     return tuple(found)

@@ -8,8 +8,9 @@ Datasets are simulated people, the rows of a file, or what users' own code loads
 ((0.0, 0.1), 2, True)
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -121,8 +122,7 @@ def _firsts(keys: NDArray[np.uint64]) -> Indices:
     return np.sort(np.unique(keys, return_index=True)[1])
 
 
-LABEL = "label"
-_PATHS = ("file", "schema")
+_ROLES = ("train", "control", "release")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,43 +212,40 @@ class Study(Strict):
     @classmethod
     def _sizes(cls, value: int | dict[str, int] | None) -> Any:  # noqa: ANN401 - as the field says
         if isinstance(value, dict):
-            roles = ("train", "control", "release")
-            check.known_names("rows", "table", value, roles)
-            for role in roles:
+            check.known_names("rows", "table", value, _ROLES)
+            for role in _ROLES:
                 if role not in value:
                     raise ParameterError("rows", f"{role} is missing.")
-        for size in (value or {}).values() if isinstance(value, dict) else () if value is None else (value,):
+        for size in value.values() if isinstance(value, dict) else () if value is None else (value,):
             check.at_least("study", "rows", size, 1)
         return value
 
-    @field_validator("datasets", mode="before")
+    @field_validator("datasets", "risks", "metrics", mode="before")
     @classmethod
-    def _datasets(cls, value: Any, info: Any) -> tuple[DatasetChoice, ...]:  # noqa: ANN401 - checked here
-        return _unique(
-            "datasets",
-            [read_dataset("datasets", item, info.context or Path()) for item in _listed("datasets", value)],
-        )
-
-    @field_validator("risks", mode="before")
-    @classmethod
-    def _risks(cls, value: Any) -> tuple[RiskChoice, ...]:  # noqa: ANN401 - checked here
-        return _unique("risks", [_risk(item) for item in _listed("risks", value)])
-
-    @field_validator("metrics", mode="before")
-    @classmethod
-    def _metrics(cls, value: Any) -> tuple[LabeledMetric, ...]:  # noqa: ANN401 - checked here
-        items = _listed("metrics", value) if value not in ((), None) else list(defaults(words=False))
-        return _unique("metrics", [_metric(item) for item in items])
+    def _labeled(cls, value: Any, info: Any) -> tuple[Any, ...]:  # noqa: ANN401 - checked here
+        key = info.field_name
+        if key == "metrics" and value in ((), None):
+            value = list(defaults(words=False))
+        items = [value] if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence) else value
+        if not items:
+            raise ParameterError(key, "the list is empty.")
+        folder = info.context or Path()
+        readers: dict[str, Callable[[Any], Any]] = {
+            "risks": _risk,
+            "metrics": _metric,
+            "datasets": partial(read_dataset, key, folder=folder),
+        }
+        found = [readers[key](item) for item in items]
+        labels = [item.label for item in found]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise ParameterError(key, f"{label!r} stands there twice; give one of them another label.")
+        return tuple(found)
 
     def sizes(self, label: str, n_rows: int) -> Sizes:
         """Return how many rows a trial on a dataset has, or say that it has too few."""
-        match self.rows:
-            case None:
-                sizes = Sizes(train=n_rows // 3, control=n_rows // 3, release=n_rows // 3)
-            case int(n):
-                sizes = Sizes(train=n, control=n, release=n)
-            case given:
-                sizes = Sizes(**given)
+        alike = n_rows // 3 if self.rows is None else self.rows
+        sizes = Sizes(**(alike if isinstance(alike, dict) else dict.fromkeys(_ROLES, alike)))
         if min(sizes.train, sizes.control, sizes.release) < 1 or sizes.total > n_rows:
             raise ParameterError(
                 f"dataset {label!r}: train, control and release together need {max(sizes.total, 3):,} "
@@ -268,30 +265,15 @@ def first_fault(error: ValidationError, where: str) -> TabveilError:
     return ParameterError(where, yaml_files.complaint(error))
 
 
-def _listed(key: str, value: Any) -> list[Any]:  # noqa: ANN401 - checked here
-    items = [value] if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence) else list(value)
-    if not items:
-        raise ParameterError(key, "the list is empty.")
-    return items
-
-
-def _unique(key: str, items: list[Any]) -> tuple[Any, ...]:
-    labels = [item.label for item in items]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise ParameterError(key, f"{label!r} stands there twice; give one of them another label.")
-    return tuple(items)
-
-
 def read_dataset(key: str, given: Any, folder: Path) -> DatasetChoice:  # noqa: ANN401 - checked here
     """Read a dataset: an object, its name, or its name and settings; paths start at ``folder``."""
     if not isinstance(given, (str, Mapping)):
         return DatasetChoice(label=given.name, dataset=given)
     label, name, parameters = _parts(key, given, default="file" if "file" in given else None)
-    for setting in _PATHS:
+    for setting in ("file", "schema"):
         if name == "file" and isinstance(parameters.get(setting), (str, Path)):
             parameters[setting] = folder / parameters[setting]
-    dataset = _made(key, DATASETS, name, parameters)
+    dataset = make(DATASETS.find(key, name), parameters, read_setting)
     if label is None:
         label = parameters["file"].stem if name == "file" else name
     return DatasetChoice(label=label, dataset=dataset)
@@ -301,18 +283,16 @@ def _risk(given: Any) -> RiskChoice:  # noqa: ANN401 - checked here
     if not isinstance(given, (str, Mapping)):
         return RiskChoice(label=given.name, model=completed(given, RiskModel), levels=given.levels)
     label, name, parameters = _parts("risks", given)
-    asked, modifier = parameters.pop("levels", None), parameters.pop("modifier", None)
-    model = _made("risks", RISKS, name, parameters)
+    asked, changed = parameters.pop("levels", None), parameters.pop("modifier", None)
+    model = make(RISKS.find("risks", name), parameters, read_setting)
     levels = _levels(model, asked)
-    changed = None if modifier is None else _modifier(modifier)
-    return RiskChoice(label=label or _told(name, parameters), model=model, levels=levels, modifier=changed)
-
-
-def _modifier(given: Any) -> ModifierChoice:  # noqa: ANN401 - checked here
-    _, name, parameters = _parts("modifier", given)
+    choice = RiskChoice(label=label or _told(name, parameters), model=model, levels=levels)
+    if changed is None:
+        return choice
+    _, name, parameters = _parts("modifier", changed)
     asked = parameters.pop("levels", None)
-    modifier = _made("modifier", MODIFIERS, name, parameters)
-    return ModifierChoice(modifier=modifier, levels=_levels(modifier, asked))
+    modifier = make(MODIFIERS.find("modifier", name), parameters, read_setting)
+    return replace(choice, modifier=ModifierChoice(modifier=modifier, levels=_levels(modifier, asked)))
 
 
 def _metric(given: Any) -> LabeledMetric:  # noqa: ANN401 - checked here
@@ -330,14 +310,10 @@ def _parts(
     """Part what is said about one thing: its label, its name, its parameters."""
     unnamed = ParameterError(key, "everything there must have a name.")
     name, said = name_and_settings(given, unnamed, default=default)
-    label = said.pop(LABEL, None)
+    label = said.pop("label", None)
     if label is not None and not (isinstance(label, str) and clean(label)):
         raise ParameterError(key, f"{name}: label must be a text.")
     return None if label is None else clean(label), name, said
-
-
-def _made(key: str, known: Registry[Any], name: str, parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401 - of any kind
-    return make(known.find(key, name), parameters, read_setting)
 
 
 def _levels(model: Any, asked: Any) -> tuple[float, ...]:  # noqa: ANN401 - checked here

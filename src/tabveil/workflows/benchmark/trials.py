@@ -20,14 +20,11 @@ from tabveil.core.settings.registry import describe
 from tabveil.core.storage.plain import PlainData, to_plain
 from tabveil.core.table import Split, Table
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility import Utility
 from tabveil.metrics.utility import measure as measure_utility
 from tabveil.protocols import Metric, Modifier, People, Release, RiskModel
 from tabveil.version import __version__
 from tabveil.workflows.benchmark.study import RiskChoice, Sizes
 from tabveil.workflows.cells.store import digest, identified
-
-LARGEST = "largest_point_estimate"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +48,7 @@ class MetricAnswer(PlainData):
     @classmethod
     def of(cls, result: Result) -> Self:
         """Take from a result what is kept."""
-        found = result.details.get(LARGEST)
+        found = result.details.get("largest_point_estimate")
         readings = () if result.curve is None else result.curve.readings
         return cls(
             risk=result.risk,
@@ -61,11 +58,6 @@ class MetricAnswer(PlainData):
             largest=float(found["risk"]) if found else None,
             figures={f"found at {rate:.1%} false alarms": item.value for rate, item in readings if item},
         )
-
-    @classmethod
-    def of_utility(cls, utility: Utility) -> Self:
-        """Take the figures of a release's usefulness."""
-        return cls(figures={name: figure.value.value for name, figure in utility.figures.items()})
 
     @property
     def measure(self) -> Estimate | None:
@@ -118,19 +110,9 @@ class RiskTrial:
         """The address of the release."""
         return digest(self.description)
 
-    def cell(self, metric: Metric | None) -> str:
-        """Return the address of what a metric says; None is the utility."""
-        said = {"name": UTILITY} if metric is None else identified(metric)
-        return digest({"trial": self.key, "metric": said})
-
     def rng(self, *names: str) -> np.random.Generator:
         """Return the random numbers for one purpose."""
         return stream(self.seed, f"repeat {self.repeat}", *names)
-
-    @property
-    def shared_seed(self) -> int:
-        """The seed of what several metrics share, such as an embedding of the release."""
-        return int(self.rng("shared").integers(2**63))
 
     def people(self, table: Table) -> People:
         """Draw disjoint people."""
@@ -168,7 +150,8 @@ class MetricCell:
     @cached_property
     def key(self) -> str:
         """Its address."""
-        return self.trial.cell(self.metric)
+        said = {"name": UTILITY} if self.metric is None else identified(self.metric)
+        return digest({"trial": self.trial.key, "metric": said})
 
     @property
     def name(self) -> str:
@@ -176,17 +159,21 @@ class MetricCell:
         return UTILITY if self.metric is None else self.metric.name
 
     def answer(self, split: Split, release: Release) -> MetricAnswer:
-        """Ask the metric."""
-        settings = None if self.metric is None else to_plain(describe(self.metric)["settings"])
-        rng = self.trial.rng("metric", self.name, json.dumps(settings, sort_keys=True))
+        """Ask the metric, unless it is not applicable."""
         try:
-            if self.metric is None:
-                found = MetricAnswer.of_utility(measure_utility(split, rng=rng))
-            else:
-                found = MetricAnswer.of(self.metric(split, rng=rng))
+            found = self.asked_about(split)
         except NotApplicable as reason:
             found = MetricAnswer(skipped=str(reason))
         return replace(found, facts=dict(release.facts))
+
+    def asked_about(self, split: Split) -> MetricAnswer:
+        """Ask the metric."""
+        settings = None if self.metric is None else to_plain(describe(self.metric)["settings"])
+        rng = self.trial.rng("metric", self.name, json.dumps(settings, sort_keys=True))
+        if self.metric is not None:
+            return MetricAnswer.of(self.metric(split, rng=rng))
+        figures = measure_utility(split, rng=rng).figures
+        return MetricAnswer(figures={name: figure.value.value for name, figure in figures.items()})
 
 
 def trials(risk: RiskChoice, sha256: str, sizes: Sizes, *, seed: int, repeats: int) -> list[RiskTrial]:

@@ -1,16 +1,27 @@
-"""The whole attack: who is attacked, how releases are made, what they tell."""
+"""The whole attack: who is attacked, how releases are made, what they tell.
 
-import operator
+The fits of a pool are done one after the other or on many processes. What is kept of a fit is what its
+release says about the targets, at an address made of all that decides it, the moment it is done. So whatever
+ends an attack loses nothing that was done, and the same attack ends with the same numbers.
+"""
+
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
+
+import numpy as np
 
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.rng import stream
+from tabveil.core.storage.files import replacing
+from tabveil.core.table import Table
 from tabveil.core.workers import Listener, part, tell, unheard, working
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.black_box import (
+    Game,
     InferenceGame,
     MembershipGame,
     Pool,
@@ -19,25 +30,29 @@ from tabveil.metrics.black_box import (
     judge_inference,
     judge_membership,
 )
+from tabveil.metrics.black_box.games import Features, Watch
 from tabveil.metrics.black_box.pool import Rules
 from tabveil.protocols import Synthesizer
 from tabveil.version import __version__
-from tabveil.workflows.black_box.command import SIZE_LIMIT, TIME_LIMIT, CommandReleases
-from tabveil.workflows.black_box.fits import FitStore, Job, play
 from tabveil.workflows.black_box.releases import (
+    SIZE_LIMIT,
+    TIME_LIMIT,
+    CommandFailed,
+    CommandReleases,
     GeneratorReleases,
-    RareLabels,
     RealPeople,
     RealSources,
     Releasing,
 )
+from tabveil.workflows.cells.engine import Shared, Task, engine, reason
+from tabveil.workflows.cells.store import GuardedFolder, content, digest
 from tabveil.workflows.synthesizing import choose, configuration
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
-from tabveil.workflows.synthesizing.learning import is_private
+from tabveil.workflows.synthesizing.learning import RareLabels, is_private
+from tabveil.workflows.synthesizing.table_model import whole
 
 N_TARGETS, N_FITS = 40, 400
 LEAST_FITS = 40
-DEFAULT_GENERATOR = "trees"
 
 
 def attack(
@@ -135,44 +150,45 @@ def attack(
     ways = {"generator": generator, "config": config, "command": command}
     named = [name for name, way in ways.items() if way is not None]
     if len(named) > 1:
-        raise ParameterError(
-            "attack", f"give one of generator, config and command, not {' and '.join(named)}."
-        )
+        several = " and ".join(named)
+        raise ParameterError("attack", f"give one of generator, config and command, not {several}.")
     synthesizer = None
     if command is None:
-        chosen_settings = {**said.settings, **(settings or {})}
-        synthesizer = choose(generator or said.generator or DEFAULT_GENERATOR, chosen_settings)
-    if synthesizer is None and settings:
+        synthesizer = choose(generator or said.generator or "trees", {**said.settings, **(settings or {})})
+    elif settings:
         raise ParameterError("attack", "settings belong to a generator; a command has its own.")
-    given = (missing,) if isinstance(missing, str) else tuple(missing)
     sources = RealSources(
         data=data,
         control=control,
         schema=said.schema if schema is None else schema,
-        missing=given or said.missing,
+        missing=((missing,) if isinstance(missing, str) else tuple(missing)) or said.missing,
     )
-    place = None if store is None else FitStore(Path(store).absolute())
+    place = None if store is None else Path(store).absolute()
     if place is not None:
-        place.prepare()
+        _prepare(place)
     with working(threads=threads, listener=progress):
         tell("reading the table", 0.0)
         people = RealPeople.read(sources)
-        releasing: Releasing
         if synthesizer is None:
-            releasing = CommandReleases.of(
+            releasing: Releasing = CommandReleases.of(
                 command or "", sources, people.layout, time_limit=time_limit, size_limit=size_limit
             )
         else:
-            people, releasing = _generating(synthesizer, people, pooled, learned=said.identifiers == "learn")
+            naming = people.declared_identifiers if is_private(synthesizer) else people.identifiers
+            people = people.without(() if said.identifiers == "learn" else naming)
+            releasing = GeneratorReleases(synthesizer=synthesizer, rare_labels=pooled, people=people)
         if targets >= people.n_data:
             raise ParameterError(
                 "attack",
                 f"targets must be fewer than the {people.n_data:,} rows of the data, got {targets:,}.",
             )
         with working(listener=unheard):
-            chosen = Targets.choose(people.data, targets, rng=stream(seed, "targets"))
+            chosen = Targets.choose(
+                people.real.take(np.arange(people.n_data)), targets, rng=stream(seed, "targets")
+            )
+        n_control = len(people.real) - people.n_data
         pool = Pool.draw(
-            chosen.rows, n_data=people.n_data, n_control=people.n_control, n_rows=rows, game=game, seed=seed
+            chosen.rows, n_data=people.n_data, n_control=n_control, n_rows=rows, game=game, seed=seed
         )
         n_drawn = draw or said.rows or pool.n_rows
         attacked = []
@@ -204,30 +220,19 @@ def attack(
     )
 
 
-def _generating(
-    synthesizer: Synthesizer, people: RealPeople, rare_labels: RareLabels, *, learned: bool
-) -> tuple[RealPeople, GeneratorReleases]:
-    """Return the people as a generator is shown them, and how it makes releases; ``learned``: identifiers."""
-    named = people.declared_identifiers if is_private(synthesizer) else people.identifiers
-    people = people.without(() if learned else named)
-    return people, GeneratorReleases(
-        synthesizer=synthesizer,
-        rare_labels=rare_labels,
-        kept_labels=people.kept_labels,
-        layout=people.layout,
-        declared=people.declared,
-    )
-
-
 def _check(*, targets: int, fits: int, seed: int, workers: int | None, draw: int | None) -> None:
     least = {"targets": (targets, 1), "fits": (fits, LEAST_FITS), "seed": (seed, 0)}
     least |= {name: (given, 1) for name, given in (("workers", workers), ("draw", draw)) if given is not None}
     for name, (value, minimum) in least.items():
-        try:
-            check.at_least("attack", name, operator.index(value), minimum)
-        except TypeError:
-            kind = type(value).__name__
-            raise ParameterError("attack", f"{name} must be a whole number, got {kind}.") from None
+        whole("attack", name, value, minimum)
+
+
+def _prepare(store: Path) -> None:
+    try:
+        fits_of(store).prepare()
+        GuardedFolder(folder=store / "failures").prepare()
+    except OSError as error:
+        raise ParameterError("--store", f"cannot use {store}: {error.strerror}.") from None
 
 
 def _notes(people: RealPeople, pool: Pool) -> tuple[str, ...]:
@@ -239,3 +244,111 @@ def _notes(people: RealPeople, pool: Pool) -> tuple[str, ...]:
         "weighs more than in a release of all of them."
     )
     return (note,)
+
+
+FORMAT = 1
+"""Raised when what is kept means something else than before."""
+
+
+def fits_of(store: Path) -> GuardedFolder:
+    """Return the folder of what the release of each fit says, which are counts about single people."""
+    return GuardedFolder(folder=store / "fits")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Job:
+    """All that a fit needs: who is in it, how releases are made, what is looked for."""
+
+    game: Game
+    real: Table
+    releasing: Releasing
+    n_drawn: int
+    store: Path | None  # of fits, and of what commands said as they failed
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many numbers a release comes to: people looked for, by numbers about each."""
+        return len(self._watch.targets), self._watch.n_features
+
+    @cached_property
+    def _watch(self) -> Watch:
+        return self.game.watch(self.real)
+
+    @cached_property
+    def _address(self) -> dict[str, Any]:
+        pool = self.game.pool
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "people": content(self.real),
+            "generator": dict(self.releasing.identity),
+            "attack": self.game.name,
+            "secret": getattr(self.game, "secret", None),
+            "game": pool.game,
+            "targets": pool.targets.tolist(),
+            "others": digest({"rows": pool.others.tolist(), "auxiliary": pool.auxiliary.tolist()}),
+            "rows": pool.n_rows,
+            "drawn": self.n_drawn,
+            "seed": pool.seed,
+        }
+
+    def key(self, fit: int) -> str:
+        """Return the address of a fit."""
+        return digest({"attack": digest(self._address), "fit": fit})
+
+    def known(self, fit: int) -> Features | None:
+        """Return a fit that is kept; one that cannot be used is made again."""
+        kept = None if self.store is None else fits_of(self.store).read(self.key(fit))
+        found = None if kept is None else kept.get("features")
+        usable = found is not None and found.shape == self.shape and found.dtype == np.float32
+        return found if usable else None
+
+    def run(self, fit: int) -> Features:
+        """Make the release of a fit, look at it, and keep what is seen."""
+        rng = self.game.pool.rng(fit, self.game.name, "generator")
+        try:
+            real, rows = self.releasing(self.game.train(fit), self.real, self.n_drawn, rng=rng)
+        except CommandFailed as error:
+            where = self._where_it_complained(error, fit)
+            raise ParameterError(f"fit {fit + 1}", error, hint=where) from None
+        except (TabveilError, MemoryError):
+            raise
+        except Exception as error:
+            raise ParameterError(self.releasing.name, f"fit {fit + 1} failed: {reason(error)}.") from error
+        watch = self._watch if real is self.real else self.game.watch(real)
+        features = watch.look(rows)
+        if self.store is not None:
+            fits_of(self.store).write(self.key(fit), features=features)
+        return features
+
+    def _where_it_complained(self, error: CommandFailed, fit: int) -> str:
+        if not error.complaint:
+            return ""
+        if self.store is None:
+            return "With --store, what it says is kept there."
+        path = self.store / "failures" / f"{self.key(fit)}.txt"
+        with replacing(path, guarded=True) as temporary:  # it may be anything, and is shown to nobody else
+            temporary.write_bytes(error.complaint)
+        return f"What it said is in {path}."
+
+
+def play(job: Job, n_fits: int, *, workers: int | None, scheduler: str | None) -> Features:
+    """Return what the releases of all fits say, (m, t, p); what is kept is not made again."""
+    found = np.empty((n_fits, *job.shape), dtype=np.float32)
+    known = {fit: features for fit in range(n_fits) if (features := job.known(fit)) is not None}
+    for fit, features in known.items():
+        found[fit] = features
+    places = {job.key(fit): fit for fit in range(n_fits) if fit not in known}
+    shared = Shared(key="job", value=job)
+    tasks = (Task(key=key, call=Job.run, arguments=(fit,), needs=shared) for key, fit in places.items())
+    n_workers = 1 if workers is None and scheduler is None else workers
+    tell(f"{len(known):,} of {n_fits:,} fits", len(known) / n_fits)
+    with engine(workers=n_workers, scheduler=scheduler, owner="attack") as on_engine:
+        for done, ended in enumerate(on_engine(tasks), len(known) + 1):
+            if isinstance(ended.error, (TabveilError, MemoryError)):
+                raise ended.error
+            if ended.error is not None:
+                raise ParameterError(f"attack: {reason(ended.error)}.")
+            found[places[ended.key]] = ended.result()
+            tell(f"{done:,} of {n_fits:,} fits", done / n_fits)
+    return found

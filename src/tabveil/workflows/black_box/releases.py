@@ -1,30 +1,46 @@
 """What is attacked: something that makes releases, again and again, and the real rows it learns from.
 
-A registered generator is run as ``tabveil synthesize`` runs it; anything else is a command of the user's own.
+A registered generator is run as ``tabveil synthesize`` runs it. Anything else is a command of the user's own,
+in any language, that reads a table and writes another. It is started without a shell, in a folder of its own
+that is removed again, with limits on its time and on what it writes. What it prints is not shown, for it may
+be somebody's record.
 """
 
+import hashlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 
+from tabveil.core import check
 from tabveil.core.check import listed
 from tabveil.core.result import Input
 from tabveil.core.settings.registry import describe
 from tabveil.core.storage.plain import to_plain
 from tabveil.core.table import Table
-from tabveil.errors import ParameterError
+from tabveil.errors import ParameterError, TabveilError
 from tabveil.metrics.black_box.games import other_kind
 from tabveil.protocols import Model, Synthesizer
 from tabveil.synthesis.generators.dependencies import dependencies_of
 from tabveil.synthesis.generators.rare_values import pool_rare_labels
 from tabveil.synthesis.risks.generated import fit_and_draw
+from tabveil.tables import reading as frame
 from tabveil.tables.reading import Layout, load_split, load_table
+from tabveil.tables.reading.files import ending_of_parts
 from tabveil.tables.reading.raw_column import Kind
 from tabveil.workflows.cells.store import identified
-from tabveil.workflows.synthesizing.learning import named_labels, needing_extra, pools_labels
+from tabveil.workflows.synthesizing.learning import RareLabels, needing_extra, pools_labels
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,12 +78,8 @@ class RealPeople:
         if not len(alone.table):
             raise ParameterError("attack", "the data have no rows.")
         real = alone.table if sources.control is None else sources.beside(sources.data)[0]
-        if other_kind(alone.table.schema, real.schema) is not None:
-            raise ParameterError(
-                "attack",
-                f"column {other_kind(alone.table.schema, real.schema)!r} is of another kind in "
-                "control than in data.",
-            )
+        if (other := other_kind(alone.table.schema, real.schema)) is not None:
+            raise ParameterError("attack", f"column {other!r} is of another kind in control than in data.")
         return cls(
             real=real,
             n_data=len(alone.table),
@@ -78,16 +90,6 @@ class RealPeople:
             input=alone.input,
             notes=alone.notes,
         )
-
-    @property
-    def n_control(self) -> int:
-        """How many rows there are beside those of the release."""
-        return len(self.real) - self.n_data
-
-    @property
-    def data(self) -> Table:
-        """The rows of the release."""
-        return self.real.take(np.arange(self.n_data))
 
     @property
     def kept_labels(self) -> frozenset[str]:
@@ -102,9 +104,8 @@ class RealPeople:
             return self
         kept = [name for name in self.real.schema.names if name not in gone]
         if not kept:
-            raise ParameterError(
-                "attack", f"no columns are left without identifiers ({listed(sorted(gone))})."
-            )
+            left = f"no columns are left without identifiers ({listed(sorted(gone))})."
+            raise ParameterError("attack", left)
         note = f"Left out as identifiers, which no generator is shown: {listed(sorted(gone))}."
         places = {name: place for name, place in self.layout.columns.items() if name not in gone}
         return replace(
@@ -113,56 +114,6 @@ class RealPeople:
             layout=replace(self.layout, columns=places),
             notes=(*self.notes, note),
         )
-
-
-RareLabels = Literal["pool", "keep"]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ReleaseBesideReal:
-    """Rows of a release, and all real rows in their order, under the schema that both were read by."""
-
-    real: Table
-    rows: Table
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _ToldOfLayout:
-    """A synthesizer that is told how columns are written as it learns."""
-
-    synthesizer: Synthesizer
-    layout: Layout
-    declared: frozenset[str]
-
-    @property
-    def name(self) -> str:
-        return str(self.synthesizer.name)
-
-    def fit(self, table: Table, *, rng: Generator) -> Model:
-        return self.synthesizer.fit_written(table, self.layout, declared=self.declared, rng=rng)
-
-
-class Releasing(Protocol):
-    """A way to make releases."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """How it is set, as plain data."""
-        ...
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """All that decides its releases, as plain data."""
-        ...
-
-    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> ReleaseBesideReal:
-        """Learn from train, which are some of the real rows, and draw rows."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -174,9 +125,7 @@ class GeneratorReleases:
 
     synthesizer: Synthesizer
     rare_labels: RareLabels
-    kept_labels: frozenset[str]
-    layout: Layout
-    declared: frozenset[str]
+    people: RealPeople
 
     @property
     def name(self) -> str:
@@ -195,21 +144,205 @@ class GeneratorReleases:
         return {
             **identified(self.synthesizer),
             "rare_labels": self.rare_labels,
-            "kept": sorted(self.kept_labels),
-            "declared": sorted(self.declared),
+            "kept": sorted(self.people.kept_labels),
+            "declared": sorted(self.people.declared),
         }
 
-    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> ReleaseBesideReal:
+    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> tuple[Table, Table]:
         """Fit and draw."""
         if self.rare_labels == "pool" and pools_labels(self.synthesizer):
             followed = dependencies_of(train) if self.synthesizer.keeps_dependencies else ()
-            kept = self.kept_labels | named_labels(self.synthesizer)
+            kept = self.people.kept_labels.union(self.synthesizer.names_labels)
             train = pool_rare_labels(train, keep=kept, dependencies=followed, rng=rng).table
         asked = Table(schema=train.schema, values=np.empty((n_drawn, len(train.schema))))
         with needing_extra(self.name):
-            made, _ = fit_and_draw("attack", self._told, train, asked, rng=rng)
-        return ReleaseBesideReal(real=real, rows=made.rows)
+            told: Any = self
+            made, _ = fit_and_draw("attack", told, train, asked, rng=rng)
+        return real, made.rows
+
+    def fit(self, table: Table, *, rng: Generator) -> Model:
+        """Learn a table, told how its columns are written."""
+        people = self.people
+        return self.synthesizer.fit_written(table, people.layout, declared=people.declared, rng=rng)
+
+
+TRAIN, OUT, ROWS, SEED = "{train}", "{out}", "{rows}", "{seed}"
+TIME_LIMIT = 600.0
+SIZE_LIMIT = 1000.0
+"""Seconds that a fit may take, and megabytes that it may write."""
+
+_MEGABYTE = 1_000_000
+_LOOKED_AT = 0.02  # seconds between two looks
+_LONGEST_COMPLAINT = 20_000  # bytes that are kept of what a command says when it fails
+
+
+class CommandFailed(ParameterError):  # noqa: N818 - what happened
+    """A command that made no release; ``said`` is what it wrote to standard error, which may be anything."""
+
+    def __init__(self, *said: object, hint: str = "", complaint: bytes = b"") -> None:
+        super().__init__(*said, hint=hint)
+        self.complaint = complaint
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CommandReleases:
+    """A command of the user's own, such as ``python make.py {train} {out}``."""
+
+    words: tuple[str, ...]
+    sources: RealSources
+    layout: Layout
+    ending: str  # of the files it reads and writes
+    time_limit: float
+    size_limit: float
+
+    @classmethod
+    def of(
+        cls, command: str, sources: RealSources, layout: Layout, *, time_limit: float, size_limit: float
+    ) -> Self:
+        """Read a command, and refuse one that cannot be started, or is not told where its files are."""
+        for name, limit in (("time_limit", time_limit), ("size_limit", size_limit)):
+            if not limit > 0:
+                raise ParameterError("attack", f"{name} must be above 0, got {limit:g}.")
+        return cls(
+            words=_words(command),
+            sources=sources,
+            layout=layout,
+            ending=ending_of_parts(Path(sources.data)) if isinstance(sources.data, (str, Path)) else ".csv",
+            time_limit=time_limit,
+            size_limit=size_limit,
+        )
+
+    name: ClassVar[str] = "command"
 
     @property
-    def _told(self) -> Any:  # noqa: ANN401 - what is fitted
-        return _ToldOfLayout(synthesizer=self.synthesizer, layout=self.layout, declared=self.declared)
+    def settings(self) -> Mapping[str, Any]:
+        """The command as it is run; files by their names alone."""
+        return {"command": shlex.join(Path(word).name if os.sep in word else word for word in self.words)}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The command, and what is in the files that it names: another script is another generator."""
+        digests = {word: _digest(Path(word)) for word in self.words if Path(word).is_file()}
+        return {"command": list(self.words), "files": digests, "ending": self.ending}
+
+    def __call__(self, train: Table, real: Table, n_drawn: int, *, rng: Generator) -> tuple[Table, Table]:
+        """Write train, run the command, and read what it wrote."""
+        with tempfile.TemporaryDirectory(prefix="tabveil-", ignore_cleanup_errors=True) as temporary:
+            folder = Path(temporary)
+            given, out = folder / f"train{self.ending}", folder / f"out{self.ending}"
+            frame.write(train, self.layout, given)
+            values = {TRAIN: str(given), OUT: str(out), ROWS: str(n_drawn), SEED: str(rng.integers(2**31))}
+            words = list(self.words)
+            for place, value in values.items():
+                words = [word.replace(place, value) for word in words]
+            self._run(words, folder)
+            return self._read(out, real)
+
+    def _run(self, words: list[str], folder: Path) -> None:
+        """Run the command to its end, or end it where it takes too long or writes too much."""
+        complaints = folder / ".complaints"
+        with complaints.open("wb") as errors:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+                    words,
+                    cwd=folder,
+                    env={**os.environ, "TMPDIR": str(folder)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise CommandFailed("command", f"cannot be started: {error.strerror}.") from None
+        try:
+            why = self._watched(process, folder)
+        finally:  # end the command, and all that it started
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                process.kill()
+            process.wait()
+        if why is None and process.returncode != 0:
+            code = process.returncode
+            why = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        if why is not None:
+            raise CommandFailed("command", f"{why}.", complaint=_last(complaints))
+
+    def _watched(self, process: subprocess.Popen[bytes], folder: Path) -> str | None:
+        """Wait for the end; return why it must not be waited for any longer, if so."""
+        start = time.monotonic()
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOKED_AT)
+            ended = process.returncode is not None
+            if _size(folder) > self.size_limit * _MEGABYTE:
+                return f"wrote more than {self.size_limit:,g} MB, the limit (--size-limit)"
+            if ended:
+                return None
+            if time.monotonic() - start > self.time_limit:
+                return f"took longer than {self.time_limit:,g} s, the limit (--time-limit)"
+
+    def _read(self, out: Path, real: Table) -> tuple[Table, Table]:
+        if out.is_symlink() or not out.is_file():
+            raise CommandFailed("command", f"wrote no file {OUT}.")
+        try:
+            people, rows = self.sources.beside(out)
+        except TabveilError as error:
+            raise CommandFailed("command", "what it wrote cannot be used", error) from None
+        if (other := other_kind(real.schema, people.schema)) is not None:
+            what = f"column {other!r} must hold values of the same kind as in the data."
+            raise CommandFailed("command", f"what it wrote cannot be used: {what}")
+        return people, rows
+
+
+def _words(command: str) -> tuple[str, ...]:
+    """Split a command as a shell would, and let files that it names be found from another folder."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        fault = "command has a quotation mark or a backslash without its end."
+        raise ParameterError("attack", fault) from None
+    if not words:
+        raise ParameterError("attack", "command is empty.")
+    for place in (TRAIN, OUT):
+        if not any(place in word for word in words):
+            raise ParameterError(
+                "attack", f"command must say where {place} belongs, such as 'python make.py {TRAIN} {OUT}'."
+            )
+    if shutil.which(words[0]) is None:
+        raise ParameterError("attack", f"command: there is no program {words[0]!r}.")
+    return tuple(str(Path(word).absolute()) if Path(word).is_file() else word for word in words)
+
+
+def _size(folder: Path) -> int:
+    """Add up what is in a folder; what goes away meanwhile counts nothing."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - fifty times a second
+    return total
+
+
+def _last(file: Path) -> bytes:
+    try:
+        said = file.read_bytes() if file.stat().st_size <= _MEGABYTE else b""
+    except OSError:
+        return b""
+    return said[-_LONGEST_COMPLAINT:]
+
+
+def _digest(path: Path) -> str | None:
+    check.ordinary_file("attack", path)
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+Releasing = GeneratorReleases | CommandReleases
+"""A way to make releases: called with train, which are some of the real rows, it learns, and draws rows.
+
+It returns all real rows in their order, and the release, under the schema that both were read by.
+"""

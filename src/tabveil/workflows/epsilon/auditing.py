@@ -23,8 +23,7 @@ from tabveil.version import __version__
 from tabveil.workflows.cells.store import digest
 from tabveil.workflows.epsilon import bounds
 from tabveil.workflows.epsilon.bounds import Accounting, Guess, GuessCounts
-from tabveil.workflows.epsilon.observing import CHUNK, Fits, observe_all
-from tabveil.workflows.epsilon.worlds import DEFAULT, SETUPS, Setup, setup_of
+from tabveil.workflows.epsilon.worlds import CHUNK, DEFAULT, SETUPS, Fits, Setup, observe_all, setup_of
 from tabveil.workflows.synthesizing.learning import choose, settings_for_users, with_public
 
 State = Literal["violated", "no violation seen", "inconclusive"]
@@ -103,18 +102,27 @@ class EpsilonFinding(PlainData):
 
     def lines(self) -> list[str]:
         """Say it in words, the most important first."""
-        return [self._verdict(), self._proof(), *self._readings(), self._counted(), self._could_be_seen()]
+        counts = self.counts
+        proof = (
+            f"Proven: ε is at least {self.proven:.2f} at δ = {self.delta:g}, with an error of {self.alpha:g} "
+            f"at most. Promised: {self.promised:g}."
+        )
+        counted = (
+            f"Of {counts.n_with:,} releases with the row {counts.hits:,} were recognized, of "
+            f"{counts.n_without:,} without it {counts.false_alarms:,} were mistaken for such; the guess was "
+            f"chosen on {self.fits - self.tested:,} other fits of each kind."
+        )
+        return [self._verdict(), proof, *self._readings(), counted, self._could_be_seen()]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def _verdict(self) -> str:
         promise = f"{self.generator}, ε = {self.promised:g}, δ = {self.delta:g}"
-        match self.state:
-            case "violated":
-                return f"Violated: {promise}. One row shows more than that."
-            case "no violation seen":
-                return f"No violation seen: {promise}. That is no proof that the promise is kept."
+        if self.state == "violated":
+            return f"Violated: {promise}. One row shows more than that."
+        if self.state == "no violation seen":
+            return f"No violation seen: {promise}. That is no proof that the promise is kept."
         if self.described <= self.promised:
             return f"Inconclusive: {promise}. So few fits could not have proven more, whatever they showed."
         return (
@@ -122,22 +130,7 @@ class EpsilonFinding(PlainData):
             "which is no proof for this mechanism; look at its noise, or test more fits."
         )
 
-    def _proof(self) -> str:
-        return (
-            f"Proven: ε is at least {self.proven:.2f} at δ = {self.delta:g}, with an error of {self.alpha:g} "
-            f"at most. Promised: {self.promised:g}."
-        )
-
-    def _counted(self) -> str:
-        counts = self.counts
-        return (
-            f"Of {counts.n_with:,} releases with the row {counts.hits:,} were recognized, of "
-            f"{counts.n_without:,} without it {counts.false_alarms:,} were mistaken for such; the guess was "
-            f"chosen on {self.fits - self.tested:,} other fits of each kind."
-        )
-
     def _readings(self) -> list[str]:
-        """Say what each bound is worth."""
         told = [
             f"  {bound:.2f} {PROVES[kind]} ({'a proof here' if self.proves(kind) else 'describes only'})"
             for kind, bound in self.bounds.items()
@@ -163,7 +156,6 @@ POWER = 0.8
 """What is called detectable is found with this chance."""
 
 _OWNER = "audit_epsilon"
-_MOST_RATE = 1 - 1e-12  # where a normal curve ends
 
 
 def audit_epsilon(
@@ -277,7 +269,6 @@ def _prepare(
 
 
 def _promise(synthesizer: Synthesizer, name: str, given: float | None) -> float:
-    """Return what is promised: as given, or as the generator has it among its settings."""
     if given is not None:
         return given
     own = getattr(synthesizer, name, MISSING)
@@ -289,16 +280,15 @@ def _promise(synthesizer: Synthesizer, name: str, given: float | None) -> float:
 def _address(fits: Fits, seed: int | None) -> str:
     """Return the folder for fits that are made like these."""
     kind = type(fits.synthesizer)
-    module = kind.__module__.replace(
-        "tabveil.synthesis.", "tabveil."
-    )  # as stores of earlier versions have it
+    # Stores of earlier versions have generators in another room.
+    module, worlds = kind.__module__.replace("tabveil.synthesis.", "tabveil."), fits.worlds
     decisive = {
         "version": __version__,
         "generator": f"{module}.{kind.__qualname__}",
         "settings": registry.values_of(fits.synthesizer),
-        "schema": fits.worlds.without.schema.to_json(),
-        "without": fits.worlds.without.values.tolist(),
-        "canary": fits.worlds.canary.tolist(),
+        "schema": worlds.without.schema.to_json(),
+        "without": worlds.without.values.tolist(),
+        "canary": worlds.canary.tolist(),
         "rows": fits.n_rows,
         "chunk": CHUNK,
         "seed": seed,
@@ -347,5 +337,5 @@ def _find(
 
 def _epsilon_behind(rate: float, delta: float) -> float:
     """Return the ε at which guesses are right so often: of Gaussian noise, or of lies where δ is 0."""
-    rate = min(rate, _MOST_RATE)
+    rate = min(rate, 1 - 1e-12)  # where a normal curve ends
     return gaussian.epsilon_of(2 * float(ndtri(rate)), delta) if delta else math.log(rate / (1 - rate))

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,23 +11,13 @@ from typing import Any, Literal, Self
 from tabveil.auditing.report import Report
 from tabveil.auditing.verdict import Verdict
 from tabveil.core.estimate import Estimate, ratio
-from tabveil.core.result import Result
 from tabveil.core.storage.files import write_text
 from tabveil.core.storage.plain import PlainData, to_plain
 from tabveil.core.wording import LONGEST_TITLE, clean, escaped
 from tabveil.metrics.properties import Properties, measure
 from tabveil.metrics.utility import MEANINGS
-from tabveil.synthesis.anonymize import Anonymization
+from tabveil.synthesis.anonymize import Anonymization, privacy_models
 from tabveil.synthesis.anonymize.building import ColumnValues, read_entry
-from tabveil.synthesis.anonymize.privacy_models import (
-    ROUNDING,
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    KAnonymity,
-    PrivacyModel,
-    RecursiveDiversity,
-)
 from tabveil.synthesis.anonymize.releasing import Summary
 from tabveil.synthesis.generators.hybrid.promises import Promises
 from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid, Stages
@@ -68,7 +58,7 @@ class AnonymizedTable(PlainData):
         columns: dict[str, Any] = {
             "quasi_identifiers": found.quasi_identifiers,
             "sensitive": tuple(
-                dict.fromkeys(model.column for model in found.models if model.column is not None)
+                dict.fromkeys(item.column for item in found.models if item.column is not None)
             ),
             "levels": _levels(hybrid, found, layout),
         }
@@ -94,26 +84,26 @@ def _levels(hybrid: Hybrid, found: Anonymization, layout: Layout) -> dict[str, A
     return trees
 
 
-def _confirm(model: PrivacyModel, found: Anonymization, measured: Properties) -> Confirmation:
+def _confirm(model: privacy_models.PrivacyModel, found: Anonymization, measured: Properties) -> Confirmation:
     own = {item.column: item for item in measured.sensitive}
     value: float | None = None
     kept: bool | None = None
     match model:
-        case KAnonymity(k=k):
+        case privacy_models.KAnonymity(k=k):
             value, kept = measured.k, measured.k >= k
-        case DistinctDiversity(column=column, l=least):
+        case privacy_models.DistinctDiversity(column=column, l=least):
             value, kept = own[column].distinct, own[column].distinct >= least
-        case EntropyDiversity(column=column, l=least_entropy):
-            value, kept = own[column].entropy, own[column].entropy >= least_entropy - ROUNDING
-        case RecursiveDiversity(column=column, l=least):
+        case privacy_models.EntropyDiversity(column=column, l=least_entropy):
+            value, kept = own[column].entropy, own[column].entropy >= least_entropy - privacy_models.ROUNDING
+        case privacy_models.RecursiveDiversity(column=column, l=least):
             (again,) = measure(
                 found.table, quasi_identifiers=measured.quasi_identifiers, sensitive=[column], factor=model.c
             ).sensitive
             value, kept = again.recursive, again.recursive >= least
-        case Closeness(column=column, t=most):
+        case privacy_models.Closeness(column=column, t=most):
             by_distance: Mapping[str, float | None] = vars(own[column])
             value = by_distance[model.distance]  # equal, ordered or hierarchical
-            kept = None if value is None else value <= most + ROUNDING
+            kept = None if value is None else value <= most + privacy_models.ROUNDING
     return Confirmation(asked=model.in_words(), measured=value, kept=kept)
 
 
@@ -167,12 +157,23 @@ class PipelineChange(PlainData):
     reason: str = ""
 
     @classmethod
-    def between(cls, pipeline: Estimate | None, generator: Estimate | None, **about: Any) -> "PipelineChange":  # noqa: ANN401 - the other fields
-        """Compare two numbers; that none could be told apart from zero goes before a ratio."""
-        both = None if pipeline is None or generator is None else ratio(pipeline, generator)
+    def between(
+        cls,
+        pipeline: Estimate | None,
+        generator: Estimate | None,
+        *,
+        reason: str = "",
+        **about: Any,  # noqa: ANN401 - the other fields
+    ) -> "PipelineChange":
+        """Compare two numbers, unless there is a ``reason`` not to.
+
+        That none could be told apart from zero goes before a ratio.
+        """
+        unmeasured = pipeline is None or generator is None
+        both = None if reason or pipeline is None or generator is None else ratio(pipeline, generator)
         if both is None:
-            reason = UNMEASURED if pipeline is None or generator is None else UNCLEAR
-            return cls(pipeline=pipeline, generator=generator, **{"reason": reason, **about})
+            reason = reason or (UNMEASURED if unmeasured else UNCLEAR)
+            return cls(pipeline=pipeline, generator=generator, reason=reason, **about)
         change = Estimate(value=both.value - 1, low=both.low - 1, high=both.high - 1, n=both.n)
         return cls(pipeline=pipeline, generator=generator, change=change, **about)
 
@@ -200,10 +201,7 @@ class PipelineReport:
     seconds: float = 0.0
 
     def __getitem__(self, name: str) -> Report:
-        for stage in self.stages:
-            if stage.name == name:
-                return stage.report
-        raise KeyError(name)
+        return {str(stage.name): stage.report for stage in self.stages}[name]
 
     @property
     def verdict(self) -> Verdict:
@@ -275,38 +273,24 @@ class PipelineReport:
         self.model.save(folder)
 
 
-def _risks(final: Report, alone: Report) -> list[PipelineChange]:
-    results = {result.key: result for report in (final, alone) for result in report.results}
-    fits = not alone.verdict.control
-    return [
-        _risk(key, _find(final, key), _find(alone, key), title=result.full_title, fits=fits)
-        for key, result in results.items()
-    ]
+def _risks(final: Report, alone: Report) -> Iterator[PipelineChange]:
+    known = [{result.key: result for result in report.results} for report in (final, alone)]
+    for key, result in (known[0] | known[1]).items():
+        both = [results.get(key) for results in known]
+        reason = ""
+        if alone.verdict.control:
+            reason = BAD_CONTROL
+        elif both[1] is not None and not both[1].informative:
+            reason = UNINFORMATIVE
+        pipeline, generator = (None if item is None else item.measure for item in both)
+        about: dict[str, Any] = {"key": key, "title": result.full_title, "kind": "privacy"}
+        yield PipelineChange.between(pipeline, generator, reason=reason, **about)
 
 
-def _risk(key: str, final: Result | None, alone: Result | None, *, title: str, fits: bool) -> PipelineChange:
-    about: dict[str, Any] = {"key": key, "title": title, "kind": "privacy"}
-    pipeline, generator = (None if item is None else item.measure for item in (final, alone))
-    reason = ""
-    if not fits:
-        reason = BAD_CONTROL
-    elif alone is not None and not alone.informative:
-        reason = UNINFORMATIVE
-    if reason:
-        return PipelineChange(pipeline=pipeline, generator=generator, reason=reason, **about)
-    return PipelineChange.between(pipeline, generator, **about)
-
-
-def _utilities(final: Report, alone: Report) -> list[PipelineChange]:
-    both = [{} if report.utility is None else report.utility.figures for report in (final, alone)]
-    found = []
-    for key in MEANINGS:
-        if any(key in figures for figures in both):
-            pipeline, generator = (figures[key].value if key in figures else None for figures in both)
-            about: dict[str, Any] = {"key": key, "title": MEANINGS[key].title, "kind": "utility"}
-            found.append(PipelineChange.between(pipeline, generator, **about))
-    return found
-
-
-def _find(report: Report, key: str) -> Result | None:
-    return next((result for result in report.results if result.key == key), None)
+def _utilities(final: Report, alone: Report) -> Iterator[PipelineChange]:
+    known = [{} if report.utility is None else report.utility.figures for report in (final, alone)]
+    for key, meaning in MEANINGS.items():
+        if any(key in figures for figures in known):
+            pipeline, generator = (figures[key].value if key in figures else None for figures in known)
+            about: dict[str, Any] = {"key": key, "title": meaning.title, "kind": "utility"}
+            yield PipelineChange.between(pipeline, generator, **about)

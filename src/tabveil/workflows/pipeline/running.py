@@ -17,8 +17,7 @@ from tabveil.core.workers import Listener, part, tell, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Metric
 from tabveil.synthesis.generators.hybrid.model import GENERATOR, HybridModel
-from tabveil.synthesis.generators.hybrid.promises import Promises
-from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid, Stages
+from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
 from tabveil.tables.holdout import split_rows
 from tabveil.tables.reading import as_read, parts_as_read, raw_rows
 from tabveil.tables.reading.layout import without_unused_labels
@@ -26,17 +25,10 @@ from tabveil.version import __version__
 from tabveil.workflows.pipeline import settings as configuration
 from tabveil.workflows.pipeline.report import TITLES, AnonymizedTable, PipelineReport, Stage, StageName
 from tabveil.workflows.pipeline.settings import PipelineSettings, RealRows, StepTaken, filtered
-from tabveil.workflows.synthesizing import (
-    Identifiers,
-    Lesson,
-    RareLabels,
-    SyntheticRows,
-    TableModel,
-    learn,
-    prepare,
-)
+from tabveil.workflows.synthesizing import SyntheticRows, TableModel, learn, prepare
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
-from tabveil.workflows.synthesizing.learning import is_private, needing_extra, wants_secret_seed
+from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
+from tabveil.workflows.synthesizing.learning import RareLabels, is_private, needing_extra, wants_secret_seed
 from tabveil.workflows.synthesizing.table_model import whole_rows, whole_seed
 
 HOLDOUT = 0.3
@@ -127,16 +119,16 @@ def run_pipeline(
     said = asked.file
     seed, rows = said.seed if seed is None else seed, said.rows if rows is None else rows
     n_rows, known_seed = None if rows is None else whole_rows(rows), whole_seed(seed or 0)
-    parts = _HeldBack.of(data, control, said, holdout=holdout, by=by, seed=known_seed)
+    real, notes = _held_back(data, control, said, holdout=holdout, by=by, seed=known_seed)
     reading: dict[str, Any] = {
         "schema": said.schema if schema is None else schema,
         "missing": ((missing,) if isinstance(missing, str) else tuple(missing)) or said.missing,
     }
     request = AuditRequest.read(
-        train=parts.train,
-        synthetic=parts.train,
-        control=parts.control,
-        person=parts.person,
+        train=real.get("train"),
+        synthetic=real.get("train"),
+        control=real.get("control"),
+        person=by or said.person,
         title=title,
         metrics=metrics,
         quick=quick,
@@ -150,95 +142,78 @@ def run_pipeline(
         threads=threads,
         **reading,
     )
-    made = _Making(
-        asked=asked,
-        parts=parts,
-        learning={
-            "seed": seed,
-            "rare_labels": rare_labels or said.rare_labels or "pool",
-            "identifiers": identifiers or said.identifiers or "fresh",
-            **reading,
-        },
-        n_rows=n_rows,
-        seed=known_seed,
-    )
+    learning = {
+        "seed": seed,
+        "rare_labels": rare_labels or said.rare_labels or "pool",
+        "identifiers": identifiers or said.identifiers or "fresh",
+        **reading,
+    }
     with working(threads=threads, listener=progress):
-        tables = made.tables(request)
-        audited = _audit(tables.sources, request.model_copy(update={"drop_identifiers": tables.drop}))
-    model = tables.model
+        made = _made(asked, real, request, learning, n_rows=n_rows, seed=known_seed)
+        drop = leaves_identifiers_out(made.model)
+        audited = _audit(made.sources, request.model_copy(update={"drop_identifiers": drop}))
+    model, fitted = made.model, made.model.model
+    assert isinstance(fitted, HybridModel), "a pipeline was fitted"
+    promises = fitted.promises
+    if asked.chosen_by_train:  # less is promised of rows that training rows chose than of the model
+        promises = replace(promises, sampled=None, voided=(*promises.voided, FILTERED))
+    promised = fitted.promises.sentences()  # which stand elsewhere
     return PipelineReport(
         version=__version__,
         seed=known_seed,
         title=request.title,
         settings=asked.told(),
         stages=audited,
-        steps=(*parts.steps, *tables.steps),
-        promises=_promises(asked, _hybrid(model)),
-        anonymized=tables.anonymized,
-        kept=_kept(asked, _hybrid(model)),
+        steps=(*real.steps, *made.steps),
+        promises=promises,
+        anonymized=made.anonymized,
+        kept=_kept(asked, fitted),
         notes=(
-            *parts.notes,
+            *notes,
             *((UNREPEATABLE,) if seed is None and wants_secret_seed(asked.hybrid) else ()),
             *model.notes,
-            *_other_notes(model),
-            *tables.notes,
+            *(note for note in model.account.notes if note not in promised),
+            *made.notes,
         ),
-        rows=tables.final,
+        rows=made.final,
         model=model,
         seconds=time.perf_counter() - start,
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _HeldBack:
-    """The rows to learn from, and those held back."""
-
-    train: Any
-    control: Any
-    person: str | None = None  # the column that says whose row it is
-    steps: tuple[StepTaken, ...] = ()
+def _held_back(
+    data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
+    control: Any,  # noqa: ANN401 - likewise
+    said: SynthesisFile,
+    *,
+    holdout: float | None,
+    by: str | None,
+    seed: int,
+) -> tuple[RealRows, tuple[str, ...]]:
+    """Return the rows to learn from and those held back, after the steps before the generator, and notes."""
+    if control is not None:
+        for name, given in (("holdout", holdout), ("by", by)):
+            if given is not None:
+                raise ParameterError(
+                    "pipeline", f"{name} says how to hold rows back; control already has them."
+                )
+    share = HOLDOUT if holdout is None else holdout
+    check.between("pipeline", "holdout", share, 0, 1)
+    once = RealRows.of(data=data, control=control).deduplicated(said.deduplicate, seed=seed)
+    train, held_back = once.get("data"), once.get("control")
     notes: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        data: Any,  # noqa: ANN401 - a path or a table of any dataframe library
-        control: Any,  # noqa: ANN401 - likewise
-        said: SynthesisFile,
-        *,
-        holdout: float | None,
-        by: str | None,
-        seed: int,
-    ) -> "_HeldBack":
-        if control is not None:
-            for name, given in (("holdout", holdout), ("by", by)):
-                if given is not None:
-                    raise ParameterError(
-                        "pipeline", f"{name} says how to hold rows back; control already has them."
-                    )
-        share = HOLDOUT if holdout is None else holdout
-        check.between("pipeline", "holdout", share, 0, 1)
-        once = RealRows.of(data=data, control=control).deduplicated(said.deduplicate, seed=seed)
-        train, held_back = once.get("data"), once.get("control")
-        notes: tuple[str, ...] = ()
-        if held_back is None:
-            rows = split_rows(raw_rows(train), control=share, by=by or said.person, seed=seed)
-            held = plural(len(rows[1]), "row was", "rows were")
-            left = f"{len(rows[0]):,} are left to learn from"
-            notes = (f"{held} held back as control and learned by nothing, {left}.",)
-            train, held_back = parts_as_read(train, rows)
-        hidden = RealRows.of(train=train, control=held_back).pseudonymized(said.pseudonymize)
-        return cls(
-            train=hidden.get("train"),
-            control=hidden.get("control"),
-            person=by or said.person,
-            steps=(*once.steps, *hidden.steps),
-            notes=notes,
-        )
+    if held_back is None:
+        rows = split_rows(raw_rows(train), control=share, by=by or said.person, seed=seed)
+        held = plural(len(rows[1]), "row was", "rows were")
+        left = f"{len(rows[0]):,} are left to learn from"
+        notes = (f"{held} held back as control and learned by nothing, {left}.",)
+        train, held_back = parts_as_read(train, rows)
+    real = RealRows(tables={"train": train, "control": held_back}, steps=once.steps)
+    return real.pseudonymized(said.pseudonymize), notes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Tables:
+class _Made:
     """The stages as tables that can be audited, and what else was found on the way."""
 
     sources: Mapping[StageName, Any]
@@ -248,95 +223,67 @@ class _Tables:
     steps: tuple[StepTaken, ...]
     notes: tuple[str, ...]
 
-    @property
-    def drop(self) -> bool:
-        """Whether identifiers have no place in an audit."""
-        return leaves_identifiers_out(self.model)
 
+def _made(
+    asked: PipelineSettings,
+    real: RealRows,
+    request: AuditRequest,
+    learning: Mapping[str, Any],
+    *,
+    n_rows: int | None,
+    seed: int,
+) -> _Made:
+    """Run the pipeline, and fit its generator alone."""
+    train = real.get("train")
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Making:
-    """What is needed to make the tables."""
+    def draw(model: TableModel) -> SyntheticRows:
+        return model.draw(n_rows or model.n_rows or 1, seed=seed)
 
-    asked: PipelineSettings
-    parts: _HeldBack
-    learning: Mapping[str, Any]
-    n_rows: int | None
-    seed: int
-
-    def tables(self, request: AuditRequest) -> _Tables:
-        """Run the pipeline, and fit its generator alone."""
-        tell("reading the table", 0.0)
-        lesson = prepare(self.parts.train, generator=self.asked.hybrid, **self.learning)
-        check.known_names("audit", "column", request.columns(), lesson.loaded.table.schema.names)
-        with part(_READ, _PIPED, title="pipeline: "):
-            stages, model = self._pipeline(lesson)
-            final = self._draw(model)
-        sources: dict[StageName, Any] = {
-            "original": self.parts.train,
-            "anonymized": _as_read(stages, lesson),
-        }
-        steps: tuple[StepTaken, ...] = ()
-        if self.asked.file.filter is not None:
-            sources["unfiltered"] = as_read(final.table, final.layout)
-            with part(_PIPED, _FILTERED, title="filter: "):
-                final, taken = self._filter(final, model)
-            steps = (taken,)
-        sources["final"] = as_read(final.table, final.layout)
-        alone = self.asked.alone()
-        notes: tuple[str, ...] = ()
-        if alone is not None:
-            with part(_FILTERED, _LEARNED, title=f"{alone.name} alone: "):
-                known = self.parts.train if is_private(alone) else lesson.loaded  # read as no row decides
-                learned = learn(known, generator=alone, **self.learning)
-                drawn = self._draw(learned)
-            sources["generator"] = as_read(drawn.table, drawn.layout)
-            notes = tuple(f"{alone.name} alone: {note}" for note in learned.account.notes)
-        return _Tables(
-            sources=sources,
-            final=final,
-            model=model,
-            anonymized=AnonymizedTable.of(self.asked.hybrid, stages, lesson.layout),
-            steps=steps,
-            notes=notes,
-        )
-
-    def _filter(self, drawn: SyntheticRows, model: TableModel) -> tuple[SyntheticRows, StepTaken]:
-        return filtered(
-            drawn,
-            self.asked.file,
-            model,
-            train=self.parts.train,
-            control=self.parts.control,
-            schema=self.learning["schema"],
-            missing=self.learning["missing"],
-            drop_identifiers=leaves_identifiers_out(model),
-            seed=self.seed,
-        )
-
-    def _pipeline(self, lesson: Lesson) -> tuple[Stages, TableModel]:
-        with needing_extra(self.asked.hybrid.name):
-            stages = self.asked.hybrid.stages(
+    tell("reading the table", 0.0)
+    lesson = prepare(train, generator=asked.hybrid, **learning)
+    check.known_names("audit", "column", request.columns(), lesson.loaded.table.schema.names)
+    with part(_READ, _PIPED, title="pipeline: "):
+        with needing_extra(asked.hybrid.name):
+            stages = asked.hybrid.stages(
                 lesson.table,
                 rng=lesson.rng(),
                 layout=lesson.layout,
                 declared=lesson.declared,
                 n_rows=1,  # rows are drawn by the model below, in the form of the data
             )
-        return stages, lesson.learned(stages.model)
-
-    def _draw(self, model: TableModel) -> SyntheticRows:
-        return model.draw(self.n_rows or model.n_rows or 1, seed=self.seed)
-
-
-def _as_read(stages: Stages, lesson: Lesson) -> Any:  # noqa: ANN401 - whatever can be read as a table
-    """Return the anonymized rows with concrete values, in the form of the data and as they would be released.
-
-    That is in random order: what the order of train gives away is none of the steps' doing.
-    """
-    rows, kept = stages.transitioned, lesson.loaded.declared
-    rows = rows.take(random_order(rows, rng=stream(0, "anonymize order")))
-    return as_read(*without_unused_labels(rows, lesson.layout, keep=kept))
+        model = lesson.learned(stages.model)
+        final = draw(model)
+    # In random order, as if released: what the order of train gives away is none of the steps' doing.
+    rows = stages.transitioned.take(random_order(stages.transitioned, rng=stream(0, "anonymize order")))
+    used = without_unused_labels(rows, lesson.layout, keep=lesson.loaded.declared)
+    sources: dict[StageName, Any] = {"original": train, "anonymized": as_read(*used)}
+    steps: tuple[StepTaken, ...] = ()
+    if asked.file.filter is not None:
+        sources["unfiltered"] = as_read(final.table, final.layout)
+        with part(_PIPED, _FILTERED, title="filter: "):
+            final, taken = filtered(
+                final,
+                asked.file,
+                model,
+                train=train,
+                control=real.get("control"),
+                schema=learning["schema"],
+                missing=learning["missing"],
+                drop_identifiers=leaves_identifiers_out(model),
+                seed=seed,
+            )
+        steps = (taken,)
+    sources["final"] = as_read(final.table, final.layout)
+    notes: tuple[str, ...] = ()
+    if (alone := asked.alone()) is not None:
+        with part(_FILTERED, _LEARNED, title=f"{alone.name} alone: "):
+            known = train if is_private(alone) else lesson.loaded  # read as no row decides
+            learned = learn(known, generator=alone, **learning)
+            drawn = draw(learned)
+        sources["generator"] = as_read(drawn.table, drawn.layout)
+        notes = tuple(f"{alone.name} alone: {note}" for note in learned.account.notes)
+    anonymized = AnonymizedTable.of(asked.hybrid, stages, lesson.layout)
+    return _Made(sources=sources, final=final, model=model, anonymized=anonymized, steps=steps, notes=notes)
 
 
 def _audit(sources: Mapping[StageName, Any], request: AuditRequest) -> tuple[Stage, ...]:
@@ -358,24 +305,6 @@ def _audit(sources: Mapping[StageName, Any], request: AuditRequest) -> tuple[Sta
 def leaves_identifiers_out(model: TableModel) -> bool:
     """Whether identifiers have no place in an audit: the rows lack them, or carry some of nobody."""
     return bool(model.left_out or model.fresh)
-
-
-def _promises(asked: PipelineSettings, model: HybridModel) -> Promises:
-    """Return what is promised of the final rows: less than of the model, where training rows chose them."""
-    if asked.chosen_by_train:
-        return replace(model.promises, sampled=None, voided=(*model.promises.voided, FILTERED))
-    return model.promises
-
-
-def _hybrid(model: TableModel) -> HybridModel:
-    assert isinstance(model.model, HybridModel), "a pipeline was fitted"
-    return model.model
-
-
-def _other_notes(model: TableModel) -> tuple[str, ...]:
-    """Return what the model says of itself beside its promises, which stand elsewhere."""
-    promised = _hybrid(model).promises.sentences()
-    return tuple(note for note in model.account.notes if note not in promised)
 
 
 def _kept(asked: PipelineSettings, model: HybridModel) -> tuple[str, ...]:

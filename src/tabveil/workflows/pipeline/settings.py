@@ -60,17 +60,14 @@ class PipelineSettings:
                 {key: _kind(value) if key == "hierarchy" else value for key, value in model.items()}
                 for model in given["models"]
             ]
-        told: dict[str, Any] = to_plain({"generator": self.hybrid.generator, **given, **self._steps()})
-        return told
-
-    def _steps(self) -> dict[str, Any]:
-        """Return what is asked of the steps around the generator; where the key lies is nobody's business."""
-        said = {step: getattr(self.file, step) for step in configuration.STEPS}
-        return {
+        # Where a key lies is nobody's business.
+        steps = {
             step: {key: value for key, value in asked.items() if key != "key"}
-            for step, asked in said.items()
-            if asked is not None
+            for step in configuration.STEPS
+            if (asked := getattr(self.file, step)) is not None
         }
+        told: dict[str, Any] = to_plain({"generator": self.hybrid.generator, **given, **steps})
+        return told
 
 
 def read(source: str | Path | Mapping[str, Any] | Hybrid) -> PipelineSettings:
@@ -151,15 +148,8 @@ class RealRows:
             counts = {"rows": found.n_rows, "kept": len(found.kept), "equal": found.n_equal}
             if found.n_persons is not None:
                 counts |= {"beyond": found.n_beyond, "people": found.n_people, "persons": found.n_persons}
-            taken.append(
-                StepTaken(
-                    step="deduplicate",
-                    table=role,
-                    counts=counts,
-                    sentences=found.sentences,
-                    notes=found.notes,
-                )
-            )
+            said: dict[str, Any] = {"sentences": found.sentences, "notes": found.notes}
+            taken.append(StepTaken(step="deduplicate", table=role, counts=counts, **said))
         return RealRows(tables=fewer, steps=(*self.steps, *taken))
 
     def pseudonymized(self, asked: Mapping[str, Any] | None) -> "RealRows":

@@ -1,10 +1,7 @@
 """Learn a table and draw new rows that look like it, in the kind of table that came in."""
 
 from tabveil.synthesis.generators import GENERATORS
-from tabveil.workflows.synthesizing.fresh_identifiers import Identifiers
 from tabveil.workflows.synthesizing.learning import (
-    Lesson,
-    RareLabels,
     choose,
     learn,
     prepare,
@@ -17,9 +14,6 @@ from tabveil.workflows.synthesizing.table_model import SyntheticRows, TableModel
 
 __all__ = [
     "GENERATORS",
-    "Identifiers",
-    "Lesson",
-    "RareLabels",
     "SyntheticRows",
     "TableModel",
     "choose",

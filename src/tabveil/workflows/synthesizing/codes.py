@@ -89,8 +89,7 @@ class Code:
         """Draw distinct ones, none of which is ``beside``; there must be twice as many as are drawn."""
         found = beside.astype(np.str_)
         while len(found) < len(beside) + n:
-            more = self._some(len(beside) + n - len(found), rng=rng)
-            both = np.concatenate([found, more])
+            both = np.concatenate([found, self._some(len(beside) + n - len(found), rng=rng)])
             found = both[np.sort(np.unique(both, return_index=True)[1])]
         return found[len(beside) :]
 
@@ -212,19 +211,14 @@ def number_places(length: int) -> tuple[str, ...]:
 def loosened(places: Sequence[str]) -> tuple[str, ...]:
     """Return places at which a digit that is always the same may vary: zeros before numbers that are small.
 
+    Of a declared form, too, a digit stands for any digit.
+
     >>> loosened(("A", "0", "0123456789"))
     ('A', '0123456789', '0123456789')
-    """
-    return tuple(DIGITS if place in set(DIGITS) else place for place in places)
-
-
-def from_form(form: str) -> tuple[str, ...]:
-    """Return the places of a declared form, in which a digit stands for any digit.
-
-    >>> from_form("A-07")
+    >>> loosened("A-07")
     ('A', '-', '0123456789', '0123456789')
     """
-    return loosened(tuple(form))
+    return tuple(DIGITS if place in set(DIGITS) else place for place in places)
 
 
 def token(column: str) -> tuple[str, ...]:

@@ -42,9 +42,6 @@ STEPS: Mapping[str, Mapping[str, Any]] = {
 """What may be said about the steps before and after the generator, in their order; nothing asks for their
 defaults."""
 
-_NEEDED: Mapping[str, Mapping[str, str]] = {"pseudonymize": {"key": "a file of its own"}}
-"""What must be said about a step, and what it is."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesisFile:
@@ -87,12 +84,7 @@ def read(source: str | Path | Mapping[str, Any]) -> SynthesisFile:
     if said.get("settings") and "generator" not in said:
         raise SchemaError(where, "settings belong to a generator; name it.")
     found = {key: values.read(where, key, value, KEYS[key]) for key, value in said.items()}
-    for step, known in STEPS.items():
-        if step in found:
-            inside = f"{where}: {step}"
-            _require_known(inside, found[step], known)
-            found[step] = _step(inside, found[step], known, _NEEDED.get(step, {}))
-    _require_sense(where, found)
+    _read_steps(where, found)
     for key, least in (("rows", 1), ("seed", 0)):
         if key in found:
             check.at_least(where, key, found[key], least)
@@ -105,19 +97,15 @@ def read(source: str | Path | Mapping[str, Any]) -> SynthesisFile:
     return SynthesisFile(**found)
 
 
-def _step(
-    where: str, said: Mapping[str, Any], known: Mapping[str, Any], needed: Mapping[str, str]
-) -> dict[str, Any]:
-    """Read what is said about one step."""
-    _require_known(where, said, known)
-    for key, what in needed.items():
-        if key not in said:
-            raise SchemaError(where, f"{key} is missing: {what}.")
-    return {key: values.read(where, key, value, known[key]) for key, value in said.items()}
-
-
-def _require_sense(where: str, found: Mapping[str, Any]) -> None:
-    """Refuse steps that do nothing, before the long work begins."""
+def _read_steps(where: str, found: dict[str, Any]) -> None:
+    """Read what is said about steps, and refuse those that do nothing, before the long work begins."""
+    for step, known in STEPS.items():
+        if step in found:
+            inside, said = f"{where}: {step}", found[step]
+            _require_known(inside, said, known)
+            if step == "pseudonymize" and "key" not in said:
+                raise SchemaError(inside, "key is missing: a file of its own.")
+            found[step] = {key: values.read(inside, key, value, known[key]) for key, value in said.items()}
     if "deduplicate" in found:
         require_limits(f"{where}: deduplicate", **found["deduplicate"])
     if "filter" in found:
@@ -135,7 +123,6 @@ def refuse_steps(where: str, said: SynthesisFile) -> None:
 
 
 def _require_known(where: str, said: Mapping[Any, Any], known: Mapping[str, Any]) -> None:
-    """Refuse a key that means nothing here."""
     for key in said:
         if key not in known:
             close = nearest(str(key), list(known))

@@ -22,6 +22,8 @@ from tabveil.workflows.synthesizing import codes
 from tabveil.workflows.synthesizing.codes import Code, Known, Texts
 
 Identifiers = Literal["fresh", "drop", "learn"]
+Forms = Mapping[tuple[str, ...], int]
+"""The places of each form, and how many identifiers have it."""
 
 MOST_ROWS = 1_000_000_000
 """So many rows may be drawn from a model."""
@@ -102,13 +104,19 @@ def set_aside(loaded: LoadedTable, wanted: Identifiers, *, private: bool, rng: G
     declared = loaded.declared_identifiers
     found = [name for name in loaded.identifiers if name in declared or not private]
     others = [name for name in loaded.identifiers if name not in found]
-    advice = (_declare_them(others),) if others else ()
-    if wanted == "learn" or not found:
-        return SetAside(
-            table=loaded.table,
-            layout=loaded.layout,
-            notes=(*advice, *((_learned(found),) if found else ())),
+    notes = []
+    if others:
+        notes.append(
+            f"Nearly every row has its own value in {wording.listed(others)}: if these are identifiers, "
+            "declare them as such in a schema, or list them under 'drop'."
         )
+    if found and wanted == "learn":
+        notes.append(
+            f"Identifiers are learned as they are: {wording.listed(found)}. The rows may carry those of real "
+            "people."
+        )
+    if wanted == "learn" or not found:
+        return SetAside(table=loaded.table, layout=loaded.layout, notes=tuple(notes))
     kept = [name for name in loaded.table.schema.names if name not in found]
     if not kept:
         raise ParameterError(
@@ -116,24 +124,22 @@ def set_aside(loaded: LoadedTable, wanted: Identifiers, *, private: bool, rng: G
             f"no column is left to learn without identifiers ({wording.listed(found)}); "
             "choose identifiers=learn to learn them.",
         )
-    fresh: tuple[FreshColumn, ...] = ()
-    if wanted == "fresh":
-        fresh = tuple(
-            _by_declaration(name, declared[name], rng=rng)
-            if private
-            else _like(loaded.table, name, declared.get(name), loaded.layout.columns[name].kind, rng=rng)
-            for name in found
-        )
+    fresh = tuple(
+        _by_declaration(name, declared[name], rng=rng)
+        if private
+        else _like(loaded.table, name, declared.get(name), loaded.layout.columns[name].kind, rng=rng)
+        for name in (found if wanted == "fresh" else ())
+    )
     places = {
         name: without_labels(place) if name in found else place
         for name, place in loaded.layout.columns.items()
         if wanted == "fresh" or name not in found
     }
-    said = note(fresh, blindly=private) if fresh else _left_out(found)
+    without = f"Identifiers are not learned, and the rows come without them: {wording.listed(found)}."
     return SetAside(
         table=loaded.table.select(kept),
         layout=replace(loaded.layout, columns=places),
-        notes=(*advice, said),
+        notes=(*notes, note(fresh, blindly=private) if fresh else without),
         fresh=fresh,
         left_out=() if fresh else tuple(found),
     )
@@ -143,20 +149,16 @@ def _like(table: Table, name: str, form: str | None, kind: Kind, *, rng: Generat
     """Find out how the identifiers of a column are written, and how fresh ones can be."""
     cells = table.column(name)
     held, column = cells[~np.isnan(cells)], table.schema[name]
-    texts: list[str]
-    match column:
-        case Categorical(labels=labels):
-            texts = [labels[code] for code in np.unique(held).astype(np.int64).tolist()]
-            forms = codes.shapes(texts) if form is None else {codes.from_form(form): 1}
-        case Numeric():
-            texts = [str(number) for number in np.unique(held).astype(np.int64).tolist()]
-            forms = _number_forms(texts)
-    known = Known.of(texts)
+    whole: list[int] = np.unique(held).astype(np.int64).tolist()
+    texts = [column.labels[code] if isinstance(column, Categorical) else str(code) for code in whole]
+    if isinstance(column, Numeric):
+        forms: Forms | None = _number_forms(texts)
+    else:
+        forms = codes.shapes(texts) if form is None else {codes.loosened(form): 1}
     return _fresh(
         name,
-        forms or {codes.token(name): 1},
-        known,
-        neutral=not forms,
+        forms,
+        Known.of(texts),
         number=kind is Kind.NUMBER,
         n_rows=len(held),
         missing=float(np.isnan(cells).mean()),
@@ -177,47 +179,38 @@ def fresh_texts(
     >>> len(set(drawn)), set(drawn) & set(some), {text[:2] for text in drawn}
     (20, set(), {'A-'})
     """
-    forms = {} if neutral else _number_forms(texts) if whole else codes.shapes(texts)
-    known = Known.of(texts)
-    column = _fresh(
-        name,
-        forms or {codes.token(name): 1},
-        known,
-        neutral=not forms,
-        number=whole,
-        n_rows=max(len(texts), 1),
-        rng=rng,
-    )
+    forms = None if neutral else _number_forms(texts) if whole else codes.shapes(texts)
+    column = _fresh(name, forms, Known.of(texts), number=whole, n_rows=max(len(texts), 1), rng=rng)
     return column.texts(len(texts), rng=rng)
 
 
-def _number_forms(texts: Sequence[str]) -> dict[tuple[str, ...], int]:
-    """Return how many digits numbers have."""
+def _number_forms(texts: Sequence[str]) -> Forms:
     forms = codes.widths([int(text) for text in texts])
     return forms or {codes.number_places(min(max(map(len, texts), default=1), codes.MOST_EXACT)): 1}
 
 
 def _by_declaration(name: str, form: str | None, *, rng: Generator) -> FreshColumn:
     """Take the form that is declared, or a neutral one; no row is asked whether it has such an identifier."""
-    places = codes.token(name) if form is None else codes.from_form(form)
-    return _fresh(name, {places: 1}, Known.of(()), neutral=form is None, rng=rng)
+    return _fresh(name, None if form is None else {codes.loosened(form): 1}, Known.of(()), rng=rng)
 
 
 def _fresh(
     name: str,
-    forms: Mapping[tuple[str, ...], int],
+    forms: Forms | None,
     known: Known,
     *,
-    neutral: bool,
     number: bool = False,
     n_rows: int = 1,
     missing: float = 0.0,
     rng: Generator,
 ) -> FreshColumn:
-    """Keep the forms that have room for fresh ones; where none has, the last is made longer until it has."""
+    """Keep the forms that have room for fresh ones; where none has, the last is made longer until it has.
+
+    Without any form they are neutral.
+    """
+    neutral, forms = not forms, forms or {codes.token(name): 1}
     longest = codes.MOST_EXACT if number else codes.LONGEST
-    last = list(forms)[-1]
-    total = sum(forms.values())
+    last, total = list(forms)[-1], sum(forms.values())
     found: dict[Code, int] = {}
     for places, count in forms.items():
         n = -(-n_rows * count // total)
@@ -267,34 +260,13 @@ def note(fresh: Sequence[FreshColumn], *, blindly: bool = False) -> str:
     alike = [item.name for item in fresh if not item.neutral]
     neutral = [item.name for item in fresh if item.neutral]
     parts = [f"fresh ones of the same form in {wording.listed(alike)}"] if alike else []
-    parts += [f"neutral ones such as {_example(fresh)} in {wording.listed(neutral)}"] if neutral else []
+    if neutral:  # one that tells nothing but the name of its column
+        places = next(item.codes[0].places for item in fresh if item.neutral)
+        example = "".join(place if len(place) == 1 else "0" for place in places)
+        parts.append(f"neutral ones such as {example} in {wording.listed(neutral)}")
     assurance = (
         "They follow from the schema alone, so one can equal a real one by chance."
         if blindly
         else "Nobody in the data has any of them."
     )
     return f"Identifiers are not learned: the rows carry {', and '.join(parts)}. {assurance}"
-
-
-def _example(fresh: Sequence[FreshColumn]) -> str:
-    """Write a neutral identifier that tells nothing but the name of its column."""
-    places = next(item.codes[0].places for item in fresh if item.neutral)
-    return "".join(place if len(place) == 1 else "0" for place in places)
-
-
-def _left_out(names: list[str]) -> str:
-    return f"Identifiers are not learned, and the rows come without them: {wording.listed(names)}."
-
-
-def _learned(names: list[str]) -> str:
-    return (
-        f"Identifiers are learned as they are: {wording.listed(names)}. The rows may carry those of real "
-        "people."
-    )
-
-
-def _declare_them(names: list[str]) -> str:
-    return (
-        f"Nearly every row has its own value in {wording.listed(names)}: if these are identifiers, declare "
-        "them as such in a schema, or list them under 'drop'."
-    )

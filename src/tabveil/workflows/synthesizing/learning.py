@@ -2,7 +2,7 @@
 
 import inspect
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from tabveil.core.workers import Listener, tell, warn, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Model, Synthesizer
 from tabveil.synthesis.generators import GENERATORS, Account
-from tabveil.synthesis.generators.dependencies import Dependency, dependencies_of
+from tabveil.synthesis.generators.dependencies import dependencies_of
 from tabveil.synthesis.generators.models import require_model, require_synthesizer
 from tabveil.synthesis.generators.privacy import PUBLIC, too_likely
 from tabveil.synthesis.generators.rare_values import pool_rare_labels
@@ -150,7 +150,12 @@ def learn(
             rare_labels=rare_labels,
             identifiers=identifiers,
         )
-        return lesson.learned(_fit(lesson))
+        synthesizer = lesson.synthesizer
+        with needing_extra(synthesizer.name):
+            model = synthesizer.fit_written(
+                lesson.table, lesson.layout, declared=lesson.declared, rng=lesson.rng()
+            )
+        return lesson.learned(require_model(synthesizer.name, model))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -172,8 +177,9 @@ class Lesson:
 
     def learned(self, model: Model) -> TableModel:
         """Return a model that was fitted to the table, with the form of the data."""
-        failure, n_rows = _chance_of_failure(model), len(self.loaded.table)
-        warning = None if failure is None else too_likely(failure, n_rows)
+        n_rows = len(self.loaded.table)
+        promise = Account.of(model).privacy or getattr(getattr(model, "promises", None), "sampled", None)
+        warning = None if promise is None else too_likely(float(promise.delta), n_rows)
         return TableModel(
             model=model,
             layout=self.layout,
@@ -200,7 +206,10 @@ def prepare(
     check.one_of("synthesize", "rare_labels", rare_labels, get_args(RareLabels))
     check.one_of("synthesize", "identifiers", identifiers, get_args(Identifiers))
     synthesizer = choose(generator, settings)
-    fit_seed = _fit_seed(synthesizer, seed)
+    if seed is not None:
+        fit_seed = whole_seed(seed)
+    else:  # who can guess that of a private generator can take its noise away
+        fit_seed = secrets.randbits(128) if wants_secret_seed(synthesizer) else 0
     tell("reading the table", 0.0)
     private = is_private(synthesizer)
     loaded = data
@@ -212,14 +221,18 @@ def prepare(
     synthesizer = with_public(synthesizer, declared)
     table, layout, notes = kept.table, kept.layout, (*loaded.notes, *kept.notes)
     if rare_labels == "pool" and pools_labels(synthesizer):
-        table, layout, said = _without_rare_labels(
+        truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
+        pooled = pool_rare_labels(
             table,
-            layout,
-            keep=loaded.declared | named_labels(synthesizer),
+            # Nobody's rows had to be read for labels that stand in the settings.
+            keep=loaded.declared.union(truths, synthesizer.names_labels),
             dependencies=dependencies_of(table) if synthesizer.keeps_dependencies else (),
             rng=stream(fit_seed, "rare labels"),
         )
-        notes += said
+        if pooled.columns:
+            others = set(table.schema.names) - set(pooled.columns)
+            table, layout = without_unused_labels(pooled.table, layout, keep=others)
+            notes += (pooled.note,)
     _warn_of_labels(synthesizer, table.schema)
     return Lesson(
         synthesizer=synthesizer,
@@ -233,14 +246,6 @@ def prepare(
     )
 
 
-def _chance_of_failure(model: Model) -> float | None:
-    """Return the δ of what a model promises, of whichever kind; None if it promises nothing."""
-    privacy = Account.of(model).privacy
-    sampled = getattr(getattr(model, "promises", None), "sampled", None)
-    promised = sampled if privacy is None else privacy
-    return None if promised is None else float(promised.delta)
-
-
 def _require_learned(synthesizer: Synthesizer, before: Schema, kept: Schema) -> None:
     """Refuse settings that speak of a column that was set aside because it names people."""
     for name in synthesizer.hierarchies:
@@ -252,38 +257,12 @@ def _require_learned(synthesizer: Synthesizer, before: Schema, kept: Schema) -> 
             )
 
 
-def _without_rare_labels(
-    table: Table,
-    layout: Layout,
-    *,
-    keep: frozenset[str],
-    dependencies: Sequence[Dependency],
-    rng: Generator,
-) -> tuple[Table, Layout, tuple[str, ...]]:
-    """Return the table and its layout without rare labels, and what to say about it."""
-    truths = {name for name, place in layout.columns.items() if place.kind is Kind.BOOLEAN}
-    pooled = pool_rare_labels(table, keep=keep | truths, dependencies=dependencies, rng=rng)
-    if not pooled.columns:
-        return table, layout, ()
-    others = set(table.schema.names) - set(pooled.columns)
-    return *without_unused_labels(pooled.table, layout, keep=others), (pooled.note,)
-
-
 def sample(folder: str | Path, rows: int, *, seed: int = 0) -> Any:  # noqa: ANN401 - an Arrow table
     """Draw rows from a stored model, as an Arrow table.
 
     The seed that the model was fitted with draws the same rows again; another one draws fresh rows.
     """
     return TableModel.load(folder).draw(rows, seed=seed).native()
-
-
-def _fit(lesson: Lesson) -> Model:
-    synthesizer = lesson.synthesizer
-    with needing_extra(synthesizer.name):
-        model = synthesizer.fit_written(
-            lesson.table, lesson.layout, declared=lesson.declared, rng=lesson.rng()
-        )
-    return require_model(synthesizer.name, model)
 
 
 @contextmanager
@@ -301,9 +280,7 @@ def needing_extra(generator: str) -> Iterator[None]:
 
 def _warn_of_labels(synthesizer: Synthesizer, schema: Schema) -> None:
     """Say so before a network has to learn a column with very many labels: each is a part of it."""
-    if synthesizer.device != "cpu":
-        return
-    for column in schema.columns:
+    for column in schema.columns if synthesizer.device == "cpu" else ():
         if isinstance(column, Categorical) and len(column.labels) >= MANY_LABELS:
             warn(
                 f"Column '{wording.name(column.name)}' has {len(column.labels):,} labels: training "
@@ -311,13 +288,6 @@ def _warn_of_labels(synthesizer: Synthesizer, schema: Schema) -> None:
                 "drop the column, and if they are numbers or dates, declare it as such: 'tabveil schema' "
                 "writes the file to say it in. Or take the generator trees."
             )
-
-
-def _fit_seed(synthesizer: Synthesizer, seed: int | None) -> int:
-    """Return the seed to fit with; who can guess that of a private generator can take its noise away."""
-    if seed is None:
-        return secrets.randbits(128) if wants_secret_seed(synthesizer) else 0
-    return whole_seed(seed)
 
 
 def choose(generator: str | Synthesizer, settings: Mapping[str, object] | None = None) -> Synthesizer:
@@ -360,11 +330,6 @@ def pools_labels(synthesizer: Synthesizer) -> bool:
 def wants_secret_seed(synthesizer: Synthesizer) -> bool:
     """Tell the synthesizers whose promise, of whatever kind, holds only while nobody can guess the seed."""
     return is_private(synthesizer) or synthesizer.needs_secret_seed
-
-
-def named_labels(synthesizer: Synthesizer) -> frozenset[str]:
-    """Return the columns whose labels all stand in the settings: nobody's rows had to be read for them."""
-    return frozenset(synthesizer.names_labels)
 
 
 def with_public(synthesizer: Synthesizer, names: Iterable[str]) -> Synthesizer:

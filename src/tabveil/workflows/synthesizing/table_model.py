@@ -147,12 +147,10 @@ def _belong_together(schema: Schema, layout: Layout, fresh: Sequence[FreshColumn
 
 def _can_write(column: Column, place: ColumnLayout) -> bool:
     match place.kind, column:
-        case Kind.LABELS, Categorical():
+        case (Kind.LABELS, Categorical()) | (Kind.NUMBER, Numeric()):
             return True
         case Kind.BOOLEAN, Categorical(labels=labels):
             return len(labels) == len(("False", "True"))
-        case Kind.NUMBER, Numeric():
-            return True
         case ((Kind.MOMENT | Kind.TIME | Kind.DURATION), Numeric(low=low, high=high)):
             least, most = _CLOCK[place.kind]
             return column.integer and least <= low * place.step and high * place.step <= most
@@ -164,10 +162,20 @@ def _keeps_to(privacy: Privacy | None, declared: frozenset[str]) -> bool:
     return privacy is None or declared.issuperset(privacy.public)
 
 
+def whole(owner: str, name: str, value: int, least: int) -> int:
+    """Return a whole number that is not below the least."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise ParameterError(owner, f"{name} must be a whole number, got {kind}.") from None
+    check.at_least(owner, name, value, least)
+    return value
+
+
 def whole_rows(rows: int) -> int:
     """Return a number of rows that can be drawn."""
-    rows = _whole("rows", rows)
-    check.at_least("synthesize", "rows", rows, 1)
+    rows = whole("synthesize", "rows", rows, 1)
     if rows > MOST_ROWS:
         raise ParameterError("synthesize", f"rows must be <= {MOST_ROWS:,}, got {rows:,}.")
     return rows
@@ -175,14 +183,4 @@ def whole_rows(rows: int) -> int:
 
 def whole_seed(seed: int) -> int:
     """Return a seed that random numbers can be drawn from."""
-    seed = _whole("seed", seed)
-    check.at_least("synthesize", "seed", seed, 0)
-    return seed
-
-
-def _whole(name: str, value: int) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        kind = type(value).__name__
-        raise ParameterError("synthesize", f"{name} must be a whole number, got {kind}.") from None
+    return whole("synthesize", "seed", seed, 0)

@@ -38,28 +38,22 @@ class Choices:
     """One of several values of any kind."""
 
     path: str
-    values: tuple[Any, ...]
+    points: tuple[Any, ...]
 
     @property
     def ordered(self) -> bool:
         """Whether the values are ascending numbers, so that neighbors are alike."""
-        numbers = all(_is_number(value) for value in self.values)
-        return numbers and list(self.values) == sorted(self.values)
-
-    @property
-    def points(self) -> tuple[Any, ...]:
-        """All values."""
-        return self.values
+        return all(map(_is_number, self.points)) and list(self.points) == sorted(self.points)
 
     @property
     def ends(self) -> tuple[Any, ...]:
         """The values to check before a search begins."""
-        return self.values
+        return self.points
 
     @property
     def told(self) -> Any:  # noqa: ANN401 - JSON types
         """What was asked for, in JSON types."""
-        return list(self.values)
+        return list(self.points)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,23 +131,18 @@ class SearchSpace:
     @property
     def size(self) -> int | None:
         """How many points there are; None where a number may be anything in between."""
-        counts = [dimension.points for dimension in self.dimensions]
-        return None if any(points is None for points in counts) else math.prod(len(p or ()) for p in counts)
+        values = [item.points for item in self.dimensions]
+        return None if None in values else math.prod(len(each or ()) for each in values)
 
     @property
     def uncounted(self) -> str | None:
         """The first path whose values cannot be counted."""
         return next((item.path for item in self.dimensions if item.points is None), None)
 
-    def point(self, place: int) -> Point:
-        """Return one of all points; those of the last path change fastest."""
-        found: dict[str, Any] = {}
-        for dimension in reversed(self.dimensions):
-            points = dimension.points
-            assert points is not None, "only points that can be counted have a place"
-            place, here = divmod(place, len(points))
-            found[dimension.path] = points[here]
-        return {item.path: found[item.path] for item in self.dimensions}
+    def points(self) -> Iterator[Point]:
+        """Return all points, where they can be counted; values of the last path change fastest."""
+        for values in product(*(item.points or () for item in self.dimensions)):
+            yield {item.path: value for item, value in zip(self.dimensions, values, strict=True)}
 
     def settings(self, fixed: Mapping[str, Any], point: Point) -> dict[str, Any]:
         """Return the settings of a point: what is fixed, with its values in their places."""
@@ -200,7 +189,7 @@ def _choices(owner: str, path: str, values: Sequence[Any]) -> Choices:
     for text in written:
         if written.count(text) > 1:
             raise ParameterError(owner, f"{text} stands there twice.")
-    return Choices(path=path, values=tuple(values))
+    return Choices(path=path, points=tuple(values))
 
 
 def _range(owner: str, path: str, said: Mapping[str, Any]) -> Range:

@@ -54,9 +54,8 @@ class Objectives:
         check.one_of(OWNER, "by", by, get_args(Judged))
         metrics = _metrics(given.get("privacy", REQUIRED), policy)
         if not any(risk_of(metric.labels) for metric in metrics.values()):
-            raise ParameterError(
-                OWNER, f"privacy: a policy judges attacks, and none is among {', '.join(metrics)}."
-            )
+            names = ", ".join(metrics)
+            raise ParameterError(OWNER, f"privacy: a policy judges attacks, and none is among {names}.")
         return cls(metrics=metrics, by=by, utility=_utility(given.get("utility", _DEFAULT_UTILITY)))
 
     @property

@@ -212,7 +212,7 @@ def test_a_worker_of_a_cluster_that_is_lost_changes_nothing(cluster, whole, tmp_
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("tabveil.workflows.cells.cluster._SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("tabveil.workflows.cells.engine._SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(ParameterError, match=r"no scheduler answers at 127\.0\.0\.1:1"):
         run(SMALL, tmp_path, scheduler="127.0.0.1:1")
 

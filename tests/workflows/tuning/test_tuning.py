@@ -17,10 +17,8 @@ from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.baselines import Bootstrap
 from tabveil.workflows.benchmark.study import Hospital, load
 from tabveil.workflows.cells.store import content
-from tabveil.workflows.tuning import SearchFindings, Tuning, tune
-from tabveil.workflows.tuning.by_optuna import ByOptuna
-from tabveil.workflows.tuning.measuring import PartOfRows
-from tabveil.workflows.tuning.searchers import searcher_of
+from tabveil.workflows.tuning import PartOfRows, SearchFindings, Tuning, tune
+from tabveil.workflows.tuning.search import ByOptuna, searcher_of
 from tabveil.workflows.tuning.tradeoffs import Attempt, SearchScore
 
 PEOPLE = {"name": "hospital", "rows": 240}
@@ -276,7 +274,7 @@ def test_a_search_with_optuna_that_was_killed_ends_with_the_same_numbers(share, 
 
 
 def searching(search, **more):
-    return ByOptuna.of(Tuning.read({**COPIES, "generator": "hybrid", "search": search, **more}))
+    return ByOptuna(tuning=Tuning.read({**COPIES, "generator": "hybrid", "search": search, **more}))
 
 
 def answered(searcher, value_of):
@@ -340,6 +338,6 @@ def test_a_grid_larger_than_the_trials_is_drawn_by_the_seed():
 
 
 def test_what_no_dask_answers_for_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("tabveil.workflows.cells.cluster._SECONDS_TO_ANSWER", 0.5)
+    monkeypatch.setattr("tabveil.workflows.cells.engine._SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(ParameterError, match=r"tune: no scheduler answers at 127\.0\.0\.1:1"):
         tune(COPIES, tmp_path, scheduler="127.0.0.1:1")
