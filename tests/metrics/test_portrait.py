@@ -15,8 +15,7 @@ from tabveil.datasets import hospital
 from tabveil.engines.embedding import Embedding
 from tabveil.engines.representation import VectorView
 from tabveil.errors import NotApplicable
-from tabveil.metrics.portrait import Cell, Map, Outlying, OutlyingCell, Portrait, draw
-from tabveil.metrics.portrait.distance_curves import _curve, _grid
+from tabveil.metrics.portrait import Cell, Map, Outlying, OutlyingCell, Portrait, _curve, _grid, draw
 from tabveil.metrics.portrait.maps import MOST_LABELS, Projection, _outlying, count_rows
 
 NAN = np.nan
@@ -127,7 +126,7 @@ def test_without_control_there_is_one_curve_and_a_note(n_control):
 
 
 def test_large_tables_are_sampled_and_it_is_said(monkeypatch):
-    monkeypatch.setattr("tabveil.metrics.portrait.distance_curves.MOST_ROWS", 40)
+    monkeypatch.setattr("tabveil.metrics.portrait.MOST_ROWS", 40)
     monkeypatch.setattr("tabveil.metrics.portrait.maps.MOST_ROWS", 60)
     tables = population("mixed", (100, 80, 120))
     found = drawn(tables)

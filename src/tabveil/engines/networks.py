@@ -105,31 +105,24 @@ def rebuild(
     built without memory: one that is larger than its weights is never built.
     """
     with seeded(np.random.default_rng(0), owner=owner) as torch:  # new weights are drawn, soon replaced
-        require_arrays(arrays, _expected_weights(torch, build, not_negative))
+        try:
+            with torch.device("meta"):
+                weights = build().state_dict()
+        except (RuntimeError, TypeError, OverflowError, MemoryError) as error:
+            raise Unreadable("the settings are those of no network that can be built") from error
+        expected = {
+            name: Expected(
+                dtype=str(tensor.dtype).removeprefix("torch."),
+                shape=tuple(tensor.shape),
+                low=0 if name.endswith(not_negative) else -np.inf,
+            )
+            for name, tensor in weights.items()
+        }
+        require_arrays(arrays, expected)
         network = build()
         network.load_state_dict({name: torch.from_numpy(np.array(item)) for name, item in arrays.items()})
         network.eval().to(device if torch.cuda.is_available() else "cpu")
     return network
-
-
-def _expected_weights(
-    torch: Any,  # noqa: ANN401 - a module
-    build: Callable[[], Any],
-    not_negative: tuple[str, ...],
-) -> dict[str, Expected]:
-    try:
-        with torch.device("meta"):
-            weights = build().state_dict()
-    except (RuntimeError, TypeError, OverflowError, MemoryError) as error:
-        raise Unreadable("the settings are those of no network that can be built") from error
-    return {
-        name: Expected(
-            dtype=str(tensor.dtype).removeprefix("torch."),
-            shape=tuple(tensor.shape),
-            low=0 if name.endswith(not_negative) else -np.inf,
-        )
-        for name, tensor in weights.items()
-    }
 
 
 def require_finite(owner: str, *outputs: Any) -> None:  # noqa: ANN401 - tensors
@@ -208,19 +201,24 @@ def train(
     best = _Best(network)
     if before is not None:
         best.keep(-1, math.inf if math.isnan(before) else before)
-    steady = _Steady(window, best.epoch, best.loss)
+    recent: deque[float] = deque(maxlen=window)
+    steady, least_mean = best.epoch, best.loss  # the epoch at which the mean of a window was least
     interrupted = False
     try:
         for i in range(epochs):
             with part(i / epochs, (i + 1) / epochs, title=f"epoch {i + 1} of {epochs}: "):
                 losses = epoch(i)
             history.append(Epoch(epoch=i, train=losses[0], validation=losses[1]))
-            tell(_doing(history[-1], epochs), (i + 1) / epochs)
+            shown = losses[1] if losses[1] is not None else losses[0]
+            told = "" if shown is None else f", loss {shown:.4f}"
+            tell(f"epoch {i + 1} of {epochs}{told}", (i + 1) / epochs)
             loss = losses[1] if losses[1] is not None else -float(i)
-            steady.add(i, loss)
+            recent.append(loss)
+            if (mean := sum(recent) / len(recent)) < least_mean:
+                steady, least_mean = i, mean
             if loss < best.loss:
                 best.keep(i, loss)
-            elif stop is None and patience is not None and i - steady.best >= patience:
+            elif stop is None and patience is not None and i - steady >= patience:
                 break
             elif stalled is not None:
                 stalled(i - best.epoch)
@@ -233,21 +231,6 @@ def train(
         interrupted = True
     best.restore()
     return TrainingRecord(history=tuple(history), best=best.epoch, interrupted=interrupted)
-
-
-class _Steady:
-    """The mean loss of a window of epochs, and the epoch at which it was least."""
-
-    def __init__(self, window: int, epoch: int, loss: float) -> None:
-        self._losses: deque[float] = deque(maxlen=window)
-        self.best, self._least = epoch, loss
-
-    def add(self, epoch: int, loss: float) -> None:
-        """Take one more epoch into account."""
-        self._losses.append(loss)
-        mean = sum(self._losses) / len(self._losses)
-        if mean < self._least:
-            self._least, self.best = mean, epoch
 
 
 class _Best:
@@ -267,8 +250,3 @@ class _Best:
         """Give the network back the weights that were kept, if any were."""
         if self._weights is not None:
             self._network.load_state_dict(self._weights)
-
-
-def _doing(epoch: Epoch, epochs: int) -> str:
-    loss = epoch.validation if epoch.validation is not None else epoch.train
-    return f"epoch {epoch.epoch + 1} of {epochs}" + ("" if loss is None else f", loss {loss:.4f}")

@@ -320,9 +320,9 @@ def test_without_a_gpu_none_can_be_asked_for():
 def learner_of(model, table):
     """What trains an embedding, on a table, with nothing held out."""
     inputs = Inputs.of(table)
-    read = network.Rows.of(inputs.encode(table), "cpu")
+    read = network.NetworkRows.of(inputs.encode(table), "cpu")
     n_tokens = [labels.n_tokens for labels in inputs.labels]
-    return network.Learner(model.network, read, read.take(slice(0)), n_tokens, model.made_by)
+    return network.ContrastLearner(model.network, read, read.take(slice(0)), n_tokens, model.made_by)
 
 
 def test_the_loss_computed_by_hand():

@@ -189,7 +189,9 @@ class Embedding(ContrastiveSettings):
         """Open what a model saved, on the CPU if there is no GPU here; everything is checked before use."""
         place = Path(folder)
         with opening(place):
-            about = _read(place)
+            stored = read_json(place / ABOUT)
+            require_format(stored, FORMAT_KEY, FORMAT)
+            about = require_plain(_StoredEmbedding, stored, ABOUT)
             made_by = rebuild_settings(cls, about.settings, Registry[Embedding]("embedding", ()))
             inputs = Inputs.from_json(about.inputs)
             require(0 <= about.best < len(about.history), f"{ABOUT}: best must be one of the epochs")
@@ -221,12 +223,6 @@ class _StoredEmbedding:
     history: tuple[Epoch, ...]
     best: int
     notes: tuple[str, ...]
-
-
-def _read(place: Path) -> _StoredEmbedding:
-    about = read_json(place / ABOUT)
-    require_format(about, FORMAT_KEY, FORMAT)
-    return require_plain(_StoredEmbedding, about, ABOUT)
 
 
 _WIDER = {"integer": "real", "ordered category": "category"}

@@ -103,19 +103,16 @@ class Inputs:
     def of(cls, table: Table) -> Self:
         """Look at the rows that are learned from."""
         columns = sorted(table.schema.columns, key=lambda column: column.name)
+        columns_cells = [(column, table.column(column.name)) for column in columns]
         return cls(
-            numbers=tuple(
-                StandardNumbers.of(c.name, table.column(c.name)) for c in columns if isinstance(c, Numeric)
-            ),
-            labels=tuple(
-                LabelTokens.of(c, table.column(c.name)) for c in columns if isinstance(c, Categorical)
-            ),
+            numbers=tuple(StandardNumbers.of(c.name, x) for c, x in columns_cells if isinstance(c, Numeric)),
+            labels=tuple(LabelTokens.of(c, x) for c, x in columns_cells if isinstance(c, Categorical)),
         )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns, in the order in which they are read."""
-        return (*(column.name for column in self.numbers), *(column.name for column in self.labels))
+        return tuple(column.name for column in (*self.numbers, *self.labels))
 
     def encode(self, table: Table) -> Encoded:
         """Return the rows of a table with these columns, in any order, as the network reads them."""
@@ -194,10 +191,6 @@ class PlacedRows:
         """What they take in memory."""
         return self.hashes.nbytes + self.cells.nbytes + self.vectors.nbytes
 
-    def lacking(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Tell which of the hashes no row has, (k,)."""
-        return ~np.isin(hashes, self.hashes, assume_unique=True)
-
     def with_more(self, hashes: Hashes, cells: Cells, vectors: Vectors) -> "PlacedRows":
         """Return these rows and others, whose hashes must be new."""
         together = np.concatenate([self.hashes, hashes])
@@ -227,7 +220,7 @@ class Places:
         placed = self._placed.get(mask.tobytes())
         if placed is None:
             placed = PlacedRows(hashes=different, cells=cells[first], vectors=place(encoded.take(first)))
-        elif (new := placed.lacking(different)).any():
+        elif (new := ~np.isin(different, placed.hashes, assume_unique=True)).any():
             rows = first[new]
             placed = placed.with_more(different[new], cells[rows], place(encoded.take(rows)))
         self._keep(mask.tobytes(), placed)

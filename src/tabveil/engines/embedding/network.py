@@ -198,7 +198,12 @@ class ContrastLearner:
                 self.sharpness.clamp_(max=max(MOST_SHARPNESS, -math.log(self.settings.temperature)))
             total += loss.detach() * len(chosen)
             tell("learning rows", (start + len(chosen)) / len(order))
-        return float(total) / len(self.rows), self._held_out_loss()
+        if not self.held_out:
+            return float(total) / len(self.rows), None
+        self.network.eval()
+        with torch.inference_mode():
+            losses = [self.loss(views) * (len(views.masked) // 2) for views in self.held_out]
+        return float(total) / len(self.rows), float(sum(losses)) / self.n_held_out
 
     def views(self, rows: NetworkRows) -> Views:
         """Look at every row twice: some columns masked, numbers shaken, some labels switched."""
@@ -212,15 +217,12 @@ class ContrastLearner:
             others = UNSEEN + (torch.rand(tokens.shape, device=tokens.device) * self.n_labels).long()
             tokens = torch.where(switched, others, tokens)
         n_columns = numbers.shape[1] + tokens.shape[1]
-        masked = self._masks(len(tokens), n_columns, numbers.device)
-        return Views(rows=NetworkRows(numbers=numbers, tokens=tokens), masked=masked)
-
-    def _masks(self, n_rows: int, n_columns: int, device: torch.device) -> Tensor:
-        """Draw how many columns are masked in each row, then which."""
+        # How many columns are masked in each row, then which.
         least, most = self.settings.masked_for(n_columns)
-        counts = torch.randint(least, most + 1, (n_rows, 1), device=device)
-        lots = torch.rand(n_rows, n_columns, device=device)
-        return lots < lots.sort(dim=1).values.gather(1, counts)
+        counts = torch.randint(least, most + 1, (len(tokens), 1), device=numbers.device)
+        lots = torch.rand(len(tokens), n_columns, device=numbers.device)
+        masked = lots < lots.sort(dim=1).values.gather(1, counts)
+        return Views(rows=NetworkRows(numbers=numbers, tokens=tokens), masked=masked)
 
     def loss(self, views: Views) -> Tensor:
         """Return how hard it is to find a row's second view among those of all by its first, and back."""
@@ -230,14 +232,6 @@ class ContrastLearner:
         one, other = vectors.chunk(2)
         loss: Tensor = Contrast.apply(one, other, self.sharpness.exp())  # type: ignore[no-untyped-call]
         return loss
-
-    def _held_out_loss(self) -> float | None:
-        if not self.held_out:
-            return None
-        self.network.eval()
-        with torch.inference_mode():
-            losses = [self.loss(views) * (len(views.masked) // 2) for views in self.held_out]
-        return float(sum(losses)) / self.n_held_out
 
 
 def _filled(rows: Tensor, size: int) -> Tensor:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -14,10 +14,63 @@ from tabveil.core.sampling import count_share, draw
 from tabveil.core.table import Categorical, Floats, Numeric, Split, Table
 from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.errors import NotApplicable
-from tabveil.metrics.portrait.pictures import Cell, Map, Outlying, OutlyingCell
 from tabveil.protocols import Representation
 from tabveil.tables.matrices.ordinal import label_codes, shares_of_range
 from tabveil.tables.matrices.points import HALF_ROOT, one_hot
+
+
+class Cell(NamedTuple):
+    """One field of the map: its place, and which share of the rows fall into it (None: too few to say).
+
+    In JSON the list ``[x, y, real, synthetic]``, for there are many.
+    """
+
+    x: int  # from the left
+    y: int  # from the bottom
+    real: float | None
+    synthetic: float | None
+
+
+class OutlyingCell(NamedTuple):
+    """One of the larger fields in which rows that stand apart are counted, and the share of them in it."""
+
+    x: int  # from the left
+    y: int  # from the bottom
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlying:
+    """Where do the synthetic rows lie that stand apart most, by their local outlier factor?
+
+    They are few, and counted in larger fields than all rows are; those with too few of them are not listed.
+    """
+
+    share: float  # of the synthetic rows, that are counted here
+    n_neighbors: int
+    columns: int  # fields across the same map
+    rows: int  # fields upward
+    cells: tuple[OutlyingCell, ...]
+    hidden: float  # the share of them that no field shows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Map:
+    """Where real and synthetic rows lie along the two directions in which real rows differ most.
+
+    Fields with too few rows of both kinds are not listed. ``hidden_real`` and ``hidden_synthetic`` are the
+    shares of rows that no field shows; ``explained`` is each direction's share of the real rows' variance.
+    ``outlying`` is None where nobody looked for rows that stand apart, or there are too few to tell.
+    """
+
+    columns: int  # fields across
+    rows: int  # fields upward
+    cells: tuple[Cell, ...]
+    explained: tuple[float, float]
+    hidden_real: float
+    hidden_synthetic: float
+    outlying: Outlying | None = None
+
 
 MOST_LABELS = 30  # of a column that get a dimension of their own
 LEAST_LABELS = 2  # likewise, however many columns there are
