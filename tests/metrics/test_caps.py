@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from supplies.populations import population, split
 
-import tabveil.metrics.agreement.near_copies as agreement_trace
 import tabveil.metrics.control.copies as copies_module
 from tabveil.core.rng import stream
 from tabveil.core.table import Numeric, Schema
@@ -97,7 +96,6 @@ def test_a_limit_of_a_check_hides_nothing(leaky, monkeypatch):
     rng = np.random.default_rng
     whole = (copies(leaky, rng=rng(0)), nearly_copied(leaky, rng=rng(0)), scan(leaky, rng=rng(0)))
     monkeypatch.setattr(copies_module, "_FRESH_ROWS", 50)
-    monkeypatch.setattr(agreement_trace, "MOST_ROWS", 1)
     monkeypatch.setattr(scanning, "LARGE", 100)
     monkeypatch.setattr(scanning, "ROWS_AT_MOST", 1)
     part = (copies(leaky, rng=rng(0)), nearly_copied(leaky, rng=rng(0)), scan(leaky, rng=rng(0)))

@@ -7,8 +7,7 @@ import pytest
 from tabveil import audit
 from tabveil.core.table import Numeric, Schema, Split, Table
 from tabveil.datasets import hospital
-from tabveil.metrics.scales import on_one_scale
-from tabveil.metrics.scales.attacked import fence, fenced
+from tabveil.metrics.scales import fence, fenced, on_one_scale
 from tabveil.metrics.scales.ways_back import refined, straight_or_bent, unlikeness
 from tabveil.tables.reading import load_split
 

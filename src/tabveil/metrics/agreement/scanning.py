@@ -1,22 +1,30 @@
-"""The scan over sets of columns: which columns, taken together, does the release keep of training people?"""
+"""The scan over sets of columns: which columns, taken together, does the release keep of training people?
+
+And copies but for a column or two: released rows that agree so with one real person, and with nobody else. A
+copy with one value made up lies as far from its original as that value is; by distance it is often no nearer
+than a stranger. By the other values it is the original, if nobody else has them.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core import workers
+from tabveil.core.estimate import CONFIDENCE, difference
 from tabveil.core.estimate.ranking import chances_of_hits, log_ways
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Floats, Indices, Numeric, Split
+from tabveil.core.wording import joined, name, plural
 from tabveil.metrics.agreement.cells import ComparedCells, Hashes
 from tabveil.metrics.agreement.lone_kernels import count_hits
+from tabveil.metrics.traces import Trace
 
 ROWS_AT_ONCE = 2_000_000
 """So many rows are looked up before another thread takes over, in one set or in many."""
@@ -25,25 +33,13 @@ Columns = Sequence[Sequence[int]]
 """Sets of cells, by their places."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hits:
+class Hits(NamedTuple):
     """How many people of train and of control are hit, and how many released rows hit either."""
 
     train: int
     control: int
     rows_train: int
     rows_control: int
-
-    @classmethod
-    def of(cls, counts: Indices) -> Self:
-        """Name the four counts of one set."""
-        train, control, rows_train, rows_control = counts.tolist()
-        return cls(train=train, control=control, rows_train=rows_train, rows_control=rows_control)
-
-    @property
-    def counts(self) -> Indices:
-        """The four counts, (4,)."""
-        return np.array([self.train, self.control, self.rows_train, self.rows_control])
 
 
 def hits(cells: ComparedCells, sets: Columns, *, left_out: bool = False) -> Indices:
@@ -144,7 +140,7 @@ PAIRS = (780, 5000)
 SETS_OF_SIZE = 150
 SIZES = (3, 4, 5, 6)
 ROWS_AT_MOST = 40_000_000
-"""About so many rows are looked at for pairs: a second of one core."""
+"""About so many rows are looked at for pairs, or with two columns left out: a second of one core."""
 LARGE = 100_000
 """Of more people, or released rows, a sample says which sets are worth a look at all of them."""
 LOOKED_AT = 40
@@ -185,7 +181,7 @@ def scan(split: Split, *, rng: Generator) -> ColumnScan | None:
         n_sets=sum(len(family.sets) for family in families),
         columns=tuple(dict.fromkeys(best.cells.columns[place] for place in columns)),
         coarse=best.coarse,
-        hits=Hits.of(hits(best.cells, [columns])[0]),
+        hits=Hits(*hits(best.cells, [columns])[0].tolist()),
     )
 
 
@@ -277,3 +273,68 @@ def _grown(cells: ComparedCells, columns: tuple[int, ...]) -> tuple[int, ...]:
             break
         columns, best = sets[int(np.argmax(found))], float(found.max())
     return tuple(sorted(columns))
+
+
+FEWEST_COLUMNS = 4
+"""Of fewer, a row that agrees in all but one or two is hardly anybody's."""
+MOST_LEFT_OUT = 2
+"""Where that would be more rows than are looked at, one."""
+
+
+def nearly_copied(split: Split, *, confidence: float = CONFIDENCE, rng: Generator) -> Trace | None:
+    """Count the people whom a released row equals in all columns but one or two, alone among real people.
+
+    None where there is no control, or where columns are too few to tell.
+
+    >>> import numpy as np
+    >>> from tabveil.core.table import Numeric, Schema, Table
+    >>> names = "abcdef"
+    >>> schema = Schema(tuple(Numeric(name=name, low=0, high=1) for name in names))
+    >>> draws = np.random.default_rng(0).random((90, 6))
+    >>> train, control, release = (Table(schema=schema, values=draws[i : i + 30].copy()) for i in (0, 30, 60))
+    >>> copied = release.values.copy()
+    >>> copied[:20, 1:] = train.values[:20, 1:]  # all but one column of twenty people
+    >>> split = Split(train=train, control=control, synthetic=Table(schema=schema, values=copied))
+    >>> found = nearly_copied(split, rng=np.random.default_rng(1))
+    >>> found.people, found.people_control, found.rows, found.p_value < 1e-6
+    (20, 0, 20, True)
+    """
+    d = len(split.schema)
+    if not len(split.control) or not len(split.synthetic) or d < FEWEST_COLUMNS:
+        return None
+    cells = ComparedCells.exact(split, derived=False, rng=rng)
+    n_rows = cells.real.shape[1] + cells.released.shape[1]
+    most = MOST_LEFT_OUT if d > FEWEST_COLUMNS + 1 and comb(d, MOST_LEFT_OUT) * n_rows <= ROWS_AT_MOST else 1
+    sets = [gone for n_gone in range(most + 1) for gone in combinations(range(d), n_gone)]
+    unions = [[gone for gone in sets if len(gone) <= n_gone] for n_gone in range(1, most + 1)]
+    counts = [
+        *hits(cells, sets, left_out=True),
+        *(union(cells, some, left_out=True) for some in unions),
+    ]
+    family = Family(cells=cells, sets=[*sets, *unions], counts=np.array(counts))
+    surest = family.surest
+    found = Hits(*family.counts[surest].tolist())
+    where = "in all columns"  # but those of one set, or of any
+    if surest >= len(sets):
+        where += f" but {'one' if surest == len(sets) or most == 1 else 'one or two'}"
+    elif sets[surest]:
+        where += f" but {joined([name(cells.columns[place]) for place in sets[surest]])}"
+    agree = "agrees" if found.rows_train == 1 else "agree"
+    rows_expected = found.rows_control * cells.n_train / cells.n_control
+    return Trace(
+        name="nearly copied",
+        title="Rows copied but for a column or two",
+        sentence=(
+            f"{plural(found.rows_train, 'released row')} of {len(split.synthetic):,} {agree} {where} with "
+            f"one training person and no other real person; by chance about {rows_expected:,.0f} would."
+        ),
+        p_value=min(family.reached(family.smallest), 1.0),
+        people=found.train,
+        n_people=cells.n_train,
+        people_control=found.control,
+        n_control=cells.n_control,
+        gain=difference(found.train, cells.n_train, found.control, cells.n_control, confidence),
+        rows=found.rows_train,
+        rows_expected=rows_expected,
+        n_rows=len(split.synthetic),
+    )
