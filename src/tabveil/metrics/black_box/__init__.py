@@ -3,10 +3,8 @@
 See docs/definitions.md, Black box.
 """
 
-from tabveil.metrics.black_box.games import Game, InferenceGame, MembershipGame
-from tabveil.metrics.black_box.judging import judge_inference, judge_membership
-from tabveil.metrics.black_box.pool import Pool, Targets
-from tabveil.metrics.black_box.result import Attacked, ShadowResult
+from tabveil.metrics.black_box.games import Game, InferenceGame, MembershipGame, Pool, Targets
+from tabveil.metrics.black_box.judging import Attacked, ShadowResult, judge_inference, judge_membership
 
 __all__ = [
     "Attacked",

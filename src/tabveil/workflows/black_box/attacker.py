@@ -19,7 +19,7 @@ from tabveil.metrics.black_box import (
     judge_inference,
     judge_membership,
 )
-from tabveil.metrics.black_box.pool import Rules
+from tabveil.metrics.black_box.games import Rules
 from tabveil.protocols import Synthesizer
 from tabveil.version import __version__
 from tabveil.workflows.black_box.command import SIZE_LIMIT, TIME_LIMIT, CommandReleases
