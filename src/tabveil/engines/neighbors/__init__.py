@@ -1,8 +1,13 @@
 """Exact nearest neighbors for tables: one engine, two distances, several strategies behind one call."""
 
-from tabveil.engines.neighbors.by_person import NearPeople
-from tabveil.engines.neighbors.crowding import N_OTHERS, local_outlier_factors, to_others
-from tabveil.engines.neighbors.engine import NearestRows, Neighbors
+from tabveil.engines.neighbors.engine import (
+    N_OTHERS,
+    NearestRows,
+    NearPeople,
+    Neighbors,
+    local_outlier_factors,
+    to_others,
+)
 from tabveil.engines.neighbors.leaving_out import NearestWithout, NeighborsWithout
 from tabveil.engines.neighbors.space import MeasuredColumn, Space
 

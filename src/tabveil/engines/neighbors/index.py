@@ -68,13 +68,11 @@ class SortedRows:
     def of(cls, codes: Array, values: Floats, salt: int = 0) -> Self:
         """Sort by hashes; where two different rows share a hash, start again with another salt."""
         n = codes.shape[1]
-        bits = _bits(values)
+        bits = np.where(np.isnan(values), np.nan, values).view(np.uint64)  # all NaNs are one value
         group_hash = hashes(codes, bits[:, :0], salt)
         row_hash = hashes(codes, bits, salt)
         by_row = np.argsort(row_hash, kind="stable")
-        order = by_row[
-            np.argsort(group_hash[by_row], kind="stable")
-        ]  # by group, then by row, then as they stood
+        order = by_row[np.argsort(group_hash[by_row], kind="stable")]
         ordered_groups, ordered_rows = group_hash[order], row_hash[order]
         new_group = np.ones(n, dtype=bool)
         new_row = np.ones(n, dtype=bool)
@@ -100,6 +98,13 @@ class SortedRows:
         """One row of each kind, in order."""
         return self.order[self.row_start[:-1]]
 
+    @property
+    def kind_of(self) -> Indices:
+        """Which distinct row each row is, (n,)."""
+        kinds = np.empty(len(self.order), dtype=np.int64)
+        kinds[self.order] = np.repeat(np.arange(len(self.row_start) - 1), np.diff(self.row_start))
+        return kinds
+
 
 def hashes(codes: Array, bits: Array, salt: int) -> NDArray[np.uint64]:
     """Hash every row of codes (c, n) and bits (n, d)."""
@@ -108,14 +113,9 @@ def hashes(codes: Array, bits: Array, salt: int) -> NDArray[np.uint64]:
     return out
 
 
-def _bits(values: Floats) -> NDArray[np.uint64]:
-    canonical = np.where(np.isnan(values), np.nan, values)  # all NaNs are one value
-    return canonical.view(np.uint64)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Index:
-    """All that a search needs to know of the reference, as arrays for the build_kernels."""
+    """All that a search needs to know of the reference, as arrays for the kernels."""
 
     flagged: tuple[str, ...]
     weights: Floats
@@ -124,9 +124,8 @@ class Index:
     salt: int
     groups: Groups
     tree: Tree
-    reference: tuple[
-        Floats, Indices, Indices
-    ]  # blocks (n_distinct * d,), member_start (n_distinct + 1,), members
+    # Blocks (n_distinct * d,), member_start (n_distinct + 1,), members.
+    reference: tuple[Floats, Indices, Indices]
 
     @classmethod
     def of(cls, space: Space, table: Table) -> Self:
@@ -191,14 +190,12 @@ def grow(values: Floats, weights: Floats, group_start: Indices) -> BlockForest:
             values, weights, order, start, stop, left, right, begin, end, box, free
         )
     leaves = left[:free] < 0
-    bounds = np.unique(np.concatenate([group_start, *map(_cut, begin[:free][leaves], end[:free][leaves])]))
+    # A leaf is longer than one block only if its rows are too near to be told apart.
+    ends = np.column_stack([begin[:free], end[:free]])[leaves]
+    cuts = (np.arange(start, stop, build_kernels.BLOCK) for start, stop in ends)
+    bounds = np.unique(np.concatenate([group_start, *cuts]))
     tree = (left[:free], right[:free], begin[:free], end[:free], box[:free])
     return BlockForest(order=order, root=root, tree=tree, bounds=bounds)
-
-
-def _cut(start: int, stop: int) -> Indices:
-    """Cut a leaf into blocks; it is longer than one only if its rows are too near to be told apart."""
-    return np.arange(start, stop, build_kernels.BLOCK)
 
 
 def _most_telling(space: Space, values: Floats, weights: Floats) -> int:
@@ -243,15 +240,13 @@ class Queries:
         n_codes = len(index.groups[0])
         position = np.empty(len(kinds), dtype=np.int64)
         position[order] = np.arange(len(kinds))
-        kind_of = np.empty(len(table), dtype=np.int64)
-        kind_of[rows.order] = np.repeat(position, np.diff(rows.row_start))
         return cls(
             codes=np.ascontiguousarray(codes[:n_codes, kinds]),
             values=values[kinds],
             absent=np.ascontiguousarray(codes[n_codes:, kinds]),
             absent_names=absent_names,
             run=np.repeat(np.arange(len(rows.group_hash)), np.diff(rows.group_start)),
-            kind_of=kind_of,
+            kind_of=position[rows.kind_of],
         )
 
     def __len__(self) -> int:

@@ -47,9 +47,7 @@ class Vectors:
         if not np.linalg.norm(widest * weights) < LONGEST:  # may be too long, or some are missing
             return None
         rows = SortedRows.of(np.empty((0, len(values)), dtype=np.uint8), values)
-        kind_of = np.empty(len(values), dtype=np.int64)
-        kind_of[rows.order] = np.repeat(np.arange(len(rows.row_start) - 1), np.diff(rows.row_start))
-        return cls(values=values[rows.representatives], weights=weights, rows=rows, kind_of=kind_of)
+        return cls(values=values[rows.representatives], weights=weights, rows=rows, kind_of=rows.kind_of)
 
     def __len__(self) -> int:
         return len(self.values)

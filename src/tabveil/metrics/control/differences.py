@@ -191,17 +191,15 @@ class _CodedColumn:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _CellDifferences:
-    """How sure each cell's difference is, corrected for nothing, and whether it is large enough to matter."""
+    """How often chance gives the surest difference of some cells, corrected for nothing.
 
-    chances: Floats  # (k,)
-    matters: NDArray[np.bool_]  # (k,)
+    Of all, and of those that are large enough to matter.
+    """
+
+    n: int  # cells
+    surest: float
+    surest_that_matters: float
     columns: tuple[int, ...]
-
-    def surest(self) -> float:
-        return float(self.chances.min(initial=1.0))
-
-    def surest_that_matters(self) -> float:
-        return float(self.chances[self.matters].min(initial=1.0))
 
 
 def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
@@ -209,7 +207,7 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
     names = sorted(train.schema.names)  # no answer may depend on the order of columns, nor on that of rows
     tables = [in_order(table).table.select(names) for table in (train, control)]
     cells = np.concatenate([table.values for table in tables])  # (n, d)
-    side = _Sides(is_train=np.arange(len(cells)) < len(train))
+    is_train = np.arange(len(cells)) < len(train)
     coded = [_code(train.schema[name], cells[:, j]) for j, name in enumerate(names)]
     noise: _People | RepeatedRows
     if train.people is not None:
@@ -221,15 +219,18 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
             for column in coded
         ]
         scores = np.column_stack([each[column.fine] for each, column in zip(numbers, coded, strict=True)])
-        noise = repeated_rows(cells, scores, side.is_train, rng=rng)
-    compared = [*_columns(coded, side, noise), *_pairs(coded, side, noise, rng=rng)]
-    n_compared = sum(len(item.chances) for item in compared)
+        noise = repeated_rows(cells, scores, is_train, rng=rng)
+    compared = [
+        _compare(codes, n_codes, columns, cumulated=cumulated, is_train=is_train, noise=noise)
+        for codes, n_codes, columns, cumulated in _cells(coded, rng=rng)
+    ]
+    n_compared = sum(item.n for item in compared)
     if n_compared == 0:
         return Differences(chance=1.0, n_compared=0, columns=())
-    found = [item for item in compared if item.surest_that_matters() * n_compared <= LEVEL]
+    found = [item for item in compared if item.surest_that_matters * n_compared <= LEVEL]
     alone = [item for item in found if len(item.columns) == 1]  # pairs differ where one of their columns does
-    ranked = sorted(alone or found, key=_CellDifferences.surest_that_matters)
-    surest = min(item.surest() for item in compared)
+    ranked = sorted(alone or found, key=lambda item: item.surest_that_matters)
+    surest = min(item.surest for item in compared)
     return Differences(
         chance=min(surest * n_compared, 1.0),
         n_compared=n_compared,
@@ -302,67 +303,60 @@ class _People:
         return _Spread(inflation=inflation, n_groups=self.n_groups, worth=1 / inflation)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Sides:
-    """Which rows are train."""
-
-    is_train: NDArray[np.bool_]  # (n,)
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        n_train = int(self.is_train.sum())
-        return n_train, len(self.is_train) - n_train
-
-    def count(self, codes: Indices, n_codes: int) -> tuple[Floats, Floats]:
-        """Count the rows of every cell on either side."""
-        both = np.bincount(codes + n_codes * self.is_train, minlength=2 * n_codes).astype(np.float64)
-        return both[n_codes:], both[:n_codes]
-
-
 def _half_lines(counts: Floats) -> Floats:
     """Turn counts of parts into those of all parts up to each; missing, the last cell, stays apart."""
     return np.concatenate([np.cumsum(counts[..., :-1], axis=-1), counts[..., -1:]], axis=-1)
 
 
-def _columns(
-    coded: list[_CodedColumn], side: _Sides, noise: _People | RepeatedRows
-) -> Iterator[_CellDifferences]:
+def _cells(
+    coded: list[_CodedColumn], *, rng: Generator
+) -> Iterator[tuple[Indices, int, tuple[int, ...], bool]]:
+    """Yield the cell of each row by every column and by some pairs, how many cells, and of which columns.
+
+    And whether all cells up to each are compared: half-lines see a shift better than the parts between them.
+    """
     for j, column in enumerate(coded):
-        train, control = side.count(column.fine, column.n_fine)
-        if column.ordered:  # half-lines, which see a shift better than the parts between them
-            train, control = _half_lines(train), _half_lines(control)
-        spread = noise.spread(column.fine, column.n_fine, (j,), cumulated=column.ordered)
-        yield _compare(train, control, side.sizes, spread, (j,))
-
-
-def _pairs(
-    coded: list[_CodedColumn], side: _Sides, noise: _People | RepeatedRows, *, rng: Generator
-) -> Iterator[_CellDifferences]:
+        yield column.fine, column.n_fine, (j,), column.ordered
     pairs = list(combinations(range(len(coded)), 2))
     for place in rng.permutation(len(pairs))[:_PAIRS]:
         a, b = pairs[place]
         codes = coded[a].coarse * coded[b].n_coarse + coded[b].coarse
-        n_codes = coded[a].n_coarse * coded[b].n_coarse
-        spread = noise.spread(codes, n_codes, (a, b), cumulated=False)
-        yield _compare(*side.count(codes, n_codes), side.sizes, spread, (a, b))
+        yield codes, coded[a].n_coarse * coded[b].n_coarse, (a, b), False
 
 
 def _compare(
-    train: Floats, control: Floats, sizes: tuple[int, int], spread: _Spread, columns: tuple[int, ...]
+    codes: Indices,
+    n_codes: int,
+    columns: tuple[int, ...],
+    *,
+    cumulated: bool,
+    is_train: NDArray[np.bool_],
+    noise: _People | RepeatedRows,
 ) -> _CellDifferences:
     """Compare the shares of cells by the root of their deviance, which follows the normal law into the tails.
 
     Only in cells where enough rows are expected, within and without, on both sides.
     """
-    n_train, n_control = sizes
+    both = np.bincount(codes + n_codes * is_train, minlength=2 * n_codes).astype(np.float64)
+    train, control = both[n_codes:], both[:n_codes]
+    if cumulated:
+        train, control = _half_lines(train), _half_lines(control)
+    n_train = int(is_train.sum())
+    n_control = len(is_train) - n_train
+    spread = noise.spread(codes, n_codes, columns, cumulated=cumulated)
     pooled = (train + control) / (n_train + n_control)
-    enough = np.minimum(pooled, 1 - pooled) * min(sizes) * spread.worth >= _LEAST_EXPECTED
+    enough = np.minimum(pooled, 1 - pooled) * min(n_train, n_control) * spread.worth >= _LEAST_EXPECTED
     train, control, pooled = train[enough], control[enough], pooled[enough]
     deviance = 2 * sum(
         xlogy(rows, rows / n / pooled) + xlogy(n - rows, (n - rows) / n / (1 - pooled))
         for rows, n in ((train, n_train), (control, n_control))
     )
     surprise = np.sqrt(np.maximum(deviance, 0.0) / spread.inflation[enough])
-    chances = 2 * stdtr(spread.n_groups - 1, -surprise)
+    chances = np.asarray(2 * stdtr(spread.n_groups - 1, -surprise))
     matters = np.abs(train / n_train - control / n_control) >= MATERIAL
-    return _CellDifferences(chances=np.asarray(chances), matters=matters, columns=columns)
+    return _CellDifferences(
+        n=len(chances),
+        surest=float(chances.min(initial=1.0)),
+        surest_that_matters=float(chances[matters].min(initial=1.0)),
+        columns=columns,
+    )

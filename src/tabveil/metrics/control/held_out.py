@@ -105,12 +105,8 @@ def held_out(split: Split, groups: Sequence[Indices], *, rng: Generator) -> Held
     if chance <= LEVEL:
         shared += _removed(split, people)
         chance = _at_least(equal, shared, per_pair)
-    found = HeldOut(
-        n_people=split.control.n_people,
-        equal=equal,
-        equal_expected=shared * per_pair,
-        equal_chance=chance,
-    )
+    n_people, expected = split.control.n_people, shared * per_pair
+    found = HeldOut(n_people=n_people, equal=equal, equal_expected=expected, equal_chance=chance)
     return found if chance <= LEVEL else _with_near(found, split, rng=rng)
 
 
@@ -177,7 +173,7 @@ def _with_near(found: HeldOut, split: Split, *, rng: Generator) -> HeldOut:
         split, train=_one_row_each(split.train, rng=rng), control=_one_row_each(split.control, rng=rng)
     )
     to_train, to_release = _meetings(one_each, rng=rng)
-    near = _nearer(to_train.distance, to_release.distance)
+    near_chance, near, near_expected = _nearer(to_train.distance, to_release.distance)
     mutual = _Mutual.of(to_train, to_release)
     if mutual.chance <= LEVEL:
         # A release without equal rows meets more of those that people have, and one with very many fewer: so
@@ -190,9 +186,9 @@ def _with_near(found: HeldOut, split: Split, *, rng: Generator) -> HeldOut:
         mutual = max(mutual, _Mutual.of(*_meetings(different, rng=rng)))
     return replace(
         found,
-        near=near.people,
-        near_expected=near.expected,
-        near_chance=near.chance,
+        near=near,
+        near_expected=near_expected,
+        near_chance=near_chance,
         mutual=mutual.by_release,
         mutual_expected=float(mutual.by_train),
         mutual_chance=mutual.chance,
@@ -234,14 +230,8 @@ class _Mutual(NamedTuple):
         return cls(chance=chance, by_release=by_release, by_train=by_train)
 
 
-class _Near(NamedTuple):
-    chance: float
-    people: int
-    expected: float
-
-
-def _nearer(to_train: Floats, to_release: Floats) -> _Near:
-    """Count who comes nearer to the release than a few of them come to train.
+def _nearer(to_train: Floats, to_release: Floats) -> tuple[float, int, float]:
+    """Count who comes nearer to the release than a few of them come to train: chance, people, expected.
 
     Given where those few are, how many others come nearer is a number of failures before so many successes.
     Rows that are met exactly are counted as such, and not here.
@@ -254,6 +244,6 @@ def _nearer(to_train: Floats, to_release: Floats) -> _Near:
         near = int(np.sum((to_release > 0) & (to_release < distance)))
         granted = GRANTED_NEAR / (1 + GRANTED_NEAR)
         chance = chance_of_at_least(near, near + rank - 1, granted)  # before the last of the few is met
-        tried.append(_Near(chance=chance, people=near, expected=float(rank)))
-    least = min(tried, default=_Near(chance=1.0, people=0, expected=0.0))
-    return least._replace(chance=min(least.chance * max(len(tried), 1), 1.0))
+        tried.append((chance, near, float(rank)))
+    chance, people, expected = min(tried, default=(1.0, 0, 0.0))
+    return min(chance * max(len(tried), 1), 1.0), people, expected
