@@ -198,55 +198,40 @@ def train(
         Whether an interruption only ends training, with the best weights up to then.
     """
     history: list[Epoch] = []
-    best = _Best(network)
+    best, least, weights = 0, math.inf, None  # the weights that are kept, and from which epoch
     if before is not None:
-        best.keep(-1, math.inf if math.isnan(before) else before)
+        best, least = -1, min(math.inf, before)  # infinity where it is NaN, too
+        weights = copy.deepcopy(network.state_dict())
     recent: deque[float] = deque(maxlen=window)
-    steady, least_mean = best.epoch, best.loss  # the epoch at which the mean of a window was least
+    steady, least_mean = best, least  # the epoch at which the mean of a window was least
     interrupted = False
     try:
         for i in range(epochs):
             with part(i / epochs, (i + 1) / epochs, title=f"epoch {i + 1} of {epochs}: "):
                 losses = epoch(i)
             history.append(Epoch(epoch=i, train=losses[0], validation=losses[1]))
-            shown = losses[1] if losses[1] is not None else losses[0]
-            told = "" if shown is None else f", loss {shown:.4f}"
-            tell(f"epoch {i + 1} of {epochs}{told}", (i + 1) / epochs)
+            tell(_doing(history[-1], epochs), (i + 1) / epochs)
             loss = losses[1] if losses[1] is not None else -float(i)
             recent.append(loss)
-            if (mean := sum(recent) / len(recent)) < least_mean:
-                steady, least_mean = i, mean
-            if loss < best.loss:
-                best.keep(i, loss)
+            least_mean, steady = min((least_mean, steady), (sum(recent) / len(recent), i))
+            if loss < least:
+                best, least, weights = i, loss, copy.deepcopy(network.state_dict())
             elif stop is None and patience is not None and i - steady >= patience:
                 break
             elif stalled is not None:
-                stalled(i - best.epoch)
-            if stop is not None and (stop(loss, best.loss) or i == epochs - 1):
-                best.keep(i, loss)
+                stalled(i - best)
+            if stop is not None and (stop(loss, least) or i == epochs - 1):
+                best, weights = i, copy.deepcopy(network.state_dict())
                 break
     except KeyboardInterrupt:
         if not (interruptible and history):
             raise
         interrupted = True
-    best.restore()
-    return TrainingRecord(history=tuple(history), best=best.epoch, interrupted=interrupted)
+    if weights is not None:
+        network.load_state_dict(weights)
+    return TrainingRecord(history=tuple(history), best=best, interrupted=interrupted)
 
 
-class _Best:
-    """The weights kept so far, the epoch they are from and their loss."""
-
-    def __init__(self, network: Any) -> None:  # noqa: ANN401 - a torch module
-        self._network = network
-        self._weights: Any = None
-        self.epoch, self.loss = 0, math.inf
-
-    def keep(self, epoch: int, loss: float) -> None:
-        """Keep the present weights instead."""
-        self.epoch, self.loss = epoch, loss
-        self._weights = copy.deepcopy(self._network.state_dict())
-
-    def restore(self) -> None:
-        """Give the network back the weights that were kept, if any were."""
-        if self._weights is not None:
-            self._network.load_state_dict(self._weights)
+def _doing(epoch: Epoch, epochs: int) -> str:
+    loss = epoch.validation if epoch.validation is not None else epoch.train
+    return f"epoch {epoch.epoch + 1} of {epochs}" + ("" if loss is None else f", loss {loss:.4f}")

@@ -35,7 +35,6 @@ from tabveil.version import __version__
 
 if TYPE_CHECKING:
     from tabveil.engines.embedding.network import EmbeddingNetwork
-    from tabveil.tables.reading import LoadedTable
 
 
 ABOUT, ARRAYS = "embedding.json", "arrays.npz"
@@ -169,15 +168,7 @@ class Embedding(ContrastiveSettings):
         """Return an untrained network for these columns."""
         from tabveil.engines.embedding.network import EmbeddingNetwork  # noqa: PLC0415 - needs torch
 
-        return EmbeddingNetwork(
-            len(inputs.numbers),
-            [labels.n_tokens for labels in inputs.labels],
-            label_width=self.label_width,
-            width=self.width,
-            layers=self.layers,
-            dropout=self.dropout,
-            dimension=self.dimension_for(len(inputs.names)),
-        )
+        return EmbeddingNetwork(self, inputs)
 
     @classmethod
     def of(cls, settings: ContrastiveSettings) -> Self:
@@ -258,18 +249,28 @@ class FrameEmbedder:
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ANN401, N803, ARG002 - scikit-learn's names
         """Learn a dataframe; types are found as in an audit, and hold for whatever comes later."""
         from tabveil.tables.reading import load_table  # noqa: PLC0415 - see above
+        from tabveil.tables.reading.describe import type_name  # noqa: PLC0415 - see above
 
         loaded = load_table(X)
         embedding = self.embedding or Embedding()
         check.known_names("FrameEmbedder", "column", self.masked, loaded.table.schema.names)
-        self._types, self._clocks = _types(loaded), loaded.layout.clocks
+        found = {column.name: type_name(column, place) for column, place in loaded.layout.of(loaded.table)}
+        self._types = {name: _WIDER.get(kind, kind) for name, kind in found.items()}
+        self._clocks = loaded.layout.clocks
         self.model_ = embedding.fit(loaded.table, rng=stream(self.seed, embedding.name))
         return self
 
     def transform(self, X: Any) -> Floats:  # noqa: ANN401, N803 - scikit-learn's name
         """Return a vector for each row, (n, dimensions)."""
+        from tabveil.tables.reading import load_table  # noqa: PLC0415 - see above
+
         model = self._fitted()
-        return model.embed(self._read(X), masked=self.masked)
+        # By the types, and moments in the units, of the dataframe that was learned from.
+        loaded = load_table(X, schema={"columns": self._types})
+        cells = loaded.table.values.copy()
+        for name, step in loaded.layout.clocks.items():
+            cells[:, loaded.table.schema.position(name)] *= step / self._clocks[name]
+        return model.embed(Table(schema=loaded.table.schema, values=cells), masked=self.masked)
 
     def fit_transform(self, X: Any, y: object = None) -> Floats:  # noqa: ANN401, N803 - scikit-learn's names
         """Learn a dataframe and place its rows."""
@@ -291,25 +292,7 @@ class FrameEmbedder:
             setattr(self, name, value)
         return self
 
-    def _read(self, X: Any) -> Table:  # noqa: ANN401, N803 - scikit-learn's name
-        """Read a dataframe by the types, and moments in the units, of the one that was learned from."""
-        from tabveil.tables.reading import load_table  # noqa: PLC0415 - see above
-
-        loaded = load_table(X, schema={"columns": self._types})
-        cells = loaded.table.values.copy()
-        for name, step in loaded.layout.clocks.items():
-            cells[:, loaded.table.schema.position(name)] *= step / self._clocks[name]
-        return Table(schema=loaded.table.schema, values=cells)
-
     def _fitted(self) -> EmbeddingModel:
         if self.model_ is None:
             raise ParameterError("FrameEmbedder", "fit it first.")
         return self.model_
-
-
-def _types(loaded: "LoadedTable") -> dict[str, str]:
-    """Return what each column was taken for, as a schema file says it."""
-    from tabveil.tables.reading.describe import type_name  # noqa: PLC0415 - see above
-
-    found = {column.name: type_name(column, place) for column, place in loaded.layout.of(loaded.table)}
-    return {name: _WIDER.get(kind, kind) for name, kind in found.items()}

@@ -112,7 +112,7 @@ class Inputs:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The columns, in the order in which they are read."""
-        return tuple(column.name for column in (*self.numbers, *self.labels))
+        return (*(column.name for column in self.numbers), *(column.name for column in self.labels))
 
     def encode(self, table: Table) -> Encoded:
         """Return the rows of a table with these columns, in any order, as the network reads them."""
@@ -191,16 +191,6 @@ class PlacedRows:
         """What they take in memory."""
         return self.hashes.nbytes + self.cells.nbytes + self.vectors.nbytes
 
-    def with_more(self, hashes: Hashes, cells: Cells, vectors: Vectors) -> "PlacedRows":
-        """Return these rows and others, whose hashes must be new."""
-        together = np.concatenate([self.hashes, hashes])
-        order = np.argsort(together)
-        return PlacedRows(
-            hashes=together[order],
-            cells=np.concatenate([self.cells, cells])[order],
-            vectors=np.concatenate([self.vectors, vectors])[order],
-        )
-
 
 class Places:
     """The rows that a network placed, for one masking after the other."""
@@ -215,21 +205,27 @@ class Places:
         seen; its answer about a row must not depend on the other rows.
         """
         cells = _cells(encoded, mask)
-        hashes = _hashes(cells)
+        hashes = np.zeros(len(cells), dtype=np.uint64)
+        for column in cells.T:
+            hashes = mix_bits(hashes + column)
         different, first, kinds = np.unique(hashes, return_index=True, return_inverse=True)
         placed = self._placed.get(mask.tobytes())
         if placed is None:
             placed = PlacedRows(hashes=different, cells=cells[first], vectors=place(encoded.take(first)))
         elif (new := ~np.isin(different, placed.hashes, assume_unique=True)).any():
             rows = first[new]
-            placed = placed.with_more(different[new], cells[rows], place(encoded.take(rows)))
+            vectors = np.concatenate([placed.vectors, place(encoded.take(rows))])
+            together = np.concatenate([placed.hashes, different[new]])
+            order = np.argsort(together)
+            cells_of = np.concatenate([placed.cells, cells[rows]])
+            placed = PlacedRows(hashes=together[order], cells=cells_of[order], vectors=vectors[order])
         self._keep(mask.tobytes(), placed)
         at: Indices = np.searchsorted(placed.hashes, different)[kinds]
-        vectors = placed.vectors[at].astype(np.float64)
+        found = placed.vectors[at].astype(np.float64)
         unlike = np.flatnonzero((placed.cells[at] != cells).any(axis=1))
         if len(unlike):  # different rows that share a hash
-            vectors[unlike] = place(encoded.take(unlike))
-        return vectors
+            found[unlike] = place(encoded.take(unlike))
+        return found
 
     def _keep(self, key: bytes, placed: PlacedRows) -> None:
         """Remember what was placed, and forget what nobody asked for in a long time."""
@@ -251,11 +247,3 @@ def _cells(encoded: Encoded, mask: NDArray[np.bool_]) -> Cells:
     cells[:, n_numbers:] = encoded.tokens
     cells[:, mask] = MASKED
     return cells
-
-
-def _hashes(cells: Cells) -> Hashes:
-    """Hash every row of cells (n, c)."""
-    hashes = np.zeros(len(cells), dtype=np.uint64)
-    for column in cells.T:
-        hashes = mix_bits(hashes + column)
-    return hashes

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tabveil.core.workers import tell
-from tabveil.engines.embedding.inputs import MASKED, UNSEEN, Encoded
+from tabveil.engines.embedding.inputs import MASKED, UNSEEN, Encoded, Inputs
 from tabveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -66,28 +66,20 @@ class EmbeddingNetwork(nn.Module):
 
     first: Tensor
 
-    def __init__(
-        self,
-        n_numbers: int,
-        n_tokens: Sequence[int],
-        *,
-        label_width: int,
-        width: int,
-        layers: int,
-        dropout: float,
-        dimension: int,
-    ) -> None:
+    def __init__(self, settings: "ContrastiveSettings", inputs: Inputs) -> None:
         super().__init__()
+        n_tokens = [labels.n_tokens for labels in inputs.labels]
         counts = torch.tensor(n_tokens, dtype=torch.int64)
         self.register_buffer("first", torch.cumsum(counts, 0) - counts, persistent=False)
-        self.labels = nn.Embedding(sum(n_tokens), label_width)
+        self.labels = nn.Embedding(sum(n_tokens), settings.label_width)
         parts: list[nn.Module] = []
-        entering = 3 * n_numbers + label_width * len(n_tokens)
-        for _ in range(layers):
-            parts += [nn.Linear(entering, width), nn.LayerNorm(width), nn.GELU(), nn.Dropout(dropout)]
+        entering, width = 3 * len(inputs.numbers) + settings.label_width * len(n_tokens), settings.width
+        for _ in range(settings.layers):
+            parts += [nn.Linear(entering, width), nn.LayerNorm(width), nn.GELU()]
+            parts.append(nn.Dropout(settings.dropout))
             entering = width
         self.hidden = nn.Sequential(*parts)
-        self.last = nn.Linear(entering, dimension)
+        self.last = nn.Linear(entering, settings.dimension_for(len(inputs.names)))
 
     def forward(self, rows: NetworkRows, masked: Tensor) -> Tensor:
         """Return vectors (n, dimension); ``masked`` (n, columns) has numbers first."""

@@ -6,7 +6,6 @@ crowded it is around a row: the distances to the nearest other people, the local
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,17 +78,17 @@ class Neighbors:
     @cached_property
     def _index(self) -> Index:
         workers.announce_compilation(search_kernels.search)
-        return Index.of(self.space, self._reference)
+        return Index(self.space, self._reference)
 
     @cached_property
     def _vector_index(self) -> VectorIndex:
         assert self._vectors is not None, "asked before"
         workers.announce_compilation(search_blocks)
-        return VectorIndex.of(self._vectors)
+        return VectorIndex(self._vectors)
 
     def _search_vectors(self, queries: Vectors, k: int) -> tuple[Floats, Indices]:
         index = self._vector_index
-        asked, few = Turned.of(queries, index.axes), min(k, len(index.vectors))
+        asked, few = Turned(queries, index.axes), min(k, len(index.vectors))
         nearest, first = np.full((len(queries), few), np.inf), np.full((len(queries), few), NOBODY)
 
         def search(start: int, stop: int) -> None:
@@ -107,10 +106,15 @@ class Neighbors:
         return best[kind_of], found[kind_of]
 
     def _search_rows(self, queries: Table, k: int) -> tuple[Floats, Indices]:
-        index, asked = self._index, Queries.of(self.space, queries, self._index)
+        index, asked = self._index, Queries(self.space, queries, self._index)
         best = np.full((len(asked), k), np.inf)
         found = np.full((len(asked), k), NOBODY)
-        runs = (asked.run, self._home(asked.codes), asked.floor)
+        # The reference group with exactly the codes (c, q) of each, or -1.
+        wanted = hashes(asked.codes, np.empty((len(asked), 0), dtype=np.uint64), index.salt)
+        home = np.searchsorted(index.group_hash, wanted)
+        home[home == len(index.group_hash)] = 0
+        home = np.where((index.groups[0][:, home] == asked.codes).all(axis=0), home, -1)
+        runs = (asked.run, home, asked.floor)
 
         def search(start: int, stop: int) -> None:
             search_kernels.search(
@@ -121,15 +125,6 @@ class Neighbors:
 
         workers.each_chunk(len(asked), QUERIES_AT_ONCE, search, doing="comparing rows")
         return best[asked.kind_of], found[asked.kind_of]
-
-    def _home(self, kind_codes: NDArray[Any]) -> Indices:
-        """Find the reference group with exactly these codes (c, q), or -1."""
-        group_codes = self._index.groups[0]
-        wanted = hashes(kind_codes, np.empty((kind_codes.shape[1], 0), dtype=np.uint64), self._index.salt)
-        at = np.searchsorted(self._index.group_hash, wanted)
-        at[at == len(self._index.group_hash)] = 0
-        same = (group_codes[:, at] == kind_codes).all(axis=0)
-        return np.where(same, at, -1)
 
 
 STRIDE = 4

@@ -113,48 +113,36 @@ def hashes(codes: Array, bits: Array, salt: int) -> NDArray[np.uint64]:
     return out
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Index:
     """All that a search needs to know of the reference, as arrays for the kernels."""
 
-    flagged: tuple[str, ...]
-    weights: Floats
-    pivot: int  # the column of the values that tells rows apart best; -1 where there are none
-    group_hash: NDArray[np.uint64]
-    salt: int
-    groups: Groups
-    tree: Tree
-    # Blocks (n_distinct * d,), member_start (n_distinct + 1,), members.
-    reference: tuple[Floats, Indices, Indices]
-
-    @classmethod
-    def of(cls, space: Space, table: Table) -> Self:
-        """Arrange a table."""
-        flagged = missing_in(space, table)
-        codes = encode_codes(space, table, flagged)
-        values, weights = encode_values(space, table)
+    def __init__(self, space: Space, table: Table) -> None:
+        self.flagged = missing_in(space, table)
+        codes = encode_codes(space, table, self.flagged)
+        values, self.weights = encode_values(space, table)
         rows = SortedRows.of(codes, values)
+        self.group_hash, self.salt = rows.group_hash, rows.salt
         kinds = rows.representatives
         kind_values = values[kinds]
-        forest = grow(kind_values, weights, rows.group_start)
-        blocks = np.empty(len(kinds) * len(weights))
-        build_kernels.lay_blocks(kind_values, forest.order, forest.bounds, blocks)
+        # The column of the values that tells rows apart best; -1 where there are none.
+        self.pivot = _most_telling(space, kind_values, self.weights)
+        forest = grow(kind_values, self.weights, rows.group_start)
+        self.tree = forest.tree
         heads = rows.group_start[:-1]
-        return cls(
-            flagged=flagged,
-            weights=weights,
-            pivot=_most_telling(space, kind_values, weights),
-            group_hash=rows.group_hash,
-            salt=rows.salt,
-            groups=(
-                np.ascontiguousarray(codes[:, kinds[heads]]),
-                np.isnan(kind_values[heads]),
-                rows.group_start,
-                forest.root,
-            ),
-            tree=forest.tree,
-            reference=(blocks, *_members(rows, forest.order)),
+        self.groups: Groups = (
+            np.ascontiguousarray(codes[:, kinds[heads]]),
+            np.isnan(kind_values[heads]),
+            rows.group_start,
+            forest.root,
         )
+        blocks = np.empty(len(kinds) * len(self.weights))
+        build_kernels.lay_blocks(kind_values, forest.order, forest.bounds, blocks)
+        # Where the original rows behind each distinct row begin, in the order the blocks have them, and they.
+        sizes = np.diff(rows.row_start)[forest.order]
+        member_start = np.concatenate([[0], np.cumsum(sizes)])
+        offsets = np.arange(len(rows.order)) - np.repeat(member_start[:-1], sizes)
+        members = rows.order[np.repeat(rows.row_start[:-1][forest.order], sizes) + offsets]
+        self.reference: tuple[Floats, Indices, Indices] = (blocks, member_start, members)
 
     def counters(self) -> tuple[Array, Array]:
         """Return room for the mismatches of every group with a query, and for the lowest of each strip."""
@@ -206,48 +194,29 @@ def _most_telling(space: Space, values: Floats, weights: Floats) -> int:
     return int(np.argmax(np.nan_to_num(costs).sum(axis=0)))
 
 
-def _members(rows: SortedRows, order: Indices) -> tuple[Indices, Indices]:
-    """List the original rows behind each distinct row, in the order the blocks have them."""
-    sizes = np.diff(rows.row_start)[order]
-    member_start = np.concatenate([[0], np.cumsum(sizes)])
-    offsets = np.arange(len(rows.order)) - np.repeat(member_start[:-1], sizes)
-    return member_start, rows.order[np.repeat(rows.row_start[:-1][order], sizes) + offsets]
-
-
 QUERIES_AT_ONCE = 512
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Queries:
     """The distinct rows among some, in the codes and values of an index."""
 
-    codes: NDArray[Any]  # (c, q)
-    values: Floats  # (q, d)
-    absent: NDArray[Any]  # (a, q) whether a cell is missing in a column where the reference always has one
-    absent_names: tuple[str, ...]  # (a,) the columns
-    run: Indices  # (q,) rows with equal codes share a number: they have the same groups to visit
-    kind_of: Indices  # (m,) the distinct row that each row is
-
-    @classmethod
-    def of(cls, space: Space, table: Table, index: Index) -> Self:
-        """Arrange the rows of a table."""
-        absent_names = tuple(name for name in missing_in(space, table) if name not in index.flagged)
-        codes = encode_codes(space, table, index.flagged + absent_names)
+    def __init__(self, space: Space, table: Table, index: Index) -> None:
+        # Columns where the reference always has a cell, and some of these rows have none, (a,).
+        self.absent_names = tuple(name for name in missing_in(space, table) if name not in index.flagged)
+        codes = encode_codes(space, table, index.flagged + self.absent_names)
         values, weights = encode_values(space, table)
         rows = SortedRows.of(codes, values)
         order = grow(values[rows.representatives], weights, rows.group_start).order
         kinds = rows.representatives[order]
         n_codes = len(index.groups[0])
+        self.codes = np.ascontiguousarray(codes[:n_codes, kinds])  # (c, q)
+        self.values = values[kinds]  # (q, d)
+        self.absent = np.ascontiguousarray(codes[n_codes:, kinds])  # (a, q) whether the cell is missing
+        # Rows with equal codes share a number: they have the same groups to visit, (q,).
+        self.run = np.repeat(np.arange(len(rows.group_hash)), np.diff(rows.group_start))
         position = np.empty(len(kinds), dtype=np.int64)
         position[order] = np.arange(len(kinds))
-        return cls(
-            codes=np.ascontiguousarray(codes[:n_codes, kinds]),
-            values=values[kinds],
-            absent=np.ascontiguousarray(codes[n_codes:, kinds]),
-            absent_names=absent_names,
-            run=np.repeat(np.arange(len(rows.group_hash)), np.diff(rows.group_start)),
-            kind_of=position[rows.kind_of],
-        )
+        self.kind_of = position[rows.kind_of]  # (m,) the distinct row that each row is
 
     def __len__(self) -> int:
         return len(self.values)

@@ -43,14 +43,14 @@ class NeighborsWithout:
         self.space, self.spaces = space, tuple(spaces)
         self.left_out = tuple(_left_out(space, part) for part in spaces)
         self.n_rows = len(reference)
-        self.index = Index.of(space, reference)
+        self.index = Index(space, reference)
 
     def nearest(self, queries: Table, among: Sequence[Bools] | None = None) -> "NearestWithout":
         """Find how near the nearest reference row of every query row is, by each of the spaces.
 
         ``among`` says for each space which reference rows (n,) count; there must be one.
         """
-        asked = Queries.of(self.space, queries, self.index)
+        asked = Queries(self.space, queries, self.index)
         shape = (len(asked), len(self.spaces))
         answers = (np.full(shape, np.inf), np.full(shape, NOBODY), np.zeros(shape, dtype=np.bool_))
         counting = ALL_COUNT if among is None else np.stack([self._distinct(np.logical_or, a) for a in among])

@@ -47,7 +47,10 @@ class ComparedCells:
     @classmethod
     def exact(cls, split: Split, *, derived: bool = True, rng: Generator) -> Self:
         """Compare by equality; ``derived`` cells (decimals, time of day) come after those of the columns."""
-        cells = list(_plain(split))
+        cells = []
+        for name, column, (real, released) in _each(split):
+            fine = _decimals(released) if isinstance(column, Numeric) else None
+            cells.append((name, real if fine is None else np.round(real, fine), released))
         if derived:
             cells += [*_derived(split), *_gaps(split)]
         return cls._of(split, cells, rng=rng)
@@ -88,12 +91,6 @@ def _each(split: Split) -> Iterator[tuple[str, Column, tuple[Floats, Floats]]]:
     for name in sorted(split.schema.names):
         real = np.concatenate([split.train.column(name), split.control.column(name)])
         yield name, split.schema[name], (real, split.synthetic.column(name))
-
-
-def _plain(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
-    for name, column, (real, released) in _each(split):
-        fine = _decimals(released) if isinstance(column, Numeric) else None
-        yield name, real if fine is None else np.round(real, fine), released
 
 
 def _derived(split: Split) -> Iterator[tuple[str, Floats, Floats]]:

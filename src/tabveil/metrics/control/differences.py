@@ -23,17 +23,9 @@ _FEWEST_GROUPS = 50
 _MOST_ROWS_TOGETHER = 60
 _NOTHING_VARIES = 1e-12
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Spread:
-    """How much more the shares of cells vary than those of rows split one by one.
-
-    ``n_groups`` of rows tell so. ``worth`` is how many rows of the smaller table each row there is worth.
-    """
-
-    inflation: Floats  # (n_cells,) of the variance, at least 1
-    n_groups: int
-    worth: Floats  # (n_cells,)
+_Spread = tuple[Floats, Floats]
+"""How much more the shares of cells vary than those of rows split one by one, (n_cells,) of the variance, at
+least 1; and how many rows of the smaller table each row there is worth, (n_cells,)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,8 +37,7 @@ class RepeatedRows:
 
     def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - the same for all cells of a column
         """Return the largest spread of the columns."""
-        inflation = np.full(n_codes, self.inflation[list(columns)].max())
-        return _Spread(inflation=inflation, n_groups=self.n_groups, worth=np.ones(n_codes))
+        return np.full(n_codes, self.inflation[list(columns)].max()), np.ones(n_codes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,20 +53,9 @@ class _Groups:
         order = np.argsort(key, kind="stable")
         return cls(order=order, starts=np.flatnonzero(np.diff(key[order], prepend=~key[order[:1]])))
 
-    @property
-    def sizes(self) -> Indices:
-        return np.diff(self.starts, append=len(self.order))
-
     def sums(self, values: Floats) -> Floats:
         """Add up the values (n, ...) of each group."""
         return np.asarray(np.add.reduceat(values[self.order], self.starts, axis=0))
-
-    def first(self, n_rows: int) -> "_Groups":
-        """Keep whole groups of about so many rows. Which ones is chance, as they stand by a hash."""
-        if self.starts[-1] <= n_rows:
-            return self
-        kept = int(np.searchsorted(self.starts, n_rows))
-        return _Groups(order=self.order[: self.starts[kept]], starts=self.starts[:kept])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +84,10 @@ def repeated_rows(
     least = _NOTHING_VARIES * (np.abs(scores).max(axis=0) / n) ** 2
     inflation, n_groups = np.ones(d), n
     for found, concerned in _agreements(keys, is_train, rng=rng):
-        groups = _Groups.by(keys[:, found.columns].sum(axis=1)).first(_ROWS_TO_COMPUTE)
+        groups = _Groups.by(keys[:, found.columns].sum(axis=1))
+        if groups.starts[-1] > _ROWS_TO_COMPUTE:  # which ones is chance, as they stand by a hash
+            kept = int(np.searchsorted(groups.starts, _ROWS_TO_COMPUTE))
+            groups = _Groups(order=groups.order[: groups.starts[kept]], starts=groups.starts[:kept])
         apart = (influence[groups.order] ** 2).sum(axis=0)
         together = (groups.sums(influence) ** 2).sum(axis=0)
         counts = concerned & (apart > least)
@@ -135,7 +118,7 @@ def _agreements(
 
 def _agreement(keys: NDArray[np.uint64], side: Floats, columns: tuple[int, ...]) -> _Agreement:
     groups = _Groups.by(keys[:, columns].sum(axis=1))
-    sizes, variance = groups.sizes, float((side**2).mean())
+    sizes, variance = np.diff(groups.starts, append=len(groups.order)), float((side**2).mean())
     pairs = float((sizes * (sizes - 1)).sum())
     if pairs == 0 or variance == 0:
         return _Agreement(columns=columns, together=0.0, sureness=0.0, possible=False)
@@ -300,7 +283,7 @@ class _People:
         of_rows = share * (1 - share) * sum(1 / size for _, size in sides)
         more = np.divide(of_people, of_rows, out=np.ones(n_codes), where=of_rows > 0)
         inflation = np.maximum(np.asarray(more, dtype=np.float64), 1.0)
-        return _Spread(inflation=inflation, n_groups=self.n_groups, worth=1 / inflation)
+        return inflation, 1 / inflation
 
 
 def _half_lines(counts: Floats) -> Floats:
@@ -343,16 +326,16 @@ def _compare(
         train, control = _half_lines(train), _half_lines(control)
     n_train = int(is_train.sum())
     n_control = len(is_train) - n_train
-    spread = noise.spread(codes, n_codes, columns, cumulated=cumulated)
+    inflation, worth = noise.spread(codes, n_codes, columns, cumulated=cumulated)
     pooled = (train + control) / (n_train + n_control)
-    enough = np.minimum(pooled, 1 - pooled) * min(n_train, n_control) * spread.worth >= _LEAST_EXPECTED
+    enough = np.minimum(pooled, 1 - pooled) * min(n_train, n_control) * worth >= _LEAST_EXPECTED
     train, control, pooled = train[enough], control[enough], pooled[enough]
     deviance = 2 * sum(
         xlogy(rows, rows / n / pooled) + xlogy(n - rows, (n - rows) / n / (1 - pooled))
         for rows, n in ((train, n_train), (control, n_control))
     )
-    surprise = np.sqrt(np.maximum(deviance, 0.0) / spread.inflation[enough])
-    chances = np.asarray(2 * stdtr(spread.n_groups - 1, -surprise))
+    surprise = np.sqrt(np.maximum(deviance, 0.0) / inflation[enough])
+    chances = np.asarray(2 * stdtr(noise.n_groups - 1, -surprise))
     matters = np.abs(train / n_train - control / n_control) >= MATERIAL
     return _CellDifferences(
         n=len(chances),

@@ -18,7 +18,7 @@ proof: three times as many equal rows, five times as many near ones, a tenth mor
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -174,8 +174,8 @@ def _with_near(found: HeldOut, split: Split, *, rng: Generator) -> HeldOut:
     )
     to_train, to_release = _meetings(one_each, rng=rng)
     near_chance, near, near_expected = _nearer(to_train.distance, to_release.distance)
-    mutual = _Mutual.of(to_train, to_release)
-    if mutual.chance <= LEVEL:
+    mutual = _mutual(to_train, to_release)
+    if mutual[0] <= LEVEL:
         # A release without equal rows meets more of those that people have, and one with very many fewer: so
         # the same must be seen among different rows, each of which counts once.
         train, control, synthetic = (
@@ -183,15 +183,16 @@ def _with_near(found: HeldOut, split: Split, *, rng: Generator) -> HeldOut:
             for table in (one_each.train, one_each.control, one_each.synthetic)
         )
         different = Split(train=train, control=control, synthetic=synthetic)
-        mutual = max(mutual, _Mutual.of(*_meetings(different, rng=rng)))
+        mutual = max(mutual, _mutual(*_meetings(different, rng=rng)))
+    mutual_chance, by_release, by_train = mutual
     return replace(
         found,
         near=near,
         near_expected=near_expected,
         near_chance=near_chance,
-        mutual=mutual.by_release,
-        mutual_expected=float(mutual.by_train),
-        mutual_chance=mutual.chance,
+        mutual=by_release,
+        mutual_expected=float(by_train),
+        mutual_chance=mutual_chance,
     )
 
 
@@ -213,21 +214,16 @@ def _one_row_each(table: Table, *, rng: Generator) -> Table:
     return Table(schema=table.schema, values=table.values[rows[first]])
 
 
-class _Mutual(NamedTuple):
-    """How many control rows and rows of train, or of the release, find each other."""
+def _mutual(train: _Meeting, release: _Meeting) -> tuple[float, int, int]:
+    """Count the control rows and rows of the release, or of train, that find each other, after the chance.
 
-    chance: float  # of so many more by the release
-    by_release: int
-    by_train: int
-
-    @classmethod
-    def of(cls, train: _Meeting, release: _Meeting) -> Self:
-        """Compare; equal rows count as far as train has such: else they may have been kept from control."""
-        equal = min(release.equal, int(GRANTED_EQUAL * train.equal))
-        by_train, by_release = train.equal + train.apart, equal + release.apart
-        granted = GRANTED_MUTUAL / (1 + GRANTED_MUTUAL)
-        chance = chance_of_at_least(by_release, by_train + by_release, granted)
-        return cls(chance=chance, by_release=by_release, by_train=by_train)
+    That is of so many more by the release. Equal rows count as far as train has such: else they may have been
+    kept from control.
+    """
+    equal = min(release.equal, int(GRANTED_EQUAL * train.equal))
+    by_train, by_release = train.equal + train.apart, equal + release.apart
+    granted = GRANTED_MUTUAL / (1 + GRANTED_MUTUAL)
+    return chance_of_at_least(by_release, by_train + by_release, granted), by_release, by_train
 
 
 def _nearer(to_train: Floats, to_release: Floats) -> tuple[float, int, float]:

@@ -109,15 +109,11 @@ class Projection:
         def encode(table: Table) -> Floats:
             return np.concatenate([encode(table) for encode in encoders], axis=1)
 
-        return cls._fitted(encode, real)
+        return cls.encoded(encode, real)
 
     @classmethod
-    def of_vectors(cls, real: Table) -> Self:
-        """Find the axes of vectors of real rows, which must come in an order of their rows' content."""
-        return cls._fitted(lambda table: table.values, real)
-
-    @classmethod
-    def _fitted(cls, encode: Encoder, real: Table) -> Self:
+    def encoded(cls, encode: Encoder, real: Table) -> Self:
+        """Find the axes of real rows as they are encoded, in an order of their content."""
         cells = encode(real)  # (n, e)
         center = cells.mean(axis=0)
         cells = cells - center
@@ -285,7 +281,7 @@ def map_learned(
     (real, synthetic), notes = sample_rows(split, MOST_ROWS_LEARNED, "The map of the learned space", rng=rng)
     view, names = representation.view(split, rng=rng), split.schema.names
     vectors = view.see(real, names), view.see(synthetic, names)
-    projection = Projection.of_vectors(vectors[0])
+    projection = Projection.encoded(lambda table: table.values, vectors[0])
     places = projection.places(vectors[0]), projection.places(vectors[1])
     drawn = count_rows(places, fields_across(min(len(real), len(synthetic))), projection.explained)
     factors = local_outlier_factors(view.space(names), vectors[1], n_neighbors=N_NEIGHBORS)
