@@ -278,7 +278,7 @@ def learned(tables, seed=0):
 
 def test_vectors_are_drawn_as_they_are():
     tables = in_the_plane(2000)
-    found = Projection.encoded(lambda table: table.values, tables.train)
+    found = Projection(lambda table: table.values, tables.train)
     assert np.abs(found.axes) == pytest.approx(np.eye(2), abs=0.05)  # not standardized: a is the longer one
     assert found.explained == (pytest.approx(0.8, abs=0.02), pytest.approx(0.2, abs=0.02))
 

@@ -5,6 +5,7 @@ See docs/definitions.md, Distances.
 
 import hashlib
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,7 @@ class KnownColumns(View):
     """The known columns as they are, by a distance over them."""
 
     distance: Callable[[Sequence[str]], Space]
+    columnwise: bool = True  # type: ignore[misc]  # as the distance is
 
     def see(self, table: Table, known: Sequence[str]) -> Table:
         """Return the known columns."""
@@ -40,32 +42,36 @@ class KnownColumns(View):
         return self.distance(known)
 
 
-class SeparateColumns(KnownColumns):
-    """The same, where no column's part depends on which others are known."""
-
-    columnwise: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mixed(Representation):
-    """Compare rows by Gower's distance: numbers by their range, categories by equality."""
-
-    name: ClassVar[str] = "mixed"
+class UnlearnedRepresentation(Representation):
+    """A distance over the columns as they are."""
 
     def view(
         self,
         split: Split,
         *,
-        rng: Generator,  # noqa: ARG002 - nothing is learned
+        rng: Generator,  # noqa: ARG002 - nothing is drawn
         reference: Table | None = None,  # noqa: ARG002 - nothing is learned
-    ) -> SeparateColumns:
-        """Look at rows of these tables."""
-        schema = split.schema
-        return SeparateColumns(distance=lambda known: Space.gower(schema.select(known)))
+    ) -> KnownColumns:
+        """Look at rows of these tables; what is the scale, is so whatever its order."""
+        return self._columns_of(split)
+
+    @abstractmethod
+    def _columns_of(self, split: Split) -> KnownColumns: ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Euclidean(Representation):
+class Mixed(UnlearnedRepresentation):
+    """Compare rows by Gower's distance: numbers by their range, categories by equality."""
+
+    name: ClassVar[str] = "mixed"
+
+    def _columns_of(self, split: Split) -> KnownColumns:
+        schema = split.schema
+        return KnownColumns(distance=lambda known: Space.gower(schema.select(known)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Euclidean(UnlearnedRepresentation):
     """Compare rows by the Euclidean distance over standardized numbers and coded categories.
 
     Parameters
@@ -82,20 +88,13 @@ class Euclidean(Representation):
     def __post_init__(self) -> None:
         check.one_of("Euclidean", "encoding", self.encoding, ("onehot", "ordinal"))
 
-    def view(
-        self,
-        split: Split,
-        *,
-        rng: Generator,  # noqa: ARG002 - nothing is drawn
-        reference: Table | None = None,  # noqa: ARG002 - train alone is the scale
-    ) -> SeparateColumns:
-        """Look at rows of these tables; numbers are standardized on train, whatever its order."""
-        train = in_order(split.train).table
-        return SeparateColumns(distance=lambda known: Space.euclidean(train.select(known), self.encoding))
+    def _columns_of(self, split: Split) -> KnownColumns:
+        train = in_order(split.train).table  # numbers are standardized on it alone
+        return KnownColumns(distance=lambda known: Space.euclidean(train.select(known), self.encoding))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tolerant(Representation):
+class Tolerant(UnlearnedRepresentation):
     """Compare rows by the share of columns that differ, numbers by a part where they are near.
 
     A copy behind noise agrees nearly everywhere, and where it does not it may be anywhere. So a number costs
@@ -114,16 +113,13 @@ class Tolerant(Representation):
     def __post_init__(self) -> None:
         check.between("Tolerant", "tolerance", self.tolerance, 0, 1000)
 
-    def view(
-        self,
-        split: Split,
-        *,
-        rng: Generator,  # noqa: ARG002 - nothing is drawn
-        reference: Table | None = None,  # noqa: ARG002 - the release alone is the scale
-    ) -> KnownColumns:
-        """Look at rows of these tables; the release is the scale, whatever its order."""
-        release = in_order(split.synthetic).table
-        return KnownColumns(distance=lambda known: Space.tolerant(release.select(known), self.tolerance))
+    def _columns_of(self, split: Split) -> KnownColumns:
+        release = in_order(split.synthetic).table  # alone the scale
+
+        def distance(known: Sequence[str]) -> Space:
+            return Space.tolerant(release.select(known), self.tolerance)
+
+        return KnownColumns(distance=distance, columnwise=False)
 
 
 FAR = 1e9  # a vector has no range of its own, and distances between vectors need none

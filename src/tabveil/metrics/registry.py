@@ -105,22 +105,15 @@ def described(metric: Metric, result: Result, attacker: str | None = None) -> Re
 
 
 _MARK = re.compile(r"- |\.\. \[[^\]]*\] ")  # what opens an item of a list: a dash, or numpydoc's ".. [1]"
-_UNDERLINE = re.compile(r"-{3,}\s*")
+_HEADING = re.compile(r"^(.*\S.*)\n-{3,}[ \t]*$", flags=re.MULTILINE)
 
 
 def _sections(text: str) -> dict[str, list[str]]:
     """Return the lines of each section by its heading; what stands before the first has the name ""."""
-    found: dict[str, list[str]] = {"": []}
-    lines, heading, position = text.splitlines(), "", 0
-    while position < len(lines):
-        following = lines[position + 1] if position + 1 < len(lines) else ""
-        if lines[position].strip() and _UNDERLINE.fullmatch(following):
-            heading = lines[position].strip()
-            found.setdefault(heading, [])
-            position += 2
-            continue
-        found[heading].append(lines[position])
-        position += 1
+    first, *others = _HEADING.split(text)
+    found = {"": first.splitlines()}
+    for heading, section in zip(others[::2], others[1::2], strict=True):
+        found.setdefault(heading.strip(), []).extend(section.splitlines())
     return found
 
 

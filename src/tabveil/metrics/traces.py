@@ -131,7 +131,7 @@ def order(split: Split, *, rng: Generator) -> Trace | None:
     short, long = sorted((split.synthetic, split.train), key=len)  # the shorter is laid along the longer
     if len(short) < FEWEST_ROWS:
         return None
-    moves = _Moves.of(len(short), len(long), rng=rng)
+    moves = _Moves(len(short), len(long), rng=rng)
     found = []
     for column in sorted(split.schema.columns, key=lambda column: column.name):
         cells = short.column(column.name), long.column(column.name)
@@ -150,23 +150,17 @@ def order(split: Split, *, rng: Generator) -> Trace | None:
     return _told(split, lead, seen, min(1.0, n_tried * min(item.p_value for item in found)), len(short))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _Moves:
-    """Where the shorter table is laid along the longer, which is taken for a circle."""
+    """Where a table of ``n_short`` rows is laid along one of ``n``, no fewer, which is taken for a circle."""
 
-    places: Indices  # where it may belong
-    near: Indices  # beside these
-    far: Indices  # anywhere else
-
-    @classmethod
-    def of(cls, n_short: int, n: int, *, rng: Generator) -> "_Moves":
-        """Choose them for a table of ``n`` rows and one that is no longer."""
+    def __init__(self, n_short: int, n: int, *, rng: Generator) -> None:
         slips = np.arange(-SLIPPED, SLIPPED + 1)
-        places = np.unique(np.concatenate([slips, n - n_short + slips]) % n)
-        near = np.arange(1, min(NEAR, n // 4) + 1)
-        taken = np.unique((places[:, None] + np.concatenate([[0], near, -near])[None, :]) % n)
+        self.places = np.unique(np.concatenate([slips, n - n_short + slips]) % n)  # where it may belong
+        self.near = np.arange(1, min(NEAR, n // 4) + 1)  # beside these
+        steps = np.concatenate([[0], self.near, -self.near])
+        taken = np.unique((self.places[:, None] + steps[None, :]) % n)
         others = np.setdiff1d(rng.choice(n, min(n, N_FAR + len(taken)), replace=False), taken)
-        return cls(places=places, near=near, far=others[:N_FAR])
+        self.far = others[:N_FAR]  # anywhere else
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import Categorical, Floats, Indices, Table
-from tabveil.engines.neighbors import build_kernels
-from tabveil.engines.neighbors.search_kernels import STRIP
+from tabveil.engines.neighbors import search_kernels
 from tabveil.engines.neighbors.space import Space
 from tabveil.tables.matrices.ordinal import in_last_places, label_codes, places_a_unit
 
@@ -109,7 +108,7 @@ class SortedRows:
 def hashes(codes: Array, bits: Array, salt: int) -> NDArray[np.uint64]:
     """Hash every row of codes (c, n) and bits (n, d)."""
     out = np.empty(codes.shape[1], dtype=np.uint64)
-    build_kernels.hash_rows(codes, bits, salt, out)
+    search_kernels.hash_rows(codes, bits, salt, out)
     return out
 
 
@@ -136,7 +135,7 @@ class Index:
             forest.root,
         )
         blocks = np.empty(len(kinds) * len(self.weights))
-        build_kernels.lay_blocks(kind_values, forest.order, forest.bounds, blocks)
+        search_kernels.lay_blocks(kind_values, forest.order, forest.bounds, blocks)
         # Where the original rows behind each distinct row begin, in the order the blocks have them, and they.
         sizes = np.diff(rows.row_start)[forest.order]
         member_start = np.concatenate([[0], np.cumsum(sizes)])
@@ -148,7 +147,7 @@ class Index:
         """Return room for the mismatches of every group with a query, and for the lowest of each strip."""
         n_codes, n_groups = self.groups[0].shape
         kind = np.min_scalar_type(n_codes)
-        return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // STRIP), dtype=kind)
+        return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // search_kernels.STRIP), dtype=kind)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -165,8 +164,8 @@ def grow(values: Floats, weights: Floats, group_start: Indices) -> BlockForest:
     """Grow the trees of consecutive groups of rows (n, d)."""
     order = np.arange(len(values))
     sizes = np.diff(group_start)
-    large = np.flatnonzero(sizes > build_kernels.BLOCK)
-    n_nodes = int(np.sum(2 * (-(-sizes[large] // build_kernels.BLOCK)) - 1))
+    large = np.flatnonzero(sizes > search_kernels.BLOCK)
+    n_nodes = int(np.sum(2 * (-(-sizes[large] // search_kernels.BLOCK)) - 1))
     left, right, begin, end = (np.full(n_nodes, -1, dtype=np.int64) for _ in range(4))
     box = np.empty((n_nodes, 2, values.shape[1]))
     root = np.full(len(sizes), -1, dtype=np.int64)
@@ -174,13 +173,13 @@ def grow(values: Floats, weights: Floats, group_start: Indices) -> BlockForest:
     for group in large:
         root[group] = free
         start, stop = group_start[group], group_start[group + 1]
-        free = build_kernels.grow_tree(
+        free = search_kernels.grow_tree(
             values, weights, order, start, stop, left, right, begin, end, box, free
         )
     leaves = left[:free] < 0
     # A leaf is longer than one block only if its rows are too near to be told apart.
     ends = np.column_stack([begin[:free], end[:free]])[leaves]
-    cuts = (np.arange(start, stop, build_kernels.BLOCK) for start, stop in ends)
+    cuts = (np.arange(start, stop, search_kernels.BLOCK) for start, stop in ends)
     bounds = np.unique(np.concatenate([group_start, *cuts]))
     tree = (left[:free], right[:free], begin[:free], end[:free], box[:free])
     return BlockForest(order=order, root=root, tree=tree, bounds=bounds)

@@ -192,11 +192,6 @@ COIN = 0.5
 Bools = NDArray[np.bool_]
 
 
-def learned_half(n_fits: int) -> NDArray[np.bool_]:
-    """Tell the fits that the attacker learns from, (m,); the others are for judging."""
-    return np.asarray(np.arange(n_fits) % 2 == 0)
-
-
 def readable(features: Features) -> Floats:
     """Return features as the attacker's model takes them: counts by their logarithm."""
     return np.log1p(features.astype(np.float64))
@@ -213,7 +208,7 @@ def judge_membership(
 
 def membership_scores(features: Features, inside: Bools) -> tuple[Floats, Bools]:
     """Return the scores of the fits that are judged, and who was in them, (m / 2, t) each."""
-    learned = learned_half(len(features))
+    learned = np.arange(len(features)) % 2 == 0  # the other fits are judged
     scores = []
     for target in range(features.shape[1]):
         seen = readable(features[:, target])
@@ -338,7 +333,7 @@ def judge_inference(
 
 def guessed_right(features: Features, truth: Indices, n_values: int) -> Bools:
     """Tell which of the fits that are judged were guessed right, (m / 2, t)."""
-    learned = learned_half(len(features))
+    learned = np.arange(len(features)) % 2 == 0  # the other fits are judged
     right = []
     for target in range(truth.shape[1]):
         scores = np.empty(((~learned).sum(), n_values))

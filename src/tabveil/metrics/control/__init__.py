@@ -149,7 +149,7 @@ def check_control(
     found = differences.differences(split.train, split.control, rng=rng)
     seen = held_out.held_out(split, groups, rng=rng)
     if split.train.people is not None:
-        held = HeldRows.of(split.train, split.control, groups[:2])
+        held = HeldRows(split.train, split.control, groups[:2])
         expected, chance = held.expected_shared(), held.shared_chance(rng=rng)
         same = held.same_chance(rng=rng)
     else:

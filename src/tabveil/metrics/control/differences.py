@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -26,18 +25,6 @@ _NOTHING_VARIES = 1e-12
 _Spread = tuple[Floats, Floats]
 """How much more the shares of cells vary than those of rows split one by one, (n_cells,) of the variance, at
 least 1; and how many rows of the smaller table each row there is worth, (n_cells,)."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RepeatedRows:
-    """Rows that may be one person's, where nobody said whose they are."""
-
-    inflation: Floats  # (d,) of each column's variance, at least 1
-    n_groups: int  # of rows that tell so
-
-    def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - the same for all cells of a column
-        """Return the largest spread of the columns."""
-        return np.full(n_codes, self.inflation[list(columns)].max()), np.ones(n_codes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,32 +55,37 @@ class _Agreement:
     possible: bool  # that they are persons
 
 
-def repeated_rows(
-    cells: Floats, scores: Floats, is_train: NDArray[np.bool_], *, rng: Generator
-) -> RepeatedRows:
-    """Compute the errors of column means by groups of rows that agree in some columns.
+class RepeatedRows:
+    """Rows that may be one person's, where nobody said whose they are.
 
-    ``scores`` (n, d) has a number for each of the ``cells``, whose means are compared between the two sides.
+    The errors of column means are computed by groups of rows that agree in some columns. ``scores`` (n, d)
+    has a number for each of the ``cells``, whose means are compared between the two sides.
     """
-    n, d = cells.shape
-    bits = np.where(np.isnan(cells), np.nan, cells + 0.0).view(np.uint64)
-    keys = mix_bits(bits ^ rng.integers(0, 2**63, d, dtype=np.uint64))  # (n, d)
-    influence = np.empty_like(scores)
-    for side, sign in ((is_train, 1), (~is_train, -1)):
-        influence[side] = (scores[side] - scores[side].mean(axis=0)) * (sign / side.sum())
-    least = _NOTHING_VARIES * (np.abs(scores).max(axis=0) / n) ** 2
-    inflation, n_groups = np.ones(d), n
-    for found, concerned in _agreements(keys, is_train, rng=rng):
-        groups = _Groups.by(keys[:, found.columns].sum(axis=1))
-        if groups.starts[-1] > _ROWS_TO_COMPUTE:  # which ones is chance, as they stand by a hash
-            kept = int(np.searchsorted(groups.starts, _ROWS_TO_COMPUTE))
-            groups = _Groups(order=groups.order[: groups.starts[kept]], starts=groups.starts[:kept])
-        apart = (influence[groups.order] ** 2).sum(axis=0)
-        together = (groups.sums(influence) ** 2).sum(axis=0)
-        counts = concerned & (apart > least)
-        inflation = np.maximum(inflation, np.divide(together, apart, out=np.ones(d), where=counts))
-        n_groups = min(n_groups, len(groups.starts))
-    return RepeatedRows(inflation=inflation, n_groups=n_groups)
+
+    def __init__(self, cells: Floats, scores: Floats, is_train: NDArray[np.bool_], *, rng: Generator) -> None:
+        n, d = cells.shape
+        bits = np.where(np.isnan(cells), np.nan, cells + 0.0).view(np.uint64)
+        keys = mix_bits(bits ^ rng.integers(0, 2**63, d, dtype=np.uint64))  # (n, d)
+        influence = np.empty_like(scores)
+        for side, sign in ((is_train, 1), (~is_train, -1)):
+            influence[side] = (scores[side] - scores[side].mean(axis=0)) * (sign / side.sum())
+        least = _NOTHING_VARIES * (np.abs(scores).max(axis=0) / n) ** 2
+        self.inflation, self.n_groups = np.ones(d), n  # of each column; of rows that tell so
+        for found, concerned in _agreements(keys, is_train, rng=rng):
+            groups = _Groups.by(keys[:, found.columns].sum(axis=1))
+            if groups.starts[-1] > _ROWS_TO_COMPUTE:  # which ones is chance, as they stand by a hash
+                kept = int(np.searchsorted(groups.starts, _ROWS_TO_COMPUTE))
+                groups = _Groups(order=groups.order[: groups.starts[kept]], starts=groups.starts[:kept])
+            apart = (influence[groups.order] ** 2).sum(axis=0)
+            together = (groups.sums(influence) ** 2).sum(axis=0)
+            counts = concerned & (apart > least)
+            more = np.divide(together, apart, out=np.ones(d), where=counts)
+            self.inflation = np.maximum(self.inflation, more)
+            self.n_groups = min(self.n_groups, len(groups.starts))
+
+    def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - the same for all cells of a column
+        """Return the largest spread of the columns."""
+        return np.full(n_codes, self.inflation[list(columns)].max()), np.ones(n_codes)
 
 
 def _agreements(
@@ -194,7 +186,7 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
     coded = [_code(train.schema[name], cells[:, j]) for j, name in enumerate(names)]
     noise: _People | RepeatedRows
     if train.people is not None:
-        noise = _People.of(*tables)
+        noise = _People(*tables)
     else:
         # The cells of a column as numbers: their rank, or random ones where they have no order.
         numbers = [
@@ -202,7 +194,7 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
             for column in coded
         ]
         scores = np.column_stack([each[column.fine] for each, column in zip(numbers, coded, strict=True)])
-        noise = repeated_rows(cells, scores, is_train, rng=rng)
+        noise = RepeatedRows(cells, scores, is_train, rng=rng)
     compared = [
         _compare(codes, n_codes, columns, cumulated=cumulated, is_train=is_train, noise=noise)
         for codes, n_codes, columns, cumulated in _cells(coded, rng=rng)
@@ -245,24 +237,15 @@ def _labels(cells: Floats, missing: NDArray[np.bool_], most: int) -> tuple[Indic
     return np.where(missing, most + 1, number[codes]), most + 2
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _People:
     """Whose the rows are, where somebody may have several: those of train first."""
 
-    whose: Indices  # (n,) numbered from 0
-    rows: Indices  # (n_people,) how many each has
-    n_train: int
-    n_groups: int  # people who tell, if each had as many rows
-
-    @classmethod
-    def of(cls, train: Table, control: Table) -> Self:
-        whose = numbered_together(train, control)
-        return cls(
-            whose=whose,
-            rows=np.bincount(whose),
-            n_train=train.n_people,
-            n_groups=max(round(min(rows_worth(train), rows_worth(control))), 2),
-        )
+    def __init__(self, train: Table, control: Table) -> None:
+        self.whose = numbered_together(train, control)  # (n,) numbered from 0
+        self.rows = np.bincount(self.whose)  # (n_people,) how many each has
+        self.n_train = train.n_people
+        # People who tell, if each had as many rows.
+        self.n_groups = max(round(min(rows_worth(train), rows_worth(control))), 2)
 
     def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - codes tell all of them
         """Compute the spread of each cell.

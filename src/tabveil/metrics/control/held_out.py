@@ -18,7 +18,6 @@ proof: three times as many equal rows, five times as many near ones, a tenth mor
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -146,25 +145,18 @@ def _pairs(rows: Hashes) -> float:
     return float((times * (times - 1)).sum() / 2)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _Meeting:
     """Control rows and as many rows of train, or of the release: how near they come, and who finds whom."""
 
-    distance: Floats  # (n_control,) to the nearest row there
-    equal: int  # control rows whose nearest row there equals them, and has them as its nearest control row
-    apart: int  # the same of those whose nearest row there is another
-
-    @classmethod
-    def of(cls, space: Space, control: Table, there: Table) -> Self:
+    def __init__(self, space: Space, control: Table, there: Table) -> None:
         found = Neighbors(space, there).nearest(control)
         back = Neighbors(space, control).nearest(there).index[:, 0]
         own = np.arange(len(control)) == back[found.index[:, 0]]
-        distance = found.distance[:, 0]
-        return cls(
-            distance=distance,
-            equal=int(np.sum(own & (distance == 0))),
-            apart=int(np.sum(own & (distance > 0))),
-        )
+        self.distance = found.distance[:, 0]  # (n_control,) to the nearest row there
+        # Control rows whose nearest row there equals them, and has them as its nearest control row.
+        self.equal = int(np.sum(own & (self.distance == 0)))
+        # The same of those whose nearest row there is another.
+        self.apart = int(np.sum(own & (self.distance > 0)))
 
 
 def _with_near(found: HeldOut, split: Split, *, rng: Generator) -> HeldOut:
@@ -202,7 +194,7 @@ def _meetings(split: Split, *, rng: Generator) -> tuple[_Meeting, _Meeting]:
     n_rows = min(len(split.train), len(split.synthetic), _MOST_ROWS)
     space = Space.gower(split.schema)
     train, release = (draw(table, n_rows, rng=rng).table for table in (split.train, split.synthetic))
-    return _Meeting.of(space, control, train), _Meeting.of(space, control, release)
+    return _Meeting(space, control, train), _Meeting(space, control, release)
 
 
 def _one_row_each(table: Table, *, rng: Generator) -> Table:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -44,29 +43,18 @@ def shared_chance(train: Indices, control: Indices, *, rng: Generator) -> float:
     return float(1 + np.sum(by_chance >= shared)) / (1 + _SPLITS)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class HeldRows:
-    """Who holds which different row of train and control, and how often; those of train come first."""
+    """Who holds which different row of train and control, and how often; those of train come first.
 
-    row: Indices  # (n_pairs,) ascending
-    person: Indices  # (n_pairs,) numbered from 0
-    count: Indices  # (n_pairs,)
-    n_train: int  # people
-    n_control: int
+    ``groups`` say which different row each row of train and of control is.
+    """
 
-    @classmethod
-    def of(cls, train: Table, control: Table, groups: Sequence[Indices]) -> Self:
-        """Count; ``groups`` say which different row each row of train and of control is."""
-        whose = numbered_together(train, control)
-        n_people = train.n_people + control.n_people
-        pairs, count = np.unique(np.concatenate(groups) * n_people + whose, return_counts=True)
-        return cls(
-            row=pairs // n_people,
-            person=pairs % n_people,
-            count=count,
-            n_train=train.n_people,
-            n_control=control.n_people,
-        )
+    def __init__(self, train: Table, control: Table, groups: Sequence[Indices]) -> None:
+        self.n_train, self.n_control = train.n_people, control.n_people
+        n_people = self.n_train + self.n_control
+        pairs = np.concatenate(groups) * n_people + numbered_together(train, control)
+        pairs, self.count = np.unique(pairs, return_counts=True)  # (n_pairs,)
+        self.row, self.person = pairs // n_people, pairs % n_people  # rows ascend, people count from 0
 
     @property
     def holders(self) -> Indices:

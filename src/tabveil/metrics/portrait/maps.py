@@ -84,18 +84,32 @@ Encoder = Callable[[Table], Floats]
 """Gives a table, or a column of it, as a matrix (n, dimensions)."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Projection:
-    """How to find a row's place on the map."""
+    """How to find a row's place on the map, by the axes of real rows, in an order of their content."""
 
-    encode: Encoder
-    center: Floats  # (e,)
-    axes: Floats  # (e, 2)
-    explained: tuple[float, float]  # each axis' share of the variance
+    def __init__(self, encode: Encoder, real: Table) -> None:
+        self.encode = encode
+        cells = encode(real)  # (n, e)
+        self.center = cells.mean(axis=0)  # (e,)
+        cells = cells - self.center
+        covariance = cells.T @ cells / len(cells)
+        total = float(np.trace(covariance))
+        last = len(self.center) - 1
+        if last < 1 or total <= NO_SPREAD:
+            raise NotApplicable(_FLAT)
+        spread, axes = eigh(covariance, subset_by_index=[last - 1, last])
+        if spread[0] <= NO_SPREAD * total:
+            raise NotApplicable(_FLAT)
+        axes = axes[:, ::-1]
+        # Of an axis and its opposite that whose largest part (the first of about equals) is positive.
+        largest = np.abs(axes).round(SIGN_DIGITS).argmax(axis=0)
+        self.axes = axes * np.sign(axes[largest, np.arange(axes.shape[1])])  # (e, 2)
+        # Each axis' share of the variance.
+        self.explained = float(spread[1]) / total, float(spread[0]) / total
 
     @classmethod
     def of(cls, real: Table) -> Self:
-        """Find the axes of real rows, which must come in an order of their content."""
+        """Find the axes of real rows by all of their columns."""
         if len(real.schema) < 2:  # noqa: PLR2004 - a map of one column would be a line
             raise NotApplicable("that needs at least two columns.")
         columns = sorted(real.schema.columns, key=lambda column: column.name)
@@ -105,35 +119,7 @@ class Projection:
             _labels(column, real, n_labels) if isinstance(column, Categorical) else _numbers(column, real)
             for column in columns
         ]
-
-        def encode(table: Table) -> Floats:
-            return np.concatenate([encode(table) for encode in encoders], axis=1)
-
-        return cls.encoded(encode, real)
-
-    @classmethod
-    def encoded(cls, encode: Encoder, real: Table) -> Self:
-        """Find the axes of real rows as they are encoded, in an order of their content."""
-        cells = encode(real)  # (n, e)
-        center = cells.mean(axis=0)
-        cells = cells - center
-        covariance = cells.T @ cells / len(cells)
-        total = float(np.trace(covariance))
-        last = len(center) - 1
-        if last < 1 or total <= NO_SPREAD:
-            raise NotApplicable(_FLAT)
-        spread, axes = eigh(covariance, subset_by_index=[last - 1, last])
-        if spread[0] <= NO_SPREAD * total:
-            raise NotApplicable(_FLAT)
-        axes = axes[:, ::-1]
-        # Of an axis and its opposite that whose largest part (the first of about equals) is positive.
-        largest = np.abs(axes).round(SIGN_DIGITS).argmax(axis=0)
-        return cls(
-            encode=encode,
-            center=center,
-            axes=axes * np.sign(axes[largest, np.arange(axes.shape[1])]),
-            explained=(float(spread[1]) / total, float(spread[0]) / total),
-        )
+        return cls(lambda table: np.concatenate([encode(table) for encode in encoders], axis=1), real)
 
     def places(self, table: Table) -> Floats:
         """Return where rows lie along both axes, (n, 2)."""
@@ -281,7 +267,7 @@ def map_learned(
     (real, synthetic), notes = sample_rows(split, MOST_ROWS_LEARNED, "The map of the learned space", rng=rng)
     view, names = representation.view(split, rng=rng), split.schema.names
     vectors = view.see(real, names), view.see(synthetic, names)
-    projection = Projection.encoded(lambda table: table.values, vectors[0])
+    projection = Projection(lambda table: table.values, vectors[0])
     places = projection.places(vectors[0]), projection.places(vectors[1])
     drawn = count_rows(places, fields_across(min(len(real), len(synthetic))), projection.explained)
     factors = local_outlier_factors(view.space(names), vectors[1], n_neighbors=N_NEIGHBORS)

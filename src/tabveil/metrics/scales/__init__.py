@@ -127,11 +127,8 @@ def all_on_one_scale(splits: Sequence[Split]) -> list[AttackedTables]:
     What is far outside in one of them must not stretch the scale of the others.
     """
     real = splits[0].train.joined(splits[0].control)
-    maps = [turned_back(real, split.synthetic) for split in splits]
-    maps = [
-        found and _where_nearer(real, split.synthetic, found)
-        for split, found in zip(splits, maps, strict=True)
-    ]
+    found_maps = [(split.synthetic, turned_back(real, split.synthetic)) for split in splits]
+    maps = [found and _where_nearer(real, release, found) for release, found in found_maps]
     changed = {
         position: cells
         for position, column in enumerate(splits[0].schema.columns)

@@ -222,7 +222,7 @@ def turned_back(real: Table, released: Table) -> dict[str, ScaleMap]:
     ]
     if not choices:
         return {}
-    search = _Alignment.of(real, released, choices)
+    search = _Alignment(real, released, choices)
     starts = [
         [0] * len(choices),
         [int(choice.unlike) for choice in choices],
@@ -256,15 +256,10 @@ def _choice(position: int, real: Floats, released: Floats) -> _Choice | None:
     return _Choice(position=position, unlike=False, options=(None, mirrored)) if fits else None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _Alignment:
     """How near some released rows are to real rows, for every way to read their columns."""
 
-    fixed: Costs  # what the columns without a choice cost
-    costs: tuple[tuple[Costs, ...], ...]  # of each choice and option
-
-    @classmethod
-    def of(cls, real: Table, released: Table, choices: Sequence[_Choice]) -> "_Alignment":
+    def __init__(self, real: Table, released: Table, choices: Sequence[_Choice]) -> None:
         asked, compared = _some_rows(released, _ASKED), _some_rows(real, _COMPARED)
         open_positions = {choice.position for choice in choices}
         fixed = np.zeros((len(asked), len(compared)), dtype=np.float32)
@@ -276,13 +271,13 @@ class _Alignment:
                     fixed += _differences(there, here)
                 else:
                     fixed += np.nan_to_num(here, nan=-1)[:, None] != np.nan_to_num(there, nan=-1)
-        costs = []
+        self.fixed = fixed  # what the columns without a choice cost
+        self.costs = []  # of each choice and option
         for choice in choices:
             there = real.values[compared, choice.position]
             here = released.values[:, choice.position]
             readings = (here if option is None else option.cells for option in choice.options)
-            costs.append(tuple(_differences(there, cells[asked]) for cells in readings))
-        return cls(fixed=fixed, costs=tuple(costs))
+            self.costs.append(tuple(_differences(there, cells[asked]) for cells in readings))
 
     def nearer(self, one: Sequence[int], other: Sequence[int]) -> bool:
         """Tell whether rows come clearly nearer by one reading than by another."""
