@@ -19,7 +19,7 @@ from tabveil.core.sampling import in_order
 from tabveil.core.settings.registry import Registry, completed, values_of
 from tabveil.core.table import Floats, Numeric, Schema, Split, Table
 from tabveil.core.workers import shared
-from tabveil.engines.embedding import ContrastiveSettings, Embedding, EmbeddingModel
+from tabveil.engines.embedding import ContrastiveSettings, Embedding
 from tabveil.engines.neighbors import MeasuredColumn, Space, local_outlier_factors
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.errors import NotApplicable, ParameterError
@@ -202,11 +202,8 @@ class Contrastive(ContrastiveSettings, Representation):
         load_torch(self.name, error=NotApplicable)
         require_device(self.name, self.device, error=NotApplicable)
         rows = self._rows(split, reference)
-
-        def fit(rng: Generator) -> EmbeddingModel:
-            return Embedding.of(self).fit(rows, rng=rng)
-
-        model = shared((self.name, self._digest(rows)), fit, rng=rng)
+        key = self.name, self._digest(rows)
+        model = shared(key, lambda rng: Embedding.of(self).fit(rows, rng=rng), rng=rng)
         return VectorView(embed=model.embed, schema=split.schema, n_dimensions=model.n_dimensions)
 
     def _rows(self, split: Split, reference: Table | None) -> Table:

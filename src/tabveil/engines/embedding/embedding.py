@@ -15,21 +15,11 @@ from tabveil.core.sampling import in_order
 from tabveil.core.settings.registry import Registry, values_of
 from tabveil.core.storage.arrays import require
 from tabveil.core.storage.files import new_folder, opening, read_arrays, read_json, require_format
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
-from tabveil.core.storage.plain import rebuild as rebuild_settings
+from tabveil.core.storage.plain import FORBID_OTHERS, rebuild, require_plain
 from tabveil.core.table import Floats, Table
+from tabveil.engines import networks
 from tabveil.engines.embedding.inputs import Inputs, Places
 from tabveil.engines.embedding.settings import ContrastiveSettings
-from tabveil.engines.networks import (
-    Epoch,
-    keep_freed_memory,
-    limited_threads,
-    load_torch,
-    rebuild,
-    seeded,
-    train,
-    weights_of,
-)
 from tabveil.errors import ParameterError
 from tabveil.version import __version__
 
@@ -52,7 +42,7 @@ class EmbeddingModel:
     made_by: "Embedding"
     inputs: Inputs
     network: "EmbeddingNetwork"
-    history: tuple[Epoch, ...]
+    history: tuple[networks.Epoch, ...]
     best: int
     notes: tuple[str, ...] = ()
     places: Places = field(default_factory=Places, repr=False)
@@ -69,9 +59,9 @@ class EmbeddingModel:
         missing values are places of their own. Equal rows have equal vectors, to the last bit. Each is placed
         once and kept for whoever asks next, as far as memory allows.
         """
-        torch = load_torch(self.made_by.name)
+        torch = networks.load_torch(self.made_by.name)
         encoded, mask = self.inputs.encode(table), self.inputs.mask(masked)
-        with limited_threads(torch, width=self.made_by.width):
+        with networks.limited_threads(torch, width=self.made_by.width):
             return self.places.find(encoded, mask, lambda rows: self.network.place(rows, mask))
 
     def save(self, folder: str | Path) -> None:
@@ -88,7 +78,7 @@ class EmbeddingModel:
         with new_folder(Path(folder)) as place:
             place.mkdir()
             (place / ABOUT).write_text(json.dumps(about, indent=1, allow_nan=False), encoding="utf-8")
-            np.savez(place / ARRAYS, allow_pickle=False, **weights_of(self.network))
+            np.savez(place / ARRAYS, allow_pickle=False, **networks.weights_of(self.network))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -132,8 +122,8 @@ class Embedding(ContrastiveSettings):
             raise ParameterError(self.name, "needs at least one row and one column to learn from.")
         inputs = Inputs.of(table)
         encoded = inputs.encode(in_order(table).table)
-        keep_freed_memory()
-        with seeded(rng, owner=self.name, device=self.device, width=self.width):
+        networks.keep_freed_memory()
+        with networks.seeded(rng, owner=self.name, device=self.device, width=self.width):
             from tabveil.engines.embedding.network import ContrastLearner, NetworkRows  # noqa: PLC0415 - needs torch
 
             order = rng.permutation(len(table))
@@ -147,7 +137,7 @@ class Embedding(ContrastiveSettings):
                 [labels.n_tokens for labels in inputs.labels],
                 self,
             )
-            trained = train(
+            trained = networks.train(
                 network,
                 learner.epoch,
                 epochs=self.epochs,
@@ -183,12 +173,12 @@ class Embedding(ContrastiveSettings):
             stored = read_json(place / ABOUT)
             require_format(stored, FORMAT_KEY, FORMAT)
             about = require_plain(_StoredEmbedding, stored, ABOUT)
-            made_by = rebuild_settings(cls, about.settings, Registry[Embedding]("embedding", ()))
+            made_by = rebuild(cls, about.settings, Registry[Embedding]("embedding", ()))
             inputs = Inputs.from_json(about.inputs)
             require(0 <= about.best < len(about.history), f"{ABOUT}: best must be one of the epochs")
             arrays = read_arrays(place / ARRAYS)
             require(made_by.layers <= len(arrays), "every layer must have its weights")
-            network = rebuild(
+            network = networks.rebuild(
                 lambda: made_by.build(inputs), arrays, owner=made_by.name, device=made_by.device
             )
         return EmbeddingModel(
@@ -211,7 +201,7 @@ class _StoredEmbedding:
     version: str
     settings: dict[str, Any]
     inputs: Mapping[str, Any]
-    history: tuple[Epoch, ...]
+    history: tuple[networks.Epoch, ...]
     best: int
     notes: tuple[str, ...]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,18 +178,12 @@ MOST_BYTES = 2**28
 """Kept in memory; of the maskings, those that were asked for last."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PlacedRows:
+class PlacedRows(NamedTuple):
     """Different rows as a network reads them with some columns masked, and their vectors."""
 
     hashes: Hashes  # (n,) ascending, all different
     cells: Cells  # (n, columns)
     vectors: Vectors  # (n, dimensions)
-
-    @property
-    def n_bytes(self) -> int:
-        """What they take in memory."""
-        return self.hashes.nbytes + self.cells.nbytes + self.vectors.nbytes
 
 
 class Places:
@@ -219,22 +213,20 @@ class Places:
             order = np.argsort(together)
             cells_of = np.concatenate([placed.cells, cells[rows]])
             placed = PlacedRows(hashes=together[order], cells=cells_of[order], vectors=vectors[order])
-        self._keep(mask.tobytes(), placed)
+        # Forget what nobody asked for in a long time; in a new dictionary, as several threads may look at the
+        # old one.
+        kept = {key: item for key, item in self._placed.items() if key != mask.tobytes()}
+        kept[mask.tobytes()] = placed
+        size = sum(part.nbytes for item in kept.values() for part in item)
+        while size > MOST_BYTES:
+            size -= sum(part.nbytes for part in kept.pop(next(iter(kept))))
+        self._placed = kept
         at: Indices = np.searchsorted(placed.hashes, different)[kinds]
         found = placed.vectors[at].astype(np.float64)
         unlike = np.flatnonzero((placed.cells[at] != cells).any(axis=1))
         if len(unlike):  # different rows that share a hash
             found[unlike] = place(encoded.take(unlike))
         return found
-
-    def _keep(self, key: bytes, placed: PlacedRows) -> None:
-        """Remember what was placed, and forget what nobody asked for in a long time."""
-        # A new dictionary each time: several threads may look at the old one.
-        kept = {**{other: item for other, item in self._placed.items() if other != key}, key: placed}
-        size = sum(item.n_bytes for item in kept.values())
-        while size > MOST_BYTES:
-            size -= kept.pop(next(iter(kept))).n_bytes
-        self._placed = kept
 
 
 def _cells(encoded: Encoded, mask: NDArray[np.bool_]) -> Cells:

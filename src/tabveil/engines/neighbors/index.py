@@ -66,24 +66,21 @@ class SortedRows:
     @classmethod
     def of(cls, codes: Array, values: Floats, salt: int = 0) -> Self:
         """Sort by hashes; where two different rows share a hash, start again with another salt."""
-        n = codes.shape[1]
         bits = np.where(np.isnan(values), np.nan, values).view(np.uint64)  # all NaNs are one value
         group_hash = hashes(codes, bits[:, :0], salt)
         row_hash = hashes(codes, bits, salt)
         by_row = np.argsort(row_hash, kind="stable")
         order = by_row[np.argsort(group_hash[by_row], kind="stable")]
         ordered_groups, ordered_rows = group_hash[order], row_hash[order]
-        new_group = np.ones(n, dtype=bool)
-        new_row = np.ones(n, dtype=bool)
-        new_group[1:] = ordered_groups[1:] != ordered_groups[:-1]
-        new_row[1:] = new_group[1:] | (ordered_rows[1:] != ordered_rows[:-1])
+        new_group = np.diff(ordered_groups, prepend=~ordered_groups[:1]) != 0
+        new_row = new_group | (np.diff(ordered_rows, prepend=~ordered_rows[:1]) != 0)
         same_group, same_row = np.flatnonzero(~new_group), np.flatnonzero(~new_row)
         collision = (codes[:, order[same_group]] != codes[:, order[same_group - 1]]).any() or (
             bits[order[same_row]] != bits[order[same_row - 1]]
         ).any()
         if collision:
             return cls.of(codes, values, salt + 1)
-        row_start = np.append(np.flatnonzero(new_row), n)
+        row_start = np.append(np.flatnonzero(new_row), codes.shape[1])
         return cls(
             order=order,
             row_start=row_start,

@@ -74,7 +74,12 @@ class NeighborsWithout:
             np.ascontiguousarray(asked.absent[:, kinds]),
         )
         runs = (asked.run[kinds], asked.floor[kinds])
-        columns = self._columns(asked)
+        # Where the columns left out stand among the values, the codes and the absent, or -1, (s,).
+        measured = tuple(column.name for column in self.space.measured if column.weight > 0)
+        columns = tuple(
+            np.array([names.index(name) if name in names else -1 for name in self.left_out])
+            for names in (measured, (*self.space.matched, *index.flagged), asked.absent_names)
+        )
 
         def search(start: int, stop: int) -> None:
             leaving_out_kernels.search(
@@ -98,17 +103,6 @@ class NeighborsWithout:
         """Bring together what is known of the copies of each distinct row."""
         _, start, members = self.index.reference
         return np.asarray(summarize.reduceat(of_rows[members], start[:-1]))
-
-    def _columns(self, asked: Queries) -> tuple[Indices, Indices, Indices]:
-        """Say where the columns left out stand among the values, the codes and the absent, or -1, (s,)."""
-        measured = [column.name for column in self.space.measured if column.weight > 0]
-        codes = (*self.space.matched, *self.index.flagged)
-
-        def places(names: Sequence[str]) -> Indices:
-            place = {name: position for position, name in enumerate(names)}
-            return np.array([-1 if name is None else place.get(name, -1) for name in self.left_out])
-
-        return places(measured), places(codes), places(asked.absent_names)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -325,14 +325,6 @@ def judge_inference(
     ``features`` are (m, t * v, p).
     """
     truth, n_values = game.labels(len(features)), len(game.examples)
-    right = guessed_right(features, truth, n_values)
-    return judged_guesses(
-        game.name, right, targets, secret=game.secret, n_values=n_values, confidence=confidence
-    )
-
-
-def guessed_right(features: Features, truth: Indices, n_values: int) -> Bools:
-    """Tell which of the fits that are judged were guessed right, (m / 2, t)."""
     learned = np.arange(len(features)) % 2 == 0  # the other fits are judged
     right = []
     for target in range(truth.shape[1]):
@@ -342,7 +334,10 @@ def guessed_right(features: Features, truth: Indices, n_values: int) -> Bools:
             model = Ridge.fit(seen[learned], (truth[learned, target] == value).astype(np.float64))
             scores[:, value] = model.score(seen[~learned])
         right.append(scores.argmax(axis=1) == truth[~learned, target])
-    return np.column_stack(right)
+    guesses = np.column_stack(right)  # (m / 2, t)
+    return judged_guesses(
+        game.name, guesses, targets, secret=game.secret, n_values=n_values, confidence=confidence
+    )
 
 
 def judged_guesses(

@@ -27,32 +27,33 @@ _Spread = tuple[Floats, Floats]
 least 1; and how many rows of the smaller table each row there is worth, (n_cells,)."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _Groups:
-    """Rows in groups: an order in which they stand together, and where each group starts."""
+    """Rows in groups of equal keys: an order in which they stand together, and where each group starts."""
 
-    order: Indices
-    starts: Indices
-
-    @classmethod
-    def by(cls, key: NDArray[np.uint64]) -> "_Groups":
-        """Group the rows of equal keys."""
-        order = np.argsort(key, kind="stable")
-        return cls(order=order, starts=np.flatnonzero(np.diff(key[order], prepend=~key[order[:1]])))
+    def __init__(self, key: NDArray[np.uint64]) -> None:
+        self.order = np.argsort(key, kind="stable")
+        self.starts = np.flatnonzero(np.diff(key[self.order], prepend=~key[self.order[:1]]))
 
     def sums(self, values: Floats) -> Floats:
         """Add up the values (n, ...) of each group."""
         return np.asarray(np.add.reduceat(values[self.order], self.starts, axis=0))
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Agreement:
     """How far rows that agree in some columns stand on one side together."""
 
-    columns: tuple[int, ...]
-    together: float  # 0: as chance has it, 1: all of them
-    sureness: float  # in standard deviations
-    possible: bool  # that they are persons
+    def __init__(self, keys: NDArray[np.uint64], side: Floats, columns: tuple[int, ...]) -> None:
+        self.columns = columns
+        self.together = 0.0  # 0: as chance has it, 1: all of them
+        self.sureness = 0.0  # in standard deviations
+        self.possible = False  # that they are persons
+        groups = _Groups(keys[:, columns].sum(axis=1))
+        sizes, variance = np.diff(groups.starts, append=len(groups.order)), float((side**2).mean())
+        pairs = float((sizes * (sizes - 1)).sum())
+        if pairs > 0 and variance > 0:
+            excess = (float((groups.sums(side) ** 2).sum()) - float((side**2).sum())) / variance
+            self.together, self.sureness = excess / pairs, excess / float(np.sqrt(2 * pairs))
+            self.possible = len(sizes) >= _FEWEST_GROUPS and pairs <= _MOST_ROWS_TOGETHER * len(side)
 
 
 class RepeatedRows:
@@ -72,10 +73,10 @@ class RepeatedRows:
         least = _NOTHING_VARIES * (np.abs(scores).max(axis=0) / n) ** 2
         self.inflation, self.n_groups = np.ones(d), n  # of each column; of rows that tell so
         for found, concerned in _agreements(keys, is_train, rng=rng):
-            groups = _Groups.by(keys[:, found.columns].sum(axis=1))
+            groups = _Groups(keys[:, found.columns].sum(axis=1))
             if groups.starts[-1] > _ROWS_TO_COMPUTE:  # which ones is chance, as they stand by a hash
                 kept = int(np.searchsorted(groups.starts, _ROWS_TO_COMPUTE))
-                groups = _Groups(order=groups.order[: groups.starts[kept]], starts=groups.starts[:kept])
+                groups.order, groups.starts = groups.order[: groups.starts[kept]], groups.starts[:kept]
             apart = (influence[groups.order] ** 2).sum(axis=0)
             together = (groups.sums(influence) ** 2).sum(axis=0)
             counts = concerned & (apart > least)
@@ -96,7 +97,7 @@ def _agreements(
     rows = rng.permutation(n)[:_ROWS_TO_TRY]
     keys, side = keys[rows], is_train[rows].astype(np.float64)
     side -= side.mean()
-    tried = [_agreement(keys, side, columns) for columns in _sets(d, rng=rng)]
+    tried = [_Agreement(keys, side, columns) for columns in _sets(d, rng=rng)]
     alone = [item.together for item in tried[:d]]
     n_found = np.zeros(d, dtype=np.int64)
     for found in sorted((item for item in tried if item.possible), key=lambda item: -item.sureness):
@@ -106,21 +107,6 @@ def _agreements(
         if concerned.any():
             n_found += concerned
             yield found, concerned
-
-
-def _agreement(keys: NDArray[np.uint64], side: Floats, columns: tuple[int, ...]) -> _Agreement:
-    groups = _Groups.by(keys[:, columns].sum(axis=1))
-    sizes, variance = np.diff(groups.starts, append=len(groups.order)), float((side**2).mean())
-    pairs = float((sizes * (sizes - 1)).sum())
-    if pairs == 0 or variance == 0:
-        return _Agreement(columns=columns, together=0.0, sureness=0.0, possible=False)
-    excess = (float((groups.sums(side) ** 2).sum()) - float((side**2).sum())) / variance
-    return _Agreement(
-        columns=columns,
-        together=excess / pairs,
-        sureness=excess / float(np.sqrt(2 * pairs)),
-        possible=len(sizes) >= _FEWEST_GROUPS and pairs <= _MOST_ROWS_TOGETHER * len(side),
-    )
 
 
 def _sets(d: int, *, rng: Generator) -> Iterator[tuple[int, ...]]:
@@ -153,15 +139,14 @@ class Differences:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _CodedColumn:
     """A column as a few cells, the last one for missing; ``ordered`` ones are numbers from low to high."""
 
-    fine: Indices  # (n,)
-    coarse: Indices  # (n,)
-    n_fine: int
-    n_coarse: int
-    ordered: bool
+    def __init__(self, column: Column, cells: Floats) -> None:
+        missing, self.ordered = np.isnan(cells), isinstance(column, Numeric)
+        cut = _parts if self.ordered else _labels
+        sizes = (_PARTS, _COARSE_PARTS) if self.ordered else (_LABELS, _COARSE_LABELS)
+        (self.fine, self.n_fine), (self.coarse, self.n_coarse) = (cut(cells, missing, n) for n in sizes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -183,7 +168,7 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
     tables = [in_order(table).table.select(names) for table in (train, control)]
     cells = np.concatenate([table.values for table in tables])  # (n, d)
     is_train = np.arange(len(cells)) < len(train)
-    coded = [_code(train.schema[name], cells[:, j]) for j, name in enumerate(names)]
+    coded = [_CodedColumn(train.schema[name], cells[:, j]) for j, name in enumerate(names)]
     noise: _People | RepeatedRows
     if train.people is not None:
         noise = _People(*tables)
@@ -211,13 +196,6 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
         n_compared=n_compared,
         columns=tuple(dict.fromkeys(names[j] for item in ranked for j in item.columns)),
     )
-
-
-def _code(column: Column, cells: Floats) -> _CodedColumn:
-    missing, ordered = np.isnan(cells), isinstance(column, Numeric)
-    cut, sizes = (_parts, (_PARTS, _COARSE_PARTS)) if ordered else (_labels, (_LABELS, _COARSE_LABELS))
-    (fine, n_fine), (coarse, n_coarse) = (cut(cells, missing, n) for n in sizes)
-    return _CodedColumn(fine=fine, coarse=coarse, n_fine=n_fine, n_coarse=n_coarse, ordered=ordered)
 
 
 def _parts(cells: Floats, missing: NDArray[np.bool_], n_parts: int) -> tuple[Indices, int]:

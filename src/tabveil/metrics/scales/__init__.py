@@ -105,26 +105,19 @@ class AttackedTables:
     turned: tuple[str, ...] = ()  # released columns that were read on another scale
 
 
-def on_one_scale(split: Split) -> AttackedTables:
+def all_on_one_scale(splits: Sequence[Split]) -> list[AttackedTables]:
     """Bring released columns to the scale of the real rows, and absurd values near to all others.
 
-    Tables in which there is nothing to change are returned as they are. Which real rows are train and which
-    control makes no difference, nor does the order of rows and columns.
+    The releases are of the same train and control: what is far outside in one must not stretch the scale of
+    the others. Tables in which there is nothing to change are returned as they are. Which real rows are train
+    and which control makes no difference, nor does the order of rows and columns.
 
     >>> ages = np.arange(20.0, 80.0)[:, None]
     >>> schema = Schema((Numeric(name="age", low=20, high=7900, decimals=0),))
     >>> train, release = (Table(schema=schema, values=values) for values in (ages, 100 * ages))
-    >>> attacked = on_one_scale(Split(train=train, control=train, synthetic=release))
+    >>> (attacked,) = all_on_one_scale([Split(train=train, control=train, synthetic=release)])
     >>> bool((attacked.split.synthetic.values == ages).all()), attacked.split.schema["age"].high
     (True, 79.0)
-    """
-    return all_on_one_scale([split])[0]
-
-
-def all_on_one_scale(splits: Sequence[Split]) -> list[AttackedTables]:
-    """Bring several releases of the same train and control to one scale, as :func:`on_one_scale` does one.
-
-    What is far outside in one of them must not stretch the scale of the others.
     """
     real = splits[0].train.joined(splits[0].control)
     found_maps = [(split.synthetic, turned_back(real, split.synthetic)) for split in splits]
