@@ -191,6 +191,7 @@ def _most_telling(space: Space, values: Floats, weights: Floats) -> int:
 
 
 QUERIES_AT_ONCE = 512
+NOBODY = np.iinfo(np.int64).max
 
 
 class Queries:

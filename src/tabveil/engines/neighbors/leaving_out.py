@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from tabveil.core import workers
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.engines.neighbors import leaving_out_kernels
-from tabveil.engines.neighbors.engine import NOBODY
-from tabveil.engines.neighbors.index import QUERIES_AT_ONCE, Index, Queries
+from tabveil.engines.neighbors.index import NOBODY, QUERIES_AT_ONCE, Index, Queries
 from tabveil.engines.neighbors.space import Space
 from tabveil.errors import ParameterError
 

@@ -103,7 +103,7 @@ class Projection:
         axes = axes[:, ::-1]
         # Of an axis and its opposite that whose largest part (the first of about equals) is positive.
         largest = np.abs(axes).round(SIGN_DIGITS).argmax(axis=0)
-        self.axes = axes * np.sign(axes[largest, np.arange(axes.shape[1])])  # (e, 2)
+        self.axes: Floats = axes * np.sign(axes[largest, np.arange(axes.shape[1])])  # (e, 2)
         # Each axis' share of the variance.
         self.explained = float(spread[1]) / total, float(spread[0]) / total
 
