@@ -139,9 +139,9 @@ def order(split: Split, *, rng: Generator) -> Trace | None:
             continue
         # Missing is a value like others, so that missing cells are equal.
         codes = [np.nan_to_num(side, nan=np.inf) for side in cells]
-        found.append(_compared(column.name, codes, moves, by_rank=False))
+        found.append(_Found(column.name, codes, moves, by_rank=False))
         if isinstance(column, Numeric):
-            found.append(_compared(column.name, [_ranked(side) for side in cells], moves, by_rank=True))
+            found.append(_Found(column.name, [_ranked(side) for side in cells], moves, by_rank=True))
     if not found:
         return None
     n_tried = len(found) * len(moves.places)
@@ -163,17 +163,42 @@ class _Moves:
         self.far = others[:N_FAR]  # anywhere else
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Found:
     """How well one column agrees in its place, and when moved."""
 
-    column: str
-    by_rank: bool
-    p_value: float
-    here: float  # share of equal cells, or rank correlation
-    moved: float  # likewise, elsewhere
-    spread: float
-    n: int
+    def __init__(self, column: str, cells: Sequence[Floats], moves: _Moves, *, by_rank: bool) -> None:
+        self.column, self.by_rank = column, by_rank
+        short, long = cells
+        n, around = len(short), np.concatenate([long, long])
+        scale = np.sqrt(len(long) / n) if by_rank else 1 / n  # of a part of all, as if it were all
+
+        def laid(places: Indices) -> Floats:
+            parts = (around[start : start + n] for start in places.tolist())
+            if by_rank:  # without BLAS, whose sums depend on the number of threads
+                sums = [float(np.einsum("i,i", short, part)) for part in parts]
+            else:
+                sums = [float(np.count_nonzero(short == part)) for part in parts]
+            return np.array(sums, dtype=np.float64) * scale
+
+        at = laid(moves.places)
+        best = int(np.argmax(at))
+        here, place = float(at[best]), int(moves.places[best])
+        steps = np.concatenate([moves.near, _echoes(long, by_rank=by_rank)])
+        near = laid(np.unique(np.concatenate([place + steps, place - steps]) % len(long)))
+        far = laid(moves.far)
+        elsewhere = np.concatenate([near, far])
+        moved, spread = float(np.mean(far if len(far) else near)), float(np.std(elsewhere, ddof=1))
+        moved, chance = max(moved, float(near.mean())), float(near.max())
+        p_value = 1.0
+        if here > chance and here - chance >= AT_ONCE * (here - moved):
+            least = 1 / n if not by_rank else 1 / np.sqrt(n)
+            p_value = float(stdtr(FREEDOM, -(here - chance) / max(spread, least)))
+            if not by_rank:
+                # So many equal cells, if each is as likely to be equal as when moved.
+                rate = min(1.0, float(elsewhere.mean()) + _NEVER_SEEN / (n * len(elsewhere)))
+                p_value = max(p_value, chance_of_at_least(round(here * n), n, max(chance, rate)))
+        self.p_value, self.spread, self.n = p_value, spread, n
+        self.here, self.moved = here, moved  # share of equal cells, or rank correlation; there, and elsewhere
 
     @property
     def gain(self) -> float:
@@ -201,39 +226,6 @@ def _ranked(cells: Floats) -> Floats:
     return scores / size if size > 0 else scores
 
 
-def _compared(column: str, cells: Sequence[Floats], moves: _Moves, *, by_rank: bool) -> _Found:
-    short, long = cells
-    n, around = len(short), np.concatenate([long, long])
-    scale = np.sqrt(len(long) / n) if by_rank else 1 / n  # of a part of all, as if it were all
-
-    def laid(places: Indices) -> Floats:
-        if by_rank:
-            # without BLAS, whose sums depend on the number of threads
-            sums = [float(np.einsum("i,i", short, around[start : start + n])) for start in places.tolist()]
-        else:
-            sums = [float(np.count_nonzero(short == around[start : start + n])) for start in places.tolist()]
-        return np.array(sums, dtype=np.float64) * scale
-
-    at = laid(moves.places)
-    best = int(np.argmax(at))
-    here, place = float(at[best]), int(moves.places[best])
-    steps = np.concatenate([moves.near, _echoes(long, by_rank=by_rank)])
-    near = laid(np.unique(np.concatenate([place + steps, place - steps]) % len(long)))
-    far = laid(moves.far)
-    elsewhere = np.concatenate([near, far])
-    moved, spread = float(np.mean(far if len(far) else near)), float(np.std(elsewhere, ddof=1))
-    moved, chance = max(moved, float(near.mean())), float(near.max())
-    p_value = 1.0
-    if here > chance and here - chance >= AT_ONCE * (here - moved):
-        least = 1 / n if not by_rank else 1 / np.sqrt(n)
-        p_value = float(stdtr(FREEDOM, -(here - chance) / max(spread, least)))
-        if not by_rank:
-            # So many equal cells, if each is as likely to be equal as when moved.
-            rate = min(1.0, float(elsewhere.mean()) + _NEVER_SEEN / (n * len(elsewhere)))
-            p_value = max(p_value, chance_of_at_least(round(here * n), n, max(chance, rate)))
-    return _Found(column=column, by_rank=by_rank, p_value=p_value, here=here, moved=moved, spread=spread, n=n)
-
-
 def _echoes(cells: Floats, *, by_rank: bool) -> Indices:
     """Return the distances at which a column resembles itself most."""
     scores = cells if by_rank else mix_bits((cells + 0.0).view(np.uint64)).astype(np.float64)
@@ -254,10 +246,26 @@ def _told(split: Split, lead: _Found, seen: list[_Found], p_value: float, n: int
     columns = tuple(
         dict.fromkeys(item.column for item in sorted(seen, key=lambda item: (-item.gain, item.column)))
     )
+    where = f"In {plural(len(columns), 'column')} ({listed(columns)}) the release keeps the order of train"
+    if not columns:
+        sentence = (
+            f"Laid beside train, no column of the release agrees better in its place than moved by some rows "
+            f"({plural(n, 'row')} compared)."
+        )
+    elif lead.by_rank:
+        sentence = (
+            f"{where}: numbers of {name(lead.column)} go with those of the training rows in the same places "
+            f"(rank correlation {lead.here:.2f}, moved by some rows {lead.moved:.2f})."
+        )
+    else:
+        sentence = (
+            f"{where}: of {name(lead.column)}, {percent(lead.here)} of rows hold the value of the training "
+            f"row in the same place, where {percent(lead.moved)} do when moved by some rows."
+        )
     return Trace(
         name="order",
         title="Order of rows",
-        sentence=_sentence(lead, columns, n),
+        sentence=sentence,
         p_value=p_value,
         people=round(max(lead.gain, 0.0) * of_all * n_people) if seen else 0,
         n_people=n_people,
@@ -267,22 +275,4 @@ def _told(split: Split, lead: _Found, seen: list[_Found], p_value: float, n: int
         n_rows=n_rows,
         columns=columns,
         proven=True,
-    )
-
-
-def _sentence(lead: _Found, columns: tuple[str, ...], n: int) -> str:
-    if not columns:
-        return (
-            f"Laid beside train, no column of the release agrees better in its place than moved by some rows "
-            f"({plural(n, 'row')} compared)."
-        )
-    where = f"In {plural(len(columns), 'column')} ({listed(columns)}) the release keeps the order of train"
-    if lead.by_rank:
-        return (
-            f"{where}: numbers of {name(lead.column)} go with those of the training rows in the same places "
-            f"(rank correlation {lead.here:.2f}, moved by some rows {lead.moved:.2f})."
-        )
-    return (
-        f"{where}: of {name(lead.column)}, {percent(lead.here)} of rows hold the value of the training row "
-        f"in the same place, where {percent(lead.moved)} do when moved by some rows."
     )

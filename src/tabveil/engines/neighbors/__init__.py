@@ -74,12 +74,10 @@ class Neighbors:
         check.at_least("Neighbors", "the number of reference rows", self.n_rows, n_neighbors)
         same = queries is self._reference
         vectors = self._vectors if same or self._vectors is None else Vectors.of(self.space, queries)
-        # By products of vectors where possible.
-        total, index = (
-            self._search_rows(queries, n_neighbors)
-            if vectors is None
-            else self._search_vectors(vectors, n_neighbors)
-        )
+        if vectors is None:
+            total, index = self._search_rows(queries, n_neighbors)
+        else:  # by their products
+            total, index = self._search_vectors(vectors, n_neighbors)
         return NearestRows(distance=self.space.reported(total), index=index)
 
     def nearest_other(self, n_neighbors: int = 1) -> NearestRows:

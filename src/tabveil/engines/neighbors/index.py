@@ -120,9 +120,13 @@ class Index:
         self.group_hash, self.salt = rows.group_hash, rows.salt
         kinds = rows.representatives
         kind_values = values[kinds]
-        # The column of the values that tells rows apart best; -1 where there are none.
-        self.pivot = _most_telling(space, kind_values, self.weights)
-        forest = grow(kind_values, self.weights, rows.group_start)
+        # The column in which sorted rows that stand side by side, often in one group, cost most; or -1.
+        self.pivot = -1
+        if len(self.weights):
+            gaps = np.abs(np.diff(kind_values, axis=0)) * self.weights
+            costs = np.minimum(gaps**space.power, space.most)
+            self.pivot = int(np.argmax(np.nan_to_num(costs).sum(axis=0)))
+        forest = BlockForest(kind_values, self.weights, rows.group_start)
         self.tree = forest.tree
         heads = rows.group_start[:-1]
         self.groups: Groups = (
@@ -147,47 +151,30 @@ class Index:
         return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // search_kernels.STRIP), dtype=kind)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class BlockForest:
-    """A tree over every group that is larger than a block."""
+    """The trees of consecutive groups of rows (n, d): one over every group that is larger than a block."""
 
-    order: Indices  # (n,) rows so that each leaf, each group and each tree is a range
-    root: Indices  # (n_groups,) a node, or -1 for a group of one block
-    tree: Tree
-    bounds: Indices  # where blocks begin, and where the last one ends
-
-
-def grow(values: Floats, weights: Floats, group_start: Indices) -> BlockForest:
-    """Grow the trees of consecutive groups of rows (n, d)."""
-    order = np.arange(len(values))
-    sizes = np.diff(group_start)
-    large = np.flatnonzero(sizes > search_kernels.BLOCK)
-    n_nodes = int(np.sum(2 * (-(-sizes[large] // search_kernels.BLOCK)) - 1))
-    left, right, begin, end = (np.full(n_nodes, -1, dtype=np.int64) for _ in range(4))
-    box = np.empty((n_nodes, 2, values.shape[1]))
-    root = np.full(len(sizes), -1, dtype=np.int64)
-    free = 0
-    for group in large:
-        root[group] = free
-        start, stop = group_start[group], group_start[group + 1]
-        free = search_kernels.grow_tree(
-            values, weights, order, start, stop, left, right, begin, end, box, free
-        )
-    leaves = left[:free] < 0
-    # A leaf is longer than one block only if its rows are too near to be told apart.
-    ends = np.column_stack([begin[:free], end[:free]])[leaves]
-    cuts = (np.arange(start, stop, search_kernels.BLOCK) for start, stop in ends)
-    bounds = np.unique(np.concatenate([group_start, *cuts]))
-    tree = (left[:free], right[:free], begin[:free], end[:free], box[:free])
-    return BlockForest(order=order, root=root, tree=tree, bounds=bounds)
-
-
-def _most_telling(space: Space, values: Floats, weights: Floats) -> int:
-    """Return the column in which sorted rows that stand side by side, often in one group, cost most."""
-    if not len(weights):
-        return -1
-    costs = np.minimum((np.abs(np.diff(values, axis=0)) * weights) ** space.power, space.most)
-    return int(np.argmax(np.nan_to_num(costs).sum(axis=0)))
+    def __init__(self, values: Floats, weights: Floats, group_start: Indices) -> None:
+        self.order = np.arange(len(values))  # rows so that each leaf, each group and each tree is a range
+        sizes = np.diff(group_start)
+        large = np.flatnonzero(sizes > search_kernels.BLOCK)
+        n_nodes = int(np.sum(2 * (-(-sizes[large] // search_kernels.BLOCK)) - 1))
+        left, right, begin, end = (np.full(n_nodes, -1, dtype=np.int64) for _ in range(4))
+        box = np.empty((n_nodes, 2, values.shape[1]))
+        self.root = np.full(len(sizes), -1, dtype=np.int64)  # a node, or -1 for a group of one block
+        free = 0
+        for group in large:
+            self.root[group] = free
+            start, stop = group_start[group], group_start[group + 1]
+            free = search_kernels.grow_tree(
+                values, weights, self.order, start, stop, left, right, begin, end, box, free
+            )
+        self.tree: Tree = (left[:free], right[:free], begin[:free], end[:free], box[:free])
+        # A leaf is longer than one block only if its rows are too near to be told apart.
+        leaves = np.column_stack([begin[:free], end[:free]])[left[:free] < 0]
+        cuts = (np.arange(start, stop, search_kernels.BLOCK) for start, stop in leaves)
+        # Where blocks begin, and where the last one ends.
+        self.bounds = np.unique(np.concatenate([group_start, *cuts]))
 
 
 QUERIES_AT_ONCE = 512
@@ -203,7 +190,7 @@ class Queries:
         codes = encode_codes(space, table, index.flagged + self.absent_names)
         values, weights = encode_values(space, table)
         rows = SortedRows.of(codes, values)
-        order = grow(values[rows.representatives], weights, rows.group_start).order
+        order = BlockForest(values[rows.representatives], weights, rows.group_start).order
         kinds = rows.representatives[order]
         n_codes = len(index.groups[0])
         self.codes = np.ascontiguousarray(codes[:n_codes, kinds])  # (c, q)

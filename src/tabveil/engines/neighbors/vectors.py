@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import Floats, Indices, Table
-from tabveil.engines.neighbors.index import SortedRows, encode_values, grow
+from tabveil.engines.neighbors.index import BlockForest, SortedRows, encode_values
 from tabveil.engines.neighbors.space import Space
 from tabveil.engines.neighbors.vector_kernels import BLOCK, STEP, measure_all, search_blocks
 
@@ -82,7 +82,7 @@ class Turned:
         n, d = along.shape
         telling = np.ascontiguousarray(along[:, :FEWEST_NUMBERS])
         # Which of the different rows each one is, (n,), and what they were, (n, d).
-        self.order = grow(telling, np.ones(FEWEST_NUMBERS), np.array([0, n])).order
+        self.order = BlockForest(telling, np.ones(FEWEST_NUMBERS), np.array([0, n])).order
         self.values = vectors.values[self.order]
         self.places, n_steps = along[self.order], -(-d // STEP)
         self.singles = np.zeros((n, n_steps * STEP), dtype=np.float32)

@@ -28,7 +28,7 @@ from tabveil.metrics.agreement.cells import ComparedCells, Hashes
 from tabveil.metrics.agreement.lone_kernels import count_hits
 from tabveil.metrics.traces import Trace
 
-__all__ = ["ColumnScan", "ComparedCells", "Hits", "hits", "nearly_copied", "scan", "union"]
+__all__ = ["ColumnScan", "ComparedCells", "Hits", "draw_sets", "hits", "nearly_copied", "scan", "union"]
 
 ROWS_AT_ONCE = 2_000_000
 """So many rows are looked up before another thread takes over, in one set or in many."""
@@ -200,8 +200,8 @@ def _families(split: Split, *, rng: Generator) -> Iterator[Family]:
     c = len(exact.columns)
     sets = [
         *((place,) for place in range(c)),
-        *_drawn(c, 2, n_pairs, rng=rng),
-        *(columns for size in SIZES for columns in _drawn(d, size, SETS_OF_SIZE, rng=rng)),
+        *draw_sets(c, 2, n_pairs, rng=rng),
+        *(columns for size in SIZES for columns in draw_sets(d, size, SETS_OF_SIZE, rng=rng)),
         *(tuple(np.delete(np.arange(d), place).tolist()) for place in range(d if d > 2 else 0)),  # noqa: PLR2004
         tuple(range(d)),
     ]
@@ -209,13 +209,13 @@ def _families(split: Split, *, rng: Generator) -> Iterator[Family]:
     names = sorted(split.schema.names)
     numbers = {place for place, name in enumerate(names) if isinstance(split.schema[name], Numeric)}
     for size, most in ((2, n_pairs), (3, SETS_OF_SIZE)):
-        sets = [columns for columns in _drawn(d, size, most, rng=rng) if numbers.intersection(columns)]
+        sets = [columns for columns in draw_sets(d, size, most, rng=rng) if numbers.intersection(columns)]
         if sets:  # as many parts as give each person a cell of their own, if columns had nothing in common
             cells = ComparedCells.coarse(split, max(round(n_people ** (1 / size)), 2), rng=rng)
             yield _counted(cells, sets, coarse=True, rng=rng)
 
 
-def _drawn(n: int, size: int, most: int, *, rng: Generator) -> list[tuple[int, ...]]:
+def draw_sets(n: int, size: int, most: int, *, rng: Generator) -> list[tuple[int, ...]]:
     """Return all sets of so many of ``n`` places, or some at random where they are too many."""
     if size > n:
         return []

@@ -65,7 +65,9 @@ class ComparedCells:
                 continue
             known = released[~np.isnan(released)]
             cuts = np.unique(np.quantile(known, np.arange(1, n_parts) / n_parts)) if len(known) else known
-            found.append((name, _part(real, cuts), _part(released, cuts)))
+            # The number of the part that each value lies in; NaN where there is none.
+            parts = [np.where(np.isnan(x), np.nan, np.searchsorted(cuts, x)) for x in (real, released)]
+            found.append((name, parts[0], parts[1]))
         return cls._of(split, found, rng=rng)
 
     @classmethod
@@ -118,11 +120,6 @@ def _gaps(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
     order = [split.schema.position(name) for name in names]
     weights = np.random.default_rng(len(names)).random(len(names))
     yield GAPS, np.round(real[:, order] @ weights, FINEST), np.round(released[:, order] @ weights, FINEST)
-
-
-def _part(values: Floats, cuts: Floats) -> Floats:
-    """Return the number of the part that each value lies in; NaN where there is none."""
-    return np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values, side="left").astype(np.float64))
 
 
 def _decimals(values: Floats) -> int | None:

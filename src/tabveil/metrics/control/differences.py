@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 
 import numpy as np
 from numpy.random import Generator
@@ -13,6 +12,7 @@ from scipy.special import stdtr, xlogy
 from tabveil.core.people import numbered_together, rows_worth
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Column, Floats, Indices, Numeric, Table, mix_bits
+from tabveil.metrics.agreement import draw_sets
 
 _TRIED = 80  # sets of two, of three and of four columns, beside all single ones
 _BELIEVED = 8  # for each column
@@ -97,7 +97,8 @@ def _agreements(
     rows = rng.permutation(n)[:_ROWS_TO_TRY]
     keys, side = keys[rows], is_train[rows].astype(np.float64)
     side -= side.mean()
-    tried = [_Agreement(keys, side, columns) for columns in _sets(d, rng=rng)]
+    some = [columns for size in (2, 3, 4) for columns in draw_sets(d, size, _TRIED, rng=rng)]
+    tried = [_Agreement(keys, side, columns) for columns in [*((j,) for j in range(d)), *some]]
     alone = [item.together for item in tried[:d]]
     n_found = np.zeros(d, dtype=np.int64)
     for found in sorted((item for item in tried if item.possible), key=lambda item: -item.sureness):
@@ -107,17 +108,6 @@ def _agreements(
         if concerned.any():
             n_found += concerned
             yield found, concerned
-
-
-def _sets(d: int, *, rng: Generator) -> Iterator[tuple[int, ...]]:
-    """Yield every column, then some of all pairs, triples and quadruples of columns."""
-    yield from ((j,) for j in range(d))
-    for size in (2, 3, 4):
-        if comb(d, size) <= _TRIED:
-            yield from combinations(range(d), size)
-        else:
-            drawn = (tuple(sorted(rng.choice(d, size, replace=False).tolist())) for _ in range(_TRIED))
-            yield from dict.fromkeys(drawn)
 
 
 LEVEL = 0.005
@@ -149,19 +139,6 @@ class _CodedColumn:
         (self.fine, self.n_fine), (self.coarse, self.n_coarse) = (cut(cells, missing, n) for n in sizes)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _CellDifferences:
-    """How often chance gives the surest difference of some cells, corrected for nothing.
-
-    Of all, and of those that are large enough to matter.
-    """
-
-    n: int  # cells
-    surest: float
-    surest_that_matters: float
-    columns: tuple[int, ...]
-
-
 def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
     """Compare two tables in all columns and in pairs of them."""
     names = sorted(train.schema.names)  # no answer may depend on the order of columns, nor on that of rows
@@ -181,7 +158,7 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
         scores = np.column_stack([each[column.fine] for each, column in zip(numbers, coded, strict=True)])
         noise = RepeatedRows(cells, scores, is_train, rng=rng)
     compared = [
-        _compare(codes, n_codes, columns, cumulated=cumulated, is_train=is_train, noise=noise)
+        _CellDifferences(codes, n_codes, columns, cumulated=cumulated, is_train=is_train, noise=noise)
         for codes, n_codes, columns, cumulated in _cells(coded, rng=rng)
     ]
     n_compared = sum(item.n for item in compared)
@@ -268,39 +245,40 @@ def _cells(
         yield codes, coded[a].n_coarse * coded[b].n_coarse, (a, b), False
 
 
-def _compare(
-    codes: Indices,
-    n_codes: int,
-    columns: tuple[int, ...],
-    *,
-    cumulated: bool,
-    is_train: NDArray[np.bool_],
-    noise: _People | RepeatedRows,
-) -> _CellDifferences:
-    """Compare the shares of cells by the root of their deviance, which follows the normal law into the tails.
+class _CellDifferences:
+    """How often chance gives the surest difference of some cells, and the surest that is large enough.
 
-    Only in cells where enough rows are expected, within and without, on both sides.
+    Shares are compared by the root of their deviance, which follows the normal law into the tails. Only in
+    cells where enough rows are expected, within and without, on both sides. Nothing is corrected for.
     """
-    both = np.bincount(codes + n_codes * is_train, minlength=2 * n_codes).astype(np.float64)
-    train, control = both[n_codes:], both[:n_codes]
-    if cumulated:
-        train, control = _half_lines(train), _half_lines(control)
-    n_train = int(is_train.sum())
-    n_control = len(is_train) - n_train
-    inflation, worth = noise.spread(codes, n_codes, columns, cumulated=cumulated)
-    pooled = (train + control) / (n_train + n_control)
-    enough = np.minimum(pooled, 1 - pooled) * min(n_train, n_control) * worth >= _LEAST_EXPECTED
-    train, control, pooled = train[enough], control[enough], pooled[enough]
-    deviance = 2 * sum(
-        xlogy(rows, rows / n / pooled) + xlogy(n - rows, (n - rows) / n / (1 - pooled))
-        for rows, n in ((train, n_train), (control, n_control))
-    )
-    surprise = np.sqrt(np.maximum(deviance, 0.0) / inflation[enough])
-    chances = np.asarray(2 * stdtr(noise.n_groups - 1, -surprise))
-    matters = np.abs(train / n_train - control / n_control) >= MATERIAL
-    return _CellDifferences(
-        n=len(chances),
-        surest=float(chances.min(initial=1.0)),
-        surest_that_matters=float(chances[matters].min(initial=1.0)),
-        columns=columns,
-    )
+
+    def __init__(
+        self,
+        codes: Indices,
+        n_codes: int,
+        columns: tuple[int, ...],
+        *,
+        cumulated: bool,
+        is_train: NDArray[np.bool_],
+        noise: _People | RepeatedRows,
+    ) -> None:
+        both = np.bincount(codes + n_codes * is_train, minlength=2 * n_codes).astype(np.float64)
+        train, control = both[n_codes:], both[:n_codes]
+        if cumulated:
+            train, control = _half_lines(train), _half_lines(control)
+        n_train = int(is_train.sum())
+        n_control = len(is_train) - n_train
+        inflation, worth = noise.spread(codes, n_codes, columns, cumulated=cumulated)
+        pooled = (train + control) / (n_train + n_control)
+        enough = np.minimum(pooled, 1 - pooled) * min(n_train, n_control) * worth >= _LEAST_EXPECTED
+        train, control, pooled = train[enough], control[enough], pooled[enough]
+        deviance = 2 * sum(
+            xlogy(rows, rows / n / pooled) + xlogy(n - rows, (n - rows) / n / (1 - pooled))
+            for rows, n in ((train, n_train), (control, n_control))
+        )
+        surprise = np.sqrt(np.maximum(deviance, 0.0) / inflation[enough])
+        chances = np.asarray(2 * stdtr(noise.n_groups - 1, -surprise))
+        matters = np.abs(train / n_train - control / n_control) >= MATERIAL
+        self.columns, self.n = columns, len(chances)
+        self.surest = float(chances.min(initial=1.0))
+        self.surest_that_matters = float(chances[matters].min(initial=1.0))

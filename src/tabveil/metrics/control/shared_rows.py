@@ -55,11 +55,7 @@ class HeldRows:
         pairs = np.concatenate(groups) * n_people + numbered_together(train, control)
         pairs, self.count = np.unique(pairs, return_counts=True)  # (n_pairs,)
         self.row, self.person = pairs // n_people, pairs % n_people  # rows ascend, people count from 0
-
-    @property
-    def holders(self) -> Indices:
-        """How many people hold each different row."""
-        return np.bincount(self.row)
+        self.holders = np.bincount(self.row)  # (n_different,) how many people hold each
 
     def expected_shared(self) -> float:
         """Return how many control rows equal a row of train after people are split at random, on average."""

@@ -90,7 +90,7 @@ class Projection:
     def __init__(self, encode: Encoder, real: Table) -> None:
         self.encode = encode
         cells = encode(real)  # (n, e)
-        self.center = cells.mean(axis=0)  # (e,)
+        self.center: Floats = cells.mean(axis=0)  # (e,)
         cells = cells - self.center
         covariance = cells.T @ cells / len(cells)
         total = float(np.trace(covariance))
@@ -214,12 +214,7 @@ def count_rows(places: tuple[Floats, Floats], across: int, explained: tuple[floa
         columns=across,
         rows=across,
         cells=tuple(
-            Cell(
-                x=field % across,
-                y=field // across,
-                real=_known(real[field]),
-                synthetic=_known(synthetic[field]),
-            )
+            Cell(field % across, field // across, _known(real[field]), _known(synthetic[field]))
             for field in shown.tolist()
         ),
         explained=(round(explained[0], SHARE_DIGITS), round(explained[1], SHARE_DIGITS)),

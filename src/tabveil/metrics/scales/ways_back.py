@@ -12,13 +12,14 @@ old, the rich), whose values are unlike those of all but right, is left alone.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import MOST_DECIMALS, OFF_GRID, Floats, Indices, Numeric, Table
 
+Number = TypeVar("Number", np.float64, np.int64)
 Way = Literal["shifted", "in another unit", "stretched", "bent"]
 
 FEWEST = 30
@@ -156,7 +157,7 @@ def _snapped(known: Floats, cells: Floats, grain: float) -> tuple[Floats, float]
     return snapped, float(hit.mean()) if len(hit) else 0.0
 
 
-def _some(values: Floats, most: int) -> Floats:
+def _some(values: NDArray[Number], most: int) -> NDArray[Number]:
     """Return evenly chosen ones of sorted values."""
     if len(values) <= most:
         return values
@@ -230,7 +231,7 @@ def turned_back(real: Table, released: Table) -> dict[str, ScaleMap]:
     ]
     best = starts[0]
     for start in starts[1:]:
-        if search.nearer(start, best):
+        if start != best and _clearly(_logs(search.total(start)), _logs(search.total(best))):
             best = start
     best = search.improved(best)
     found = {}
@@ -279,14 +280,10 @@ class _Alignment:
             readings = (here if option is None else option.cells for option in choice.options)
             self.costs.append(tuple(_differences(there, cells[asked]) for cells in readings))
 
-    def nearer(self, one: Sequence[int], other: Sequence[int]) -> bool:
-        """Tell whether rows come clearly nearer by one reading than by another."""
-        return list(one) != list(other) and _clearly(_logs(self._total(one)), _logs(self._total(other)))
-
     def improved(self, start: Sequence[int]) -> list[int]:
         """Change the reading of one column after the other, as long as rows come clearly nearer."""
         best = list(start)
-        total = self._total(best)
+        total = self.total(best)
         logs = _logs(total)
         for column, costs in enumerate(self.costs):
             for option, cost in enumerate(costs):
@@ -298,7 +295,7 @@ class _Alignment:
                     best[column], total, logs = option, other, other_logs
         return best
 
-    def _total(self, reading: Sequence[int]) -> Costs:
+    def total(self, reading: Sequence[int]) -> Costs:
         total = self.fixed.copy()
         for costs, option in zip(self.costs, reading, strict=True):
             total += costs[option]
@@ -312,15 +309,14 @@ def _logs(total: Costs) -> Floats:
 
 
 def _clearly(one: Floats, other: Floats) -> bool:
+    """Tell whether rows come clearly nearer by one reading than by another."""
     less = other - one
     return bool(less.mean() > CLEARLY * less.std() / np.sqrt(len(less)))
 
 
 def _some_rows(table: Table, most: int) -> Indices:
     """Return some rows, evenly chosen in an order of what they hold."""
-    if len(table) <= most:
-        return np.arange(len(table))
-    return table.content_order[np.linspace(0, len(table) - 1, most).astype(np.int64)]
+    return np.arange(len(table)) if len(table) <= most else _some(table.content_order, most)
 
 
 def _differences(real: Floats, released: Floats) -> Costs:
