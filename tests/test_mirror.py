@@ -1,4 +1,4 @@
-"""Tests stand where a stranger looks for them: ``metrics/test_order.py`` tests ``metrics/order.py``.
+"""Tests stand where a stranger looks for them: ``metrics/test_outlying.py`` tests ``metrics/outlying.py``.
 
 A module whose tests are many has more files that begin with its name: ``test_copies_alone.py`` belongs to
 ``copies.py``. What cuts across modules is listed with its reason. How many modules have a twin says

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from supplies.populations import population, split
 
-import tabveil.metrics.agreement.near_copies as agreement_trace
 import tabveil.metrics.control.copies as copies_module
 from tabveil.core.rng import stream
 from tabveil.core.table import Numeric, Schema
 from tabveil.engines.representation import Mixed
-from tabveil.metrics.agreement import nearly_copied, scan, scanning
+from tabveil.metrics import agreement
+from tabveil.metrics.agreement import nearly_copied, scan
 from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOutContrastive
 from tabveil.metrics.control import check_control, held_out
 from tabveil.metrics.control.copies import copies
@@ -97,9 +97,8 @@ def test_a_limit_of_a_check_hides_nothing(leaky, monkeypatch):
     rng = np.random.default_rng
     whole = (copies(leaky, rng=rng(0)), nearly_copied(leaky, rng=rng(0)), scan(leaky, rng=rng(0)))
     monkeypatch.setattr(copies_module, "_FRESH_ROWS", 50)
-    monkeypatch.setattr(agreement_trace, "MOST_ROWS", 1)
-    monkeypatch.setattr(scanning, "LARGE", 100)
-    monkeypatch.setattr(scanning, "ROWS_AT_MOST", 1)
+    monkeypatch.setattr(agreement, "LARGE", 100)
+    monkeypatch.setattr(agreement, "ROWS_AT_MOST", 1)
     part = (copies(leaky, rng=rng(0)), nearly_copied(leaky, rng=rng(0)), scan(leaky, rng=rng(0)))
     for one, other in zip(whole, part, strict=True):
         assert max(one.p_value, other.p_value) < 1e-6

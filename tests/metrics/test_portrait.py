@@ -15,8 +15,7 @@ from tabveil.datasets import hospital
 from tabveil.engines.embedding import Embedding
 from tabveil.engines.representation import VectorView
 from tabveil.errors import NotApplicable
-from tabveil.metrics.portrait import Cell, Map, Outlying, OutlyingCell, Portrait, draw
-from tabveil.metrics.portrait.distance_curves import _curve, _grid
+from tabveil.metrics.portrait import Cell, Map, Outlying, OutlyingCell, Portrait, _curve, _grid, draw
 from tabveil.metrics.portrait.maps import MOST_LABELS, Projection, _outlying, count_rows
 
 NAN = np.nan
@@ -127,7 +126,7 @@ def test_without_control_there_is_one_curve_and_a_note(n_control):
 
 
 def test_large_tables_are_sampled_and_it_is_said(monkeypatch):
-    monkeypatch.setattr("tabveil.metrics.portrait.distance_curves.MOST_ROWS", 40)
+    monkeypatch.setattr("tabveil.metrics.portrait.MOST_ROWS", 40)
     monkeypatch.setattr("tabveil.metrics.portrait.maps.MOST_ROWS", 60)
     tables = population("mixed", (100, 80, 120))
     found = drawn(tables)
@@ -279,7 +278,7 @@ def learned(tables, seed=0):
 
 def test_vectors_are_drawn_as_they_are():
     tables = in_the_plane(2000)
-    found = Projection.of_vectors(tables.train)
+    found = Projection(lambda table: table.values, tables.train)
     assert np.abs(found.axes) == pytest.approx(np.eye(2), abs=0.05)  # not standardized: a is the longer one
     assert found.explained == (pytest.approx(0.8, abs=0.02), pytest.approx(0.2, abs=0.02))
 

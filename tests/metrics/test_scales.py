@@ -7,13 +7,16 @@ import pytest
 from tabveil import audit
 from tabveil.core.table import Numeric, Schema, Split, Table
 from tabveil.datasets import hospital
-from tabveil.metrics.scales import on_one_scale
-from tabveil.metrics.scales.attacked import fence, fenced
+from tabveil.metrics.scales import all_on_one_scale, fence, fenced
 from tabveil.metrics.scales.ways_back import refined, straight_or_bent, unlikeness
 from tabveil.tables.reading import load_split
 
 ABOVE = "above threshold"
 ATTACKS = ("membership_distance", "singling_out")
+
+
+def on_one_scale(split):
+    return all_on_one_scale([split])[0]
 
 
 def numbers(n_rows, seed):

@@ -26,12 +26,11 @@ from tabveil.metrics.agreement import nearly_copied
 from tabveil.metrics.black_box import ShadowResult
 from tabveil.metrics.control import ControlCheck, check_control
 from tabveil.metrics.control.copies import Copies, copies
-from tabveil.metrics.order import order
 from tabveil.metrics.portrait import Portrait
 from tabveil.metrics.properties import SplitProperties
 from tabveil.metrics.properties.replay import case_numbers, numbered_apart, replayed
 from tabveil.metrics.registry import METRICS, Explanation, MetricChoice, contrastive, defaults, explain
-from tabveil.metrics.traces import Trace, Traces
+from tabveil.metrics.traces import Trace, Traces, order
 from tabveil.metrics.utility import Utility
 from tabveil.protocols import Metric
 from tabveil.tables.reading import LoadedTables

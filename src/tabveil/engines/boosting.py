@@ -202,24 +202,22 @@ def train(rows: Table, goal: NDArray[Any], settings: dict[str, Any]) -> BoostedT
     """Fit trees to a goal for each row."""
     import xgboost  # noqa: PLC0415 - slow to load, and few need it
 
+    # Categories are unordered, one code in all tables.
+    kinds = ["c" if isinstance(column, Categorical) else "q" for column in rows.schema.columns]
     data = xgboost.QuantileDMatrix(
-        unit(rows), label=goal, feature_types=_kinds(rows), enable_categorical=True, nthread=1
+        unit(rows), label=goal, feature_types=kinds, enable_categorical=True, nthread=1
     )
     fixed = {"tree_method": "hist", "seed": 0, "nthread": 1}
     booster = xgboost.train({**settings, **fixed}, data, num_boost_round=ROUNDS)
     seen = tuple(_seen(rows, name) for name in rows.schema.names)
-    trees = BoostedTrees(
-        booster=booster, forest=_read(booster, seen), objective=settings["objective"], seen=seen
-    )
-    return trees.checked(rows.take(np.arange(min(len(rows), CHECKED))))
-
-
-def _read(booster: Any, seen: Sequence[NDArray[np.bool_] | None]) -> Forest | None:  # noqa: ANN401 - XGBoost's
     n_labels = [None if codes is None else len(codes) for codes in seen]
+    forest: Forest | None
     try:
-        return Forest.read(booster.save_raw("json"), n_labels)
+        forest = Forest.read(booster.save_raw("json"), n_labels)
     except (KeyError, TypeError, ValueError, IndexError):  # stored in a form that is not known here
-        return None
+        forest = None
+    trees = BoostedTrees(booster=booster, forest=forest, objective=settings["objective"], seen=seen)
+    return trees.checked(rows.take(np.arange(min(len(rows), CHECKED))))
 
 
 def _seen(rows: Table, name: str) -> NDArray[np.bool_] | None:
@@ -229,8 +227,3 @@ def _seen(rows: Table, name: str) -> NDArray[np.bool_] | None:
     cells = rows.column(name)
     codes = cells[~np.isnan(cells)].astype(np.int64)
     return np.bincount(codes, minlength=max(len(column.labels), 1)) > 0
-
-
-def _kinds(rows: Table) -> list[str]:
-    """Say which columns are categories: unordered, one code in all tables."""
-    return ["c" if isinstance(column, Categorical) else "q" for column in rows.schema.columns]

@@ -105,31 +105,24 @@ def rebuild(
     built without memory: one that is larger than its weights is never built.
     """
     with seeded(np.random.default_rng(0), owner=owner) as torch:  # new weights are drawn, soon replaced
-        require_arrays(arrays, _expected_weights(torch, build, not_negative))
+        try:
+            with torch.device("meta"):
+                weights = build().state_dict()
+        except (RuntimeError, TypeError, OverflowError, MemoryError) as error:
+            raise Unreadable("the settings are those of no network that can be built") from error
+        expected = {
+            name: Expected(
+                dtype=str(tensor.dtype).removeprefix("torch."),
+                shape=tuple(tensor.shape),
+                low=0 if name.endswith(not_negative) else -np.inf,
+            )
+            for name, tensor in weights.items()
+        }
+        require_arrays(arrays, expected)
         network = build()
         network.load_state_dict({name: torch.from_numpy(np.array(item)) for name, item in arrays.items()})
         network.eval().to(device if torch.cuda.is_available() else "cpu")
     return network
-
-
-def _expected_weights(
-    torch: Any,  # noqa: ANN401 - a module
-    build: Callable[[], Any],
-    not_negative: tuple[str, ...],
-) -> dict[str, Expected]:
-    try:
-        with torch.device("meta"):
-            weights = build().state_dict()
-    except (RuntimeError, TypeError, OverflowError, MemoryError) as error:
-        raise Unreadable("the settings are those of no network that can be built") from error
-    return {
-        name: Expected(
-            dtype=str(tensor.dtype).removeprefix("torch."),
-            shape=tuple(tensor.shape),
-            low=0 if name.endswith(not_negative) else -np.inf,
-        )
-        for name, tensor in weights.items()
-    }
 
 
 def require_finite(owner: str, *outputs: Any) -> None:  # noqa: ANN401 - tensors
@@ -205,10 +198,12 @@ def train(
         Whether an interruption only ends training, with the best weights up to then.
     """
     history: list[Epoch] = []
-    best = _Best(network)
+    best, least, weights = 0, math.inf, None  # the weights that are kept, and from which epoch
     if before is not None:
-        best.keep(-1, math.inf if math.isnan(before) else before)
-    steady = _Steady(window, best.epoch, best.loss)
+        best, least = -1, min(math.inf, before)  # infinity where it is NaN, too
+        weights = copy.deepcopy(network.state_dict())
+    recent: deque[float] = deque(maxlen=window)
+    steady, least_mean = best, least  # the epoch at which the mean of a window was least
     interrupted = False
     try:
         for i in range(epochs):
@@ -217,56 +212,24 @@ def train(
             history.append(Epoch(epoch=i, train=losses[0], validation=losses[1]))
             tell(_doing(history[-1], epochs), (i + 1) / epochs)
             loss = losses[1] if losses[1] is not None else -float(i)
-            steady.add(i, loss)
-            if loss < best.loss:
-                best.keep(i, loss)
-            elif stop is None and patience is not None and i - steady.best >= patience:
+            recent.append(loss)
+            least_mean, steady = min((least_mean, steady), (sum(recent) / len(recent), i))
+            if loss < least:
+                best, least, weights = i, loss, copy.deepcopy(network.state_dict())
+            elif stop is None and patience is not None and i - steady >= patience:
                 break
             elif stalled is not None:
-                stalled(i - best.epoch)
-            if stop is not None and (stop(loss, best.loss) or i == epochs - 1):
-                best.keep(i, loss)
+                stalled(i - best)
+            if stop is not None and (stop(loss, least) or i == epochs - 1):
+                best, weights = i, copy.deepcopy(network.state_dict())
                 break
     except KeyboardInterrupt:
         if not (interruptible and history):
             raise
         interrupted = True
-    best.restore()
-    return TrainingRecord(history=tuple(history), best=best.epoch, interrupted=interrupted)
-
-
-class _Steady:
-    """The mean loss of a window of epochs, and the epoch at which it was least."""
-
-    def __init__(self, window: int, epoch: int, loss: float) -> None:
-        self._losses: deque[float] = deque(maxlen=window)
-        self.best, self._least = epoch, loss
-
-    def add(self, epoch: int, loss: float) -> None:
-        """Take one more epoch into account."""
-        self._losses.append(loss)
-        mean = sum(self._losses) / len(self._losses)
-        if mean < self._least:
-            self._least, self.best = mean, epoch
-
-
-class _Best:
-    """The weights kept so far, the epoch they are from and their loss."""
-
-    def __init__(self, network: Any) -> None:  # noqa: ANN401 - a torch module
-        self._network = network
-        self._weights: Any = None
-        self.epoch, self.loss = 0, math.inf
-
-    def keep(self, epoch: int, loss: float) -> None:
-        """Keep the present weights instead."""
-        self.epoch, self.loss = epoch, loss
-        self._weights = copy.deepcopy(self._network.state_dict())
-
-    def restore(self) -> None:
-        """Give the network back the weights that were kept, if any were."""
-        if self._weights is not None:
-            self._network.load_state_dict(self._weights)
+    if weights is not None:
+        network.load_state_dict(weights)
+    return TrainingRecord(history=tuple(history), best=best, interrupted=interrupted)
 
 
 def _doing(epoch: Epoch, epochs: int) -> str:

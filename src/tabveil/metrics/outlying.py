@@ -11,7 +11,7 @@ from tabveil.core import check
 from tabveil.core.check import listed
 from tabveil.core.rng import stream
 from tabveil.core.sampling import count_share
-from tabveil.core.table import Categorical, Column, Floats, Indices, Split, Table
+from tabveil.core.table import Categorical, Floats, Indices, Split, Table
 from tabveil.core.wording import escaped, percent
 from tabveil.core.workers import Listener, working
 from tabveil.engines.neighbors import N_OTHERS, to_others
@@ -25,19 +25,25 @@ FEW_ROWS = 8
 """So many positions stand in a line; all are asked for by name."""
 
 
-def _read(
+def _asked(
     owner: str,
     table: Any,  # noqa: ANN401 - a path or a table of any dataframe library, or one of ours
+    representation: Representation | str | Mapping[str, Any],
+    share: float,
+    n_neighbors: int,
     *,
-    schema: Any,  # noqa: ANN401 - a path or plain data
-    missing: Iterable[str],
     drop_identifiers: bool,
-) -> tuple[Table, tuple[str, ...]]:
-    """Return the rows, and what to know about how they were read."""
+    **reading: Any,  # noqa: ANN401 - how to read the table
+) -> tuple[Representation, Table, tuple[str, ...]]:
+    """Check what both functions are given; return what is near, the rows, and how they were read."""
+    check.share(owner, "share", share)
+    check.at_least(owner, "n_neighbors", n_neighbors, 1)
+    near: Representation = read_setting(owner, "representation", representation, Representation)
+    require_representation(owner, near)
     if isinstance(table, Table):
         rows, notes = table, tuple[str, ...]()
     else:
-        loaded = load_table(table, schema=schema, missing=missing)
+        loaded = load_table(table, **reading)
         rows, notes, columns = loaded.table, loaded.notes, listed(loaded.identifiers)
         if loaded.identifiers and drop_identifiers:
             names = [name for name in rows.schema.names if name not in loaded.identifiers]
@@ -49,18 +55,7 @@ def _read(
             notes = (*notes, f"Nearly every row has its own value in {columns}: {advice}")
     if not len(rows):
         raise ParameterError(owner, "the table has no rows.")
-    return rows, notes
-
-
-def _near(
-    owner: str, representation: Representation | str | Mapping[str, Any], share: float, n_neighbors: int
-) -> Representation:
-    """Check what both functions are given, and return what is called near."""
-    check.share(owner, "share", share)
-    check.at_least(owner, "n_neighbors", n_neighbors, 1)
-    near: Representation = read_setting(owner, "representation", representation, Representation)
-    require_representation(owner, near)
-    return near
+    return near, rows, notes
 
 
 @contextmanager
@@ -165,8 +160,8 @@ def outliers(
     >>> int(outliers(patients, representation="mixed", share=0.02).rows[0])
     7
     """
-    near = _near("outliers", representation, share, n_neighbors)
-    rows, notes = _read("outliers", table, schema=schema, missing=missing, drop_identifiers=drop_identifiers)
+    reading = {"schema": schema, "missing": missing, "drop_identifiers": drop_identifiers}
+    near, rows, notes = _asked("outliers", table, representation, share, n_neighbors, **reading)
     with _other_ways(threads, progress):
         scores = outlier_factors(rows, near, n_neighbors=n_neighbors, rng=stream(seed, "outliers"))
     order = np.lexsort((rows.row_hash(), -scores))
@@ -266,10 +261,8 @@ def vulnerable(
     >>> int(vulnerable(patients, share=0.02).rows[0])
     7
     """
-    near = _near("vulnerable", representation, share, n_neighbors)
-    rows, notes = _read(
-        "vulnerable", table, schema=schema, missing=missing, drop_identifiers=drop_identifiers
-    )
+    reading = {"schema": schema, "missing": missing, "drop_identifiers": drop_identifiers}
+    near, rows, notes = _asked("vulnerable", table, representation, share, n_neighbors, **reading)
     if len(rows) == 1:
         raise ParameterError("vulnerable", "the table has one row, and nobody to compare it with.")
     with _other_ways(threads, progress):
@@ -294,18 +287,13 @@ def rarity_of(table: Table) -> Floats:
     rarity = np.zeros(len(table))
     # By name: the order of the columns in a file must not move the last bit of a sum.
     for column in sorted(table.schema.columns, key=lambda column: column.name):
-        rarity -= np.log(_shares(column, table.column(column.name)))
+        cells = table.column(column.name)
+        missing = np.isnan(cells)
+        counts = np.full(len(cells), float(missing.sum()))
+        present = cells[~missing]
+        reach = 0.0 if isinstance(column, Categorical) else column.width * WINDOW / 2
+        ordered = np.sort(present)
+        upto = np.searchsorted(ordered, present + reach, side="right")
+        counts[~missing] = upto - np.searchsorted(ordered, present - reach, side="left")
+        rarity -= np.log(counts / len(cells))
     return rarity + 0.0  # -0.0 and 0.0 are one
-
-
-def _shares(column: Column, cells: Floats) -> Floats:
-    """Return the share of all rows that have such a value as each, (n,)."""
-    missing = np.isnan(cells)
-    counts = np.full(len(cells), float(missing.sum()))
-    present = cells[~missing]
-    reach = 0.0 if isinstance(column, Categorical) else column.width * WINDOW / 2
-    ordered = np.sort(present)
-    counts[~missing] = np.searchsorted(ordered, present + reach, side="right") - np.searchsorted(
-        ordered, present - reach, side="left"
-    )
-    return counts / len(cells)

@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, is_dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
 from tabveil.core.estimate import CONFIDENCE
@@ -57,6 +57,9 @@ class Explanation:
     references: tuple[str, ...] = ()
 
 
+_OF_METRICS = ("name", "title", "labels", "cost", "extra", "on_request", "beside", "without")
+
+
 def explain(metric: type[Metric]) -> Explanation:
     """Tell what a metric asks, how it answers, and where it comes from.
 
@@ -72,16 +75,13 @@ def explain(metric: type[Metric]) -> Explanation:
         text = ""  # nothing was written: dataclasses put the signature in its place
     sections = _sections(text)
     question, *summary = _paragraphs(sections.get("", [])) or [metric.name]
-    defaults = _defaults(metric)
+    try:
+        settings = settings_of(metric)
+    except (TypeError, ValueError):  # a class made in C may have no signature
+        settings = {}
+    defaults = {key: repr(item.default) for key, item in settings.items() if item.default is not MISSING}
     return Explanation(
-        name=metric.name,
-        title=metric.title,
-        cost=metric.cost,
-        extra=metric.extra,
-        on_request=metric.on_request,
-        beside=metric.beside,
-        without=metric.without,
-        labels=metric.labels,
+        **{name: getattr(metric, name) for name in _OF_METRICS},
         question=question,
         summary=tuple(summary),
         parameters=tuple(
@@ -105,22 +105,15 @@ def described(metric: Metric, result: Result, attacker: str | None = None) -> Re
 
 
 _MARK = re.compile(r"- |\.\. \[[^\]]*\] ")  # what opens an item of a list: a dash, or numpydoc's ".. [1]"
-_UNDERLINE = re.compile(r"-{3,}\s*")
+_HEADING = re.compile(r"^(.*\S.*)\n-{3,}[ \t]*$", flags=re.MULTILINE)
 
 
 def _sections(text: str) -> dict[str, list[str]]:
     """Return the lines of each section by its heading; what stands before the first has the name ""."""
-    found: dict[str, list[str]] = {"": []}
-    lines, heading, position = text.splitlines(), "", 0
-    while position < len(lines):
-        following = lines[position + 1] if position + 1 < len(lines) else ""
-        if lines[position].strip() and _UNDERLINE.fullmatch(following):
-            heading = lines[position].strip()
-            found.setdefault(heading, [])
-            position += 2
-            continue
-        found[heading].append(lines[position])
-        position += 1
+    first, *others = _HEADING.split(text)
+    found = {"": first.splitlines()}
+    for heading, section in zip(others[::2], others[1::2], strict=True):
+        found.setdefault(heading.strip(), []).extend(section.splitlines())
     return found
 
 
@@ -146,21 +139,6 @@ def _parameters(lines: list[str]) -> Iterator[tuple[str, str]]:
     for heading, description in blocks:
         for name in heading.split(":")[0].split(","):
             yield name.strip().lstrip("*"), " ".join(filter(None, description))
-
-
-def _defaults(metric: type[Metric]) -> dict[str, str]:
-    """Return the defaults by name, as in Python: of a dataclass's fields, or of the parameters of init."""
-    if is_dataclass(metric):
-        return {item.name: repr(_default(item)) for item in fields(metric) if _default(item) is not MISSING}
-    try:
-        parameters = inspect.signature(metric).parameters.values()
-    except (TypeError, ValueError):  # a class made in C may have no signature
-        return {}
-    return {item.name: repr(item.default) for item in parameters if item.default is not item.empty}
-
-
-def _default(item: Any) -> Any:  # noqa: ANN401 - a field of any type
-    return item.default if item.default_factory is MISSING else item.default_factory()
 
 
 Kind = Literal["text", "code", "emphasis", "strong"]
@@ -223,7 +201,10 @@ def defaults(*, quick: bool = False, words: bool = True) -> tuple[str, ...]:
     return tuple(
         name
         for name, metric in METRICS.items()
-        if _needs_nothing(metric, quick=quick) and (words or not metric.reads_words)
+        if not (metric.on_request or metric.extra is not None)
+        and (metric.cost == "quick" or not quick)
+        and all(setting.default is not MISSING for setting in settings_of(metric).values())
+        and (words or not metric.reads_words)
     )
 
 
@@ -233,13 +214,6 @@ def contrastive() -> tuple[str, ...]:
     return tuple(
         name for name, setting in near.items() if setting and isinstance(setting.default, Contrastive)
     )
-
-
-def _needs_nothing(metric: type[Metric], *, quick: bool) -> bool:
-    affordable = not quick or metric.cost == "quick"
-    complete = all(setting.default is not MISSING for setting in settings_of(metric).values())
-    asked_for = metric.on_request or metric.extra is not None
-    return affordable and complete and not asked_for
 
 
 @dataclass(frozen=True, kw_only=True)

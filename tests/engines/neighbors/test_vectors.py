@@ -8,7 +8,8 @@ from supplies import brute_force
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Table
-from tabveil.engines.neighbors import Neighbors, Space, engine, vectors
+from tabveil.engines import neighbors
+from tabveil.engines.neighbors import Neighbors, Space, vectors
 from tabveil.engines.neighbors.space import MeasuredColumn
 
 WIDE = Schema(tuple(Numeric(name=f"x{i:02}", low=-9, high=9) for i in range(20)))
@@ -59,7 +60,7 @@ def test_rows_that_single_precision_cannot_tell_apart_are_told_apart(near):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_pieces_and_threads_do_not_matter(threads, monkeypatch):
-    monkeypatch.setattr(engine, "VECTORS_AT_ONCE", 7)
+    monkeypatch.setattr(neighbors, "VECTORS_AT_ONCE", 7)
     reference, queries = rows(500, 3, grid=1), rows(110, 4, grid=1)
     with workers.working(threads=threads):
         found = Neighbors(SPACE, reference).nearest(queries, 9)

@@ -11,8 +11,7 @@ import tabveil
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.engines.embedding import Embedding
-from tabveil.engines.representation import Contrastive, Mixed, VectorView
-from tabveil.engines.representation.contrastive import UNION
+from tabveil.engines.representation import UNION, Contrastive, Mixed, VectorView
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import (
     InferenceContrastive,

@@ -72,7 +72,7 @@ def test_every_question_is_answered_as_by_counting_rows(n_columns):
     real, release = draw(schema, 300, rng), draw(schema, 150, rng)
     questions = Questions.draw(n_columns, rng=rng)
     targets = real.values[:4]
-    seen = Watch.of(real, targets, questions).look(release)
+    seen = Watch(real=real, targets=targets, questions=questions).look(release)
     for target, found in zip(targets, seen, strict=True):
         bits = agreeing(real, target, release)
         asked = [
@@ -87,7 +87,7 @@ def test_the_distance_is_that_of_the_nearest_row():
     schema = Schema((Numeric(name="x", low=0, high=10), Categorical(name="c", labels=("a", "b"))))
     real = Table(schema=schema, values=np.array([[0.0, 0], [10, 1], [5, np.nan]]))
     release = Table(schema=schema, values=np.array([[3.0, 0], [10, 0], [np.nan, np.nan]]))
-    watch = Watch.of(real, real.values, Questions.draw(2, rng=np.random.default_rng(0)))
+    watch = Watch(real=real, targets=real.values, questions=Questions.draw(2, rng=np.random.default_rng(0)))
     # 0.3 and equal; equal and 1; 1 (missing number) and equal.
     assert np.allclose(watch.look(release)[:, -1], [0.15, 0.5, 0.5])
 
@@ -96,7 +96,7 @@ def test_a_number_far_out_costs_no_more_than_a_whole_column():
     schema = Schema((Numeric(name="x", low=0, high=10),))
     real = Table(schema=schema, values=np.array([[0.0], [10.0]]))
     release = Table(schema=schema, values=np.array([[1e6]]))
-    watch = Watch.of(real, real.values, Questions.draw(1, rng=np.random.default_rng(0)))
+    watch = Watch(real=real, targets=real.values, questions=Questions.draw(1, rng=np.random.default_rng(0)))
     assert watch.look(release)[:, -1].tolist() == [1.0, 1.0]
 
 
@@ -104,14 +104,16 @@ def test_an_unseen_category_agrees_with_nobody():
     schema = Schema((Categorical(name="c", labels=("a", "b", "new")),))
     real = Table(schema=schema, values=np.array([[0.0], [1.0], [np.nan]]))
     release = Table(schema=schema, values=np.full((5, 1), 2.0))
-    watch = Watch.of(real, real.values, Questions.draw(1, rng=np.random.default_rng(0)))
+    watch = Watch(real=real, targets=real.values, questions=Questions.draw(1, rng=np.random.default_rng(0)))
     assert (watch.look(release)[:, :2] == 0).all()
 
 
 def test_a_constant_column_agrees_everywhere():
     schema = Schema((Numeric(name="x", low=3, high=3),))
     real = Table(schema=schema, values=np.full((4, 1), 3.0))
-    watch = Watch.of(real, real.values[:1], Questions.draw(1, rng=np.random.default_rng(0)))
+    watch = Watch(
+        real=real, targets=real.values[:1], questions=Questions.draw(1, rng=np.random.default_rng(0))
+    )
     assert watch.look(real).tolist() == [[4, 4, 4, 0]]
 
 
@@ -119,7 +121,9 @@ def test_a_heap_of_equal_numbers_agrees_with_itself_alone():
     schema = Schema((Numeric(name="x", low=0, high=100),))
     values = np.concatenate([np.zeros(90), np.arange(1, 11)])[:, None]
     real = Table(schema=schema, values=values)
-    watch = Watch.of(real, np.array([[0.0]]), Questions.draw(1, rng=np.random.default_rng(0)))
+    watch = Watch(
+        real=real, targets=np.array([[0.0]]), questions=Questions.draw(1, rng=np.random.default_rng(0))
+    )
     assert watch.look(real)[0, 1] == 90
 
 

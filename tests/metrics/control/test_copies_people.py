@@ -188,7 +188,7 @@ def test_shared_rows_are_compared_with_all_ways_to_deal_people():
     for control in ([1, 3, 6], [0, 1, 2], [4, 5, 6]):
         tables = dealt(control)
         groups = group_equal_rows(*tables)
-        found = HeldRows.of(*tables, groups)
+        found = HeldRows(*tables, groups)
         assert found.expected_shared() == pytest.approx(by_chance.mean())
         exact = np.mean(by_chance >= shared(*tables))
         assert found.shared_chance(rng=rng()) == pytest.approx(exact, abs=0.05)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,13 +103,10 @@ class Inputs:
     def of(cls, table: Table) -> Self:
         """Look at the rows that are learned from."""
         columns = sorted(table.schema.columns, key=lambda column: column.name)
+        columns_cells = [(column, table.column(column.name)) for column in columns]
         return cls(
-            numbers=tuple(
-                StandardNumbers.of(c.name, table.column(c.name)) for c in columns if isinstance(c, Numeric)
-            ),
-            labels=tuple(
-                LabelTokens.of(c, table.column(c.name)) for c in columns if isinstance(c, Categorical)
-            ),
+            numbers=tuple(StandardNumbers.of(c.name, x) for c, x in columns_cells if isinstance(c, Numeric)),
+            labels=tuple(LabelTokens.of(c, x) for c, x in columns_cells if isinstance(c, Categorical)),
         )
 
     @cached_property
@@ -181,32 +178,12 @@ MOST_BYTES = 2**28
 """Kept in memory; of the maskings, those that were asked for last."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PlacedRows:
+class PlacedRows(NamedTuple):
     """Different rows as a network reads them with some columns masked, and their vectors."""
 
     hashes: Hashes  # (n,) ascending, all different
     cells: Cells  # (n, columns)
     vectors: Vectors  # (n, dimensions)
-
-    @property
-    def n_bytes(self) -> int:
-        """What they take in memory."""
-        return self.hashes.nbytes + self.cells.nbytes + self.vectors.nbytes
-
-    def lacking(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Tell which of the hashes no row has, (k,)."""
-        return ~np.isin(hashes, self.hashes, assume_unique=True)
-
-    def with_more(self, hashes: Hashes, cells: Cells, vectors: Vectors) -> "PlacedRows":
-        """Return these rows and others, whose hashes must be new."""
-        together = np.concatenate([self.hashes, hashes])
-        order = np.argsort(together)
-        return PlacedRows(
-            hashes=together[order],
-            cells=np.concatenate([self.cells, cells])[order],
-            vectors=np.concatenate([self.vectors, vectors])[order],
-        )
 
 
 class Places:
@@ -222,30 +199,34 @@ class Places:
         seen; its answer about a row must not depend on the other rows.
         """
         cells = _cells(encoded, mask)
-        hashes = _hashes(cells)
+        hashes = np.zeros(len(cells), dtype=np.uint64)
+        for column in cells.T:
+            hashes = mix_bits(hashes + column)
         different, first, kinds = np.unique(hashes, return_index=True, return_inverse=True)
         placed = self._placed.get(mask.tobytes())
         if placed is None:
             placed = PlacedRows(hashes=different, cells=cells[first], vectors=place(encoded.take(first)))
-        elif (new := placed.lacking(different)).any():
+        elif (new := ~np.isin(different, placed.hashes, assume_unique=True)).any():
             rows = first[new]
-            placed = placed.with_more(different[new], cells[rows], place(encoded.take(rows)))
-        self._keep(mask.tobytes(), placed)
+            vectors = np.concatenate([placed.vectors, place(encoded.take(rows))])
+            together = np.concatenate([placed.hashes, different[new]])
+            order = np.argsort(together)
+            cells_of = np.concatenate([placed.cells, cells[rows]])
+            placed = PlacedRows(hashes=together[order], cells=cells_of[order], vectors=vectors[order])
+        # Forget what nobody asked for in a long time; in a new dictionary, as several threads may look at the
+        # old one.
+        kept = {key: item for key, item in self._placed.items() if key != mask.tobytes()}
+        kept[mask.tobytes()] = placed
+        size = sum(part.nbytes for item in kept.values() for part in item)
+        while size > MOST_BYTES:
+            size -= sum(part.nbytes for part in kept.pop(next(iter(kept))))
+        self._placed = kept
         at: Indices = np.searchsorted(placed.hashes, different)[kinds]
-        vectors = placed.vectors[at].astype(np.float64)
+        found = placed.vectors[at].astype(np.float64)
         unlike = np.flatnonzero((placed.cells[at] != cells).any(axis=1))
         if len(unlike):  # different rows that share a hash
-            vectors[unlike] = place(encoded.take(unlike))
-        return vectors
-
-    def _keep(self, key: bytes, placed: PlacedRows) -> None:
-        """Remember what was placed, and forget what nobody asked for in a long time."""
-        # A new dictionary each time: several threads may look at the old one.
-        kept = {**{other: item for other, item in self._placed.items() if other != key}, key: placed}
-        size = sum(item.n_bytes for item in kept.values())
-        while size > MOST_BYTES:
-            size -= kept.pop(next(iter(kept))).n_bytes
-        self._placed = kept
+            found[unlike] = place(encoded.take(unlike))
+        return found
 
 
 def _cells(encoded: Encoded, mask: NDArray[np.bool_]) -> Cells:
@@ -258,11 +239,3 @@ def _cells(encoded: Encoded, mask: NDArray[np.bool_]) -> Cells:
     cells[:, n_numbers:] = encoded.tokens
     cells[:, mask] = MASKED
     return cells
-
-
-def _hashes(cells: Cells) -> Hashes:
-    """Hash every row of cells (n, c)."""
-    hashes = np.zeros(len(cells), dtype=np.uint64)
-    for column in cells.T:
-        hashes = mix_bits(hashes + column)
-    return hashes

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tabveil.core.workers import tell
-from tabveil.engines.embedding.inputs import MASKED, UNSEEN, Encoded
+from tabveil.engines.embedding.inputs import MASKED, UNSEEN, Encoded, Inputs
 from tabveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -66,28 +66,20 @@ class EmbeddingNetwork(nn.Module):
 
     first: Tensor
 
-    def __init__(
-        self,
-        n_numbers: int,
-        n_tokens: Sequence[int],
-        *,
-        label_width: int,
-        width: int,
-        layers: int,
-        dropout: float,
-        dimension: int,
-    ) -> None:
+    def __init__(self, settings: "ContrastiveSettings", inputs: Inputs) -> None:
         super().__init__()
+        n_tokens = [labels.n_tokens for labels in inputs.labels]
         counts = torch.tensor(n_tokens, dtype=torch.int64)
         self.register_buffer("first", torch.cumsum(counts, 0) - counts, persistent=False)
-        self.labels = nn.Embedding(sum(n_tokens), label_width)
+        self.labels = nn.Embedding(sum(n_tokens), settings.label_width)
         parts: list[nn.Module] = []
-        entering = 3 * n_numbers + label_width * len(n_tokens)
-        for _ in range(layers):
-            parts += [nn.Linear(entering, width), nn.LayerNorm(width), nn.GELU(), nn.Dropout(dropout)]
+        entering, width = 3 * len(inputs.numbers) + settings.label_width * len(n_tokens), settings.width
+        for _ in range(settings.layers):
+            parts += [nn.Linear(entering, width), nn.LayerNorm(width), nn.GELU()]
+            parts.append(nn.Dropout(settings.dropout))
             entering = width
         self.hidden = nn.Sequential(*parts)
-        self.last = nn.Linear(entering, dimension)
+        self.last = nn.Linear(entering, settings.dimension_for(len(inputs.names)))
 
     def forward(self, rows: NetworkRows, masked: Tensor) -> Tensor:
         """Return vectors (n, dimension); ``masked`` (n, columns) has numbers first."""
@@ -198,7 +190,12 @@ class ContrastLearner:
                 self.sharpness.clamp_(max=max(MOST_SHARPNESS, -math.log(self.settings.temperature)))
             total += loss.detach() * len(chosen)
             tell("learning rows", (start + len(chosen)) / len(order))
-        return float(total) / len(self.rows), self._held_out_loss()
+        if not self.held_out:
+            return float(total) / len(self.rows), None
+        self.network.eval()
+        with torch.inference_mode():
+            losses = [self.loss(views) * (len(views.masked) // 2) for views in self.held_out]
+        return float(total) / len(self.rows), float(sum(losses)) / self.n_held_out
 
     def views(self, rows: NetworkRows) -> Views:
         """Look at every row twice: some columns masked, numbers shaken, some labels switched."""
@@ -212,15 +209,12 @@ class ContrastLearner:
             others = UNSEEN + (torch.rand(tokens.shape, device=tokens.device) * self.n_labels).long()
             tokens = torch.where(switched, others, tokens)
         n_columns = numbers.shape[1] + tokens.shape[1]
-        masked = self._masks(len(tokens), n_columns, numbers.device)
-        return Views(rows=NetworkRows(numbers=numbers, tokens=tokens), masked=masked)
-
-    def _masks(self, n_rows: int, n_columns: int, device: torch.device) -> Tensor:
-        """Draw how many columns are masked in each row, then which."""
+        # How many columns are masked in each row, then which.
         least, most = self.settings.masked_for(n_columns)
-        counts = torch.randint(least, most + 1, (n_rows, 1), device=device)
-        lots = torch.rand(n_rows, n_columns, device=device)
-        return lots < lots.sort(dim=1).values.gather(1, counts)
+        counts = torch.randint(least, most + 1, (len(tokens), 1), device=numbers.device)
+        lots = torch.rand(len(tokens), n_columns, device=numbers.device)
+        masked = lots < lots.sort(dim=1).values.gather(1, counts)
+        return Views(rows=NetworkRows(numbers=numbers, tokens=tokens), masked=masked)
 
     def loss(self, views: Views) -> Tensor:
         """Return how hard it is to find a row's second view among those of all by its first, and back."""
@@ -230,14 +224,6 @@ class ContrastLearner:
         one, other = vectors.chunk(2)
         loss: Tensor = Contrast.apply(one, other, self.sharpness.exp())  # type: ignore[no-untyped-call]
         return loss
-
-    def _held_out_loss(self) -> float | None:
-        if not self.held_out:
-            return None
-        self.network.eval()
-        with torch.inference_mode():
-            losses = [self.loss(views) * (len(views.masked) // 2) for views in self.held_out]
-        return float(sum(losses)) / self.n_held_out
 
 
 def _filled(rows: Tensor, size: int) -> Tensor:

@@ -16,31 +16,21 @@ SHARE_OF_COLUMNS, FEWEST_DIMENSIONS = 0.75, 3
 _AS_PRESET: Any = None
 """What stands in a field until the preset has said what it is."""
 
-PRESETS: Mapping[Preset, Mapping[str, Any]] = {
-    "default": {
-        "dimension": 64,
-        "width": 512,
-        "layers": 3,
-        "dropout": 0.0,
-        "least_masked": 0,
-        "most_masked": 4,
-        "jitter": 0.05,
-        "switched": 0.05,
-        "epochs": 60,
-        "window": 1,
-    },
-    "paper": {
-        "dimension": BY_COLUMNS,
-        "width": 1024,
-        "layers": 3,
-        "dropout": 0.1,
-        "least_masked": 1,
-        "most_masked": ALL_BUT_ONE,
-        "jitter": 0.0,
-        "switched": 0.0,
-        "epochs": 300,
-        "window": 20,
-    },
+_CHOICES: Mapping[str, tuple[Any, Any]] = {
+    "dimension": (64, BY_COLUMNS),
+    "width": (512, 1024),
+    "layers": (3, 3),
+    "dropout": (0.0, 0.1),
+    "least_masked": (0, 1),
+    "most_masked": (4, ALL_BUT_ONE),
+    "jitter": (0.05, 0.0),
+    "switched": (0.05, 0.0),
+    "epochs": (60, 300),
+    "window": (1, 20),
+}
+PRESETS: Mapping[Preset, dict[str, Any]] = {
+    "default": {name: default for name, (default, _) in _CHOICES.items()},
+    "paper": {name: paper for name, (_, paper) in _CHOICES.items()},
 }
 """What sees most by our own measurements, and what the papers used."""
 
@@ -118,11 +108,9 @@ class ContrastiveSettings:
                 object.__setattr__(self, name, value)
         check.settings_at_least(self, 1, "width", "layers", "label_width", "epochs", "patience", "window")
         check.at_least(self.name, "batch_size", self.batch_size, 2)
-        if self.dimension != BY_COLUMNS:
-            check.at_least(
-                self.name, "dimension", _whole(self.name, "dimension", self.dimension, BY_COLUMNS), 1
-            )
-        self._check_masks()
+        self._check_whole("dimension", 1, BY_COLUMNS)
+        check.at_least(self.name, "least_masked", self.least_masked, 0)
+        self._check_whole("most_masked", self.least_masked, ALL_BUT_ONE)
         check.at_least(self.name, "jitter", self.jitter, 0)
         check.settings_below_one(self, "dropout", "switched", "held_out")
         check.at_least(self.name, "temperature", self.temperature, 1e-3)
@@ -135,11 +123,13 @@ class ContrastiveSettings:
         own = [item.name for item in fields(self) if getattr(self, item.name) != usual[item.name]]
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in own)})"
 
-    def _check_masks(self) -> None:
-        check.at_least(self.name, "least_masked", self.least_masked, 0)
-        if self.most_masked != ALL_BUT_ONE:
-            most = _whole(self.name, "most_masked", self.most_masked, ALL_BUT_ONE)
-            check.at_least(self.name, "most_masked", most, self.least_masked)
+    def _check_whole(self, name: str, least: int, word: str) -> None:
+        value = getattr(self, name)
+        if value != word:
+            if not isinstance(value, int):
+                message = f"{name} must be a whole number or {word!r}, got {value!r}."
+                raise ParameterError(self.name, message)
+            check.at_least(self.name, name, value, least)
 
     def dimension_for(self, n_columns: int) -> int:
         """Return the length of the vectors of a table with so many columns."""
@@ -152,9 +142,3 @@ class ContrastiveSettings:
         left = n_columns - 1
         most = min(self.most_masked, left) if isinstance(self.most_masked, int) else left
         return min(self.least_masked, most), most
-
-
-def _whole(owner: str, name: str, value: object, word: str) -> int:
-    if not isinstance(value, int):
-        raise ParameterError(owner, f"{name} must be a whole number or {word!r}, got {value!r}.")
-    return value

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import Categorical, Floats, Indices, Table
-from tabveil.engines.neighbors import build_kernels
-from tabveil.engines.neighbors.search_kernels import STRIP
+from tabveil.engines.neighbors import search_kernels
 from tabveil.engines.neighbors.space import Space
 from tabveil.tables.matrices.ordinal import in_last_places, label_codes, places_a_unit
 
@@ -67,26 +66,21 @@ class SortedRows:
     @classmethod
     def of(cls, codes: Array, values: Floats, salt: int = 0) -> Self:
         """Sort by hashes; where two different rows share a hash, start again with another salt."""
-        n = codes.shape[1]
-        bits = _bits(values)
+        bits = np.where(np.isnan(values), np.nan, values).view(np.uint64)  # all NaNs are one value
         group_hash = hashes(codes, bits[:, :0], salt)
         row_hash = hashes(codes, bits, salt)
         by_row = np.argsort(row_hash, kind="stable")
-        order = by_row[
-            np.argsort(group_hash[by_row], kind="stable")
-        ]  # by group, then by row, then as they stood
+        order = by_row[np.argsort(group_hash[by_row], kind="stable")]
         ordered_groups, ordered_rows = group_hash[order], row_hash[order]
-        new_group = np.ones(n, dtype=bool)
-        new_row = np.ones(n, dtype=bool)
-        new_group[1:] = ordered_groups[1:] != ordered_groups[:-1]
-        new_row[1:] = new_group[1:] | (ordered_rows[1:] != ordered_rows[:-1])
+        new_group = np.diff(ordered_groups, prepend=~ordered_groups[:1]) != 0
+        new_row = new_group | (np.diff(ordered_rows, prepend=~ordered_rows[:1]) != 0)
         same_group, same_row = np.flatnonzero(~new_group), np.flatnonzero(~new_row)
         collision = (codes[:, order[same_group]] != codes[:, order[same_group - 1]]).any() or (
             bits[order[same_row]] != bits[order[same_row - 1]]
         ).any()
         if collision:
             return cls.of(codes, values, salt + 1)
-        row_start = np.append(np.flatnonzero(new_row), n)
+        row_start = np.append(np.flatnonzero(new_row), codes.shape[1])
         return cls(
             order=order,
             row_start=row_start,
@@ -100,159 +94,113 @@ class SortedRows:
         """One row of each kind, in order."""
         return self.order[self.row_start[:-1]]
 
+    @property
+    def kind_of(self) -> Indices:
+        """Which distinct row each row is, (n,)."""
+        kinds = np.empty(len(self.order), dtype=np.int64)
+        kinds[self.order] = np.repeat(np.arange(len(self.row_start) - 1), np.diff(self.row_start))
+        return kinds
+
 
 def hashes(codes: Array, bits: Array, salt: int) -> NDArray[np.uint64]:
     """Hash every row of codes (c, n) and bits (n, d)."""
     out = np.empty(codes.shape[1], dtype=np.uint64)
-    build_kernels.hash_rows(codes, bits, salt, out)
+    search_kernels.hash_rows(codes, bits, salt, out)
     return out
 
 
-def _bits(values: Floats) -> NDArray[np.uint64]:
-    canonical = np.where(np.isnan(values), np.nan, values)  # all NaNs are one value
-    return canonical.view(np.uint64)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Index:
-    """All that a search needs to know of the reference, as arrays for the build_kernels."""
+    """All that a search needs to know of the reference, as arrays for the kernels."""
 
-    flagged: tuple[str, ...]
-    weights: Floats
-    pivot: int  # the column of the values that tells rows apart best; -1 where there are none
-    group_hash: NDArray[np.uint64]
-    salt: int
-    groups: Groups
-    tree: Tree
-    reference: tuple[
-        Floats, Indices, Indices
-    ]  # blocks (n_distinct * d,), member_start (n_distinct + 1,), members
-
-    @classmethod
-    def of(cls, space: Space, table: Table) -> Self:
-        """Arrange a table."""
-        flagged = missing_in(space, table)
-        codes = encode_codes(space, table, flagged)
-        values, weights = encode_values(space, table)
+    def __init__(self, space: Space, table: Table) -> None:
+        self.flagged = missing_in(space, table)
+        codes = encode_codes(space, table, self.flagged)
+        values, self.weights = encode_values(space, table)
         rows = SortedRows.of(codes, values)
+        self.group_hash, self.salt = rows.group_hash, rows.salt
         kinds = rows.representatives
         kind_values = values[kinds]
-        forest = grow(kind_values, weights, rows.group_start)
-        blocks = np.empty(len(kinds) * len(weights))
-        build_kernels.lay_blocks(kind_values, forest.order, forest.bounds, blocks)
+        # The column in which sorted rows that stand side by side, often in one group, cost most; or -1.
+        self.pivot = -1
+        if len(self.weights):
+            gaps = np.abs(np.diff(kind_values, axis=0)) * self.weights
+            costs = np.minimum(gaps**space.power, space.most)
+            self.pivot = int(np.argmax(np.nan_to_num(costs).sum(axis=0)))
+        forest = BlockForest(kind_values, self.weights, rows.group_start)
+        self.tree = forest.tree
         heads = rows.group_start[:-1]
-        return cls(
-            flagged=flagged,
-            weights=weights,
-            pivot=_most_telling(space, kind_values, weights),
-            group_hash=rows.group_hash,
-            salt=rows.salt,
-            groups=(
-                np.ascontiguousarray(codes[:, kinds[heads]]),
-                np.isnan(kind_values[heads]),
-                rows.group_start,
-                forest.root,
-            ),
-            tree=forest.tree,
-            reference=(blocks, *_members(rows, forest.order)),
+        self.groups: Groups = (
+            np.ascontiguousarray(codes[:, kinds[heads]]),
+            np.isnan(kind_values[heads]),
+            rows.group_start,
+            forest.root,
         )
+        blocks = np.empty(len(kinds) * len(self.weights))
+        search_kernels.lay_blocks(kind_values, forest.order, forest.bounds, blocks)
+        # Where the original rows behind each distinct row begin, in the order the blocks have them, and they.
+        sizes = np.diff(rows.row_start)[forest.order]
+        member_start = np.concatenate([[0], np.cumsum(sizes)])
+        offsets = np.arange(len(rows.order)) - np.repeat(member_start[:-1], sizes)
+        members = rows.order[np.repeat(rows.row_start[:-1][forest.order], sizes) + offsets]
+        self.reference: tuple[Floats, Indices, Indices] = (blocks, member_start, members)
 
     def counters(self) -> tuple[Array, Array]:
         """Return room for the mismatches of every group with a query, and for the lowest of each strip."""
         n_codes, n_groups = self.groups[0].shape
         kind = np.min_scalar_type(n_codes)
-        return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // STRIP), dtype=kind)
+        return np.empty(n_groups, dtype=kind), np.empty(-(-n_groups // search_kernels.STRIP), dtype=kind)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class BlockForest:
-    """A tree over every group that is larger than a block."""
+    """The trees of consecutive groups of rows (n, d): one over every group that is larger than a block."""
 
-    order: Indices  # (n,) rows so that each leaf, each group and each tree is a range
-    root: Indices  # (n_groups,) a node, or -1 for a group of one block
-    tree: Tree
-    bounds: Indices  # where blocks begin, and where the last one ends
-
-
-def grow(values: Floats, weights: Floats, group_start: Indices) -> BlockForest:
-    """Grow the trees of consecutive groups of rows (n, d)."""
-    order = np.arange(len(values))
-    sizes = np.diff(group_start)
-    large = np.flatnonzero(sizes > build_kernels.BLOCK)
-    n_nodes = int(np.sum(2 * (-(-sizes[large] // build_kernels.BLOCK)) - 1))
-    left, right, begin, end = (np.full(n_nodes, -1, dtype=np.int64) for _ in range(4))
-    box = np.empty((n_nodes, 2, values.shape[1]))
-    root = np.full(len(sizes), -1, dtype=np.int64)
-    free = 0
-    for group in large:
-        root[group] = free
-        start, stop = group_start[group], group_start[group + 1]
-        free = build_kernels.grow_tree(
-            values, weights, order, start, stop, left, right, begin, end, box, free
-        )
-    leaves = left[:free] < 0
-    bounds = np.unique(np.concatenate([group_start, *map(_cut, begin[:free][leaves], end[:free][leaves])]))
-    tree = (left[:free], right[:free], begin[:free], end[:free], box[:free])
-    return BlockForest(order=order, root=root, tree=tree, bounds=bounds)
-
-
-def _cut(start: int, stop: int) -> Indices:
-    """Cut a leaf into blocks; it is longer than one only if its rows are too near to be told apart."""
-    return np.arange(start, stop, build_kernels.BLOCK)
-
-
-def _most_telling(space: Space, values: Floats, weights: Floats) -> int:
-    """Return the column in which sorted rows that stand side by side, often in one group, cost most."""
-    if not len(weights):
-        return -1
-    costs = np.minimum((np.abs(np.diff(values, axis=0)) * weights) ** space.power, space.most)
-    return int(np.argmax(np.nan_to_num(costs).sum(axis=0)))
-
-
-def _members(rows: SortedRows, order: Indices) -> tuple[Indices, Indices]:
-    """List the original rows behind each distinct row, in the order the blocks have them."""
-    sizes = np.diff(rows.row_start)[order]
-    member_start = np.concatenate([[0], np.cumsum(sizes)])
-    offsets = np.arange(len(rows.order)) - np.repeat(member_start[:-1], sizes)
-    return member_start, rows.order[np.repeat(rows.row_start[:-1][order], sizes) + offsets]
+    def __init__(self, values: Floats, weights: Floats, group_start: Indices) -> None:
+        self.order = np.arange(len(values))  # rows so that each leaf, each group and each tree is a range
+        sizes = np.diff(group_start)
+        large = np.flatnonzero(sizes > search_kernels.BLOCK)
+        n_nodes = int(np.sum(2 * (-(-sizes[large] // search_kernels.BLOCK)) - 1))
+        left, right, begin, end = (np.full(n_nodes, -1, dtype=np.int64) for _ in range(4))
+        box = np.empty((n_nodes, 2, values.shape[1]))
+        self.root = np.full(len(sizes), -1, dtype=np.int64)  # a node, or -1 for a group of one block
+        free = 0
+        for group in large:
+            self.root[group] = free
+            start, stop = group_start[group], group_start[group + 1]
+            free = search_kernels.grow_tree(
+                values, weights, self.order, start, stop, left, right, begin, end, box, free
+            )
+        self.tree: Tree = (left[:free], right[:free], begin[:free], end[:free], box[:free])
+        # A leaf is longer than one block only if its rows are too near to be told apart.
+        leaves = np.column_stack([begin[:free], end[:free]])[left[:free] < 0]
+        cuts = (np.arange(start, stop, search_kernels.BLOCK) for start, stop in leaves)
+        # Where blocks begin, and where the last one ends.
+        self.bounds = np.unique(np.concatenate([group_start, *cuts]))
 
 
 QUERIES_AT_ONCE = 512
+NOBODY = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Queries:
     """The distinct rows among some, in the codes and values of an index."""
 
-    codes: NDArray[Any]  # (c, q)
-    values: Floats  # (q, d)
-    absent: NDArray[Any]  # (a, q) whether a cell is missing in a column where the reference always has one
-    absent_names: tuple[str, ...]  # (a,) the columns
-    run: Indices  # (q,) rows with equal codes share a number: they have the same groups to visit
-    kind_of: Indices  # (m,) the distinct row that each row is
-
-    @classmethod
-    def of(cls, space: Space, table: Table, index: Index) -> Self:
-        """Arrange the rows of a table."""
-        absent_names = tuple(name for name in missing_in(space, table) if name not in index.flagged)
-        codes = encode_codes(space, table, index.flagged + absent_names)
+    def __init__(self, space: Space, table: Table, index: Index) -> None:
+        # Columns where the reference always has a cell, and some of these rows have none, (a,).
+        self.absent_names = tuple(name for name in missing_in(space, table) if name not in index.flagged)
+        codes = encode_codes(space, table, index.flagged + self.absent_names)
         values, weights = encode_values(space, table)
         rows = SortedRows.of(codes, values)
-        order = grow(values[rows.representatives], weights, rows.group_start).order
+        order = BlockForest(values[rows.representatives], weights, rows.group_start).order
         kinds = rows.representatives[order]
         n_codes = len(index.groups[0])
+        self.codes = np.ascontiguousarray(codes[:n_codes, kinds])  # (c, q)
+        self.values = values[kinds]  # (q, d)
+        self.absent = np.ascontiguousarray(codes[n_codes:, kinds])  # (a, q) whether the cell is missing
+        # Rows with equal codes share a number: they have the same groups to visit, (q,).
+        self.run = np.repeat(np.arange(len(rows.group_hash)), np.diff(rows.group_start))
         position = np.empty(len(kinds), dtype=np.int64)
         position[order] = np.arange(len(kinds))
-        kind_of = np.empty(len(table), dtype=np.int64)
-        kind_of[rows.order] = np.repeat(position, np.diff(rows.row_start))
-        return cls(
-            codes=np.ascontiguousarray(codes[:n_codes, kinds]),
-            values=values[kinds],
-            absent=np.ascontiguousarray(codes[n_codes:, kinds]),
-            absent_names=absent_names,
-            run=np.repeat(np.arange(len(rows.group_hash)), np.diff(rows.group_start)),
-            kind_of=kind_of,
-        )
+        self.kind_of = position[rows.kind_of]  # (m,) the distinct row that each row is
 
     def __len__(self) -> int:
         return len(self.values)

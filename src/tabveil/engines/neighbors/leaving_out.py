@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from tabveil.core import workers
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.engines.neighbors import leaving_out_kernels
-from tabveil.engines.neighbors.engine import NOBODY
-from tabveil.engines.neighbors.index import QUERIES_AT_ONCE, Index, Queries
+from tabveil.engines.neighbors.index import NOBODY, QUERIES_AT_ONCE, Index, Queries
 from tabveil.engines.neighbors.space import Space
 from tabveil.errors import ParameterError
 
@@ -43,14 +42,14 @@ class NeighborsWithout:
         self.space, self.spaces = space, tuple(spaces)
         self.left_out = tuple(_left_out(space, part) for part in spaces)
         self.n_rows = len(reference)
-        self.index = Index.of(space, reference)
+        self.index = Index(space, reference)
 
     def nearest(self, queries: Table, among: Sequence[Bools] | None = None) -> "NearestWithout":
         """Find how near the nearest reference row of every query row is, by each of the spaces.
 
         ``among`` says for each space which reference rows (n,) count; there must be one.
         """
-        asked = Queries.of(self.space, queries, self.index)
+        asked = Queries(self.space, queries, self.index)
         shape = (len(asked), len(self.spaces))
         answers = (np.full(shape, np.inf), np.full(shape, NOBODY), np.zeros(shape, dtype=np.bool_))
         counting = ALL_COUNT if among is None else np.stack([self._distinct(np.logical_or, a) for a in among])
@@ -74,7 +73,12 @@ class NeighborsWithout:
             np.ascontiguousarray(asked.absent[:, kinds]),
         )
         runs = (asked.run[kinds], asked.floor[kinds])
-        columns = self._columns(asked)
+        # Where the columns left out stand among the values, the codes and the absent, or -1, (s,).
+        measured = tuple(column.name for column in self.space.measured if column.weight > 0)
+        columns = tuple(
+            np.array([names.index(name) if name in names else -1 for name in self.left_out])
+            for names in (measured, (*self.space.matched, *index.flagged), asked.absent_names)
+        )
 
         def search(start: int, stop: int) -> None:
             leaving_out_kernels.search(
@@ -98,17 +102,6 @@ class NeighborsWithout:
         """Bring together what is known of the copies of each distinct row."""
         _, start, members = self.index.reference
         return np.asarray(summarize.reduceat(of_rows[members], start[:-1]))
-
-    def _columns(self, asked: Queries) -> tuple[Indices, Indices, Indices]:
-        """Say where the columns left out stand among the values, the codes and the absent, or -1, (s,)."""
-        measured = [column.name for column in self.space.measured if column.weight > 0]
-        codes = (*self.space.matched, *self.index.flagged)
-
-        def places(names: Sequence[str]) -> Indices:
-            place = {name: position for position, name in enumerate(names)}
-            return np.array([-1 if name is None else place.get(name, -1) for name in self.left_out])
-
-        return places(measured), places(codes), places(asked.absent_names)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,8 +11,7 @@ the column, to the last bit.
 import numpy as np
 from numba import njit
 
-from tabveil.engines.neighbors.build_kernels import BLOCK, FEW
-from tabveil.engines.neighbors.search_kernels import count_mismatches, list_levels
+from tabveil.engines.neighbors.search_kernels import BLOCK, FEW, count_mismatches, list_levels
 
 SLACK = 1e-10  # as a share of what a row costs with all columns: more than the order of a sum can move it
 

@@ -11,13 +11,14 @@ matter then.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
 
 from tabveil.core import check
-from tabveil.core.table import Categorical, Column, Floats, Numeric, Schema, Table
+from tabveil.core.table import Categorical, Floats, Numeric, Schema, Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +44,35 @@ class Space:
     most: float = math.inf  # that a pair of numbers may cost
 
     @classmethod
+    def _of(
+        cls,
+        schema: Schema,
+        weight: Callable[[Numeric], float],
+        *,
+        coded: bool = False,  # whether categories are compared by difference, too
+        power: Literal[1, 2] = 2,
+        divisor: float = 1.0,
+        most: float = math.inf,
+    ) -> Self:
+        columns = sorted(schema.columns, key=lambda column: column.name)
+        return cls(
+            matched=tuple(c.name for c in columns if isinstance(c, Categorical) and not coded),
+            measured=tuple(
+                MeasuredColumn(name=c.name, weight=weight(c), decimals=c.decimals)
+                if isinstance(c, Numeric)
+                else MeasuredColumn(name=c.name, weight=1.0, decimals=0)
+                for c in columns
+                if isinstance(c, Numeric) or coded
+            ),
+            power=power,
+            divisor=divisor,
+            most=most,
+        )
+
+    @classmethod
     def gower(cls, schema: Schema) -> Self:
         """Return the mixed distance: range-scaled differences and mismatches, averaged over the columns."""
-        columns = _by_name(schema)
-        return cls(
-            matched=tuple(c.name for c in columns if isinstance(c, Categorical)),
-            measured=tuple(
-                MeasuredColumn(name=c.name, weight=1 / c.width if c.width > 0 else 0.0, decimals=c.decimals)
-                for c in columns
-                if isinstance(c, Numeric)
-            ),
-            power=1,
-            divisor=float(len(schema)),
-        )
+        return cls._of(schema, _inverse_width, power=1, divisor=float(len(schema)))
 
     @classmethod
     def euclidean(cls, train: Table, encoding: Literal["onehot", "ordinal"] = "onehot") -> Self:
@@ -65,20 +82,8 @@ class Space:
         order is arbitrary, as the papers do.
         """
         check.one_of("Space", "encoding", encoding, ("onehot", "ordinal"))
-        columns = _by_name(train.schema)
-        ordinal = encoding == "ordinal"
-        return cls(
-            matched=tuple(c.name for c in columns if isinstance(c, Categorical) and not ordinal),
-            measured=tuple(
-                MeasuredColumn(
-                    name=c.name, weight=_inverse_deviation(train.column(c.name)), decimals=c.decimals
-                )
-                if isinstance(c, Numeric)
-                else MeasuredColumn(name=c.name, weight=1.0, decimals=0)
-                for c in columns
-                if isinstance(c, Numeric) or ordinal
-            ),
-            power=2,
+        return cls._of(
+            train.schema, lambda c: _inverse_deviation(train.column(c.name)), coded=encoding == "ordinal"
         )
 
     @classmethod
@@ -88,20 +93,11 @@ class Space:
         That is the square of the share of the tolerance that lies between them, which is counted in standard
         deviations of the column in ``release``; in shares of its range where all rows of the release agree.
         """
-        columns = _by_name(release.schema)
-        return cls(
-            matched=tuple(c.name for c in columns if isinstance(c, Categorical)),
-            measured=tuple(
-                MeasuredColumn(
-                    name=c.name, weight=_inverse_spread(c, release) / tolerance, decimals=c.decimals
-                )
-                for c in columns
-                if isinstance(c, Numeric)
-            ),
-            power=2,
-            divisor=float(len(columns)),
-            most=1.0,
-        )
+
+        def weight(column: Numeric) -> float:
+            return (_inverse_deviation(release.column(column.name)) or _inverse_width(column)) / tolerance
+
+        return cls._of(release.schema, weight, divisor=float(len(release.schema)), most=1.0)
 
     def reported(self, total: Floats) -> Floats:
         """Return distances as they are reported, from sums over the columns.
@@ -118,12 +114,8 @@ class Space:
         return frozenset((*self.matched, *(column.name for column in self.measured)))
 
 
-def _by_name(schema: Schema) -> list[Column]:
-    return sorted(schema.columns, key=lambda column: column.name)
-
-
-def _inverse_spread(column: Numeric, release: Table) -> float:
-    return _inverse_deviation(release.column(column.name)) or (1 / column.width if column.width > 0 else 0.0)
+def _inverse_width(column: Numeric) -> float:
+    return 1 / column.width if column.width > 0 else 0.0
 
 
 def _inverse_deviation(cells: Floats) -> float:

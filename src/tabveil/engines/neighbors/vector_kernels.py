@@ -101,9 +101,6 @@ class _Code:
         return self.builder.bitcast(self.moved(pointer, _INDEX(at)), ir.PointerType(_NUMBERS))
 
 
-# mypy: allow-untyped-defs
-
-
 @njit(cache=True, nogil=True)
 def measure_all(centers, queries, apart):
     """Write how far each of ``centers`` (b, d) is from each of ``queries`` (d, m) into ``apart`` (b, m)."""

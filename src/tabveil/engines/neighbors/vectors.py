@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import Floats, Indices, Table
-from tabveil.engines.neighbors.index import SortedRows, encode_values, grow
+from tabveil.engines.neighbors.index import BlockForest, SortedRows, encode_values
 from tabveil.engines.neighbors.space import Space
 from tabveil.engines.neighbors.vector_kernels import BLOCK, STEP, measure_all, search_blocks
 
@@ -47,113 +47,72 @@ class Vectors:
         if not np.linalg.norm(widest * weights) < LONGEST:  # may be too long, or some are missing
             return None
         rows = SortedRows.of(np.empty((0, len(values)), dtype=np.uint8), values)
-        kind_of = np.empty(len(values), dtype=np.int64)
-        kind_of[rows.order] = np.repeat(np.arange(len(rows.row_start) - 1), np.diff(rows.row_start))
-        return cls(values=values[rows.representatives], weights=weights, rows=rows, kind_of=kind_of)
+        return cls(values=values[rows.representatives], weights=weights, rows=rows, kind_of=rows.kind_of)
 
     def __len__(self) -> int:
         return len(self.values)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Axes:
-    """Axes for the differences between vectors, those along which some of them differ most first."""
-
-    middle: Floats  # (d,)
-    weights: Floats  # (d,)
-    turned: Floats | None  # (d, d) orthonormal; None leaves the axes as they are
-
-    @classmethod
-    def of(cls, vectors: Vectors) -> Self:
-        """Look at some of the vectors; which ones, and how well, has no part in the answers."""
-        middle = vectors.values.mean(axis=0)
-        if len(vectors.weights) > MOST_TURNED:
-            return cls(middle=middle, weights=vectors.weights, turned=None)
-        some = vectors.values[:: -(-len(vectors) // ROWS_TURNED_BY)]
-        gaps = (some - middle) * vectors.weights
-        spread = gaps.T @ gaps
-        largest = np.abs(spread).max(initial=0.0)
-        turned = np.linalg.eigh(spread / largest if largest > 0 else spread)[1][:, ::-1]
-        return cls(middle=middle, weights=vectors.weights, turned=turned)
-
-    def along(self, values: Floats) -> Floats:
-        """Return where vectors (n, d) lie along the axes, (n, d)."""
-        gaps = (values - self.middle) * self.weights
-        return gaps if self.turned is None else gaps @ self.turned
+Axes = tuple[Floats, Floats | None]
+"""The middle of vectors (d,), and orthonormal axes through it (d, d); None leaves the axes as they are."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+def turn_axes(vectors: Vectors) -> Axes:
+    """Return axes for the differences between vectors, those along which some of them differ most first.
+
+    Some of the vectors are looked at; which ones, and how well, has no part in the answers.
+    """
+    middle = vectors.values.mean(axis=0)
+    if len(vectors.weights) > MOST_TURNED:
+        return middle, None
+    some = vectors.values[:: -(-len(vectors) // ROWS_TURNED_BY)]
+    gaps = (some - middle) * vectors.weights
+    spread = gaps.T @ gaps
+    largest = np.abs(spread).max(initial=0.0)
+    return middle, np.linalg.eigh(spread / largest if largest > 0 else spread)[1][:, ::-1]
+
+
 class Turned:
     """Vectors along axes, near ones together, in single precision; axes of zeros fill the last step."""
 
-    order: Indices  # (n,) which of the different rows each one is
-    values: Floats  # (n, d) as they were
-    places: Floats  # (n, d)
-    singles: Singles  # (n, steps * STEP)
-    rests: Singles  # (n, steps) the length of what is left after each step
-    squares: Floats  # (n,) squared lengths
-
-    @classmethod
-    def of(cls, vectors: Vectors, axes: Axes) -> Self:
-        """Turn vectors."""
-        along = axes.along(vectors.values)
+    def __init__(self, vectors: Vectors, axes: Axes) -> None:
+        middle, turned = axes
+        gaps = (vectors.values - middle) * vectors.weights
+        along = gaps if turned is None else gaps @ turned
         n, d = along.shape
         telling = np.ascontiguousarray(along[:, :FEWEST_NUMBERS])
-        order = grow(telling, np.ones(FEWEST_NUMBERS), np.array([0, n])).order
-        places, n_steps = along[order], -(-d // STEP)
-        singles = np.zeros((n, n_steps * STEP), dtype=np.float32)
-        singles[:, :d] = places
-        a_step = np.square(singles, dtype=np.float64).reshape(n, n_steps, STEP).sum(axis=2)
+        # Which of the different rows each one is, (n,), and what they were, (n, d).
+        self.order = BlockForest(telling, np.ones(FEWEST_NUMBERS), np.array([0, n])).order
+        self.values = vectors.values[self.order]
+        self.places, n_steps = along[self.order], -(-d // STEP)
+        self.singles = np.zeros((n, n_steps * STEP), dtype=np.float32)
+        self.singles[:, :d] = self.places
+        a_step = np.square(self.singles, dtype=np.float64).reshape(n, n_steps, STEP).sum(axis=2)
         left = np.cumsum(a_step[:, ::-1], axis=1)[:, ::-1]  # from each step on
-        rests = np.zeros((n, n_steps), dtype=np.float32)
-        rests[:, :-1] = np.sqrt(left[:, 1:])
-        squares = np.einsum("ij,ij->i", places, places)
-        return cls(
-            order=order,
-            values=vectors.values[order],
-            places=places,
-            singles=singles,
-            rests=rests,
-            squares=squares,
-        )
+        self.rests = np.zeros((n, n_steps), dtype=np.float32)  # the length of what is left after each step
+        self.rests[:, :-1] = np.sqrt(left[:, 1:])
+        self.squares = np.einsum("ij,ij->i", self.places, self.places)  # (n,) squared lengths
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class VectorIndex:
     """Reference vectors in blocks of such as are near each other, axis after axis within a block."""
 
-    vectors: Vectors
-    axes: Axes
-    values: Floats  # (n, d) in the order of the blocks
-    first: Indices  # (n,) where the first copy of each stands among all rows
-    blocks: Singles  # (b, steps * STEP, BLOCK)
-    rests: Singles  # (b, steps, BLOCK)
-    halves: Singles  # (b, BLOCK) minus half the squared lengths
-    centers: Floats  # (b, d)
-    radii: Floats  # (b,)
-    lengths: Floats  # (b,) of the longest
-
-    @classmethod
-    def of(cls, vectors: Vectors) -> Self:
+    def __init__(self, vectors: Vectors) -> None:
         """Arrange vectors, of which there must be one."""
-        axes = Axes.of(vectors)
-        rows = Turned.of(vectors, axes)
+        self.vectors, self.axes = vectors, turn_axes(vectors)
+        rows = Turned(vectors, self.axes)
         starts = np.arange(0, len(vectors), BLOCK)
         sizes = np.diff(starts, append=len(vectors))
-        centers = np.add.reduceat(rows.places, starts) / sizes[:, None]
-        apart = np.linalg.norm(rows.places - np.repeat(centers, sizes, axis=0), axis=1)
-        return cls(
-            vectors=vectors,
-            axes=axes,
-            values=rows.values,
-            first=vectors.rows.representatives[rows.order],
-            blocks=_in_blocks(rows.singles),
-            rests=_in_blocks(rows.rests),
-            halves=_in_blocks((-rows.squares / 2).astype(np.float32)[:, None])[:, 0],
-            centers=centers,
-            radii=np.maximum.reduceat(apart, starts),
-            lengths=np.sqrt(np.maximum.reduceat(rows.squares, starts)),
-        )
+        self.values = rows.values  # (n, d) in the order of the blocks
+        self.first = vectors.rows.representatives[rows.order]  # (n,) where the first copy of each stands
+        self.blocks = _in_blocks(rows.singles)  # (b, steps * STEP, BLOCK)
+        self.rests = _in_blocks(rows.rests)  # (b, steps, BLOCK)
+        # Minus half the squared lengths, (b, BLOCK).
+        self.halves = _in_blocks((-rows.squares / 2).astype(np.float32)[:, None])[:, 0]
+        self.centers = np.add.reduceat(rows.places, starts) / sizes[:, None]  # (b, d)
+        apart = np.linalg.norm(rows.places - np.repeat(self.centers, sizes, axis=0), axis=1)
+        self.radii = np.maximum.reduceat(apart, starts)  # (b,)
+        self.lengths = np.sqrt(np.maximum.reduceat(rows.squares, starts))  # (b,) of the longest
 
     def search(self, asked: Turned, some: slice, best: Floats, found: Indices) -> None:
         """Find the nearest of some of the queries; answers go to ``best`` and ``found`` (m, k).

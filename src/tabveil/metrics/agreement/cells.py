@@ -47,7 +47,10 @@ class ComparedCells:
     @classmethod
     def exact(cls, split: Split, *, derived: bool = True, rng: Generator) -> Self:
         """Compare by equality; ``derived`` cells (decimals, time of day) come after those of the columns."""
-        cells = list(_plain(split))
+        cells = []
+        for name, column, (real, released) in _each(split):
+            fine = _decimals(released) if isinstance(column, Numeric) else None
+            cells.append((name, real if fine is None else np.round(real, fine), released))
         if derived:
             cells += [*_derived(split), *_gaps(split)]
         return cls._of(split, cells, rng=rng)
@@ -62,7 +65,9 @@ class ComparedCells:
                 continue
             known = released[~np.isnan(released)]
             cuts = np.unique(np.quantile(known, np.arange(1, n_parts) / n_parts)) if len(known) else known
-            found.append((name, _part(real, cuts), _part(released, cuts)))
+            # The number of the part that each value lies in; NaN where there is none.
+            parts = [np.where(np.isnan(x), np.nan, np.searchsorted(cuts, x)) for x in (real, released)]
+            found.append((name, parts[0], parts[1]))
         return cls._of(split, found, rng=rng)
 
     @classmethod
@@ -90,12 +95,6 @@ def _each(split: Split) -> Iterator[tuple[str, Column, tuple[Floats, Floats]]]:
         yield name, split.schema[name], (real, split.synthetic.column(name))
 
 
-def _plain(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
-    for name, column, (real, released) in _each(split):
-        fine = _decimals(released) if isinstance(column, Numeric) else None
-        yield name, real if fine is None else np.round(real, fine), released
-
-
 def _derived(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
     for name, column, sides in _each(split):
         if not isinstance(column, Numeric):
@@ -121,11 +120,6 @@ def _gaps(split: Split) -> Iterator[tuple[str, Floats, Floats]]:
     order = [split.schema.position(name) for name in names]
     weights = np.random.default_rng(len(names)).random(len(names))
     yield GAPS, np.round(real[:, order] @ weights, FINEST), np.round(released[:, order] @ weights, FINEST)
-
-
-def _part(values: Floats, cuts: Floats) -> Floats:
-    """Return the number of the part that each value lies in; NaN where there is none."""
-    return np.where(np.isnan(values), np.nan, np.searchsorted(cuts, values, side="left").astype(np.float64))
 
 
 def _decimals(values: Floats) -> int | None:

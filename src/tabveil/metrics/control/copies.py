@@ -48,7 +48,10 @@ def _company(table: Table, equal: Indices) -> tuple[Indices, float]:
     by_column: list[tuple[Indices, float]] = []
     for name in table.schema.names:
         n_near, near = _met(whole - table.column_hash(name), people)
-        by_column.append((np.flatnonzero((n_twins == 0) & (n_near == 1)), _odds(table.column(name))))
+        _, counts = np.unique(table.column(name), return_counts=True, equal_nan=True)
+        agree = float((counts * (counts - 1.0)).sum() / max(len(table) * (len(table) - 1.0), 1.0))
+        odds = min(agree / max(1 - agree, 1 / _MOST_ODDS), _MOST_ODDS)  # that two people agree in the column
+        by_column.append((np.flatnonzero((n_twins == 0) & (n_near == 1)), odds))
         same = (n_others == 1) & (n_near == 1) & (near == who)
         who = np.where(n_others == 0, near, who)
         n_others = np.where(same, 1, np.minimum(n_others + n_near, 2))
@@ -66,14 +69,6 @@ def _met(keys: NDArray[np.uint64] | Indices, people: Indices) -> tuple[Indices, 
     total = np.bincount(pairs // n_people, weights=pairs % n_people)
     n_others = np.minimum(held[kind] - 1, 2)
     return n_others, np.where(n_others == 1, total[kind] - people, -1).astype(np.int64)
-
-
-def _odds(cells: Floats) -> float:
-    """Return the odds that two people agree in a column."""
-    _, counts = np.unique(cells, return_counts=True, equal_nan=True)
-    n = len(cells)
-    agree = float((counts * (counts - 1.0)).sum() / max(n * (n - 1.0), 1.0))
-    return min(agree / max(1 - agree, 1 / _MOST_ODDS), _MOST_ODDS)
 
 
 def lone_copies(split: Split, synthetic: Indices, train: Indices) -> LoneCopies:

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
-from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -14,6 +12,7 @@ from scipy.special import stdtr, xlogy
 from tabveil.core.people import numbered_together, rows_worth
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Column, Floats, Indices, Numeric, Table, mix_bits
+from tabveil.metrics.agreement import draw_sets
 
 _TRIED = 80  # sets of two, of three and of four columns, beside all single ones
 _BELIEVED = 8  # for each column
@@ -23,94 +22,71 @@ _FEWEST_GROUPS = 50
 _MOST_ROWS_TOGETHER = 60
 _NOTHING_VARIES = 1e-12
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Spread:
-    """How much more the shares of cells vary than those of rows split one by one.
-
-    ``n_groups`` of rows tell so. ``worth`` is how many rows of the smaller table each row there is worth.
-    """
-
-    inflation: Floats  # (n_cells,) of the variance, at least 1
-    n_groups: int
-    worth: Floats  # (n_cells,)
+_Spread = tuple[Floats, Floats]
+"""How much more the shares of cells vary than those of rows split one by one, (n_cells,) of the variance, at
+least 1; and how many rows of the smaller table each row there is worth, (n_cells,)."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RepeatedRows:
-    """Rows that may be one person's, where nobody said whose they are."""
-
-    inflation: Floats  # (d,) of each column's variance, at least 1
-    n_groups: int  # of rows that tell so
-
-    def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - the same for all cells of a column
-        """Return the largest spread of the columns."""
-        inflation = np.full(n_codes, self.inflation[list(columns)].max())
-        return _Spread(inflation=inflation, n_groups=self.n_groups, worth=np.ones(n_codes))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _Groups:
-    """Rows in groups: an order in which they stand together, and where each group starts."""
+    """Rows in groups of equal keys: an order in which they stand together, and where each group starts."""
 
-    order: Indices
-    starts: Indices
-
-    @classmethod
-    def by(cls, key: NDArray[np.uint64]) -> "_Groups":
-        """Group the rows of equal keys."""
-        order = np.argsort(key, kind="stable")
-        return cls(order=order, starts=np.flatnonzero(np.diff(key[order], prepend=~key[order[:1]])))
-
-    @property
-    def sizes(self) -> Indices:
-        return np.diff(self.starts, append=len(self.order))
+    def __init__(self, key: NDArray[np.uint64]) -> None:
+        self.order = np.argsort(key, kind="stable")
+        self.starts = np.flatnonzero(np.diff(key[self.order], prepend=~key[self.order[:1]]))
 
     def sums(self, values: Floats) -> Floats:
         """Add up the values (n, ...) of each group."""
         return np.asarray(np.add.reduceat(values[self.order], self.starts, axis=0))
 
-    def first(self, n_rows: int) -> "_Groups":
-        """Keep whole groups of about so many rows. Which ones is chance, as they stand by a hash."""
-        if self.starts[-1] <= n_rows:
-            return self
-        kept = int(np.searchsorted(self.starts, n_rows))
-        return _Groups(order=self.order[: self.starts[kept]], starts=self.starts[:kept])
 
-
-@dataclass(frozen=True, kw_only=True)
 class _Agreement:
     """How far rows that agree in some columns stand on one side together."""
 
-    columns: tuple[int, ...]
-    together: float  # 0: as chance has it, 1: all of them
-    sureness: float  # in standard deviations
-    possible: bool  # that they are persons
+    def __init__(self, keys: NDArray[np.uint64], side: Floats, columns: tuple[int, ...]) -> None:
+        self.columns = columns
+        self.together = 0.0  # 0: as chance has it, 1: all of them
+        self.sureness = 0.0  # in standard deviations
+        self.possible = False  # that they are persons
+        groups = _Groups(keys[:, columns].sum(axis=1))
+        sizes, variance = np.diff(groups.starts, append=len(groups.order)), float((side**2).mean())
+        pairs = float((sizes * (sizes - 1)).sum())
+        if pairs > 0 and variance > 0:
+            excess = (float((groups.sums(side) ** 2).sum()) - float((side**2).sum())) / variance
+            self.together, self.sureness = excess / pairs, excess / float(np.sqrt(2 * pairs))
+            self.possible = len(sizes) >= _FEWEST_GROUPS and pairs <= _MOST_ROWS_TOGETHER * len(side)
 
 
-def repeated_rows(
-    cells: Floats, scores: Floats, is_train: NDArray[np.bool_], *, rng: Generator
-) -> RepeatedRows:
-    """Compute the errors of column means by groups of rows that agree in some columns.
+class RepeatedRows:
+    """Rows that may be one person's, where nobody said whose they are.
 
-    ``scores`` (n, d) has a number for each of the ``cells``, whose means are compared between the two sides.
+    The errors of column means are computed by groups of rows that agree in some columns. ``scores`` (n, d)
+    has a number for each of the ``cells``, whose means are compared between the two sides.
     """
-    n, d = cells.shape
-    bits = np.where(np.isnan(cells), np.nan, cells + 0.0).view(np.uint64)
-    keys = mix_bits(bits ^ rng.integers(0, 2**63, d, dtype=np.uint64))  # (n, d)
-    influence = np.empty_like(scores)
-    for side, sign in ((is_train, 1), (~is_train, -1)):
-        influence[side] = (scores[side] - scores[side].mean(axis=0)) * (sign / side.sum())
-    least = _NOTHING_VARIES * (np.abs(scores).max(axis=0) / n) ** 2
-    inflation, n_groups = np.ones(d), n
-    for found, concerned in _agreements(keys, is_train, rng=rng):
-        groups = _Groups.by(keys[:, found.columns].sum(axis=1)).first(_ROWS_TO_COMPUTE)
-        apart = (influence[groups.order] ** 2).sum(axis=0)
-        together = (groups.sums(influence) ** 2).sum(axis=0)
-        counts = concerned & (apart > least)
-        inflation = np.maximum(inflation, np.divide(together, apart, out=np.ones(d), where=counts))
-        n_groups = min(n_groups, len(groups.starts))
-    return RepeatedRows(inflation=inflation, n_groups=n_groups)
+
+    def __init__(self, cells: Floats, scores: Floats, is_train: NDArray[np.bool_], *, rng: Generator) -> None:
+        n, d = cells.shape
+        bits = np.where(np.isnan(cells), np.nan, cells + 0.0).view(np.uint64)
+        keys = mix_bits(bits ^ rng.integers(0, 2**63, d, dtype=np.uint64))  # (n, d)
+        influence = np.empty_like(scores)
+        for side, sign in ((is_train, 1), (~is_train, -1)):
+            influence[side] = (scores[side] - scores[side].mean(axis=0)) * (sign / side.sum())
+        least = _NOTHING_VARIES * (np.abs(scores).max(axis=0) / n) ** 2
+        self.inflation, self.n_groups = np.ones(d), n  # of each column; of rows that tell so
+        for found, concerned in _agreements(keys, is_train, rng=rng):
+            groups = _Groups(keys[:, found.columns].sum(axis=1))
+            if groups.starts[-1] > _ROWS_TO_COMPUTE:  # which ones is chance, as they stand by a hash
+                kept = int(np.searchsorted(groups.starts, _ROWS_TO_COMPUTE))
+                groups.order, groups.starts = groups.order[: groups.starts[kept]], groups.starts[:kept]
+            apart = (influence[groups.order] ** 2).sum(axis=0)
+            together = (groups.sums(influence) ** 2).sum(axis=0)
+            counts = concerned & (apart > least)
+            more = np.divide(together, apart, out=np.ones(d), where=counts)
+            self.inflation = np.maximum(self.inflation, more)
+            self.n_groups = min(self.n_groups, len(groups.starts))
+
+    def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - the same for all cells of a column
+        """Return the largest spread of the columns."""
+        return np.full(n_codes, self.inflation[list(columns)].max()), np.ones(n_codes)
 
 
 def _agreements(
@@ -121,7 +97,8 @@ def _agreements(
     rows = rng.permutation(n)[:_ROWS_TO_TRY]
     keys, side = keys[rows], is_train[rows].astype(np.float64)
     side -= side.mean()
-    tried = [_agreement(keys, side, columns) for columns in _sets(d, rng=rng)]
+    some = [columns for size in (2, 3, 4) for columns in draw_sets(d, size, _TRIED, rng=rng)]
+    tried = [_Agreement(keys, side, columns) for columns in [*((j,) for j in range(d)), *some]]
     alone = [item.together for item in tried[:d]]
     n_found = np.zeros(d, dtype=np.int64)
     for found in sorted((item for item in tried if item.possible), key=lambda item: -item.sureness):
@@ -131,32 +108,6 @@ def _agreements(
         if concerned.any():
             n_found += concerned
             yield found, concerned
-
-
-def _agreement(keys: NDArray[np.uint64], side: Floats, columns: tuple[int, ...]) -> _Agreement:
-    groups = _Groups.by(keys[:, columns].sum(axis=1))
-    sizes, variance = groups.sizes, float((side**2).mean())
-    pairs = float((sizes * (sizes - 1)).sum())
-    if pairs == 0 or variance == 0:
-        return _Agreement(columns=columns, together=0.0, sureness=0.0, possible=False)
-    excess = (float((groups.sums(side) ** 2).sum()) - float((side**2).sum())) / variance
-    return _Agreement(
-        columns=columns,
-        together=excess / pairs,
-        sureness=excess / float(np.sqrt(2 * pairs)),
-        possible=len(sizes) >= _FEWEST_GROUPS and pairs <= _MOST_ROWS_TOGETHER * len(side),
-    )
-
-
-def _sets(d: int, *, rng: Generator) -> Iterator[tuple[int, ...]]:
-    """Yield every column, then some of all pairs, triples and quadruples of columns."""
-    yield from ((j,) for j in range(d))
-    for size in (2, 3, 4):
-        if comb(d, size) <= _TRIED:
-            yield from combinations(range(d), size)
-        else:
-            drawn = (tuple(sorted(rng.choice(d, size, replace=False).tolist())) for _ in range(_TRIED))
-            yield from dict.fromkeys(drawn)
 
 
 LEVEL = 0.005
@@ -178,30 +129,14 @@ class Differences:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _CodedColumn:
     """A column as a few cells, the last one for missing; ``ordered`` ones are numbers from low to high."""
 
-    fine: Indices  # (n,)
-    coarse: Indices  # (n,)
-    n_fine: int
-    n_coarse: int
-    ordered: bool
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _CellDifferences:
-    """How sure each cell's difference is, corrected for nothing, and whether it is large enough to matter."""
-
-    chances: Floats  # (k,)
-    matters: NDArray[np.bool_]  # (k,)
-    columns: tuple[int, ...]
-
-    def surest(self) -> float:
-        return float(self.chances.min(initial=1.0))
-
-    def surest_that_matters(self) -> float:
-        return float(self.chances[self.matters].min(initial=1.0))
+    def __init__(self, column: Column, cells: Floats) -> None:
+        missing, self.ordered = np.isnan(cells), isinstance(column, Numeric)
+        cut = _parts if self.ordered else _labels
+        sizes = (_PARTS, _COARSE_PARTS) if self.ordered else (_LABELS, _COARSE_LABELS)
+        (self.fine, self.n_fine), (self.coarse, self.n_coarse) = (cut(cells, missing, n) for n in sizes)
 
 
 def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
@@ -209,11 +144,11 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
     names = sorted(train.schema.names)  # no answer may depend on the order of columns, nor on that of rows
     tables = [in_order(table).table.select(names) for table in (train, control)]
     cells = np.concatenate([table.values for table in tables])  # (n, d)
-    side = _Sides(is_train=np.arange(len(cells)) < len(train))
-    coded = [_code(train.schema[name], cells[:, j]) for j, name in enumerate(names)]
+    is_train = np.arange(len(cells)) < len(train)
+    coded = [_CodedColumn(train.schema[name], cells[:, j]) for j, name in enumerate(names)]
     noise: _People | RepeatedRows
     if train.people is not None:
-        noise = _People.of(*tables)
+        noise = _People(*tables)
     else:
         # The cells of a column as numbers: their rank, or random ones where they have no order.
         numbers = [
@@ -221,27 +156,23 @@ def differences(train: Table, control: Table, *, rng: Generator) -> Differences:
             for column in coded
         ]
         scores = np.column_stack([each[column.fine] for each, column in zip(numbers, coded, strict=True)])
-        noise = repeated_rows(cells, scores, side.is_train, rng=rng)
-    compared = [*_columns(coded, side, noise), *_pairs(coded, side, noise, rng=rng)]
-    n_compared = sum(len(item.chances) for item in compared)
+        noise = RepeatedRows(cells, scores, is_train, rng=rng)
+    compared = [
+        _CellDifferences(codes, n_codes, columns, cumulated=cumulated, is_train=is_train, noise=noise)
+        for codes, n_codes, columns, cumulated in _cells(coded, rng=rng)
+    ]
+    n_compared = sum(item.n for item in compared)
     if n_compared == 0:
         return Differences(chance=1.0, n_compared=0, columns=())
-    found = [item for item in compared if item.surest_that_matters() * n_compared <= LEVEL]
+    found = [item for item in compared if item.surest_that_matters * n_compared <= LEVEL]
     alone = [item for item in found if len(item.columns) == 1]  # pairs differ where one of their columns does
-    ranked = sorted(alone or found, key=_CellDifferences.surest_that_matters)
-    surest = min(item.surest() for item in compared)
+    ranked = sorted(alone or found, key=lambda item: item.surest_that_matters)
+    surest = min(item.surest for item in compared)
     return Differences(
         chance=min(surest * n_compared, 1.0),
         n_compared=n_compared,
         columns=tuple(dict.fromkeys(names[j] for item in ranked for j in item.columns)),
     )
-
-
-def _code(column: Column, cells: Floats) -> _CodedColumn:
-    missing, ordered = np.isnan(cells), isinstance(column, Numeric)
-    cut, sizes = (_parts, (_PARTS, _COARSE_PARTS)) if ordered else (_labels, (_LABELS, _COARSE_LABELS))
-    (fine, n_fine), (coarse, n_coarse) = (cut(cells, missing, n) for n in sizes)
-    return _CodedColumn(fine=fine, coarse=coarse, n_fine=n_fine, n_coarse=n_coarse, ordered=ordered)
 
 
 def _parts(cells: Floats, missing: NDArray[np.bool_], n_parts: int) -> tuple[Indices, int]:
@@ -261,24 +192,15 @@ def _labels(cells: Floats, missing: NDArray[np.bool_], most: int) -> tuple[Indic
     return np.where(missing, most + 1, number[codes]), most + 2
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _People:
     """Whose the rows are, where somebody may have several: those of train first."""
 
-    whose: Indices  # (n,) numbered from 0
-    rows: Indices  # (n_people,) how many each has
-    n_train: int
-    n_groups: int  # people who tell, if each had as many rows
-
-    @classmethod
-    def of(cls, train: Table, control: Table) -> Self:
-        whose = numbered_together(train, control)
-        return cls(
-            whose=whose,
-            rows=np.bincount(whose),
-            n_train=train.n_people,
-            n_groups=max(round(min(rows_worth(train), rows_worth(control))), 2),
-        )
+    def __init__(self, train: Table, control: Table) -> None:
+        self.whose = numbered_together(train, control)  # (n,) numbered from 0
+        self.rows = np.bincount(self.whose)  # (n_people,) how many each has
+        self.n_train = train.n_people
+        # People who tell, if each had as many rows.
+        self.n_groups = max(round(min(rows_worth(train), rows_worth(control))), 2)
 
     def spread(self, codes: Indices, n_codes: int, columns: tuple[int, ...], *, cumulated: bool) -> _Spread:  # noqa: ARG002 - codes tell all of them
         """Compute the spread of each cell.
@@ -299,24 +221,7 @@ class _People:
         of_rows = share * (1 - share) * sum(1 / size for _, size in sides)
         more = np.divide(of_people, of_rows, out=np.ones(n_codes), where=of_rows > 0)
         inflation = np.maximum(np.asarray(more, dtype=np.float64), 1.0)
-        return _Spread(inflation=inflation, n_groups=self.n_groups, worth=1 / inflation)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Sides:
-    """Which rows are train."""
-
-    is_train: NDArray[np.bool_]  # (n,)
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        n_train = int(self.is_train.sum())
-        return n_train, len(self.is_train) - n_train
-
-    def count(self, codes: Indices, n_codes: int) -> tuple[Floats, Floats]:
-        """Count the rows of every cell on either side."""
-        both = np.bincount(codes + n_codes * self.is_train, minlength=2 * n_codes).astype(np.float64)
-        return both[n_codes:], both[:n_codes]
+        return inflation, 1 / inflation
 
 
 def _half_lines(counts: Floats) -> Floats:
@@ -324,45 +229,56 @@ def _half_lines(counts: Floats) -> Floats:
     return np.concatenate([np.cumsum(counts[..., :-1], axis=-1), counts[..., -1:]], axis=-1)
 
 
-def _columns(
-    coded: list[_CodedColumn], side: _Sides, noise: _People | RepeatedRows
-) -> Iterator[_CellDifferences]:
+def _cells(
+    coded: list[_CodedColumn], *, rng: Generator
+) -> Iterator[tuple[Indices, int, tuple[int, ...], bool]]:
+    """Yield the cell of each row by every column and by some pairs, how many cells, and of which columns.
+
+    And whether all cells up to each are compared: half-lines see a shift better than the parts between them.
+    """
     for j, column in enumerate(coded):
-        train, control = side.count(column.fine, column.n_fine)
-        if column.ordered:  # half-lines, which see a shift better than the parts between them
-            train, control = _half_lines(train), _half_lines(control)
-        spread = noise.spread(column.fine, column.n_fine, (j,), cumulated=column.ordered)
-        yield _compare(train, control, side.sizes, spread, (j,))
-
-
-def _pairs(
-    coded: list[_CodedColumn], side: _Sides, noise: _People | RepeatedRows, *, rng: Generator
-) -> Iterator[_CellDifferences]:
+        yield column.fine, column.n_fine, (j,), column.ordered
     pairs = list(combinations(range(len(coded)), 2))
     for place in rng.permutation(len(pairs))[:_PAIRS]:
         a, b = pairs[place]
         codes = coded[a].coarse * coded[b].n_coarse + coded[b].coarse
-        n_codes = coded[a].n_coarse * coded[b].n_coarse
-        spread = noise.spread(codes, n_codes, (a, b), cumulated=False)
-        yield _compare(*side.count(codes, n_codes), side.sizes, spread, (a, b))
+        yield codes, coded[a].n_coarse * coded[b].n_coarse, (a, b), False
 
 
-def _compare(
-    train: Floats, control: Floats, sizes: tuple[int, int], spread: _Spread, columns: tuple[int, ...]
-) -> _CellDifferences:
-    """Compare the shares of cells by the root of their deviance, which follows the normal law into the tails.
+class _CellDifferences:
+    """How often chance gives the surest difference of some cells, and the surest that is large enough.
 
-    Only in cells where enough rows are expected, within and without, on both sides.
+    Shares are compared by the root of their deviance, which follows the normal law into the tails. Only in
+    cells where enough rows are expected, within and without, on both sides. Nothing is corrected for.
     """
-    n_train, n_control = sizes
-    pooled = (train + control) / (n_train + n_control)
-    enough = np.minimum(pooled, 1 - pooled) * min(sizes) * spread.worth >= _LEAST_EXPECTED
-    train, control, pooled = train[enough], control[enough], pooled[enough]
-    deviance = 2 * sum(
-        xlogy(rows, rows / n / pooled) + xlogy(n - rows, (n - rows) / n / (1 - pooled))
-        for rows, n in ((train, n_train), (control, n_control))
-    )
-    surprise = np.sqrt(np.maximum(deviance, 0.0) / spread.inflation[enough])
-    chances = 2 * stdtr(spread.n_groups - 1, -surprise)
-    matters = np.abs(train / n_train - control / n_control) >= MATERIAL
-    return _CellDifferences(chances=np.asarray(chances), matters=matters, columns=columns)
+
+    def __init__(
+        self,
+        codes: Indices,
+        n_codes: int,
+        columns: tuple[int, ...],
+        *,
+        cumulated: bool,
+        is_train: NDArray[np.bool_],
+        noise: _People | RepeatedRows,
+    ) -> None:
+        both = np.bincount(codes + n_codes * is_train, minlength=2 * n_codes).astype(np.float64)
+        train, control = both[n_codes:], both[:n_codes]
+        if cumulated:
+            train, control = _half_lines(train), _half_lines(control)
+        n_train = int(is_train.sum())
+        n_control = len(is_train) - n_train
+        inflation, worth = noise.spread(codes, n_codes, columns, cumulated=cumulated)
+        pooled = (train + control) / (n_train + n_control)
+        enough = np.minimum(pooled, 1 - pooled) * min(n_train, n_control) * worth >= _LEAST_EXPECTED
+        train, control, pooled = train[enough], control[enough], pooled[enough]
+        deviance = 2 * sum(
+            xlogy(rows, rows / n / pooled) + xlogy(n - rows, (n - rows) / n / (1 - pooled))
+            for rows, n in ((train, n_train), (control, n_control))
+        )
+        surprise = np.sqrt(np.maximum(deviance, 0.0) / inflation[enough])
+        chances = np.asarray(2 * stdtr(noise.n_groups - 1, -surprise))
+        matters = np.abs(train / n_train - control / n_control) >= MATERIAL
+        self.columns, self.n = columns, len(chances)
+        self.surest = float(chances.min(initial=1.0))
+        self.surest_that_matters = float(chances[matters].min(initial=1.0))

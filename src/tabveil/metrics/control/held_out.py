@@ -18,7 +18,6 @@ proof: three times as many equal rows, five times as many near ones, a tenth mor
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -105,12 +104,8 @@ def held_out(split: Split, groups: Sequence[Indices], *, rng: Generator) -> Held
     if chance <= LEVEL:
         shared += _removed(split, people)
         chance = _at_least(equal, shared, per_pair)
-    found = HeldOut(
-        n_people=split.control.n_people,
-        equal=equal,
-        equal_expected=shared * per_pair,
-        equal_chance=chance,
-    )
+    n_people, expected = split.control.n_people, shared * per_pair
+    found = HeldOut(n_people=n_people, equal=equal, equal_expected=expected, equal_chance=chance)
     return found if chance <= LEVEL else _with_near(found, split, rng=rng)
 
 
@@ -150,25 +145,18 @@ def _pairs(rows: Hashes) -> float:
     return float((times * (times - 1)).sum() / 2)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _Meeting:
     """Control rows and as many rows of train, or of the release: how near they come, and who finds whom."""
 
-    distance: Floats  # (n_control,) to the nearest row there
-    equal: int  # control rows whose nearest row there equals them, and has them as its nearest control row
-    apart: int  # the same of those whose nearest row there is another
-
-    @classmethod
-    def of(cls, space: Space, control: Table, there: Table) -> Self:
+    def __init__(self, space: Space, control: Table, there: Table) -> None:
         found = Neighbors(space, there).nearest(control)
         back = Neighbors(space, control).nearest(there).index[:, 0]
         own = np.arange(len(control)) == back[found.index[:, 0]]
-        distance = found.distance[:, 0]
-        return cls(
-            distance=distance,
-            equal=int(np.sum(own & (distance == 0))),
-            apart=int(np.sum(own & (distance > 0))),
-        )
+        self.distance = found.distance[:, 0]  # (n_control,) to the nearest row there
+        # Control rows whose nearest row there equals them, and has them as its nearest control row.
+        self.equal = int(np.sum(own & (self.distance == 0)))
+        # The same of those whose nearest row there is another.
+        self.apart = int(np.sum(own & (self.distance > 0)))
 
 
 def _with_near(found: HeldOut, split: Split, *, rng: Generator) -> HeldOut:
@@ -177,9 +165,9 @@ def _with_near(found: HeldOut, split: Split, *, rng: Generator) -> HeldOut:
         split, train=_one_row_each(split.train, rng=rng), control=_one_row_each(split.control, rng=rng)
     )
     to_train, to_release = _meetings(one_each, rng=rng)
-    near = _nearer(to_train.distance, to_release.distance)
-    mutual = _Mutual.of(to_train, to_release)
-    if mutual.chance <= LEVEL:
+    near_chance, near, near_expected = _nearer(to_train.distance, to_release.distance)
+    mutual = _mutual(to_train, to_release)
+    if mutual[0] <= LEVEL:
         # A release without equal rows meets more of those that people have, and one with very many fewer: so
         # the same must be seen among different rows, each of which counts once.
         train, control, synthetic = (
@@ -187,15 +175,16 @@ def _with_near(found: HeldOut, split: Split, *, rng: Generator) -> HeldOut:
             for table in (one_each.train, one_each.control, one_each.synthetic)
         )
         different = Split(train=train, control=control, synthetic=synthetic)
-        mutual = max(mutual, _Mutual.of(*_meetings(different, rng=rng)))
+        mutual = max(mutual, _mutual(*_meetings(different, rng=rng)))
+    mutual_chance, by_release, by_train = mutual
     return replace(
         found,
-        near=near.people,
-        near_expected=near.expected,
-        near_chance=near.chance,
-        mutual=mutual.by_release,
-        mutual_expected=float(mutual.by_train),
-        mutual_chance=mutual.chance,
+        near=near,
+        near_expected=near_expected,
+        near_chance=near_chance,
+        mutual=by_release,
+        mutual_expected=float(by_train),
+        mutual_chance=mutual_chance,
     )
 
 
@@ -205,7 +194,7 @@ def _meetings(split: Split, *, rng: Generator) -> tuple[_Meeting, _Meeting]:
     n_rows = min(len(split.train), len(split.synthetic), _MOST_ROWS)
     space = Space.gower(split.schema)
     train, release = (draw(table, n_rows, rng=rng).table for table in (split.train, split.synthetic))
-    return _Meeting.of(space, control, train), _Meeting.of(space, control, release)
+    return _Meeting(space, control, train), _Meeting(space, control, release)
 
 
 def _one_row_each(table: Table, *, rng: Generator) -> Table:
@@ -217,31 +206,20 @@ def _one_row_each(table: Table, *, rng: Generator) -> Table:
     return Table(schema=table.schema, values=table.values[rows[first]])
 
 
-class _Mutual(NamedTuple):
-    """How many control rows and rows of train, or of the release, find each other."""
+def _mutual(train: _Meeting, release: _Meeting) -> tuple[float, int, int]:
+    """Count the control rows and rows of the release, or of train, that find each other, after the chance.
 
-    chance: float  # of so many more by the release
-    by_release: int
-    by_train: int
-
-    @classmethod
-    def of(cls, train: _Meeting, release: _Meeting) -> Self:
-        """Compare; equal rows count as far as train has such: else they may have been kept from control."""
-        equal = min(release.equal, int(GRANTED_EQUAL * train.equal))
-        by_train, by_release = train.equal + train.apart, equal + release.apart
-        granted = GRANTED_MUTUAL / (1 + GRANTED_MUTUAL)
-        chance = chance_of_at_least(by_release, by_train + by_release, granted)
-        return cls(chance=chance, by_release=by_release, by_train=by_train)
+    That is of so many more by the release. Equal rows count as far as train has such: else they may have been
+    kept from control.
+    """
+    equal = min(release.equal, int(GRANTED_EQUAL * train.equal))
+    by_train, by_release = train.equal + train.apart, equal + release.apart
+    granted = GRANTED_MUTUAL / (1 + GRANTED_MUTUAL)
+    return chance_of_at_least(by_release, by_train + by_release, granted), by_release, by_train
 
 
-class _Near(NamedTuple):
-    chance: float
-    people: int
-    expected: float
-
-
-def _nearer(to_train: Floats, to_release: Floats) -> _Near:
-    """Count who comes nearer to the release than a few of them come to train.
+def _nearer(to_train: Floats, to_release: Floats) -> tuple[float, int, float]:
+    """Count who comes nearer to the release than a few of them come to train: chance, people, expected.
 
     Given where those few are, how many others come nearer is a number of failures before so many successes.
     Rows that are met exactly are counted as such, and not here.
@@ -254,6 +232,6 @@ def _nearer(to_train: Floats, to_release: Floats) -> _Near:
         near = int(np.sum((to_release > 0) & (to_release < distance)))
         granted = GRANTED_NEAR / (1 + GRANTED_NEAR)
         chance = chance_of_at_least(near, near + rank - 1, granted)  # before the last of the few is met
-        tried.append(_Near(chance=chance, people=near, expected=float(rank)))
-    least = min(tried, default=_Near(chance=1.0, people=0, expected=0.0))
-    return least._replace(chance=min(least.chance * max(len(tried), 1), 1.0))
+        tried.append((chance, near, float(rank)))
+    chance, people, expected = min(tried, default=(1.0, 0, 0.0))
+    return min(chance * max(len(tried), 1), 1.0), people, expected

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -25,23 +24,16 @@ _BY_CHANCE = 0.001
 
 def expected_shared(train: Indices, control: Indices) -> float:
     """Return how many control rows equal a training row after a random split, on average."""
-    rows, n_train, n_control = train + control, int(train.sum()), int(control.sum())
-    all_control = 1 - held_chance(rows, n_train + n_control, n_train)
-    return float((rows * np.maximum(n_control / (n_train + n_control) - all_control, 0.0)).sum())
+    rows = train + control
+    return float((rows * _shared_part(rows, int(train.sum()), int(control.sum()))).sum())
 
 
 def shared_chance(train: Indices, control: Indices, *, rng: Generator) -> float:
-    """Return how often a random split shares as many rows or more.
-
-    Only rows that have a twin, and may or may not be parted from it, matter. Of very many a part is taken,
-    chosen without a look at where they stand.
-    """
+    """Return how often a random split shares as many rows or more."""
     rows, n_train, n_control = train + control, int(train.sum()), int(control.sum())
-    undecided = np.flatnonzero((rows > 1) & (_parted(rows, n_train, n_control) < _CERTAIN))
-    if len(undecided) == 0:
+    taken = _undecided(rows, n_train, n_control, rng=rng)
+    if len(taken) == 0:
         return 1.0
-    order = rng.permutation(undecided)
-    taken = order[: max(int(np.searchsorted(np.cumsum(rows[order]), _MOST_ROWS, side="right")), 1)]
     sizes = rows[taken]
     shared = int(control[taken] @ (train[taken] > 0))
     n_control_taken = rng.hypergeometric(n_control, n_train, int(sizes.sum()), _SPLITS)
@@ -51,53 +43,29 @@ def shared_chance(train: Indices, control: Indices, *, rng: Generator) -> float:
     return float(1 + np.sum(by_chance >= shared)) / (1 + _SPLITS)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class HeldRows:
-    """Who holds which different row of train and control, and how often; those of train come first."""
+    """Who holds which different row of train and control, and how often; those of train come first.
 
-    row: Indices  # (n_pairs,) ascending
-    person: Indices  # (n_pairs,) numbered from 0
-    count: Indices  # (n_pairs,)
-    n_train: int  # people
-    n_control: int
+    ``groups`` say which different row each row of train and of control is.
+    """
 
-    @classmethod
-    def of(cls, train: Table, control: Table, groups: Sequence[Indices]) -> Self:
-        """Count; ``groups`` say which different row each row of train and of control is."""
-        whose = numbered_together(train, control)
-        n_people = train.n_people + control.n_people
-        pairs, count = np.unique(np.concatenate(groups) * n_people + whose, return_counts=True)
-        return cls(
-            row=pairs // n_people,
-            person=pairs % n_people,
-            count=count,
-            n_train=train.n_people,
-            n_control=control.n_people,
-        )
-
-    @property
-    def holders(self) -> Indices:
-        """How many people hold each different row."""
-        return np.bincount(self.row)
+    def __init__(self, train: Table, control: Table, groups: Sequence[Indices]) -> None:
+        self.n_train, self.n_control = train.n_people, control.n_people
+        n_people = self.n_train + self.n_control
+        pairs = np.concatenate(groups) * n_people + numbered_together(train, control)
+        pairs, self.count = np.unique(pairs, return_counts=True)  # (n_pairs,)
+        self.row, self.person = pairs // n_people, pairs % n_people  # rows ascend, people count from 0
+        self.holders = np.bincount(self.row)  # (n_different,) how many people hold each
 
     def expected_shared(self) -> float:
         """Return how many control rows equal a row of train after people are split at random, on average."""
-        n_people = self.n_train + self.n_control
-        all_control = 1 - held_chance(self.holders, n_people, self.n_train)
-        parted = np.maximum(self.n_control / n_people - all_control, 0.0)
-        return float((self.count * parted[self.row]).sum())
+        return float((self.count * _shared_part(self.holders, self.n_train, self.n_control)[self.row]).sum())
 
     def shared_chance(self, *, rng: Generator) -> float:
         """Return how often a random split of the people shares as many rows or more."""
-        undecided = np.flatnonzero(
-            (self.holders > 1) & (_parted(self.holders, self.n_train, self.n_control) < _CERTAIN)
-        )
-        if len(undecided) == 0:
+        taken = _undecided(self.holders, self.n_train, self.n_control, rng=rng)
+        if len(taken) == 0:
             return 1.0
-        order = rng.permutation(undecided)
-        taken = order[
-            : max(int(np.searchsorted(np.cumsum(self.holders[order]), _MOST_ROWS, side="right")), 1)
-        ]
         pairs = np.flatnonzero(np.isin(self.row, taken))
         people, person = np.unique(self.person[pairs], return_inverse=True)
         starts = np.flatnonzero(np.diff(self.row[pairs], prepend=-1))
@@ -125,9 +93,7 @@ class HeldRows:
         np.add.at(content, self.person, keys[self.row] * self.count.astype(np.uint64))
         kinds, kind = np.unique(content, return_inverse=True)
         train, control = (np.bincount(side, minlength=len(kinds)) for side in np.split(kind, [self.n_train]))
-        return (
-            float(np.exp(2 * _orders(train) - _orders(2 * train))) if np.array_equal(train, control) else None
-        )
+        return _same(train, control, n_orders=2)
 
 
 def equal_rows_kept_together(train: Indices, control: Indices) -> bool:
@@ -155,21 +121,40 @@ def _parted(rows: Indices, n_train: int, n_control: int) -> Floats:
     )
 
 
+def _shared_part(rows: Indices, n_train: int, n_control: int) -> Floats:
+    """Return the share of so many equal rows that stands in control, while others stand in train."""
+    n = n_train + n_control
+    return np.maximum(n_control / n - (1 - held_chance(rows, n, n_train)), 0.0)
+
+
+def _undecided(rows: Indices, n_train: int, n_control: int, *, rng: Generator) -> Indices:
+    """Draw the different rows that have a twin, and may or may not be parted from it: no others matter.
+
+    Of very many a part is taken, chosen without a look at where they stand.
+    """
+    undecided = np.flatnonzero((rows > 1) & (_parted(rows, n_train, n_control) < _CERTAIN))
+    order = rng.permutation(undecided) if len(undecided) else undecided
+    return order[: max(int(np.searchsorted(np.cumsum(rows[order]), _MOST_ROWS, side="right")), 1)]
+
+
 def same_chance(split: Split, train: Indices, control: Indices) -> float | None:
     """Return how often a random split gives two tables of the same rows, None where they are not the same.
 
     In the same order, too, where they stand in the same order: that is how often one file is given twice by
     chance.
     """
+    in_order = np.array_equal(split.train.values, split.control.values, equal_nan=True)
+    return _same(train, control, n_orders=1 if in_order else 2)
+
+
+def _same(train: Indices, control: Indices, *, n_orders: int) -> float | None:
+    def orders(counts: Indices) -> float:
+        """Return the logarithm of the number of orders in which so many equal rows can stand."""
+        return float(gammaln(counts.sum() + 1) - gammaln(counts + 1).sum())
+
     if not np.array_equal(train, control):
         return None
-    in_order = np.array_equal(split.train.values, split.control.values, equal_nan=True)
-    return float(np.exp((1 if in_order else 2) * _orders(train) - _orders(2 * train)))
-
-
-def _orders(counts: Indices) -> float:
-    """Return the logarithm of the number of orders in which so many equal rows can stand."""
-    return float(gammaln(counts.sum() + 1) - gammaln(counts + 1).sum())
+    return float(np.exp(n_orders * orders(train) - orders(2 * train)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

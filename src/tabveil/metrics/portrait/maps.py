@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -14,10 +14,63 @@ from tabveil.core.sampling import count_share, draw
 from tabveil.core.table import Categorical, Floats, Numeric, Split, Table
 from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.errors import NotApplicable
-from tabveil.metrics.portrait.pictures import Cell, Map, Outlying, OutlyingCell
 from tabveil.protocols import Representation
 from tabveil.tables.matrices.ordinal import label_codes, shares_of_range
 from tabveil.tables.matrices.points import HALF_ROOT, one_hot
+
+
+class Cell(NamedTuple):
+    """One field of the map: its place, and which share of the rows fall into it (None: too few to say).
+
+    In JSON the list ``[x, y, real, synthetic]``, for there are many.
+    """
+
+    x: int  # from the left
+    y: int  # from the bottom
+    real: float | None
+    synthetic: float | None
+
+
+class OutlyingCell(NamedTuple):
+    """One of the larger fields in which rows that stand apart are counted, and the share of them in it."""
+
+    x: int  # from the left
+    y: int  # from the bottom
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlying:
+    """Where do the synthetic rows lie that stand apart most, by their local outlier factor?
+
+    They are few, and counted in larger fields than all rows are; those with too few of them are not listed.
+    """
+
+    share: float  # of the synthetic rows, that are counted here
+    n_neighbors: int
+    columns: int  # fields across the same map
+    rows: int  # fields upward
+    cells: tuple[OutlyingCell, ...]
+    hidden: float  # the share of them that no field shows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Map:
+    """Where real and synthetic rows lie along the two directions in which real rows differ most.
+
+    Fields with too few rows of both kinds are not listed. ``hidden_real`` and ``hidden_synthetic`` are the
+    shares of rows that no field shows; ``explained`` is each direction's share of the real rows' variance.
+    ``outlying`` is None where nobody looked for rows that stand apart, or there are too few to tell.
+    """
+
+    columns: int  # fields across
+    rows: int  # fields upward
+    cells: tuple[Cell, ...]
+    explained: tuple[float, float]
+    hidden_real: float
+    hidden_synthetic: float
+    outlying: Outlying | None = None
+
 
 MOST_LABELS = 30  # of a column that get a dimension of their own
 LEAST_LABELS = 2  # likewise, however many columns there are
@@ -31,18 +84,32 @@ Encoder = Callable[[Table], Floats]
 """Gives a table, or a column of it, as a matrix (n, dimensions)."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Projection:
-    """How to find a row's place on the map."""
+    """How to find a row's place on the map, by the axes of real rows, in an order of their content."""
 
-    encode: Encoder
-    center: Floats  # (e,)
-    axes: Floats  # (e, 2)
-    explained: tuple[float, float]  # each axis' share of the variance
+    def __init__(self, encode: Encoder, real: Table) -> None:
+        self.encode = encode
+        cells = encode(real)  # (n, e)
+        self.center: Floats = cells.mean(axis=0)  # (e,)
+        cells = cells - self.center
+        covariance = cells.T @ cells / len(cells)
+        total = float(np.trace(covariance))
+        last = len(self.center) - 1
+        if last < 1 or total <= NO_SPREAD:
+            raise NotApplicable(_FLAT)
+        spread, axes = eigh(covariance, subset_by_index=[last - 1, last])
+        if spread[0] <= NO_SPREAD * total:
+            raise NotApplicable(_FLAT)
+        axes = axes[:, ::-1]
+        # Of an axis and its opposite that whose largest part (the first of about equals) is positive.
+        largest = np.abs(axes).round(SIGN_DIGITS).argmax(axis=0)
+        self.axes: Floats = axes * np.sign(axes[largest, np.arange(axes.shape[1])])  # (e, 2)
+        # Each axis' share of the variance.
+        self.explained = float(spread[1]) / total, float(spread[0]) / total
 
     @classmethod
     def of(cls, real: Table) -> Self:
-        """Find the axes of real rows, which must come in an order of their content."""
+        """Find the axes of real rows by all of their columns."""
         if len(real.schema) < 2:  # noqa: PLR2004 - a map of one column would be a line
             raise NotApplicable("that needs at least two columns.")
         columns = sorted(real.schema.columns, key=lambda column: column.name)
@@ -52,39 +119,7 @@ class Projection:
             _labels(column, real, n_labels) if isinstance(column, Categorical) else _numbers(column, real)
             for column in columns
         ]
-
-        def encode(table: Table) -> Floats:
-            return np.concatenate([encode(table) for encode in encoders], axis=1)
-
-        return cls._fitted(encode, real)
-
-    @classmethod
-    def of_vectors(cls, real: Table) -> Self:
-        """Find the axes of vectors of real rows, which must come in an order of their rows' content."""
-        return cls._fitted(lambda table: table.values, real)
-
-    @classmethod
-    def _fitted(cls, encode: Encoder, real: Table) -> Self:
-        cells = encode(real)  # (n, e)
-        center = cells.mean(axis=0)
-        cells = cells - center
-        covariance = cells.T @ cells / len(cells)
-        total = float(np.trace(covariance))
-        last = len(center) - 1
-        if last < 1 or total <= NO_SPREAD:
-            raise NotApplicable(_FLAT)
-        spread, axes = eigh(covariance, subset_by_index=[last - 1, last])
-        if spread[0] <= NO_SPREAD * total:
-            raise NotApplicable(_FLAT)
-        axes = axes[:, ::-1]
-        # Of an axis and its opposite that whose largest part (the first of about equals) is positive.
-        largest = np.abs(axes).round(SIGN_DIGITS).argmax(axis=0)
-        return cls(
-            encode=encode,
-            center=center,
-            axes=axes * np.sign(axes[largest, np.arange(axes.shape[1])]),
-            explained=(float(spread[1]) / total, float(spread[0]) / total),
-        )
+        return cls(lambda table: np.concatenate([encode(table) for encode in encoders], axis=1), real)
 
     def places(self, table: Table) -> Floats:
         """Return where rows lie along both axes, (n, 2)."""
@@ -179,12 +214,7 @@ def count_rows(places: tuple[Floats, Floats], across: int, explained: tuple[floa
         columns=across,
         rows=across,
         cells=tuple(
-            Cell(
-                x=field % across,
-                y=field // across,
-                real=_known(real[field]),
-                synthetic=_known(synthetic[field]),
-            )
+            Cell(field % across, field // across, _known(real[field]), _known(synthetic[field]))
             for field in shown.tolist()
         ),
         explained=(round(explained[0], SHARE_DIGITS), round(explained[1], SHARE_DIGITS)),
@@ -232,7 +262,7 @@ def map_learned(
     (real, synthetic), notes = sample_rows(split, MOST_ROWS_LEARNED, "The map of the learned space", rng=rng)
     view, names = representation.view(split, rng=rng), split.schema.names
     vectors = view.see(real, names), view.see(synthetic, names)
-    projection = Projection.of_vectors(vectors[0])
+    projection = Projection(lambda table: table.values, vectors[0])
     places = projection.places(vectors[0]), projection.places(vectors[1])
     drawn = count_rows(places, fields_across(min(len(real), len(synthetic))), projection.explained)
     factors = local_outlier_factors(view.space(names), vectors[1], n_neighbors=N_NEIGHBORS)

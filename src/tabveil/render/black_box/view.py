@@ -10,8 +10,7 @@ from tabveil.auditing.report import Report
 from tabveil.core import wording
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import level, name, percent, plural
-from tabveil.metrics.black_box import Attacked, ShadowResult
-from tabveil.metrics.black_box.result import GroupRisk
+from tabveil.metrics.black_box import Attacked, GroupRisk, ShadowResult
 
 TITLE = "Access to the generator"
 NO_VERDICT = "No verdict rests on it: thresholds are for what one release betrays."

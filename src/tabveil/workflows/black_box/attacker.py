@@ -30,8 +30,7 @@ from tabveil.metrics.black_box import (
     judge_inference,
     judge_membership,
 )
-from tabveil.metrics.black_box.games import Features, Watch
-from tabveil.metrics.black_box.pool import Rules
+from tabveil.metrics.black_box.games import Features, Rules, Watch
 from tabveil.protocols import Synthesizer
 from tabveil.version import __version__
 from tabveil.workflows.black_box.releases import (

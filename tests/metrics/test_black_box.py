@@ -11,12 +11,10 @@ from tabveil.metrics.black_box import (
     InferenceGame,
     MembershipGame,
     Pool,
+    Ridge,
     Targets,
     judge_inference,
     judge_membership,
-)
-from tabveil.metrics.black_box.judging import (
-    Ridge,
     judged_areas,
     judged_guesses,
     mean_area,

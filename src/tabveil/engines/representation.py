@@ -1,7 +1,11 @@
-"""Rows as an embedding places them that was trained on what an attacker has."""
+"""What an attack calls near: ways to look at rows, so that one neighbor engine can compare them.
+
+See docs/definitions.md, Distances.
+"""
 
 import hashlib
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,17 +16,111 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.sampling import in_order
-from tabveil.core.settings.registry import values_of
+from tabveil.core.settings.registry import Registry, completed, values_of
 from tabveil.core.table import Floats, Numeric, Schema, Split, Table
 from tabveil.core.workers import shared
-from tabveil.engines.embedding import ContrastiveSettings, Embedding, EmbeddingModel
-from tabveil.engines.neighbors import MeasuredColumn, Space
+from tabveil.engines.embedding import ContrastiveSettings, Embedding
+from tabveil.engines.neighbors import MeasuredColumn, Space, local_outlier_factors
 from tabveil.engines.networks import load_torch, require_device
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.protocols import Representation, View
 
-Embed = Callable[[Table, Sequence[str]], Floats]
-"""Map rows to vectors (n, m), as if the columns named were not known."""
+
+@dataclass(frozen=True, kw_only=True)
+class KnownColumns(View):
+    """The known columns as they are, by a distance over them."""
+
+    distance: Callable[[Sequence[str]], Space]
+    columnwise: bool = True  # type: ignore[misc]  # as the distance is
+
+    def see(self, table: Table, known: Sequence[str]) -> Table:
+        """Return the known columns."""
+        return table.select(known)
+
+    def space(self, known: Sequence[str]) -> Space:
+        """Return the distance over the known columns."""
+        return self.distance(known)
+
+
+class UnlearnedRepresentation(Representation):
+    """A distance over the columns as they are."""
+
+    def view(
+        self,
+        split: Split,
+        *,
+        rng: Generator,  # noqa: ARG002 - nothing is drawn
+        reference: Table | None = None,  # noqa: ARG002 - nothing is learned
+    ) -> KnownColumns:
+        """Look at rows of these tables; what is the scale, is so whatever its order."""
+        return self._columns_of(split)
+
+    @abstractmethod
+    def _columns_of(self, split: Split) -> KnownColumns: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixed(UnlearnedRepresentation):
+    """Compare rows by Gower's distance: numbers by their range, categories by equality."""
+
+    name: ClassVar[str] = "mixed"
+
+    def _columns_of(self, split: Split) -> KnownColumns:
+        schema = split.schema
+        return KnownColumns(distance=lambda known: Space.gower(schema.select(known)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Euclidean(UnlearnedRepresentation):
+    """Compare rows by the Euclidean distance over standardized numbers and coded categories.
+
+    Parameters
+    ----------
+    encoding
+        ``"onehot"`` sets two different categories 1 apart; ``"ordinal"`` uses the codes themselves, whose
+        order is arbitrary, as the papers do.
+    """
+
+    encoding: Literal["onehot", "ordinal"] = "onehot"
+
+    name: ClassVar[str] = "euclidean"
+
+    def __post_init__(self) -> None:
+        check.one_of("Euclidean", "encoding", self.encoding, ("onehot", "ordinal"))
+
+    def _columns_of(self, split: Split) -> KnownColumns:
+        train = in_order(split.train).table  # numbers are standardized on it alone
+        return KnownColumns(distance=lambda known: Space.euclidean(train.select(known), self.encoding))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tolerant(UnlearnedRepresentation):
+    """Compare rows by the share of columns that differ, numbers by a part where they are near.
+
+    A copy behind noise agrees nearly everywhere, and where it does not it may be anywhere. So a number costs
+    the square of its difference up to the tolerance, and beyond it no more than a category that differs.
+
+    Parameters
+    ----------
+    tolerance
+        From how many standard deviations of the column in the release on a number counts as different.
+    """
+
+    tolerance: float = 0.4
+
+    name: ClassVar[str] = "tolerant"
+
+    def __post_init__(self) -> None:
+        check.between("Tolerant", "tolerance", self.tolerance, 0, 1000)
+
+    def _columns_of(self, split: Split) -> KnownColumns:
+        release = in_order(split.synthetic).table  # alone the scale
+
+        def distance(known: Sequence[str]) -> Space:
+            return Space.tolerant(release.select(known), self.tolerance)
+
+        return KnownColumns(distance=distance, columnwise=False)
+
 
 FAR = 1e9  # a vector has no range of its own, and distances between vectors need none
 
@@ -31,7 +129,7 @@ FAR = 1e9  # a vector has no range of its own, and distances between vectors nee
 class VectorView(View):
     """Rows as an embedding places them: what is not known is masked, and nearness is that of vectors."""
 
-    embed: Embed
+    embed: Callable[[Table, Sequence[str]], Floats]  # with the columns named masked, (n, n_dimensions)
     schema: Schema  # of the rows
     n_dimensions: int  # of the vectors
 
@@ -104,11 +202,8 @@ class Contrastive(ContrastiveSettings, Representation):
         load_torch(self.name, error=NotApplicable)
         require_device(self.name, self.device, error=NotApplicable)
         rows = self._rows(split, reference)
-
-        def fit(rng: Generator) -> EmbeddingModel:
-            return Embedding.of(self).fit(rows, rng=rng)
-
-        model = shared((self.name, self._digest(rows)), fit, rng=rng)
+        key = self.name, self._digest(rows)
+        model = shared(key, lambda rng: Embedding.of(self).fit(rows, rng=rng), rng=rng)
         return VectorView(embed=model.embed, schema=split.schema, n_dimensions=model.n_dimensions)
 
     def _rows(self, split: Split, reference: Table | None) -> Table:
@@ -133,3 +228,31 @@ class Contrastive(ContrastiveSettings, Representation):
         digest = hashlib.sha256(json.dumps([settings, rows.schema.to_json()], sort_keys=True).encode())
         digest.update(np.where(np.isnan(rows.values), np.nan, rows.values + 0.0).tobytes())
         return digest.hexdigest()
+
+
+REPRESENTATIONS: Registry[Representation] = Registry(
+    "representation", (Mixed, Euclidean, Tolerant, Contrastive), Representation
+)
+"""Every representation by its name."""
+
+
+def outlier_factors(
+    table: Table, representation: Representation, *, n_neighbors: int, rng: Generator
+) -> Floats:
+    """Return the local outlier factor of every row among all rows of the table, (n,).
+
+    A representation that learns learns from these very rows: nobody is treated in a way of their own.
+    """
+    split = Split(train=table, control=table, synthetic=table)
+    view, names = representation.view(split, rng=rng), table.schema.names
+    return local_outlier_factors(view.space(names), view.see(table, names), n_neighbors=n_neighbors)
+
+
+def require_representation(owner: str, given: object) -> None:
+    """Refuse what is no representation, such as the class of one."""
+    if isinstance(given, type) or not callable(getattr(given, "view", None)):
+        raise ParameterError(
+            owner,
+            f"representation must be one, such as tabveil.engines.representation.Mixed(), got {given!r}.",
+        )
+    completed(given, Representation)

@@ -9,8 +9,7 @@ from supplies.populations import SCHEMAS, population, rows
 
 from tabveil.core import workers
 from tabveil.core.table import Categorical, Numeric, Schema, Table
-from tabveil.engines.embedding import Embedding
-from tabveil.engines.embedding.embedding import WITHOUT_HELD_OUT
+from tabveil.engines.embedding import WITHOUT_HELD_OUT, Embedding
 from tabveil.engines.embedding.inputs import FARTHEST, MISSING, N_CASES, UNSEEN, Inputs
 from tabveil.errors import ParameterError
 

@@ -6,7 +6,7 @@ import pytest
 import tabveil
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.datasets import hospital
-from tabveil.metrics.order import order
+from tabveil.metrics.traces import order
 from tabveil.tables.reading import load_split
 
 LEVEL = 0.001

@@ -14,8 +14,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Split
 from tabveil.core.workers import MOST_KEPT, shared, sharing
 from tabveil.engines.embedding import Embedding
-from tabveil.engines.representation import Contrastive
-from tabveil.engines.representation.contrastive import UNION
+from tabveil.engines.representation import UNION, Contrastive
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import Inference, Linkability, MembershipDistance, NeighborVote
 from tabveil.metrics.registry import MetricChoice

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from supplies.people_with_rows import people
 
-from tabveil.engines.neighbors import NearPeople, Neighbors, Space, by_person
+from tabveil.engines import neighbors
+from tabveil.engines.neighbors import NearPeople, Neighbors, Space
 
 
 def plainly(engine, table, queries, n_people, *, of_others=False):
@@ -21,7 +22,7 @@ def plainly(engine, table, queries, n_people, *, of_others=False):
 @pytest.mark.parametrize("many", [1, 5, 200])
 @pytest.mark.parametrize("spread", [0.0, 0.3])
 def test_the_nearest_rows_of_the_nearest_people(monkeypatch, spread, many):
-    monkeypatch.setattr(by_person, "MANY_ROWS", many)  # few, most or all are searched apart
+    monkeypatch.setattr(neighbors, "MANY_ROWS", many)  # few, most or all are searched apart
     rng = np.random.default_rng(3)
     table, queries = people(25, rng, spread=spread), people(9, rng)
     space = Space.gower(table.schema)
@@ -37,7 +38,7 @@ def test_the_nearest_rows_of_the_nearest_people(monkeypatch, spread, many):
 
 
 def test_only_people_with_very_many_rows(monkeypatch):
-    monkeypatch.setattr(by_person, "MANY_ROWS", 0)
+    monkeypatch.setattr(neighbors, "MANY_ROWS", 0)
     table = people(3, np.random.default_rng(0))
     near = NearPeople(Space.gower(table.schema), table).nearest_other(2)
     assert near.index.shape == (len(table), 2)

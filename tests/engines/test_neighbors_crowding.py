@@ -5,7 +5,8 @@ import pytest
 from supplies.populations import VISITS, visits
 
 from tabveil.core.table import Table
-from tabveil.engines.neighbors import Neighbors, Space, crowding, to_others
+from tabveil.engines import neighbors
+from tabveil.engines.neighbors import Neighbors, Space, to_others
 
 
 def compared(table, n_others):
@@ -18,10 +19,10 @@ def compared(table, n_others):
     return np.array(found)
 
 
-@pytest.mark.parametrize("most_asked", [crowding.MOST_ASKED, 20, 0])
+@pytest.mark.parametrize("most_asked", [neighbors.MOST_ASKED, 20, 0])
 @pytest.mark.parametrize(("n_people", "most"), [(2, 3), (2, 40), (9, 30), (40, 1)])
 def test_own_rows_are_no_neighbors(monkeypatch, n_people, most, most_asked):
-    monkeypatch.setattr(crowding, "MOST_ASKED", most_asked)
+    monkeypatch.setattr(neighbors, "MOST_ASKED", most_asked)
     values, people = visits(n_people, np.random.default_rng(n_people), most=most)
     table = Table(schema=VISITS, values=values, people=people)
     np.testing.assert_allclose(to_others(Space.gower(VISITS), table), compared(table, 5))

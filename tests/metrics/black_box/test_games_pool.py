@@ -7,8 +7,7 @@ from supplies.populations import SCHEMAS, rows
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import ParameterError
 from tabveil.metrics.black_box import InferenceGame, MembershipGame, Pool, Targets
-from tabveil.metrics.black_box.games import other_kind
-from tabveil.metrics.black_box.pool import vulnerability
+from tabveil.metrics.black_box.games import other_kind, vulnerability
 
 
 def people(n=200, seed=0):
