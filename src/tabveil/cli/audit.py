@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tabveil.auditing.options import OPTIONS
-from tabveil.cli.files import STDOUT, destination, write_json
-from tabveil.cli.options import FailAbove, Force, asked
+from tabveil.cli.files import STDOUT, destinations, write_json
+from tabveil.cli.options import FailAbove, Force, asked, option
 from tabveil.cli.screen import Screen
 from tabveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from tabveil.auditing.report import Report
 
-_REQUIRED = ("train", "synthetic")
 _HELP = (
     "Measure what a synthetic table betrays about the rows it was learned from.\n\n"
     "Files may be CSV (also .gz), Parquet, Feather or Excel. Every risk is compared with real rows the "
@@ -50,21 +49,15 @@ def audit(
     *,
     config: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Read all of this from a file (YAML, JSON); options given here come first.",
-        ),
+        option("FILE", "Read all of this from a file (YAML, JSON); options given here come first."),
     ] = None,
     fail_above: FailAbove = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report as a page to read, print and sign.")
+        Path | None, option("FILE", "Write the report as a page to read, print and sign.")
     ] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report as JSON; '-' is standard output.")
-    ] = None,
+    json: Annotated[Path | None, option("FILE", "Write the report as JSON; '-' is standard output.")] = None,
     records: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write scores of single rows (.csv or .parquet). Sensitive."),
+        Path | None, option("FILE", "Write scores of single rows (.csv or .parquet). Sensitive.")
     ] = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
@@ -83,10 +76,9 @@ def audit(
         _require_tables(options)
     if records is not None:
         records_file(records.resolve())  # its name says how to write it
-    taken: list[Path | None] = [*files_named(config, **options)]
-    for option, path in (("--json", json), ("--html", html), ("--records", records)):
-        taken.append(destination(option, path, force=force, not_over=taken))
-    json_place, html_place, records_place = taken[-3:]
+    json_place, html_place, records_place = destinations(
+        json=json, html=html, records=records, force=force, not_over=[*files_named(config, **options)]
+    )
     request = AuditRequest.read(config, **options)
     if fail_above is not None:
         request = request.with_threshold(threshold(fail_above))
@@ -132,7 +124,7 @@ def _pair(text: str) -> tuple[list[str], list[str]]:
 
 
 def _require_tables(options: Mapping[str, Any]) -> None:
-    for name in _REQUIRED:
+    for name in ("train", "synthetic"):
         if options[name] is None:
             raise ParameterError(
                 f"Missing option '--{name}', or --config with a file that has it. See 'tabveil audit --help'."
@@ -158,30 +150,10 @@ def _reminders(report: "Report", html: Path | None, records: Path | None) -> lis
 
 
 _ORDER = (
-    *(
-        "config",
-        "train",
-        "synthetic",
-        "control",
-        "schema",
-        "metrics",
-        "quick",
-        "contrastive",
-        "secrets",
-        "known",
-    ),
-    *(
-        "auxiliary",
-        "quasi_identifiers",
-        "sensitive",
-        "attackers",
-        "policy",
-        "fail_above",
-        "shadow",
-        "utility",
-    ),
-    *("target", "power", "advice", "missing", "drop_identifiers", "person", "independent_rows", "seed"),
-    *("threads", "title", "html", "json", "records", "show_values", "force", "quiet"),
+    *("config", "train", "synthetic", "control", "schema", "metrics", "quick", "contrastive", "secrets"),
+    *("known", "auxiliary", "quasi_identifiers", "sensitive", "attackers", "policy", "fail_above", "shadow"),
+    *("utility", "target", "power", "advice", "missing", "drop_identifiers", "person", "independent_rows"),
+    *("seed", "threads", "title", "html", "json", "records", "show_values", "force", "quiet"),
 )
 """How the help lists options; one that is not named here stands at its end."""
 

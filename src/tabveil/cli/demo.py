@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from tabveil.cli import files
-from tabveil.cli.options import NumbersSeed
+from tabveil.cli.options import NumbersSeed, option
 from tabveil.cli.screen import Screen
 from tabveil.errors import ParameterError
 
@@ -33,9 +33,7 @@ _FIRST_LINE = "Made by 'tabveil demo'. Nobody in these tables exists.\n"
 
 def demo(
     *,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to put tables and reports.")] = Path(
-        "demo"
-    ),
+    out: Annotated[Path, option("FOLDER", "Where to put tables and reports.")] = Path("demo"),
     seed: NumbersSeed = 0,
     svg: Annotated[Path | None, typer.Option(hidden=True, help="Draw what is printed.")] = None,
 ) -> None:
@@ -45,7 +43,10 @@ def demo(
     from tabveil.render.comparison.terminal import comparison
 
     folder = _own_folder(out)
-    picture = None if svg is None else files.writable("--svg", svg, force=_drawn_here(svg))
+    picture = None
+    if svg is not None:  # one of the demo is drawn anew
+        ours = svg.is_file() and _PICTURE in svg.read_text(encoding="utf-8", errors="replace")
+        picture = files.writable("--svg", svg, force=ours)
     console = Screen(record=picture is not None, width=80 if picture else None)
     _write_tables(folder, seed)
     reports = {name: _audit(folder, name, seed) for name in ("clean", "leaky")}
@@ -69,17 +70,11 @@ def plant(train: "Table", fresh: "Table", *, rng: "Generator") -> "Table":
     from tabveil.synthesis.risks import Leaky, Noisy
 
     shaking = Noisy(sigma=0.02, lam=0, p=0, reading="multiplicative")
-    (some, others), (first, second) = _halves(train), _halves(fresh)
+    some, others = map(train.take, np.array_split(np.arange(len(train)), 2))
+    first, second = map(fresh.take, np.array_split(np.arange(len(fresh)), 2))
     copied = Leaky()(some, first, 2 * COPIED, rng=rng)
     shaken = shaking(others, second, 2 * SHAKEN, rng=rng)
     return Table(schema=fresh.schema, values=np.concatenate([copied.values, shaken.values]))
-
-
-def _halves(table: "Table") -> "tuple[Table, Table]":
-    import numpy as np
-
-    first, second = np.array_split(np.arange(len(table)), 2)
-    return table.take(first), table.take(second)
 
 
 def _write_tables(folder: Path, seed: int) -> None:
@@ -126,22 +121,12 @@ def _own_folder(out: Path) -> Path:
     folder = files.folder("--out", out)
     about = folder / _ABOUT
     ours = about.is_file() and about.read_text(encoding="utf-8", errors="replace").startswith(_FIRST_LINE)
-    names = [f"{name}.csv" for name in _TABLES] + [
-        "clean.json",
-        "leaky.json",
-        "clean.html",
-        "leaky.html",
-        _ABOUT,
-    ]
+    names = [f"{name}.csv" for name in _TABLES]
+    names += ["clean.json", "leaky.json", "clean.html", "leaky.html", _ABOUT]
     taken = [name for name in names if (folder / name).exists()]
     if taken and not ours:
         raise ParameterError("--out", f"{out} already has a file {taken[0]}; choose another folder.")
     return folder
-
-
-def _drawn_here(svg: Path) -> bool:
-    """Tell whether a picture is one of the demo, to be drawn anew."""
-    return svg.is_file() and _PICTURE in svg.read_text(encoding="utf-8", errors="replace")
 
 
 def _about() -> str:

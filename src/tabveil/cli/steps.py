@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabveil.cli.files import rows_file
-from tabveil.cli.options import Force, Missing, Out, Seed, Threads, asked
+from tabveil.cli.options import Force, Missing, Out, Seed, Threads, asked, option
 from tabveil.cli.screen import LOUD, Screen
 from tabveil.core.wording import interval, number, value_of
 from tabveil.errors import ParameterError
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from tabveil.core.table import Indices
     from tabveil.metrics.utility import Utility
 
-FILE, COLUMN, N, SHARE = "FILE", "COLUMN", "N", "SHARE"
-
-
-Data = Annotated[Path, typer.Option(metavar=FILE, help="The real rows.")]
+Data = Annotated[Path, option("FILE", "The real rows.")]
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progress; warnings stay.")]
@@ -29,22 +26,18 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progr
 
 def filter_release(
     *,
-    train: Annotated[Path, typer.Option(metavar=FILE, help="The real rows the generator learned from.")],
-    synthetic: Annotated[Path, typer.Option(metavar=FILE, help="The rows to be filtered.")],
-    control: Annotated[
-        Path, typer.Option(metavar=FILE, help="Real rows the generator never saw: they set the bar.")
-    ],
+    train: Annotated[Path, option("FILE", "The real rows the generator learned from.")],
+    synthetic: Annotated[Path, option("FILE", "The rows to be filtered.")],
+    control: Annotated[Path, option("FILE", "Real rows the generator never saw: they set the bar.")],
     out: Out,
     near: Annotated[
         float,
-        typer.Option(
-            metavar=SHARE,
-            help="Drop rows nearer to a training row than this share of control rows are; 0 drops none.",
+        option(
+            "SHARE", "Drop rows nearer to a training row than this share of control rows are; 0 drops none."
         ),
     ] = 0.02,
     outliers: Annotated[
-        float,
-        typer.Option(metavar=SHARE, help="Then drop this share of the rest: what stands apart most."),
+        float, option("SHARE", "Then drop this share of the rest: what stands apart most.")
     ] = 0.0,
     utility: Annotated[
         bool, typer.Option("--utility/--no-utility", help="Measure what dropping them costs.")
@@ -104,12 +97,8 @@ def deduplicate(
     *,
     data: Data,
     out: Out,
-    person: Annotated[
-        str | None, typer.Option(metavar=COLUMN, help="The column that says whose row it is.")
-    ] = None,
-    most: Annotated[
-        int | None, typer.Option(metavar=N, min=1, help="How many rows of a person are kept.")
-    ] = None,
+    person: Annotated[str | None, option("COLUMN", "The column that says whose row it is.")] = None,
+    most: Annotated[int | None, option("N", "How many rows of a person are kept.", min=1)] = None,
     equal: Annotated[
         bool, typer.Option("--drop-equal/--keep-equal", help="Keep rows that are equal in all columns once.")
     ] = True,
@@ -137,28 +126,23 @@ def deduplicate(
 def pseudonymize(
     *,
     data: Data,
-    key: Annotated[
-        Path,
-        typer.Option(metavar=FILE, help="The file of the key; made if there is none, for its owner alone."),
-    ],
+    key: Annotated[Path, option("FILE", "The file of the key; made if there is none, for its owner alone.")],
     out: Out,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar=COLUMN, help="A column that names people. Repeatable.")
-    ] = None,
+    column: Annotated[list[str] | None, option("COLUMN", "A column that names people. Repeatable.")] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar=COLUMN,
-            help="A column of free text, in which people are named. Repeatable; if left out, those that look "
+        option(
+            "COLUMN",
+            "A column of free text, in which people are named. Repeatable; if left out, those that look "
             "like it.",
         ),
     ] = None,
     no_text: Annotated[bool, typer.Option("--no-text", help="Leave all free text as it is.")] = False,
     style: Annotated[
         str,
-        typer.Option(
-            metavar="hash|invented",
-            help="A keyed hash, the same in every file; or an identifier of the same form that nobody has.",
+        option(
+            "hash|invented",
+            "A keyed hash, the same in every file; or an identifier of the same form that nobody has.",
         ),
     ] = "hash",
     force: Force = False,

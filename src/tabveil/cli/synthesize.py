@@ -11,7 +11,7 @@ from rich.text import Text
 from typer.core import TyperCommand
 
 from tabveil.cli.files import refuse_folder, rows_file
-from tabveil.cli.options import Force, Missing, Out, Save, Schema, Seed, Settings, Threads
+from tabveil.cli.options import Force, Missing, Out, Save, Schema, Seed, Settings, Threads, option
 from tabveil.cli.screen import LOUD, Screen
 from tabveil.cli.steps import tell_step
 from tabveil.errors import ParameterError
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from tabveil.workflows.pipeline import StepTaken
     from tabveil.workflows.synthesizing import SyntheticRows, TableModel
     from tabveil.workflows.synthesizing.configuration import SynthesisFile
-
-FILE, FOLDER, N = "FILE", "FOLDER", "N"
-
 
 _SYNTHESIZE = (
     "Learn a table and write new rows that look like it.\n\n"
@@ -66,61 +63,49 @@ class Teaching(TyperCommand):
 
 def synthesize(
     *,
-    data: Annotated[Path, typer.Option(metavar=FILE, help="The real rows to learn from.")],
+    data: Annotated[Path, option("FILE", "The real rows to learn from.")],
     out: Out,
-    generator: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How to learn; see below. If left out: trees.")
-    ] = None,
+    generator: Annotated[str | None, option("NAME", "How to learn; see below. If left out: trees.")] = None,
     config: Annotated[
         Path | None,
-        typer.Option(
-            metavar=FILE,
-            help="A YAML or JSON file with generator, settings, rows, seed, schema and more, also steps "
+        option(
+            "FILE",
+            "A YAML or JSON file with generator, settings, rows, seed, schema and more, also steps "
             "before and after (deduplicate, pseudonymize, filter); what is given here replaces what it says.",
         ),
     ] = None,
-    rows: Annotated[
-        int | None, typer.Option(metavar=N, min=1, help="How many rows to draw; as many as the data.")
-    ] = None,
+    rows: Annotated[int | None, option("N", "How many rows to draw; as many as the data.", min=1)] = None,
     settings: Settings = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            metavar=N,
-            min=0,
-            help="Same seed, same rows. If left out: 0; private generators take a secret one.",
-        ),
+        option("N", "Same seed, same rows. If left out: 0; private generators take a secret one.", min=0),
     ] = None,
     schema: Schema = None,
     missing: Missing = None,
     rare_labels: Annotated[
         str | None,
-        typer.Option(
-            metavar="pool|keep",
-            help="Labels that fewer than ten rows share: learn them as others (if left out), or as they are.",
+        option(
+            "pool|keep",
+            "Labels that fewer than ten rows share: learn them as others (if left out), or as they are.",
         ),
     ] = None,
     identifiers: Annotated[
         str | None,
-        typer.Option(
-            metavar="fresh|drop|learn",
-            help="Columns that name people: fresh ones of the same form (if left out), left out, or learned "
+        option(
+            "fresh|drop|learn",
+            "Columns that name people: fresh ones of the same form (if left out), left out, or learned "
             "as they are.",
         ),
     ] = None,
     control: Annotated[
         Path | None,
-        typer.Option(
-            metavar=FILE,
-            help="Real rows that are not learned from: what was made is audited with them, and judged.",
+        option(
+            "FILE", "Real rows that are not learned from: what was made is audited with them, and judged."
         ),
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option(
-            metavar=FILE,
-            help="Judge by this policy instead of the default, and let the exit code follow.",
-        ),
+        option("FILE", "Judge by this policy instead of the default, and let the exit code follow."),
     ] = None,
     threads: Threads = None,
     save: Save = None,
@@ -166,7 +151,9 @@ def synthesize(
             learned.save(save)
     _tell(learned, as_many=rows is None)
     drawn = _draw(learned, rows or learned.n_rows or 1, seed=seed or 0, threads=threads)
-    drop = _without_identifiers(learned)
+    # Identifiers have no place in an audit where the rows lack them, or carry some that are nobody's. A
+    # private generator may have learned others that were not declared, which then stay in.
+    drop = bool(learned.left_out) or (bool(learned.fresh) and learned.account.privacy is None)
     asked: dict[str, Any] = {
         "train": real.get("data"),
         "control": real.get("control"),
@@ -193,8 +180,8 @@ def synthesize(
 
 def sample(
     *,
-    folder: Annotated[Path, typer.Argument(metavar=FOLDER, help="A stored model.", show_default=False)],
-    rows: Annotated[int, typer.Option(metavar=N, min=1, help="How many rows to draw.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A stored model.", show_default=False)],
+    rows: Annotated[int, option("N", "How many rows to draw.", min=1)],
     out: Out,
     seed: Seed = 0,
     threads: Threads = None,
@@ -287,19 +274,16 @@ def _draw(learned: "TableModel", rows: int, *, seed: int, threads: int | None) -
 
 def generators() -> str:
     """Return what the help says about every generator: its first line, and its settings with defaults."""
-    from tabveil.workflows.synthesizing import GENERATORS
-
-    return "\n\n".join(_about(name, kind) for name, kind in GENERATORS.items())
-
-
-def _about(name: str, kind: type) -> str:
     from tabveil.workflows import synthesizing
 
-    known = synthesizing.settings_for_users(kind)
-    defaults = [_default(key, setting.default) for key, setting in known.items()]
-    written = f" [dim]{escape(', '.join(defaults))}[/]" if defaults else ""
-    line = synthesizing.summary(kind)
-    return f"[bold]{escape(name)}[/]{escape(f': {line}' if line else '')}{written}"
+    told = []
+    for name, kind in synthesizing.GENERATORS.items():
+        known = synthesizing.settings_for_users(kind)
+        defaults = [_default(key, setting.default) for key, setting in known.items()]
+        written = f" [dim]{escape(', '.join(defaults))}[/]" if defaults else ""
+        line = synthesizing.summary(kind)
+        told.append(f"[bold]{escape(name)}[/]{escape(f': {line}' if line else '')}{written}")
+    return "\n\n".join(told)
 
 
 def _default(name: str, value: object) -> str:
@@ -361,14 +345,6 @@ def _line(note: str) -> tuple[str, str]:
     from tabveil.synthesis.generators.privacy import WARNING
 
     return note, LOUD if note.startswith(WARNING) else ""
-
-
-def _without_identifiers(learned: "TableModel") -> bool:
-    """Whether identifiers have no place in an audit: the rows lack them, or carry some that are nobody's.
-
-    A private generator may have learned others that were not declared, which then stay in.
-    """
-    return bool(learned.left_out) or (bool(learned.fresh) and learned.account.privacy is None)
 
 
 def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...], *, drop: bool) -> str:

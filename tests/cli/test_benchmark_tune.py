@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from tabveil.cli import app
 from tabveil.datasets import hospital
+from tabveil.synthesis.generators import GENERATORS
 from tabveil.workflows.tuning import SearchFindings
 
 SEARCH = {
@@ -44,7 +45,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "tune.yaml").write_text(yaml.safe_dump(SEARCH), encoding="utf-8")
-    return tmp_path
+    known = dict(GENERATORS._kinds)
+    yield tmp_path
+    GENERATORS._kinds.clear()
+    GENERATORS._kinds.update(known)
 
 
 def tune(*more):
