@@ -1,4 +1,4 @@
-"""Risks with their intervals against thresholds: one row for each metric, or for each column."""
+"""Risks with their intervals against thresholds, by metric or column; and what leaks would have been seen."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from itertools import accumulate, groupby
 from markupsafe import Markup
 
 from tabveil.core.estimate import CONFIDENCE, Estimate
+from tabveil.core.wording import percent
 from tabveil.render.svg.axes import WORDS, Scale, State, axis_labels, interval, symbol
 from tabveil.render.svg.canvas import (
     LINE,
@@ -20,6 +21,9 @@ from tabveil.render.svg.canvas import (
     line,
     nothing,
     paragraph,
+    path,
+    percent_tick,
+    polyline,
     shown,
     shown_estimate,
     spoken,
@@ -283,3 +287,124 @@ def _spoken_column(row: ColumnBar) -> str:
     limit = "" if row.threshold is None else f"threshold {shown(row.threshold)}"
     gain = f"gain {shown_estimate(row.risk)}"
     return told(row.label, WORDS[row.state], gain, limit, spoken(row.configuration))
+
+
+LEAKS = (0.01, 0.02, 0.05, 0.10, 0.20)
+ENOUGH = 0.95  # of the trials
+
+_NAMES = 166.0  # where the cells begin
+_LAST = 58.0  # room for the answer
+_ROW, _CELL = 26.0, 22.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerRow:
+    """One metric: the smallest leak it detects, and its trials as (leak, times seen, times tried)."""
+
+    label: str
+    smallest: float | None
+    trials: Sequence[tuple[float, int, int]]
+    reason: str | None = None
+
+
+def power(rows: Sequence[PowerRow], *, title: str = "Leaks this audit could have seen") -> Markup:
+    """Had the release leaked, would a metric have seen it?
+
+    A cell is filled where a planted leak was seen in at least 95 % of the trials, hatched where only
+    sometimes, empty where never; a dash says that nothing was tried. The smallest leak detected has a frame.
+    """
+    if not rows:
+        return nothing(title, "Detection power was not measured.")
+    leaks = sorted({leak for row in rows for leak, _, _ in row.trials} | set(LEAKS))
+    step = (WIDTH - _NAMES - _LAST) / len(leaks)
+    top = 44.0
+    parts = [
+        label(_NAMES, 14, "share of rows leaked", kind="mute"),
+        label(WIDTH, 34, "detects", kind="mute", anchor="end"),
+    ]
+    parts += [
+        label(_NAMES + step * (i + 0.5), 34, percent_tick(leak), kind="mute", anchor="middle")
+        for i, leak in enumerate(leaks)
+    ]
+    tops = list(accumulate((_height_of_power(row) for row in rows), initial=top))
+    parts += [_power_row(row, leaks, step, place) for row, place in zip(rows, tops, strict=False)]
+    bottom = tops[-1]
+    parts.append(_power_legend(bottom + 12))
+    return chart(parts, title=title, said=map(_spoken_power, rows), height=bottom + 64)
+
+
+def _texts(row: PowerRow) -> tuple[list[str], list[str]]:
+    """Return the lines of the name, and of the reason where nothing was tried."""
+    why = [] if row.trials else wrap(row.reason or "not computed", WIDTH - _NAMES - 2, most=3)
+    return wrap(row.label, _NAMES - 4), why
+
+
+def _height_of_power(row: PowerRow) -> float:
+    lines = max(map(len, _texts(row)))
+    return _ROW if lines == 1 else LINE * lines + 8
+
+
+def _power_row(row: PowerRow, leaks: Sequence[float], step: float, top: float) -> Markup:
+    name, why = _texts(row)
+    parts = [paragraph(0, top + 16, name)]
+    if why:
+        return joined([*parts, paragraph(_NAMES + 2, top + 16, why, kind="slanted")])
+    trials = {leak: (seen, of) for leak, seen, of in row.trials}
+    for i, leak in enumerate(leaks):
+        parts.append(_cell(trials.get(leak), _NAMES + step * i + 1, top, step - 2))
+    if row.smallest in leaks:
+        x = _NAMES + step * leaks.index(row.smallest) + 1
+        parts.append(box(x - 0.5, top - 0.5, step - 1, _CELL + 1, "ring"))
+    answer = "none" if row.smallest is None else "–"
+    if row.smallest is not None and drawable(row.smallest):
+        answer = f"≥ {percent_tick(row.smallest)}"
+    parts.append(label(WIDTH, top + 16, answer, anchor="end"))
+    return joined(parts)
+
+
+def _cell(trial: tuple[int, int] | None, x: float, top: float, width: float) -> Markup:
+    if trial is None or trial[1] < 1:
+        return label(x + width / 2, top + 16, "–", kind="mute", anchor="middle")
+    share = trial[0] / trial[1]
+    kind = "inverse" if share >= ENOUGH else "halo"
+    text = label(x + width / 2, top + 16, percent_tick(round(share, 2)), kind=kind, anchor="middle")
+    return _ground(share, x, top, width) + text
+
+
+def _ground(share: float, x: float, top: float, width: float) -> Markup:
+    """Fill, hatch or leave empty: the shape says it without color."""
+    if share >= ENOUGH:
+        return box(x, top, width, _CELL, "sure")
+    frame = box(x, top, width, _CELL, "frame firm")
+    return frame + path(_hatching(x, top, width), "hatch") if share > 0 else frame
+
+
+def _hatching(x: float, top: float, width: float) -> str:
+    """Return slanted lines within a cell."""
+    data, apart = "", 6.0
+    for i in range(1, int((width + _CELL) / apart) + 1):
+        reach = i * apart
+        start = min(reach, width), max(reach - width, 0.0)
+        end = max(reach - _CELL, 0.0), min(reach, _CELL)
+        data += polyline((x + a, top + b) for a, b in (start, end))
+    return data
+
+
+def _power_legend(top: float) -> Markup:
+    return legend(
+        (_ground(1.0, 0, top, 24), 30, top + 16, "seen in 95% of trials or more"),
+        (_ground(0.5, 0, top + 28, 24), 30, top + 44, "sometimes"),
+        (_ground(0.0, 130, top + 28, 24), 160, top + 44, "never"),
+        (box(271, top + 1, 22, _CELL - 2, "ring"), 300, top + 16, "smallest detected"),
+        (label(282, top + 44, "–", kind="mute", anchor="middle"), 300, top + 44, "not tried"),
+    )
+
+
+def _spoken_power(row: PowerRow) -> str:
+    if not row.trials:
+        return told(row.label, spoken(row.reason or "not computed").rstrip("."))
+    answer = "detects none of the leaks tried"
+    if row.smallest is not None:
+        answer = f"detects as its smallest leak {percent(row.smallest if drawable(row.smallest) else None)}"
+    trials = ", ".join(f"{percent_tick(leak)} seen {seen} of {of} times" for leak, seen, of in row.trials)
+    return f"{spoken(row.label)} {answer}: {trials}."

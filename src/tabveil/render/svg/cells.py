@@ -1,29 +1,35 @@
-"""Associations between columns: real above the diagonal, synthetic below, and what differs."""
+"""Charts made of cells: how columns go together, really and in the release; the map of where rows lie."""
 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import sqrt
 
 from markupsafe import Markup
 
-from tabveil.core.wording import visible
+from tabveil.core.wording import percent, visible
+from tabveil.metrics.portrait import Cell, Outlying
 from tabveil.render.svg.canvas import (
     WIDTH,
     box,
     chart,
     coordinate,
+    dot,
     drawable,
     joined,
     label,
+    legend,
     nothing,
     path,
     shown,
     spoken,
+    tag,
     tick,
     width_of,
 )
+from tabveil.render.svg.style import OPACITIES
 
 Square = Sequence[Sequence[float | None]]
 Cells = dict[tuple[int, int], float | None]  # by row and column
@@ -115,7 +121,11 @@ def _pairs(names: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _differences(names: Sequence[str], real: Square, synthetic: Square) -> Cells:
-    return {(row, column): _minus(synthetic[row][column], real[row][column]) for row, column in _pairs(names)}
+    cells: Cells = {}
+    for row, column in _pairs(names):
+        a, b = synthetic[row][column], real[row][column]
+        cells[row, column] = a - b if a is not None and b is not None and drawable(a, b) else None
+    return cells
 
 
 def _square(
@@ -154,10 +164,6 @@ def _room_for(names: Sequence[str]) -> float:
         return _NUMBERS
     most = min(max(WIDTH - 6 - _SMALLEST_CELL * len(names), _LEAST_NAME), _MOST_NAME)
     return min(max(max(map(width_of, map(visible, names))) + _NUMBERS + 4, _LEAST_NAME), most)
-
-
-def _minus(a: float | None, b: float | None) -> float | None:
-    return a - b if a is not None and b is not None and drawable(a, b) else None
 
 
 def step_class(value: float, steps: Sequence[float]) -> str:
@@ -254,3 +260,133 @@ def _spoken(names: Sequence[str], differ: Cells) -> str:
         f"{len(names)} columns, {len(found)} pairs. Mean absolute difference between synthetic and real "
         f"associations: {shown(mean)}. Largest differences, synthetic minus real: {largest}."
     )
+
+
+_GAP = 0.6  # between squares
+_SMALLEST_RADIUS = 0.5  # a circle that can still be seen
+_LARGEST_RING = 0.9  # of its cell, so that neighbors do not touch
+_RING = "apart line-third"
+
+Shares = dict[tuple[int, int], float]  # by place
+
+
+def heat_map(
+    cells: Sequence[Cell],
+    *,
+    columns: int,
+    rows: int,
+    outlying: Outlying | None = None,
+    title: str = "Map of real and synthetic rows",
+) -> Markup:
+    """Do synthetic rows lie where real rows lie?
+
+    Real rows are squares, darker where there are more of them; synthetic rows are circles whose area is their
+    share. Cells without a share are left empty. Rings are the synthetic rows that stand apart, likewise by
+    their area.
+    """
+    real = {(cell.x, cell.y): cell.real for cell in cells if cell.real and drawable(cell.real)}
+    synthetic = {
+        (cell.x, cell.y): cell.synthetic for cell in cells if cell.synthetic and drawable(cell.synthetic)
+    }
+    if not real and not synthetic:
+        return nothing(title, "No cell of the map holds enough rows to be shown.")
+    size = WIDTH / columns
+    height = size * rows
+    apart = _apart(outlying)
+    parts = [
+        _squares(real, size, rows),
+        _circles(synthetic, size, rows),
+        _rings(apart, outlying, height),
+        tag("rect", x=0.5, y=0.5, width=WIDTH - 1, height=height - 1, class_="frame"),
+    ]
+    entries, top = [], height + 14
+    if real:
+        shades = joined(box(20.0 * step, top, 19, 14, f"r{step + 1}") for step in range(len(OPACITIES)))
+        most = f"real rows, up to {percent(max(real.values()))} of them in a square"
+        entries.append((shades, 130, top + 12, most))
+    if synthetic:
+        circle = dot(60, top + 33, min(0.46 * size, 10.0), "fill-synthetic dot")
+        most = f"synthetic rows, {percent(max(synthetic.values()))} in the largest circle"
+        entries.append((circle, 130, top + 38, most))
+    parts.append(legend(*entries, kind=None))
+    below = 66
+    if apart:
+        most = f"standing apart, {percent(max(apart.values()))} in the largest ring"
+        parts.append(legend((dot(60, height + 73, 8, _RING), 130, height + 78, most), kind=None))
+        below += 26
+    said = _spoken_map(real, synthetic, apart)
+    return chart(parts, title=title, said=said, height=height + below)
+
+
+def shade(share: float, largest: float) -> int:
+    """Return the class of a square, 1 to 6, by the square root of its share: most cells hold few rows.
+
+    >>> shade(0.01, 0.04), shade(0.04, 0.04), shade(0.00001, 0.04)
+    (3, 6, 1)
+    """
+    steps = len(OPACITIES)
+    return min(max(-int(-sqrt(share / largest) * steps // 1), 1), steps)
+
+
+def _squares(shares: Shares, size: float, rows: int) -> Markup:
+    """Draw all squares of one class as one path: a tenth of the text that single elements would take."""
+    data: dict[int, str] = defaultdict(str)
+    largest = max(shares.values(), default=0.0)
+    side = coordinate(size - _GAP)
+    for (x, y), share in sorted(shares.items()):
+        corner = f"M{coordinate(x * size + _GAP / 2)} {coordinate((rows - 1 - y) * size + _GAP / 2)}"
+        data[shade(share, largest)] += f"{corner}h{side}v{side}h-{side}z"
+    return joined(path(data[step], f"r{step}") for step in sorted(data))
+
+
+def _circles(shares: Shares, size: float, rows: int) -> Markup:
+    largest = max(shares.values(), default=0.0)
+    circles = joined(
+        dot((x + 0.5) * size, (rows - 0.5 - y) * size, radius(share, largest, size))
+        for (x, y), share in sorted(shares.items())
+    )
+    return tag("g", circles, class_="fill-synthetic dot")
+
+
+def _apart(outlying: Outlying | None) -> Shares:
+    """Return the shares that can be drawn, by their place."""
+    if outlying is None or outlying.columns < 1 or outlying.rows < 1:
+        return {}
+    return {
+        (cell.x, cell.y): cell.share for cell in outlying.cells if drawable(cell.share) and cell.share > 0
+    }
+
+
+def _rings(shares: Shares, outlying: Outlying | None, height: float) -> Markup:
+    if outlying is None or not shares:
+        return Markup()
+    wide, high = WIDTH / outlying.columns, height / outlying.rows
+    largest = max(shares.values())
+    size = _LARGEST_RING * min(wide, high)
+    rings = joined(
+        dot((x + 0.5) * wide, height - (y + 0.5) * high, radius(share, largest, size))
+        for (x, y), share in sorted(shares.items())
+    )
+    return tag("g", rings, class_=_RING)
+
+
+def radius(share: float, largest: float, size: float) -> float:
+    """Return the radius whose circle's area is to the largest circle's as the shares are."""
+    return max(0.46 * size * sqrt(share / largest), _SMALLEST_RADIUS)
+
+
+def _spoken_map(real: Shares, synthetic: Shares, apart: Shares) -> list[str]:
+    both = real.keys() & synthetic.keys()
+    said = [
+        f"{len(real)} cells with real rows, {len(synthetic)} with synthetic rows, {len(both)} with both.",
+        f"Shares of rows in cells that are shown: real {percent(sum(real.values()))},",
+        f"synthetic {percent(sum(synthetic.values()))}.",
+        "Overlap, the smaller share of each cell summed up:",
+        f"{shown(sum(min(real[cell], synthetic[cell]) for cell in both))}.",
+    ]
+    if apart:
+        shown_of_them = percent(sum(apart.values()))
+        said.append(
+            f"{len(apart)} larger cells with synthetic rows that stand apart, {shown_of_them} of them."
+        )
+    return said
