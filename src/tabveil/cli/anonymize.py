@@ -40,7 +40,7 @@ def anonymize(
     from tabveil.core.storage.files import write_text
     from tabveil.core.workers import part, tell, working
     from tabveil.metrics.properties import WEAKNESSES
-    from tabveil.render.anonymize.page import page
+    from tabveil.render.anonymize import page
     from tabveil.synthesis.anonymize import configuration, releasing
     from tabveil.synthesis.anonymize.releasing import Summary
     from tabveil.tables import reading as frame

@@ -22,7 +22,7 @@ def compare(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
 ) -> None:
     """Compare reports."""
-    from tabveil.render.comparison import side_by_side, terminal
+    from tabveil.render.comparison import side_by_side
 
     if html is not None:
         html = files.writable("--html", html, force=force, not_over=reports)
@@ -30,7 +30,7 @@ def compare(
     if html is not None:
         compared.to_html(html)
     if not quiet:
-        Screen().print(terminal.ranking(compared.reports))
+        Screen().print(side_by_side.ranking(compared.reports))
 
 
 def config(

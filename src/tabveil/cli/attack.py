@@ -84,8 +84,7 @@ def attack(
     """Attack a generator."""
     from tabveil.cli.progress import progress_shown, progress_to_go_on
     from tabveil.cli.synthesize import read_settings
-    from tabveil.render.black_box.terminal import access_text
-    from tabveil.render.black_box.view import TITLE, shown
+    from tabveil.render.black_box import TITLE, access_text, shown
     from tabveil.workflows import black_box as attacking
 
     target = files.destination("--json", json, force=force, not_over=[data, config, control, schema])

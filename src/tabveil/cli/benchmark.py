@@ -102,8 +102,7 @@ def report(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
 ) -> None:
     """Report a study."""
-    from tabveil.render.benchmark.page import page
-    from tabveil.render.benchmark.terminal import summary
+    from tabveil.render.benchmark.page import page, summary
     from tabveil.workflows.benchmark.findings import find
 
     files.destinations(html=html, json=json, force=force)
@@ -147,8 +146,7 @@ def tune(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
 ) -> int:
     """Search settings."""
-    from tabveil.render.tuning.page import page
-    from tabveil.render.tuning.terminal import summary
+    from tabveil.render.tuning.page import page, summary
     from tabveil.workflows import tuning
 
     files.destinations(html=html, json=json, force=force, not_over=[config])

@@ -40,7 +40,7 @@ def demo(
     """Make the tables, audit both releases, show the difference, say what to try next."""
     from tabveil.core.storage.files import write_text
     from tabveil.render.audit.page import page
-    from tabveil.render.comparison.terminal import comparison
+    from tabveil.render.comparison.side_by_side import comparison
 
     folder = _own_folder(out)
     picture = None

@@ -144,10 +144,10 @@ def pipeline(
 def _show(
     report: "PipelineReport", *, json: Path | None, out: Path | None, save: Path | None, html: Path | None
 ) -> None:
-    from tabveil.render.pipeline.terminal import pipeline_page
+    from tabveil.render.pipeline.page import summary
 
     # JSON on standard output is for a program; the tables then go where people look.
-    Screen(stderr=json == STDOUT).print(pipeline_page(report))
+    Screen(stderr=json == STDOUT).print(summary(report))
     beside = Screen(stderr=True)
     if out is not None:
         beside.print(Text(f"{out}: {len(report.rows.table):,} rows."), soft_wrap=True)

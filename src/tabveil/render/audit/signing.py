@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from tabveil.auditing.detection import PositiveControl
 from tabveil.auditing.policy import COMMON_THRESHOLDS
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, RiskVerdict, Verdict
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, RiskVerdict
 from tabveil.core.wording import begin, joined, level, listed, most_people, people, plural
-from tabveil.metrics.registry import Explanation
 from tabveil.render.audit.evidence import ANYBODY, Evidence, question_of, skipped_title
 from tabveil.render.svg import state_key
 
@@ -50,49 +49,35 @@ DROPPED = {
 """Why columns are left out."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Untested:
-    """A metric that gave no answer, with what it would have asked."""
-
-    title: str
-    question: str
-    reason: str
-
-
-def untested(report: Report) -> list[Untested]:
-    """List the metrics that were skipped, with their reasons, and those nobody asked for.
+def untested(report: Report) -> list[tuple[str, str, str]]:
+    """List the metrics that were skipped and those nobody asked for: what they are called, ask, and why not.
 
     What is run by default comes before what waits for a request: there, somebody chose to leave it out.
     """
-    skipped = [
-        Untested(
-            title=skipped_title(report, item),
-            question=question_of(report, item.metric),
-            reason=item.why,
-        )
-        for item in report.skipped
+    found = [
+        (skipped_title(report, item), question_of(report, item.metric), item.why) for item in report.skipped
     ]
     met = {item.metric for item in report.results} | {item.metric for item in report.skipped}
-    left = [
-        Untested(title=item.title, question=item.question, reason=_why_not(report, item))
-        for metric, item in sorted(report.explanations.items(), key=lambda pair: pair[1].on_request)
-        if metric not in met
-    ]
-    return skipped + left
-
-
-def _why_not(report: Report, item: Explanation) -> str:
-    """Say why a metric did not run: where all are asked, there was nothing for it to ask about."""
-    passed_over = item.without and report.settings.get("metrics") is None
-    return f"{begin(item.without)}." if passed_over else "Not run in this audit."
+    for metric, item in sorted(report.explanations.items(), key=lambda pair: pair[1].on_request):
+        if metric not in met:
+            # Where all are asked, there was nothing for it to ask about.
+            passed_over = item.without and report.settings.get("metrics") is None
+            why = f"{begin(item.without)}." if passed_over else "Not run in this audit."
+            found.append((item.title, item.question, why))
+    return found
 
 
 STATES_AT = "As measured; attacks were tried with planted people at the policy's threshold only."
 
 
-def thresholds_in_words(verdict: Verdict) -> str:
-    """Say from which threshold on each risk is within, and which are at those in use."""
-    risks = verdict.risks
+def thresholds_in_words(report: Report) -> str:
+    """Say from which threshold on each risk is within, and which are at those in use.
+
+    Nothing is said where no number can be believed.
+    """
+    if not report.has_control or report.verdict.control:
+        return ""
+    risks = report.verdict.risks
     known = [f"{risk.risk} {most_people(risk.within_at)}" for risk in risks if risk.within_at is not None]
     told = f"Within from, as measured: {', '.join(known)} of 100 people." if known else ""
     if missing := [risk.risk for risk in risks if risk.within_at is None]:
@@ -117,12 +102,10 @@ def stable(report: Report) -> str:
 def planted_here(report: Report) -> Iterator[str]:
     """Say what the attacks saw of training people planted into this release; nothing if nobody was."""
     tried = () if report.positive is None else report.positive.tried
-    for share, appended, columns in dict.fromkeys(
-        (item.share, item.appended, item.columns) for item in tried
-    ):
-        group = [
-            item for item in tried if (item.share, item.appended, item.columns) == (share, appended, columns)
-        ]
+    groups: dict[tuple[float, bool, tuple[str, ...]], list[PositiveControl]] = {}
+    for item in tried:
+        groups.setdefault((item.share, item.appended, item.columns), []).append(item)
+    for (share, appended, columns), group in groups.items():
         people_planted = plural(group[0].n_planted, "person", "people")
         what = f"only their {listed(columns)}" if columns else "with all of their rows"
         where = "appended to this release, which has fewer rows" if appended else "into this release"

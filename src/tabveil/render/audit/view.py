@@ -10,43 +10,12 @@ from tabveil.auditing.verdict import RiskVerdict
 from tabveil.core.result import Result
 from tabveil.core.wording import level, name, plural
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES
-from tabveil.render.audit.advice import NextSteps, next_steps
-from tabveil.render.audit.columns import InferredColumns, inferred
-from tabveil.render.audit.evidence import Evidence, SpacePair, ThreatRow, skipped_title, spaces, title_of
-from tabveil.render.audit.properties import PropertyRows, properties
-from tabveil.render.audit.signing import (
-    GENERATOR,
-    NEVER_TESTED,
-    SEVERAL_ROWS,
-    SignedSheets,
-    Untested,
-    planted_here,
-    sheet,
-    stable,
-    thresholds_in_words,
-    untested,
-)
-from tabveil.render.audit.utility import Usefulness
-from tabveil.render.black_box.view import GeneratorAccess, of_report
+from tabveil.render.audit.evidence import Evidence, ThreatRow, title_of
+from tabveil.render.audit.measures import Usefulness
+from tabveil.render.audit.signing import GENERATOR, NEVER_TESTED, SEVERAL_ROWS, planted_here, stable
 from tabveil.render.svg import PowerRow, RocCurve
 
 MOST_CURVES = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class DetectionRow:
-    """What one metric could have seen."""
-
-    row: PowerRow
-    sentence: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Note:
-    """Something the reader should know, and whom it is about."""
-
-    about: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -75,16 +44,6 @@ class AuditView:
             )
             for risk in self.report.verdict.risks
         ]
-
-    @cached_property
-    def diagnostics(self) -> list[Evidence]:
-        """The indicators, which are evidence for no risk."""
-        return self.of_pillar("indicator")
-
-    @cached_property
-    def reappearing(self) -> list[Evidence]:
-        """The properties of the release that are metrics: what of real people reappears in it."""
-        return self.of_pillar("property")
 
     def of_pillar(self, pillar: str) -> list[Evidence]:
         """Return what metrics of one kind found, in the report's order."""
@@ -125,16 +84,6 @@ class AuditView:
         return [threat for threat in found if threat is not None]
 
     @cached_property
-    def untested(self) -> list[Untested]:
-        """The metrics that gave no answer, and those that nobody asked for."""
-        return untested(self.report)
-
-    @property
-    def skipped(self) -> list[str]:
-        """What gave no answer, and why."""
-        return [f"{skipped_title(self.report, item)}: {item.why}" for item in self.report.skipped]
-
-    @cached_property
     def never_tested(self) -> tuple[tuple[str, str], ...]:
         """What nobody tried: neither what a result was given about, nor people who were told apart."""
         tested = {
@@ -170,47 +119,9 @@ class AuditView:
         )
 
     @cached_property
-    def columns(self) -> list[InferredColumns]:
-        """The risk by column of every attack that went through the columns one by one."""
-        return inferred(self.report)
-
-    @cached_property
-    def spaces(self) -> list[SpacePair]:
-        """What attacks saw in a learned space, beside what the mixed distance saw."""
-        return spaces(self.report)
-
-    @cached_property
-    def properties(self) -> PropertyRows | None:
-        """What is said about classes of quasi-identifiers, if any were declared."""
-        return properties(self.report)
-
-    @cached_property
-    def access(self) -> GeneratorAccess | None:
-        """What somebody who owns the generator finds out, if the report has it."""
-        return of_report(self.report)
-
-    @cached_property
     def useful(self) -> Usefulness | None:
         """How much the release tells of what real rows tell, if that was measured."""
         return None if self.report.utility is None else Usefulness(self.report.utility)
-
-    @cached_property
-    def next_steps(self) -> NextSteps | None:
-        """What would change the verdict, if that was tried."""
-        return next_steps(self.report)
-
-    @cached_property
-    def sheet(self) -> SignedSheets:
-        """What the two sheets to sign say beside the verdict."""
-        return sheet(self.report, self.risks)
-
-    @cached_property
-    def thresholds_in_words(self) -> str:
-        """From which threshold on each risk is within; nothing where no number can be believed."""
-        report = self.report
-        return (
-            thresholds_in_words(report.verdict) if report.has_control and not report.verdict.control else ""
-        )
 
     @cached_property
     def trust(self) -> list[str]:
@@ -218,19 +129,20 @@ class AuditView:
         return [*filter(None, [stable(self.report)]), *planted_here(self.report)]
 
     @cached_property
-    def detections(self) -> list[DetectionRow]:
-        """Which planted leak each metric sees."""
+    def detections(self) -> list[tuple[PowerRow, str]]:
+        """Which planted leak each metric sees, also in a sentence."""
+        found = self.report.power.detections if self.report.power else ()
         return [
-            DetectionRow(
-                row=PowerRow(
+            (
+                PowerRow(
                     label=title_of(self.report, item.metric),
                     smallest=item.smallest,
                     trials=[(trial.leak, trial.seen, trial.of) for trial in item.trials],
                     reason=item.reason or "",
                 ),
-                sentence=_seen(item),
+                _seen(item),
             )
-            for item in (self.report.power.detections if self.report.power else ())
+            for item in found
         ]
 
     @property
@@ -251,8 +163,8 @@ class AuditView:
         )
 
     @cached_property
-    def notes(self) -> list[Note]:
-        """All notes, each once, with the metrics and parts it is about."""
+    def notes(self) -> list[tuple[str, str]]:
+        """All notes, each once, after the metrics and parts it is about."""
         report = self.report
         about: dict[str, list[str]] = {}
         parts = [(note, "") for note in report.notes]
@@ -263,29 +175,15 @@ class AuditView:
             ("Pictures", report.portrait),
         ):
             parts += [(note, heading) for note in (part.notes if part else ())]
-        if report.utility is not None:
-            titles = {
-                key: meaning.title
-                for key, meaning in {**MEANINGS, "downstream": DOWNSTREAM, "rules": RULES}.items()
-            }
-            parts += [
-                (item.reason, f"Utility, {titles.get(item.metric) or name(item.metric)}")
-                for item in report.utility.skipped
-            ]
+        meanings = {**MEANINGS, "downstream": DOWNSTREAM, "rules": RULES}
+        for item in report.utility.skipped if report.utility else ():
+            title = meanings[item.metric].title if item.metric in meanings else name(item.metric)
+            parts.append((item.reason, f"Utility, {title}"))
         for note, who in parts:
             listed = about.setdefault(note, [])
             if who and who not in listed:
                 listed.append(who)
-        return [Note(about="; ".join(map(name, who)), text=note) for note, who in about.items()]
-
-    @property
-    def notes_of_metrics(self) -> list[str]:
-        """Those of the report and its metrics, in a line each: where several metrics note the same, once."""
-        who: dict[str, list[str]] = {}
-        for result in self.report.results:
-            for note in result.notes:
-                who.setdefault(note, []).append(result.full_title)
-        return [*self.report.notes, *(f"{', '.join(metrics)}: {note}" for note, metrics in who.items())]
+        return [("; ".join(map(name, who)), note) for note, who in about.items()]
 
 
 def _times(power: Power) -> str:
