@@ -11,24 +11,8 @@ from markupsafe import Markup
 
 from tabveil.core.wording import percent, visible
 from tabveil.metrics.portrait import Cell, Outlying
-from tabveil.render.svg.canvas import (
-    WIDTH,
-    box,
-    chart,
-    coordinate,
-    dot,
-    drawable,
-    joined,
-    label,
-    legend,
-    nothing,
-    path,
-    shown,
-    spoken,
-    tag,
-    tick,
-    width_of,
-)
+from tabveil.render.svg import canvas as draw
+from tabveil.render.svg.canvas import WIDTH, drawable, shown, spoken, tick
 from tabveil.render.svg.style import OPACITIES
 
 Square = Sequence[Sequence[float | None]]
@@ -83,7 +67,7 @@ def differences(names: Sequence[str], real: Square, synthetic: Square) -> Markup
 def correlations(names: Sequence[str], values: Square, *, title: str) -> Markup:
     """Which metrics answer alike? Drawn as :func:`associations` are, below the diagonal."""
     if len(names) < 2:  # noqa: PLR2004 - a pair
-        return nothing(title, "There are not two metrics to compare.")
+        return draw.nothing(title, "There are not two metrics to compare.")
     cells: Cells = {(row, column): values[row][column] for row, column in _pairs(names)}
     return _square(
         names,
@@ -140,22 +124,24 @@ def _square(
 ) -> Markup:
     n = len(names)
     if n < 2:  # noqa: PLR2004 - a pair
-        return nothing(title, "There are not two columns to compare.")
+        return draw.nothing(title, "There are not two columns to compare.")
     left = _room_for(names)
     size = (WIDTH - 6 - left) / n  # the last number may be wider than its cell
     size = size if n <= _MOST_VALUES else float(int(size))  # whole numbers keep hundreds of cells short
     bottom = 62.0 + size * n
     parts = [
-        label(0, 14, heading, kind="strong"),
-        label(0, 32, explained, kind="mute"),
+        draw.label(0, 14, heading, kind="strong"),
+        draw.label(0, 32, explained, kind="mute"),
         _panel(names, cells, steps, _Grid(left=left, top=62.0, size=size)),
         _legend(steps, bottom + 8),
     ]
     bottom += 40
     if n <= _MOST_VALUES:
-        parts.append(label(0, bottom + 10, "Numbers in the cells are hundredths: 85 is 0.85.", kind="mute"))
+        parts.append(
+            draw.label(0, bottom + 10, "Numbers in the cells are hundredths: 85 is 0.85.", kind="mute")
+        )
         bottom += 20
-    return chart(parts, title=title, said=[said], height=bottom)
+    return draw.chart(parts, title=title, said=[said], height=bottom)
 
 
 def _room_for(names: Sequence[str]) -> float:
@@ -163,7 +149,7 @@ def _room_for(names: Sequence[str]) -> float:
     if len(names) > MOST_NAMED:
         return _NUMBERS
     most = min(max(WIDTH - 6 - _SMALLEST_CELL * len(names), _LEAST_NAME), _MOST_NAME)
-    return min(max(max(map(width_of, map(visible, names))) + _NUMBERS + 4, _LEAST_NAME), most)
+    return min(max(max(map(draw.width_of, map(visible, names))) + _NUMBERS + 4, _LEAST_NAME), most)
 
 
 def step_class(value: float, steps: Sequence[float]) -> str:
@@ -198,33 +184,39 @@ def _panel(names: Sequence[str], cells: Cells, steps: Sequence[float], grid: _Gr
         middle = grid.size * (i + 0.5)
         if n <= MOST_NAMED:
             parts.append(
-                label(grid.left - 28, grid.top + middle + 5, name, width=grid.left - 28, anchor="end")
+                draw.label(grid.left - 28, grid.top + middle + 5, name, width=grid.left - 28, anchor="end")
             )
         counted = (i + 1) % every == 0
         if counted or n <= MOST_NAMED:
-            parts.append(label(grid.left - 5, grid.top + middle + 5, f"{i + 1}", kind="mute", anchor="end"))
+            parts.append(
+                draw.label(grid.left - 5, grid.top + middle + 5, f"{i + 1}", kind="mute", anchor="end")
+            )
         if counted:
-            parts.append(label(grid.left + middle, grid.top - 5, f"{i + 1}", kind="mute", anchor="middle"))
-    return joined(parts)
+            parts.append(
+                draw.label(grid.left + middle, grid.top - 5, f"{i + 1}", kind="mute", anchor="middle")
+            )
+    return draw.joined(parts)
 
 
 def _colors(cells: Cells, steps: Sequence[float], grid: _Grid) -> Markup:
     """Draw all cells of one color as one path; negative ones get a stroke, for color alone is not enough."""
     data: dict[str, str] = defaultdict(str)
-    side = coordinate(grid.size - (1.0 if grid.size > _ROOMY else 0.4))
+    side = draw.coordinate(grid.size - (1.0 if grid.size > _ROOMY else 0.4))
     for cell, value in cells.items():
         x, y = grid.corner(*cell)
-        corner = f"M{coordinate(x)} {coordinate(y)}"
+        corner = f"M{draw.coordinate(x)} {draw.coordinate(y)}"
         if value is None or not drawable(value):
             data["hatch"] += f"{corner}l{side} {side}"
             continue
         kind = step_class(value, steps)
         data[kind] += f"{corner}h{side}v{side}h-{side}z"
         if kind.startswith("n") and grid.size <= _ROOMY:  # larger cells hold a number with its sign
-            data["minus"] += f"M{coordinate(x + grid.size * 0.25)} {coordinate(y + grid.size * 0.46)}"
-            data["minus"] += f"h{coordinate(grid.size * 0.45)}"
+            data["minus"] += (
+                f"M{draw.coordinate(x + grid.size * 0.25)} {draw.coordinate(y + grid.size * 0.46)}"
+            )
+            data["minus"] += f"h{draw.coordinate(grid.size * 0.45)}"
     ordered = sorted(data, key=lambda kind: kind == "minus")  # strokes on top
-    return joined(path(data[kind], kind) for kind in ordered)
+    return draw.joined(draw.path(data[kind], kind) for kind in ordered)
 
 
 def _value(cell: tuple[int, int], value: float | None, steps: Sequence[float], grid: _Grid) -> Markup:
@@ -233,7 +225,7 @@ def _value(cell: tuple[int, int], value: float | None, steps: Sequence[float], g
     x, y = grid.corner(*cell)
     kind = "inverse" if step_class(value, steps)[1] == str(len(steps)) else None
     written = f"{round(100 * value)}"  # with a hyphen: a true minus sign is too wide for small cells
-    return label(x + grid.size / 2 - 0.5, y + grid.size / 2 + 4.5, written, kind=kind, anchor="middle")
+    return draw.label(x + grid.size / 2 - 0.5, y + grid.size / 2 + 4.5, written, kind=kind, anchor="middle")
 
 
 def _legend(steps: Sequence[float], top: float) -> Markup:
@@ -242,12 +234,12 @@ def _legend(steps: Sequence[float], top: float) -> Markup:
     width = 48.0
     left = WIDTH - 9 * width
     kinds = ["n4", "n3", "n2", "n1", "p0", "p1", "p2", "p3", "p4"]
-    parts = [box(left + width * i, top, width - 1, 10, kind) for i, kind in enumerate(kinds)]
+    parts = [draw.box(left + width * i, top, width - 1, 10, kind) for i, kind in enumerate(kinds)]
     parts += [
-        label(left + width * (i + 1) - 0.5, top + 25, tick(end), kind="mute", anchor="middle")
+        draw.label(left + width * (i + 1) - 0.5, top + 25, tick(end), kind="mute", anchor="middle")
         for i, end in enumerate(ends)
     ]
-    return joined(parts)
+    return draw.joined(parts)
 
 
 def _spoken(names: Sequence[str], differ: Cells) -> str:
@@ -289,7 +281,7 @@ def heat_map(
         (cell.x, cell.y): cell.synthetic for cell in cells if cell.synthetic and drawable(cell.synthetic)
     }
     if not real and not synthetic:
-        return nothing(title, "No cell of the map holds enough rows to be shown.")
+        return draw.nothing(title, "No cell of the map holds enough rows to be shown.")
     size = WIDTH / columns
     height = size * rows
     apart = _apart(outlying)
@@ -297,25 +289,27 @@ def heat_map(
         _squares(real, size, rows),
         _circles(synthetic, size, rows),
         _rings(apart, outlying, height),
-        tag("rect", x=0.5, y=0.5, width=WIDTH - 1, height=height - 1, class_="frame"),
+        draw.tag("rect", x=0.5, y=0.5, width=WIDTH - 1, height=height - 1, class_="frame"),
     ]
     entries, top = [], height + 14
     if real:
-        shades = joined(box(20.0 * step, top, 19, 14, f"r{step + 1}") for step in range(len(OPACITIES)))
+        shades = draw.joined(
+            draw.box(20.0 * step, top, 19, 14, f"r{step + 1}") for step in range(len(OPACITIES))
+        )
         most = f"real rows, up to {percent(max(real.values()))} of them in a square"
         entries.append((shades, 130, top + 12, most))
     if synthetic:
-        circle = dot(60, top + 33, min(0.46 * size, 10.0), "fill-synthetic dot")
+        circle = draw.dot(60, top + 33, min(0.46 * size, 10.0), "fill-synthetic dot")
         most = f"synthetic rows, {percent(max(synthetic.values()))} in the largest circle"
         entries.append((circle, 130, top + 38, most))
-    parts.append(legend(*entries, kind=None))
+    parts.append(draw.legend(*entries, kind=None))
     below = 66
     if apart:
         most = f"standing apart, {percent(max(apart.values()))} in the largest ring"
-        parts.append(legend((dot(60, height + 73, 8, _RING), 130, height + 78, most), kind=None))
+        parts.append(draw.legend((draw.dot(60, height + 73, 8, _RING), 130, height + 78, most), kind=None))
         below += 26
     said = _spoken_map(real, synthetic, apart)
-    return chart(parts, title=title, said=said, height=height + below)
+    return draw.chart(parts, title=title, said=said, height=height + below)
 
 
 def shade(share: float, largest: float) -> int:
@@ -332,20 +326,22 @@ def _squares(shares: Shares, size: float, rows: int) -> Markup:
     """Draw all squares of one class as one path: a tenth of the text that single elements would take."""
     data: dict[int, str] = defaultdict(str)
     largest = max(shares.values(), default=0.0)
-    side = coordinate(size - _GAP)
+    side = draw.coordinate(size - _GAP)
     for (x, y), share in sorted(shares.items()):
-        corner = f"M{coordinate(x * size + _GAP / 2)} {coordinate((rows - 1 - y) * size + _GAP / 2)}"
+        corner = (
+            f"M{draw.coordinate(x * size + _GAP / 2)} {draw.coordinate((rows - 1 - y) * size + _GAP / 2)}"
+        )
         data[shade(share, largest)] += f"{corner}h{side}v{side}h-{side}z"
-    return joined(path(data[step], f"r{step}") for step in sorted(data))
+    return draw.joined(draw.path(data[step], f"r{step}") for step in sorted(data))
 
 
 def _circles(shares: Shares, size: float, rows: int) -> Markup:
     largest = max(shares.values(), default=0.0)
-    circles = joined(
-        dot((x + 0.5) * size, (rows - 0.5 - y) * size, radius(share, largest, size))
+    circles = draw.joined(
+        draw.dot((x + 0.5) * size, (rows - 0.5 - y) * size, radius(share, largest, size))
         for (x, y), share in sorted(shares.items())
     )
-    return tag("g", circles, class_="fill-synthetic dot")
+    return draw.tag("g", circles, class_="fill-synthetic dot")
 
 
 def _apart(outlying: Outlying | None) -> Shares:
@@ -363,11 +359,11 @@ def _rings(shares: Shares, outlying: Outlying | None, height: float) -> Markup:
     wide, high = WIDTH / outlying.columns, height / outlying.rows
     largest = max(shares.values())
     size = _LARGEST_RING * min(wide, high)
-    rings = joined(
-        dot((x + 0.5) * wide, height - (y + 0.5) * high, radius(share, largest, size))
+    rings = draw.joined(
+        draw.dot((x + 0.5) * wide, height - (y + 0.5) * high, radius(share, largest, size))
         for (x, y), share in sorted(shares.items())
     )
-    return tag("g", rings, class_=_RING)
+    return draw.tag("g", rings, class_=_RING)
 
 
 def radius(share: float, largest: float, size: float) -> float:
