@@ -137,8 +137,6 @@ def _finite(data: Any) -> Any:  # noqa: ANN401 - plain data
 
 
 def _tell(screen: Screen, summary: "Summary", measured: "Properties", out: Path) -> None:
-    from rich.table import Table as Grid
-
     kept = summary.n_rows - summary.n_suppressed
     classes = plural(summary.n_classes, "class", "classes")
     screen.say(
@@ -153,11 +151,11 @@ def _tell(screen: Screen, summary: "Summary", measured: "Properties", out: Path)
         )
     loss = number(summary.loss) if summary.loss <= 1 else f"{summary.loss:,.1f}"
     screen.say(f"{summary.loss_model}: {loss}, {_certainty(summary)}.")
-    grid = Grid("column", "level", "loss", box=None, pad_edge=False, header_style="dim")
+    rows = []
     for column in summary.columns:
         levels = ", then ".join(f"{level}" for level in column.levels)
-        grid.add_row(Text(name(column.name)), f"{levels} of {column.n_levels - 1}", number(column.loss))
-    screen.print(grid)
+        rows.append((Text(name(column.name)), f"{levels} of {column.n_levels - 1}", number(column.loss)))
+    screen.show_rows(("column", "level", "loss"), rows)
 
 
 def _certainty(summary: "Summary") -> str:
@@ -170,18 +168,13 @@ def _certainty(summary: "Summary") -> str:
 
 
 def _tell_proposal(screen: Screen, found: "Proposal") -> None:
-    from rich.table import Table as Grid
-
-    grid = Grid(
-        "column", "values", "alone", "with one other", "", box=None, pad_edge=False, header_style="dim"
-    )
+    rows = []
     for column in sorted(found.columns, key=lambda item: (item.naming, -max(item.alone, item.added))):
         with_other = f"{percent(column.with_partner)} with {name(column.partner)}" if column.partner else ""
         note = "seems to name people: drop it" if column.naming else "candidate" if column.likely else ""
-        grid.add_row(
-            Text(name(column.name)), f"{column.n_values:,}", percent(column.alone), Text(with_other), note
-        )
-    screen.print(grid)
+        values, alone = f"{column.n_values:,}", percent(column.alone)
+        rows.append((Text(name(column.name)), values, alone, Text(with_other), note))
+    screen.show_rows(("column", "values", "alone", "with one other", ""), rows)
     if found.together:
         names = ", ".join(name(column) for column, _ in found.together)
         screen.say(f"Together, {names} set {percent(found.together[-1][1])} of {found.n_rows:,} rows apart.")

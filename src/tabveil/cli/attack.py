@@ -10,27 +10,6 @@ from tabveil.cli.files import STDOUT, write_json
 from tabveil.cli.options import Force, Missing, Scheduler, Schema, Settings, Threads, option
 from tabveil.cli.screen import Screen
 
-_HELP = (
-    "Attack a generator that you own: what does it betray about single people?\n\n"
-    "It is fitted again and again, each time with some of the targets and without the others. An attacker "
-    "learns from half of the releases who was in, and is tried on the other half. Half of the targets are "
-    "the rows that are farthest from all others, half are drawn at random.\n\n"
-    "A generator is a name ([bold]--generator[/], with [bold]--set[/]), a file ([bold]--config[/]), or a "
-    "command of your own ([bold]--command[/]): it reads {train}, writes {out}, and is started without a "
-    "shell, in a folder of its own; files that it names are found from here. With [bold]--store[/] every fit "
-    "is kept at once: after an interruption the same command goes on where it was."
-)
-
-
-_EXAMPLES = (
-    "Examples:\n\n"
-    "[cyan]tabveil attack --data train.csv --generator trees --json attack.json[/]\n\n"
-    "[cyan]tabveil attack --data train.csv --generator aim --set epsilon=1 --fits 200 --store fits[/]\n\n"
-    "[cyan]tabveil attack --data train.csv --command 'python make.py {train} {out}' --store fits[/]\n\n"
-    "[cyan]tabveil attack --data train.csv --config generator.yaml --secret income[/]\n\n"
-    "[cyan]tabveil audit --train train.csv --synthetic out.csv --shadow attack.json --html report.html[/]"
-)
-
 
 def attack(
     *,
@@ -124,4 +103,20 @@ def attack(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(help=_HELP, epilog=_EXAMPLES)(attack)
+    app.command(
+        help="Attack a generator that you own: what does it betray about single people?\n\n"
+        "It is fitted again and again, each time with some of the targets and without the others. An "
+        "attacker learns from half of the releases who was in, and is tried on the other half. Half of the "
+        "targets are the rows that are farthest from all others, half are drawn at random.\n\n"
+        "A generator is a name ([bold]--generator[/], with [bold]--set[/]), a file ([bold]--config[/]), or a "
+        "command of your own ([bold]--command[/]): it reads {train}, writes {out}, and is started without a "
+        "shell, in a folder of its own; files that it names are found from here. With [bold]--store[/] every "
+        "fit is kept at once: after an interruption the same command goes on where it was.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil attack --data train.csv --generator trees --json attack.json[/]\n\n"
+        "[cyan]tabveil attack --data train.csv --generator aim --set epsilon=1 --fits 200 --store fits[/]\n\n"
+        "[cyan]tabveil attack --data train.csv --command 'python make.py {train} {out}' --store fits[/]\n\n"
+        "[cyan]tabveil attack --data train.csv --config generator.yaml --secret income[/]\n\n"
+        "[cyan]tabveil audit --train train.csv --synthetic out.csv --shadow attack.json --html "
+        "report.html[/]",
+    )(attack)

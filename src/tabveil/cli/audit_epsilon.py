@@ -11,29 +11,6 @@ from tabveil.cli.files import STDOUT, write_json
 from tabveil.cli.options import Force, Json, Settings, Workers, option
 from tabveil.cli.screen import Screen
 
-_HELP = (
-    "Does a private generator keep the ε it states?\n\n"
-    "Fits it many times in two invented worlds that differ in one row, lets somebody guess from each release "
-    "which world it comes from, and says which ε the guesses prove, beside the promise. Nobody's data are "
-    "needed. Half of the fits choose how to guess, half are tested.\n\n"
-    "It says whether the promise is broken, and how strong a violation so many fits could have seen. No "
-    "violation seen is no proof: noise hides much from whoever sees releases alone. Exit code 0: no "
-    "violation seen; 1: violated; 3: inconclusive, because so few fits could prove nothing, or one row shows "
-    "more than promised by a bound that is no proof for this mechanism; 2: an input is at fault.\n\n"
-    "Generators of your own join by [bold]--with[/]: a Python file that registers them with GENERATORS.add. "
-    "It is run, here and by every worker."
-)
-
-
-_EXAMPLES = (
-    "Examples:\n\n"
-    "[cyan]tabveil audit-epsilon --generator aim --epsilon 1[/]\n\n"
-    "[cyan]tabveil audit-epsilon --generator pategan --epsilon 4 --fits 2000 --workers 2 --store fits[/]\n\n"
-    "[cyan]tabveil audit-epsilon --generator aim --epsilon 1 --delta 1e-5 --json found.json --quiet[/]\n\n"
-    "[cyan]tabveil audit-epsilon --with mine.py --generator mine --epsilon 1 --delta 1e-5 "
-    "--accounting gaussian[/]"
-)
-
 
 def audit_epsilon(
     *,
@@ -110,4 +87,25 @@ def audit_epsilon(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="audit-epsilon", help=_HELP, epilog=_EXAMPLES)(audit_epsilon)
+    app.command(
+        name="audit-epsilon",
+        help="Does a private generator keep the ε it states?\n\n"
+        "Fits it many times in two invented worlds that differ in one row, lets somebody guess from each "
+        "release which world it comes from, and says which ε the guesses prove, beside the promise. Nobody's "
+        "data are needed. Half of the fits choose how to guess, half are tested.\n\n"
+        "It says whether the promise is broken, and how strong a violation so many fits could have seen. No "
+        "violation seen is no proof: noise hides much from whoever sees releases alone. Exit code 0: no "
+        "violation seen; 1: violated; 3: inconclusive, because so few fits could prove nothing, or one row "
+        "shows more than promised by a bound that is no proof for this mechanism; 2: an input is at "
+        "fault.\n\n"
+        "Generators of your own join by [bold]--with[/]: a Python file that registers them with "
+        "GENERATORS.add. It is run, here and by every worker.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil audit-epsilon --generator aim --epsilon 1[/]\n\n"
+        "[cyan]tabveil audit-epsilon --generator pategan --epsilon 4 --fits 2000 --workers 2 --store "
+        "fits[/]\n\n"
+        "[cyan]tabveil audit-epsilon --generator aim --epsilon 1 --delta 1e-5 --json found.json "
+        "--quiet[/]\n\n"
+        "[cyan]tabveil audit-epsilon --with mine.py --generator mine --epsilon 1 --delta 1e-5 "
+        "--accounting gaussian[/]",
+    )(audit_epsilon)

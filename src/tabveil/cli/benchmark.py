@@ -109,29 +109,6 @@ def report(
     _write(find(store), page=page, summary=summary, html=html, json=json, quiet=quiet)
 
 
-_HELP = (
-    "Search settings of a generator, a pipeline above all, for the best trade-offs of privacy and usefulness."
-    "\n\n"
-    "The file (YAML, JSON) names the data, what is fixed, what may be changed, and what counts. A part of "
-    "the rows is held out from the start: the configuration to take under the policy is checked on it, since "
-    "the best of many looks better than it is. A configuration that cannot be run stops nothing and is "
-    "listed. Whatever is measured is kept in the store at once: after an interruption, the same command goes "
-    "on where it was and ends with the same numbers. Small spaces are searched on a grid, others with Optuna "
-    "(the extra 'tune'). Exit code 1: no configuration has numbers."
-)
-_EXAMPLES = (
-    "Examples:\n\n"
-    "[cyan]tabveil tune --config tune.yaml --store found[/]\n\n"
-    "[cyan]tabveil tune --config tune.yaml --store found --workers 8 --html found.html[/]\n\n"
-    "[cyan]tabveil tune --config tune.yaml --store found --retry --json found.json[/]\n\n"
-    "A search:\n\n"
-    "data: patients.csv\n\ngenerator: hybrid\n\n"
-    "settings: {hierarchies: {age: {intervals: \\[5, 10, 20]}, sex: auto}}\n\n"
-    "search: {models.0.k: \\[5, 10, 20], sampling.beta: \\[0.5, 1], transition: \\[uniform, conditional]}\n\n"
-    "objectives: {privacy: \\[linkability, membership_distance], utility: discriminator}"
-)
-
-
 def tune(
     *,
     config: Annotated[Path, option("FILE", "The search.")],
@@ -217,5 +194,24 @@ def _tell(screen: Screen, outcome: "benchmark.Outcome", store: Path) -> None:
 
 def register(root: typer.Typer) -> None:
     """Add the search, and both commands of the benchmark in a group of their own."""
-    root.command(help=_HELP, epilog=_EXAMPLES)(tune)
+    root.command(
+        help="Search settings of a generator, a pipeline above all, for the best trade-offs of privacy and "
+        "usefulness.\n\n"
+        "The file (YAML, JSON) names the data, what is fixed, what may be changed, and what counts. A part "
+        "of the rows is held out from the start: the configuration to take under the policy is checked on "
+        "it, since the best of many looks better than it is. A configuration that cannot be run stops "
+        "nothing and is listed. Whatever is measured is kept in the store at once: after an interruption, "
+        "the same command goes on where it was and ends with the same numbers. Small spaces are searched on "
+        "a grid, others with Optuna (the extra 'tune'). Exit code 1: no configuration has numbers.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil tune --config tune.yaml --store found[/]\n\n"
+        "[cyan]tabveil tune --config tune.yaml --store found --workers 8 --html found.html[/]\n\n"
+        "[cyan]tabveil tune --config tune.yaml --store found --retry --json found.json[/]\n\n"
+        "A search:\n\n"
+        "data: patients.csv\n\ngenerator: hybrid\n\n"
+        "settings: {hierarchies: {age: {intervals: \\[5, 10, 20]}, sex: auto}}\n\n"
+        "search: {models.0.k: \\[5, 10, 20], sampling.beta: \\[0.5, 1], transition: \\[uniform, "
+        "conditional]}\n\n"
+        "objectives: {privacy: \\[linkability, membership_distance], utility: discriminator}",
+    )(tune)
     root.add_typer(app)

@@ -91,7 +91,18 @@ def _write_tables(folder: Path, seed: int) -> None:
     parts = [people.table.take(np.arange(a, b)) for a, b in pairwise(bounds)]
     tables = dict(zip(_TABLES, parts, strict=True))
     tables["leaky"] = plant(tables["train"], tables["leaky"], rng=stream(seed, "demo"))
-    write_text(folder / _ABOUT, _about())
+    about = (
+        f"{_FIRST_LINE}\n"
+        "train.csv    real patients, as far as the demo is concerned: a generator learned from them\n"
+        "control.csv  patients the generator never saw\n"
+        "clean.csv    a release of fresh patients, as a perfect generator would make it\n"
+        f"leaky.csv    the same, but {COPIED:.0%} of its rows are copies of train.csv and\n"
+        f"             {SHAKEN:.0%} are copies whose laboratory values and cost are shaken by about 2%,\n"
+        "             and whose dates by some days\n"
+        "clean.html, leaky.html  the audits, to read, print and sign\n"
+        "clean.json, leaky.json  the same for programs\n"
+    )
+    write_text(folder / _ABOUT, about)
     for name, table in tables.items():
         with replacing(folder / f"{name}.csv") as temporary:
             frame.to_native(table, people.layout).to_csv(temporary, index=False)
@@ -129,22 +140,13 @@ def _own_folder(out: Path) -> Path:
     return folder
 
 
-def _about() -> str:
-    return (
-        f"{_FIRST_LINE}\n"
-        "train.csv    real patients, as far as the demo is concerned: a generator learned from them\n"
-        "control.csv  patients the generator never saw\n"
-        "clean.csv    a release of fresh patients, as a perfect generator would make it\n"
-        f"leaky.csv    the same, but {COPIED:.0%} of its rows are copies of train.csv and\n"
-        f"             {SHAKEN:.0%} are copies whose laboratory values and cost are shaken by about 2%,\n"
-        "             and whose dates by some days\n"
-        "clean.html, leaky.html  the audits, to read, print and sign\n"
-        "clean.json, leaky.json  the same for programs\n"
-    )
-
-
 def _explanation(reports: "dict[str, Report]") -> str:
-    counts = {name: _seen(report) for name, report in reports.items()}
+    from tabveil.auditing.findings import LEAK, finding
+
+    counts = {}
+    for name, report in reports.items():
+        attacks = [result.key for result in report.results if result.labels.pillar == "attack"]
+        counts[name] = f"{sum(finding(report, key) == LEAK for key in attacks)} of {len(attacks)}"
     return (
         "Both releases imitate the same simulated hospital, and by eye they look alike. "
         f"The clean one holds fresh patients only: {counts['clean']} attacks see a leak. "
@@ -155,14 +157,6 @@ def _explanation(reports: "dict[str, Report]") -> str:
         "Both are measured against control patients the generator never saw."
         "\n\n" + "\n".join(f"{name}: {report.verdict.sentence}" for name, report in reports.items())
     )
-
-
-def _seen(report: "Report") -> str:
-    """Count the attacks that see a leak."""
-    from tabveil.auditing.findings import LEAK, finding
-
-    attacks = [result.key for result in report.results if result.labels.pillar == "attack"]
-    return f"{sum(finding(report, key) == LEAK for key in attacks)} of {len(attacks)}"
 
 
 def _next(out: Path) -> str:

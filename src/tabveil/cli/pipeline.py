@@ -17,27 +17,6 @@ if TYPE_CHECKING:
     from tabveil.workflows.pipeline import PipelineReport
 
 
-_HELP = (
-    "Anonymize, sample and generate a table, and audit every stage of that.\n\n"
-    "The file says how: it names the generator [bold]hybrid[/] and its settings, as for [bold]tabveil "
-    "synthesize --config[/]. It may also deduplicate and pseudonymize the rows, and filter the release. "
-    "Rows are held back as control first. Then four tables are audited, each as if it were the release: the "
-    "original rows, the anonymized ones, the final ones (and those before a filter), and those of the "
-    "generator where it learns the original rows. So the page shows where the risk goes, what that costs in "
-    "usefulness, and what the pipeline changes beside its generator alone. "
-    "With [bold]--policy[/] or [bold]--fail-above[/] the exit code tells the verdict on the final rows: "
-    "0 within, 1 above, 3 inconclusive."
-)
-
-
-_EXAMPLES = (
-    "Examples:\n\n"
-    "[cyan]tabveil pipeline --config pipeline.yaml --data patients.csv --html pipeline.html[/]\n\n"
-    "[cyan]tabveil pipeline --config p.yaml --data t.csv --control c.csv --out out.csv --save model[/]\n\n"
-    "[cyan]tabveil pipeline --config p.yaml --data d.parquet --quick --rows 5000 --seed 1 --json run.json[/]"
-)
-
-
 def pipeline(
     *,
     config: Annotated[
@@ -159,4 +138,20 @@ def _show(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(help=_HELP, epilog=_EXAMPLES)(pipeline)
+    app.command(
+        help="Anonymize, sample and generate a table, and audit every stage of that.\n\n"
+        "The file says how: it names the generator [bold]hybrid[/] and its settings, as for [bold]tabveil "
+        "synthesize --config[/]. It may also deduplicate and pseudonymize the rows, and filter the release. "
+        "Rows are held back as control first. Then four tables are audited, each as if it were the release: "
+        "the original rows, the anonymized ones, the final ones (and those before a filter), and those of "
+        "the generator where it learns the original rows. So the page shows where the risk goes, what that "
+        "costs in usefulness, and what the pipeline changes beside its generator alone. "
+        "With [bold]--policy[/] or [bold]--fail-above[/] the exit code tells the verdict on the final rows: "
+        "0 within, 1 above, 3 inconclusive.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil pipeline --config pipeline.yaml --data patients.csv --html pipeline.html[/]\n\n"
+        "[cyan]tabveil pipeline --config p.yaml --data t.csv --control c.csv --out out.csv --save "
+        "model[/]\n\n"
+        "[cyan]tabveil pipeline --config p.yaml --data d.parquet --quick --rows 5000 --seed 1 --json "
+        "run.json[/]",
+    )(pipeline)

@@ -13,8 +13,6 @@ from tabveil.core.wording import interval, number, value_of
 from tabveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
-
     from tabveil.core.table import Indices
     from tabveil.metrics.utility import Utility
 
@@ -79,18 +77,16 @@ def filter_release(
             progress=listener,
         )
     _write(synthetic, found.kept, place)
-    aside = Screen(stderr=True)
     if not quiet:
-        for note in found.notes:
-            aside.say(note)
+        _tell(out, found.notes, found.sentences)
         screen = Screen()
-        tell_step(screen, found.sentences, f"{out}")
         if found.near is not None:
             screen.say(f"  The bar is at {number(found.near.bar)} (Gower's distance).")
         if found.before is not None and found.after is not None:
-            screen.print(_cost(found.before, found.after))
+            headings = ("utility", "before", "after", "interval", "real rows")
+            screen.show_rows(headings, _costs(found.before, found.after))
     for warning in found.warnings:
-        aside.say(warning, style=LOUD)
+        Screen(stderr=True).say(warning, style=LOUD)
 
 
 def deduplicate(
@@ -118,9 +114,7 @@ def deduplicate(
         tell("writing", 0.9)
         _write(data, found.kept, place)
     if not quiet:
-        for note in found.notes:
-            Screen(stderr=True).say(note)
-        tell_step(Screen(), found.sentences, f"{out}")
+        _tell(out, found.notes, found.sentences)
 
 
 def pseudonymize(
@@ -172,23 +166,16 @@ def pseudonymize(
         frame.write_raw(replace_raw(frame.read_raw(data), found.replaced), place, like=data)
     if quiet:
         return
-    for note in found.notes:
-        Screen(stderr=True).say(note)
-    tell_step(Screen(), found.sentences, f"{out}")
+    _tell(out, found.notes, found.sentences)
     if found.key_made:
         Screen().say(f"{key}: a new key. Keep it, away from the table, and show it to nobody.")
     Screen().say(pseudonyms.STILL_PERSONAL, style="dim")
 
 
-def _cost(before: "Utility", after: "Utility") -> "Grid":
+def _costs(before: "Utility", after: "Utility") -> list[tuple[str, ...]]:
     """Set the figures of either release side by side, and those of the models trained on them."""
-    from rich.table import Table as Grid
-
     from tabveil.metrics.utility import MEANINGS
 
-    grid = Grid(
-        "utility", "before", "after", "interval", "real rows", box=None, pad_edge=False, header_style="dim"
-    )
     pairs = [
         (MEANINGS[key].title, figure, after.figures[key])
         for key, figure in before.figures.items()
@@ -200,11 +187,16 @@ def _cost(before: "Utility", after: "Utility") -> "Grid":
         for target in before.targets
         if target.name in later
     ]
-    for title, was, now in pairs:
-        grid.add_row(
-            title, value_of(was.value), value_of(now.value), interval(now.value), value_of(now.reference)
-        )
-    return grid
+    return [
+        (title, value_of(was.value), value_of(now.value), interval(now.value), value_of(now.reference))
+        for title, was, now in pairs
+    ]
+
+
+def _tell(out: Path, notes: Sequence[str], sentences: Sequence[str]) -> None:
+    for note in notes:
+        Screen(stderr=True).say(note)
+    tell_step(Screen(), sentences, f"{out}")
 
 
 def tell_step(screen: Screen, sentences: Sequence[str], where: str) -> None:

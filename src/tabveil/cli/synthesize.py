@@ -1,6 +1,6 @@
 """``tabveil synthesize`` and ``tabveil sample``: learn a table and draw rows, draw more rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from tabveil.workflows.synthesizing import SyntheticRows, TableModel
     from tabveil.workflows.synthesizing.configuration import SynthesisFile
 
-_SYNTHESIZE = (
-    "Learn a table and write new rows that look like it.\n\n"
-    "The rows have the columns, types and formats of the data. They can still betray the people behind them: "
-    "audit them before they leave the house. Hold back rows with [bold]tabveil split[/] first and name them "
-    "with --control: the rows are then audited before they are written. "
-    "Ctrl-C while a network is trained keeps its best state up to then."
-)
-
-
 _EXAMPLES = (
     "Examples:\n\n"
     "[cyan]tabveil synthesize --data train.csv --generator trees --out out.csv[/]\n\n"
@@ -40,16 +31,6 @@ _EXAMPLES = (
     "[cyan]tabveil synthesize --data train.csv --control control.csv --out out.csv[/]\n\n"
     "[cyan]tabveil synthesize --data train.csv --config pipeline.yaml --out out.csv[/]"
 )
-_AS_MANY = (
-    "as many rows are written as were learned from, which tells how many they were; the promise does not "
-    "cover that. Give a number with --rows."
-)
-_NOT_AUDITED = (
-    "Not audited: whether these rows are within any policy is not known. Hold rows back with 'tabveil split' "
-    "and name them with --control."
-)
-_GUARD_IT = "It holds what was learned from people: guard it like the data."
-_GO_ON = "Drawing rows from that model; Ctrl-C again ends."
 
 
 class Teaching(TyperCommand):
@@ -115,6 +96,7 @@ def synthesize(
     from tabveil.auditing.verdict import EXIT_CODES
     from tabveil.cli.progress import progress_shown
     from tabveil.core.workers import working
+    from tabveil.synthesis.generators.privacy import WARNING
     from tabveil.workflows import synthesizing
     from tabveil.workflows.pipeline.settings import RealRows
     from tabveil.workflows.synthesizing import configuration
@@ -169,12 +151,18 @@ def synthesize(
     n_rows = len(drawn.table)
     Screen().print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))
     if save is not None:
-        Screen().print(Text(f"{save}: the model. {_GUARD_IT}"))
+        Screen().print(
+            Text(f"{save}: the model. It holds what was learned from people: guard it like the data.")
+        )
     if report is None:
-        Screen().say(_NOT_AUDITED)
+        Screen().say(
+            "Not audited: whether these rows are within any policy is not known. Hold rows back with "
+            "'tabveil split' and name them with --control."
+        )
         _say_next(_audit(data, out, schema, absent, drop=drop))
         return 0
-    _say_verdict(report)
+    loud, sentence = report.verdict.state == "above threshold", report.verdict.sentence
+    Screen(stderr=loud).say(f"{WARNING}: {sentence}" if loud else sentence, style=LOUD if loud else "bold")
     return EXIT_CODES[report.verdict.state] if policy is not None else 0
 
 
@@ -253,16 +241,6 @@ def _audited(drawn: "SyntheticRows", target: Path, **asked: Any) -> "Report":  #
             return auditing.audit(synthetic=trial, **asked, advice=False, progress=listener)
 
 
-def _say_verdict(report: "Report") -> None:
-    """Say whether the rows are within the policy, loudly if they are not."""
-    from tabveil.synthesis.generators.privacy import WARNING
-
-    if report.verdict.state == "above threshold":
-        Screen(stderr=True).say(f"{WARNING}: {report.verdict.sentence}", style=LOUD)
-    else:
-        Screen().say(report.verdict.sentence, style="bold")
-
-
 def _draw(learned: "TableModel", rows: int, *, seed: int, threads: int | None) -> "SyntheticRows":
     from tabveil.cli.progress import progress_shown
     from tabveil.core.workers import tell, working
@@ -314,30 +292,29 @@ def _tell(learned: "TableModel", *, as_many: bool = False) -> None:
     ``as_many`` rows are drawn as were learned from, which tells how many these were.
     """
     from tabveil.engines.networks import INTERRUPTED
-    from tabveil.synthesis.generators.privacy import WARNING
+    from tabveil.synthesis.generators.privacy import WARNING, conditions, state_promise, state_uncovered
 
     console = Screen(stderr=True)
-    for line, style in _lines(learned):
-        console.say(line, style=style)
-    if as_many and learned.account.privacy is not None:
-        console.say(f"{WARNING}: {_AS_MANY}", style=LOUD)
-    if INTERRUPTED in learned.account.notes and learned.n_rows is not None:
-        console.say(_GO_ON)
-
-
-def _lines(learned: "TableModel") -> Iterator[tuple[str, str]]:
-    from tabveil.synthesis.generators.privacy import conditions, state_promise, state_uncovered
-
-    yield from map(_line, learned.notes)
+    for note in learned.notes:
+        console.say(*_line(note))
     privacy, notes = learned.account.privacy, learned.account.notes
     ours: tuple[str, ...] = ()
     if privacy is not None:
-        yield state_promise(privacy), "bold"
+        console.say(state_promise(privacy), style="bold")
         ours = conditions(privacy)
         if privacy.read_from_data and state_uncovered(privacy) not in notes:
-            yield _line(state_uncovered(privacy))
+            console.say(*_line(state_uncovered(privacy)))
     opened = learned.n_rows is None  # a folder may say anything: it must not be taken for our own words
-    yield from (_line(f"The model says: {note}" if opened and note not in ours else note) for note in notes)
+    for note in notes:
+        console.say(*_line(f"The model says: {note}" if opened and note not in ours else note))
+    if as_many and privacy is not None:
+        console.say(
+            f"{WARNING}: as many rows are written as were learned from, which tells how many they were; the "
+            "promise does not cover that. Give a number with --rows.",
+            style=LOUD,
+        )
+    if INTERRUPTED in notes and not opened:
+        console.say("Drawing rows from that model; Ctrl-C again ends.")
 
 
 def _line(note: str) -> tuple[str, str]:
@@ -368,7 +345,15 @@ def _say_next(command: str) -> None:
 
 def register(app: typer.Typer) -> None:
     """Add both commands."""
-    app.command(cls=Teaching, help=_SYNTHESIZE, epilog=_EXAMPLES)(synthesize)
+    app.command(
+        cls=Teaching,
+        help="Learn a table and write new rows that look like it.\n\n"
+        "The rows have the columns, types and formats of the data. They can still betray the people behind "
+        "them: audit them before they leave the house. Hold back rows with [bold]tabveil split[/] first and "
+        "name them with --control: the rows are then audited before they are written. "
+        "Ctrl-C while a network is trained keeps its best state up to then.",
+        epilog=_EXAMPLES,
+    )(synthesize)
     app.command(
         help="Draw more rows from a model that [bold]tabveil synthesize --save[/] stored.\n\n"
         "The seed of the first release draws its rows again; another seed draws fresh ones.",

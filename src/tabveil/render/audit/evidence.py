@@ -11,21 +11,11 @@ from typing import Any
 from tabveil.auditing.findings import alike, judged_by
 from tabveil.auditing.report import Report
 from tabveil.auditing.verdict import Judgment
+from tabveil.core import wording
 from tabveil.core.estimate import Estimate
 from tabveil.core.findings import ColumnRisk, Combination, Configuration
 from tabveil.core.result import Omission, Result
-from tabveil.core.wording import (
-    NOT_COMPUTED,
-    UNSEEN,
-    interval,
-    least_people,
-    level,
-    most_people,
-    name,
-    number,
-    people,
-    share_of,
-)
+from tabveil.core.wording import name
 from tabveil.render.svg import ColumnBar, RiskBar, State, state_key
 
 MOST_DRAWN = 30
@@ -72,21 +62,6 @@ class Evidence:
         return self.result.full_title
 
     @property
-    def base_title(self) -> str:
-        """The same without the attacker."""
-        return title_of(self.report, self.result.metric)
-
-    @property
-    def question(self) -> str:
-        """The question it answers."""
-        return question_of(self.report, self.result.metric)
-
-    @property
-    def risk_sentence(self) -> str:
-        """The gain and the risk that follow."""
-        return risk_sentence(self.result, self.report.policy.confidence)
-
-    @property
     def state(self) -> State:
         """How it is judged."""
         return "diagnostic" if self.judged is None else state_key(self.judged.state)
@@ -100,11 +75,6 @@ class Evidence:
     def leak_seen(self) -> bool:
         """Whether a leak is seen, at the level that the verdict asks for."""
         return self.judged is not None and self.judged.leak_seen
-
-    @property
-    def leak_accepted(self) -> bool:
-        """Whether a leak was seen that the policy accepts."""
-        return self.state == "within" and self.leak_seen
 
     @property
     def explained_above(self) -> bool:
@@ -162,7 +132,9 @@ class Evidence:
                 name(found.name),
                 _counted(found.facts, "train_people", found.attack),
                 _counted(found.facts, "control_people", found.control),
-                f"{number(found.risk.value)} ({interval(found.risk)})" if found.risk else NOT_COMPUTED,
+                f"{wording.number(found.risk.value)} ({wording.interval(found.risk)})"
+                if found.risk
+                else wording.NOT_COMPUTED,
             )
             for found in self.result.configurations[:MOST_REAPPEARING]
         ]
@@ -171,9 +143,9 @@ class Evidence:
 def _counted(facts: Mapping[str, Any], key: str, share: Estimate | None) -> str:
     """Write a count with its share; a report of somebody else may lack either."""
     if share is None:
-        return NOT_COMPUTED
+        return wording.NOT_COMPUTED
     count = facts.get(key)
-    return f"{count:,} ({share_of(share)})" if isinstance(count, int) else share_of(share)
+    return f"{count:,} ({wording.share_of(share)})" if isinstance(count, int) else wording.share_of(share)
 
 
 def title_of(report: Report, metric: str) -> str:
@@ -197,19 +169,20 @@ def question_of(report: Report, metric: str) -> str:
 def risk_sentence(result: Result, confidence: float) -> str:
     """Say how many more of a hundred people are exposed, and the risk with its interval and its scale."""
     if result.risk is not None:
-        bounds = f"{level(confidence)} interval {interval(result.risk)}"
-        told = f"Risk {number(result.risk.value)} ({SCALE}; {bounds})."
+        bounds = f"{wording.level(confidence)} interval {wording.interval(result.risk)}"
+        told = f"Risk {wording.number(result.risk.value)} ({SCALE}; {bounds})."
     elif result.control is None:
-        told = f"Risk: {NOT_COMPUTED}; nothing tells how the attack does on {UNSEEN}."
+        told = f"Risk: {wording.NOT_COMPUTED}; nothing tells how the attack does on {wording.UNSEEN}."
     else:
-        why = f"{UNSEEN} fare as badly as could be, so there is no room for a risk"
-        told = f"Risk: {NOT_COMPUTED}; {why}."
+        why = f"{wording.UNSEEN} fare as badly as could be, so there is no room for a risk"
+        told = f"Risk: {wording.NOT_COMPUTED}; {why}."
     gain = result.gain
     if gain is None:
         return told
+    ends = f"between {wording.least_people(gain.low)} and {wording.most_people(gain.high)}"
     return (
-        f"Of 100 people {people(gain.value)} more are exposed because their data were trained on (at "
-        f"{level(confidence)} between {least_people(gain.low)} and {most_people(gain.high)}). {told}"
+        f"Of 100 people {wording.people(gain.value)} more are exposed because their data were trained on (at "
+        f"{wording.level(confidence)} {ends}). {told}"
     )
 
 
@@ -229,10 +202,17 @@ def spaces(report: Report) -> list[SpacePair]:
     for result in report.results:
         explained = report.explanations.get(result.metric)
         beside = () if explained is None else explained.beside  # the most alike first
-        found = [each for metric in beside for each in report.results if each.metric == metric]
-        for other in [each for each in found if each.attacker == result.attacker][:1]:
-            titles = {"title": result.full_title, "mixed_title": other.full_title}
-            pairs.append(SpacePair(**titles, mixed=other.measure, contrastive=result.measure))
+        asked = [(metric, result.attacker) for metric in beside]
+        found = [each for pair in asked for each in report.results if (each.metric, each.attacker) == pair]
+        if found:
+            pairs.append(
+                SpacePair(
+                    title=result.full_title,
+                    mixed_title=found[0].full_title,
+                    mixed=found[0].measure,
+                    contrastive=result.measure,
+                )
+            )
     return pairs
 
 
@@ -292,5 +272,5 @@ def _acting(levels: dict[str, float], items: Sequence[ColumnRisk]) -> str:
         return ""
     if found == {1.0}:
         return "guessing for everybody"
-    acting = f"acting on the surest {level(min(found))} of guesses"
+    acting = f"acting on the surest {wording.level(min(found))} of guesses"
     return acting if len(found) == 1 else f"{acting} or on more of them"

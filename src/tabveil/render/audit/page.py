@@ -2,12 +2,12 @@
 
 import datetime as dt
 
-from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT
+from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT, Policy
 from tabveil.auditing.report import Report
 from tabveil.metrics.utility import DOWNSTREAM
 from tabveil.render import black_box
-from tabveil.render.audit import advice, evidence, measures, signing
-from tabveil.render.audit.view import AuditView
+from tabveil.render.audit import advice, evidence, measures
+from tabveil.render.audit import view as words
 from tabveil.render.html import laid_out
 from tabveil.render.svg import state_key
 
@@ -19,7 +19,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
 
     ``title`` stands in the place of the report's own; ``made`` is the page's date, today if left out.
     """
-    view = AuditView(report)
+    view, policy = words.AuditView(report), report.policy
     return laid_out(
         "page.html.j2",
         title,
@@ -33,22 +33,25 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
         access=black_box.of_report(report),
         diagnostics=view.of_pillar("indicator"),
         inferred=evidence.inferred(report),
+        judged_by_default=policy == Policy(recipient=policy.recipient, context=policy.context),
         next_steps=advice.next_steps(report),
         properties=measures.properties(report),
         reappearing=view.of_pillar("property"),
-        sheet=signing.sheet(report, view.risks),
+        required=", ".join(evidence.title_of(report, metric) for metric in policy.required),
+        sheet=words.sheet(report, view.risks),
         spaces=evidence.spaces(report),
-        thresholds_in_words=signing.thresholds_in_words(report),
-        untested=signing.untested(report),
+        thresholds_in_words=words.thresholds_in_words(report),
+        untested=words.untested(report),
         ACCESS=black_box,
         BY_COLUMN=measures.BY_COLUMN,
         COMMON_THRESHOLDS=COMMON_THRESHOLDS,
         DOWNSTREAM=DOWNSTREAM,
-        DROPPED=signing.DROPPED,
+        DROPPED=words.DROPPED,
+        EVIDENCE=evidence,
         NEXT=advice,
         PROPERTIES=measures,
         REAPPEARING=evidence.REAPPEARING,
         SCORES=measures.SCORES,
-        STATES_AT=signing.STATES_AT,
+        STATES_AT=words.STATES_AT,
         WHY_THE_DEFAULT=WHY_THE_DEFAULT,
     )

@@ -17,8 +17,7 @@ from tabveil.render import black_box
 from tabveil.render.audit import advice, measures
 from tabveil.render.audit.evidence import Evidence, skipped_title, spaces
 from tabveil.render.audit.measures import PropertyRow, PropertyRows, Usefulness
-from tabveil.render.audit.signing import thresholds_in_words
-from tabveil.render.audit.view import AuditView
+from tabveil.render.audit.view import AuditView, thresholds_in_words
 from tabveil.render.console import (
     STYLES,
     interval,
@@ -116,7 +115,11 @@ def _verdict(view: AuditView) -> list[RenderableType]:
         found = "" if item.value is None else _known(number(item.value), verdict)
         row(item.risk, leading, found, item.high, item)
     if (copies := verdict.copies) is not None:
-        row("copies", _copied(copies), _copied_share(copies, verdict), copies.high, copies)
+        near, part = copies.found.near, copies.found.proven_share if copies.proven else copies.value
+        nearly = f", {near.near_train:,} more nearly" if near is not None and near.near_train else ""
+        equal = f"{plural(copies.found.equal_train, 'row')} of {copies.found.n_synthetic:,}{nearly}"
+        known = "" if part is None else _known(number(part), verdict, proven=copies.proven)
+        row("copies", equal, known, copies.high, copies)
     for trace in verdict.traces:
         if trace.leak_seen or trace.state != WITHIN:
             people = f"{plural(trace.found.people, 'person', 'people')} of {trace.found.n_people:,}"
@@ -136,17 +139,6 @@ def lead(verdict: Verdict, what: str = "") -> Text:
 def _known(written: str, verdict: Verdict, *, proven: bool = False) -> str:
     """Write a number; against a control that does not fit none is known, but what is proven without it."""
     return "not known" if verdict.control and not proven else written
-
-
-def _copied(copies: CopiesVerdict) -> str:
-    found, near = copies.found, copies.found.near
-    nearly = f", {near.near_train:,} more nearly" if near is not None and near.near_train else ""
-    return f"{plural(found.equal_train, 'row')} of {found.n_synthetic:,}{nearly}"
-
-
-def _copied_share(copies: CopiesVerdict, verdict: Verdict) -> str:
-    share = copies.found.proven_share if copies.proven else copies.value
-    return "" if share is None else _known(number(share), verdict, proven=copies.proven)
 
 
 def _next(report: Report) -> list[RenderableType]:
