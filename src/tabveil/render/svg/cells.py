@@ -1,4 +1,4 @@
-"""Charts made of cells: how columns go together, really and in the release; the map of where rows lie."""
+"""Charts made of cells: how columns go together, and a map of rows off which no single person can be read."""
 
 from bisect import bisect_right
 from collections import defaultdict
