@@ -140,7 +140,7 @@ ADDITIONS = {
         new={"cli/count.py": COMMAND},
         changed={
             "cli/app.py": [
-                ("    config,\n    demo,\n", "    config,\n    count,\n    demo,\n"),
+                ("    benchmark,\n    demo,\n", "    benchmark,\n    count,\n    demo,\n"),
                 ("COMMANDS = (\n", "COMMANDS = (\n    count,\n"),
             ]
         },

@@ -25,7 +25,7 @@ from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.control import ControlCheck
 from tabveil.metrics.registry import METRICS, defaults
 from tabveil.render.audit.terminal import report_page
-from tabveil.render.comparison.terminal import comparison
+from tabveil.render.comparison.side_by_side import comparison
 from tabveil.render.console import number
 
 LABELS = Labels(pillar="indicator", wp29="propensity", mechanism="distance")

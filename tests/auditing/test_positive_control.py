@@ -14,7 +14,7 @@ from tabveil.auditing.verdict import COULD_NOT_SEE
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result
 from tabveil.datasets import hospital
-from tabveil.render.audit.signing import planted_here
+from tabveil.render.audit.view import planted_here
 from tabveil.tables.reading import load_split
 
 LAX = {"thresholds": {risk.replace(" ", "_"): 0.25 for risk in RISKS}, "copies": 0.2}

@@ -6,7 +6,7 @@ import tabveil
 from tabveil.auditing.report import Report
 from tabveil.datasets import hospital
 from tabveil.metrics.attacks.singling_out.by_predicates import SinglingOut
-from tabveil.render.audit import signing
+from tabveil.render.audit import view
 
 ATTACKS = ("singling_out", "linkability", "inference", "membership_distance")
 
@@ -25,7 +25,7 @@ def test_every_risk_is_asked_again_and_the_first_bound_is_the_one_judged(report)
 
 
 def test_it_is_said_and_stored(report):
-    told = signing.stable(report)
+    told = view.stable(report)
     assert told.startswith("With another seed the highest bounds are, of 100 people: singling out ")
     assert told.count("(here ") == 4
     assert Report.from_json(report.to_json()).spread == report.spread
@@ -35,7 +35,7 @@ def test_nothing_is_asked_again_where_nothing_is_judged():
     train, fresh = hospital(80, seed=1), hospital(80, seed=2)
     found = tabveil.audit(train, fresh, metrics=ATTACKS)
     assert found.spread is None
-    assert signing.stable(found) == ""
+    assert view.stable(found) == ""
 
 
 def test_what_is_asked_again_is_what_is_judged():

@@ -9,7 +9,7 @@ from supplies import made_reports as made
 from supplies.browser import dump, need_chromium, print_pdf, screenshot
 
 from tabveil.render.audit.page import page
-from tabveil.render.comparison.page import page as comparison_page
+from tabveil.render.comparison.side_by_side import page as comparison_page
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,4 +1,4 @@
-"""The command line: what can be asked (``app``), doing it (``commands``), and how it ends (``ending``)."""
+"""The command line: what can be asked (``app``), and how it ends (``exit_codes``)."""
 
 from tabveil.cli.app import app, main
 

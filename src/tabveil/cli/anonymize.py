@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tabveil.cli import files
 from tabveil.cli.files import STDOUT, write_json, write_or_show
-from tabveil.cli.options import Force, Html, Json, Missing, Shown
+from tabveil.cli.options import Force, Html, Json, Missing, Shown, Table, option
 from tabveil.cli.screen import Screen
 from tabveil.core.wording import name, number, percent, plural
 
@@ -22,38 +22,33 @@ if TYPE_CHECKING:
     from tabveil.synthesis.anonymize.releasing import Summary
     from tabveil.tables.reading import LoadedTable
 
-FILE = "FILE"
-
-
-Table = Annotated[Path, typer.Argument(metavar=FILE, help="A table.", show_default=False)]
-
 
 def anonymize(
     *,
-    data: Annotated[Path, typer.Option(metavar=FILE, help="The real rows.")],
-    config: Annotated[Path, typer.Option(metavar=FILE, help="What is asked for (YAML, JSON).")],
-    out: Annotated[
-        Path, typer.Option(metavar=FILE, help="Where to write the generalized rows (.csv, .parquet ...).")
-    ],
+    data: Annotated[Path, option("FILE", "The real rows.")],
+    config: Annotated[Path, option("FILE", "What is asked for (YAML, JSON).")],
+    out: Annotated[Path, option("FILE", "Where to write the generalized rows (.csv, .parquet ...).")],
     html: Html = None,
     json: Json = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progress.")] = False,
 ) -> None:
     """Anonymize a file."""
+    import json as json_text
+
     from tabveil.cli.progress import progress_shown
     from tabveil.core.storage.files import write_text
     from tabveil.core.workers import part, tell, working
     from tabveil.metrics.properties import WEAKNESSES
-    from tabveil.render.anonymize.page import page
+    from tabveil.render.anonymize import page
     from tabveil.synthesis.anonymize import configuration, releasing
     from tabveil.synthesis.anonymize.releasing import Summary
     from tabveil.tables import reading as frame
 
     targets: list[Path] = []
-    for option, path in (("--out", out), ("--html", html), ("--json", json)):
+    for given, path in (("--out", out), ("--html", html), ("--json", json)):
         if path is not None and path != STDOUT:
-            targets.append(files.writable(option, path, force=force, not_over=[data, config, *targets]))
+            targets.append(files.writable(given, path, force=force, not_over=[data, config, *targets]))
     asked = configuration.read(config)
     with progress_shown(quiet=quiet) as listener, working(listener=listener):
         tell("reading", 0.0)
@@ -66,7 +61,9 @@ def anonymize(
     summary = Summary.of(found)
     if html is not None:
         write_text(html.resolve(), page(summary, measured, WEAKNESSES, title=name(data.name)))
-    write_json(_json(summary, measured), targets[-1] if json not in (None, STDOUT) else json)
+    said = {"summary": dataclasses.asdict(summary), "properties": dataclasses.asdict(measured)}
+    text = json_text.dumps(_finite(said), ensure_ascii=False, indent=1)
+    write_json(text, targets[-1] if json not in (None, STDOUT) else json)
     if not quiet:
         _tell(Screen(stderr=json == STDOUT), summary, measured, out)
 
@@ -75,8 +72,7 @@ def hierarchies(
     *,
     file: Table,
     column: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A quasi-identifier. Repeatable; all columns if left out."),
+        list[str] | None, option("COLUMN", "A quasi-identifier. Repeatable; all columns if left out.")
     ] = None,
     missing: Missing = None,
     out: Shown = None,
@@ -127,13 +123,6 @@ def _measure(
     )
 
 
-def _json(summary: "Summary", measured: "Properties") -> str:
-    import json as json_text
-
-    said = {"summary": dataclasses.asdict(summary), "properties": dataclasses.asdict(measured)}
-    return json_text.dumps(_finite(said), ensure_ascii=False, indent=1)
-
-
 def _finite(data: Any) -> Any:  # noqa: ANN401 - plain data
     """Let numbers that JSON does not have be null."""
     match data:
@@ -148,8 +137,6 @@ def _finite(data: Any) -> Any:  # noqa: ANN401 - plain data
 
 
 def _tell(screen: Screen, summary: "Summary", measured: "Properties", out: Path) -> None:
-    from rich.table import Table as Grid
-
     kept = summary.n_rows - summary.n_suppressed
     classes = plural(summary.n_classes, "class", "classes")
     screen.say(
@@ -162,16 +149,13 @@ def _tell(screen: Screen, summary: "Summary", measured: "Properties", out: Path)
             f"  {name(own.column)}: {plural(own.distinct, 'different value')} in the least varied class, at "
             f"most {number(own.equal)} from the whole table, {own.information_gain:.2g} bits told on average."
         )
-    screen.say(f"{summary.loss_model}: {_loss(summary)}, {_certainty(summary)}.")
-    grid = Grid("column", "level", "loss", box=None, pad_edge=False, header_style="dim")
+    loss = number(summary.loss) if summary.loss <= 1 else f"{summary.loss:,.1f}"
+    screen.say(f"{summary.loss_model}: {loss}, {_certainty(summary)}.")
+    rows = []
     for column in summary.columns:
         levels = ", then ".join(f"{level}" for level in column.levels)
-        grid.add_row(Text(name(column.name)), f"{levels} of {column.n_levels - 1}", number(column.loss))
-    screen.print(grid)
-
-
-def _loss(summary: "Summary") -> str:
-    return number(summary.loss) if summary.loss <= 1 else f"{summary.loss:,.1f}"
+        rows.append((Text(name(column.name)), f"{levels} of {column.n_levels - 1}", number(column.loss)))
+    screen.show_rows(("column", "level", "loss"), rows)
 
 
 def _certainty(summary: "Summary") -> str:
@@ -184,18 +168,13 @@ def _certainty(summary: "Summary") -> str:
 
 
 def _tell_proposal(screen: Screen, found: "Proposal") -> None:
-    from rich.table import Table as Grid
-
-    grid = Grid(
-        "column", "values", "alone", "with one other", "", box=None, pad_edge=False, header_style="dim"
-    )
+    rows = []
     for column in sorted(found.columns, key=lambda item: (item.naming, -max(item.alone, item.added))):
         with_other = f"{percent(column.with_partner)} with {name(column.partner)}" if column.partner else ""
         note = "seems to name people: drop it" if column.naming else "candidate" if column.likely else ""
-        grid.add_row(
-            Text(name(column.name)), f"{column.n_values:,}", percent(column.alone), Text(with_other), note
-        )
-    screen.print(grid)
+        values, alone = f"{column.n_values:,}", percent(column.alone)
+        rows.append((Text(name(column.name)), values, alone, Text(with_other), note))
+    screen.show_rows(("column", "values", "alone", "with one other", ""), rows)
     if found.together:
         names = ", ".join(name(column) for column, _ in found.together)
         screen.say(f"Together, {names} set {percent(found.together[-1][1])} of {found.n_rows:,} rows apart.")

@@ -7,112 +7,63 @@ import typer
 
 from tabveil.cli import files
 from tabveil.cli.files import STDOUT, write_json
-from tabveil.cli.options import Force, Missing, Scheduler, Schema, Settings, Threads
+from tabveil.cli.options import Force, Missing, Scheduler, Schema, Settings, Threads, option
 from tabveil.cli.screen import Screen
-
-FILE, FOLDER, N = "FILE", "FOLDER", "N"
-
-
-_HELP = (
-    "Attack a generator that you own: what does it betray about single people?\n\n"
-    "It is fitted again and again, each time with some of the targets and without the others. An attacker "
-    "learns from half of the releases who was in, and is tried on the other half. Half of the targets are "
-    "the rows that are farthest from all others, half are drawn at random.\n\n"
-    "A generator is a name ([bold]--generator[/], with [bold]--set[/]), a file ([bold]--config[/]), or a "
-    "command of your own ([bold]--command[/]): it reads {train}, writes {out}, and is started without a "
-    "shell, in a folder of its own; files that it names are found from here. With [bold]--store[/] every fit "
-    "is kept at once: after an interruption the same command goes on where it was."
-)
-
-
-_EXAMPLES = (
-    "Examples:\n\n"
-    "[cyan]tabveil attack --data train.csv --generator trees --json attack.json[/]\n\n"
-    "[cyan]tabveil attack --data train.csv --generator aim --set epsilon=1 --fits 200 --store fits[/]\n\n"
-    "[cyan]tabveil attack --data train.csv --command 'python make.py {train} {out}' --store fits[/]\n\n"
-    "[cyan]tabveil attack --data train.csv --config generator.yaml --secret income[/]\n\n"
-    "[cyan]tabveil audit --train train.csv --synthetic out.csv --shadow attack.json --html report.html[/]"
-)
 
 
 def attack(
     *,
-    data: Annotated[Path, typer.Option(metavar=FILE, help="The real rows that a release is learned from.")],
+    data: Annotated[Path, option("FILE", "The real rows that a release is learned from.")],
     generator: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="See 'tabveil synthesize --help'; trees if left out."),
+        str | None, option("NAME", "See 'tabveil synthesize --help'; trees if left out.")
     ] = None,
     settings: Settings = None,
     config: Annotated[
-        Path | None, typer.Option(metavar=FILE, help="A file as 'tabveil synthesize --config' takes it.")
+        Path | None, option("FILE", "A file as 'tabveil synthesize --config' takes it.")
     ] = None,
     command: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="A command of your own; also {rows} and {seed} are filled in."),
+        str | None, option("TEXT", "A command of your own; also {rows} and {seed} are filled in.")
     ] = None,
     control: Annotated[
-        Path | None,
-        typer.Option(
-            metavar=FILE, help="Other real rows, to stand in for targets; else a fifth of the data."
-        ),
+        Path | None, option("FILE", "Other real rows, to stand in for targets; else a fifth of the data.")
     ] = None,
     secret: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Also guess this column's value; as many fits again."),
+        str | None, option("COLUMN", "Also guess this column's value; as many fits again.")
     ] = None,
-    targets: Annotated[int, typer.Option(metavar=N, min=1, help="How many people to attack.")] = 40,
-    fits: Annotated[int, typer.Option(metavar=N, min=40, help="How many times to fit the generator.")] = 400,
+    targets: Annotated[int, option("N", "How many people to attack.", min=1)] = 40,
+    fits: Annotated[int, option("N", "How many times to fit the generator.", min=40)] = 400,
     rows: Annotated[
-        int | None,
-        typer.Option(
-            metavar=N, min=2, help="Rows that each fit learns from; all that there are if left out."
-        ),
+        int | None, option("N", "Rows that each fit learns from; all that there are if left out.", min=2)
     ] = None,
     draw: Annotated[
-        int | None,
-        typer.Option(metavar=N, min=1, help="Rows drawn from each fit; as many as it learns from."),
+        int | None, option("N", "Rows drawn from each fit; as many as it learns from.", min=1)
     ] = None,
     game: Annotated[
         str,
-        typer.Option(
-            metavar="fixed|redrawn",
-            help="One table for all fits but for the targets, or other people for each fit.",
-        ),
+        option("fixed|redrawn", "One table for all fits but for the targets, or other people for each fit."),
     ] = "fixed",
     rare_labels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="pool|keep", help="As in 'tabveil synthesize', pool if left out; not for commands."
-        ),
+        str | None, option("pool|keep", "As in 'tabveil synthesize', pool if left out; not for commands.")
     ] = None,
     schema: Schema = None,
     missing: Missing = None,
-    seed: Annotated[int, typer.Option(metavar=N, min=0, help="Same seed, same numbers.")] = 0,
+    seed: Annotated[int, option("N", "Same seed, same numbers.", min=0)] = 0,
     store: Annotated[
-        Path | None, typer.Option(metavar=FOLDER, help="Keep every fit here, to go on after an interruption.")
+        Path | None, option("FOLDER", "Keep every fit here, to go on after an interruption.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar=N, min=1, help="How many processes to use; one if left out.")
-    ] = None,
+    workers: Annotated[int | None, option("N", "How many processes to use; one if left out.", min=1)] = None,
     scheduler: Scheduler = None,
     threads: Threads = None,
-    time_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="How long a command may take for one fit.")
-    ] = 600.0,
-    size_limit: Annotated[
-        float, typer.Option(metavar="MB", help="How much a command may write for one fit.")
-    ] = 1000.0,
-    json: Annotated[
-        Path | None, typer.Option(metavar=FILE, help="Write the result as JSON; '-' is standard output.")
-    ] = None,
+    time_limit: Annotated[float, option("SECONDS", "How long a command may take for one fit.")] = 600.0,
+    size_limit: Annotated[float, option("MB", "How much a command may write for one fit.")] = 1000.0,
+    json: Annotated[Path | None, option("FILE", "Write the result as JSON; '-' is standard output.")] = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
 ) -> None:
     """Attack a generator."""
     from tabveil.cli.progress import progress_shown, progress_to_go_on
     from tabveil.cli.synthesize import read_settings
-    from tabveil.render.black_box.terminal import access_text
-    from tabveil.render.black_box.view import TITLE, shown
+    from tabveil.render.black_box import TITLE, access_text, shown
     from tabveil.workflows import black_box as attacking
 
     target = files.destination("--json", json, force=force, not_over=[data, config, control, schema])
@@ -152,4 +103,20 @@ def attack(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(help=_HELP, epilog=_EXAMPLES)(attack)
+    app.command(
+        help="Attack a generator that you own: what does it betray about single people?\n\n"
+        "It is fitted again and again, each time with some of the targets and without the others. An "
+        "attacker learns from half of the releases who was in, and is tried on the other half. Half of the "
+        "targets are the rows that are farthest from all others, half are drawn at random.\n\n"
+        "A generator is a name ([bold]--generator[/], with [bold]--set[/]), a file ([bold]--config[/]), or a "
+        "command of your own ([bold]--command[/]): it reads {train}, writes {out}, and is started without a "
+        "shell, in a folder of its own; files that it names are found from here. With [bold]--store[/] every "
+        "fit is kept at once: after an interruption the same command goes on where it was.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil attack --data train.csv --generator trees --json attack.json[/]\n\n"
+        "[cyan]tabveil attack --data train.csv --generator aim --set epsilon=1 --fits 200 --store fits[/]\n\n"
+        "[cyan]tabveil attack --data train.csv --command 'python make.py {train} {out}' --store fits[/]\n\n"
+        "[cyan]tabveil attack --data train.csv --config generator.yaml --secret income[/]\n\n"
+        "[cyan]tabveil audit --train train.csv --synthetic out.csv --shadow attack.json --html "
+        "report.html[/]",
+    )(attack)

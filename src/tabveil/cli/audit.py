@@ -8,63 +8,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tabveil.auditing.options import OPTIONS
-from tabveil.cli.files import STDOUT, destination, write_json
-from tabveil.cli.options import FailAbove, Force, asked
+from tabveil.cli.files import STDOUT, destinations, write_json
+from tabveil.cli.options import FailAbove, Force, asked, option
 from tabveil.cli.screen import Screen
 from tabveil.errors import ParameterError
 
 if TYPE_CHECKING:
     from tabveil.auditing.report import Report
 
-_REQUIRED = ("train", "synthetic")
-_HELP = (
-    "Measure what a synthetic table betrays about the rows it was learned from.\n\n"
-    "Files may be CSV (also .gz), Parquet, Feather or Excel. Every risk is compared with real rows the "
-    "generator never saw ([bold]--control[/]): 0 means that the release is as close to the training rows as "
-    "fresh data are, 1 is the worst case. With [bold]--policy[/] or [bold]--fail-above[/] the exit code "
-    "tells the verdict: 0 within, 1 above, 3 inconclusive. Exit code 2 and one line on standard error: an "
-    "input is at fault.\n\n"
-    "What is asked for may also stand in a file ([bold]--config[/]), with paths that start at its folder: "
-    "settings are called as in Python, such as train, secrets, metrics. [bold]tabveil config[/] writes the "
-    "file that repeats an audit.\n\n"
-    "[bold]--contrastive[/] trains an embedding on the release, once, and repeats five metrics in it: leaked "
-    "rows whose values were moved a little are then nearer than strangers. A file may say how it is trained, "
-    "such as contrastive: {epochs: 20, device: cuda}."
-)
-_EXAMPLES = (
-    "Examples:\n\n"
-    "[cyan]tabveil audit --train train.csv --control control.csv --synthetic out.csv[/]\n\n"
-    "[cyan]tabveil audit --train t.csv --synthetic s.csv --missing '?' --json report.json[/]\n\n"
-    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --html report.html "
-    "--title 'Visits 2024, synthetic v2 (Example Hospital)'[/]\n\n"
-    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --policy policy.yaml -q[/]\n\n"
-    "[cyan]tabveil audit --train t.csv --synthetic s.csv --metrics mmd --json - --quiet[/]\n\n"
-    "[cyan]tabveil audit --config audit.yaml --seed 1 --html report.html[/]\n\n"
-    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --contrastive[/]\n\n"
-    "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv "
-    "--secrets income --known age --known sex[/]"
-)
-
 
 def audit(
     *,
     config: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Read all of this from a file (YAML, JSON); options given here come first.",
-        ),
+        option("FILE", "Read all of this from a file (YAML, JSON); options given here come first."),
     ] = None,
     fail_above: FailAbove = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report as a page to read, print and sign.")
+        Path | None, option("FILE", "Write the report as a page to read, print and sign.")
     ] = None,
-    json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the report as JSON; '-' is standard output.")
-    ] = None,
+    json: Annotated[Path | None, option("FILE", "Write the report as JSON; '-' is standard output.")] = None,
     records: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write scores of single rows (.csv or .parquet). Sensitive."),
+        Path | None, option("FILE", "Write scores of single rows (.csv or .parquet). Sensitive.")
     ] = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
@@ -78,15 +43,12 @@ def audit(
     from tabveil.cli.progress import progress_shown
     from tabveil.render.audit.terminal import report_page
 
-    options = _read(given)
-    if config is None:
-        _require_tables(options)
+    options = _read(given, alone=config is None)
     if records is not None:
         records_file(records.resolve())  # its name says how to write it
-    taken: list[Path | None] = [*files_named(config, **options)]
-    for option, path in (("--json", json), ("--html", html), ("--records", records)):
-        taken.append(destination(option, path, force=force, not_over=taken))
-    json_place, html_place, records_place = taken[-3:]
+    json_place, html_place, records_place = destinations(
+        json=json, html=html, records=records, force=force, not_over=[*files_named(config, **options)]
+    )
     request = AuditRequest.read(config, **options)
     if fail_above is not None:
         request = request.with_threshold(threshold(fail_above))
@@ -107,13 +69,18 @@ def audit(
     return EXIT_CODES[report.verdict.state] if request.policy is not None else 0
 
 
-def _read(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of the request by name; None is one that was left out."""
+def _read(given: Mapping[str, Any], *, alone: bool) -> dict[str, Any]:
+    """Return settings of the request by name; None is one that was left out, ``alone`` no table may be."""
     options = {name: None if value == [] else value for name, value in given.items()}
     if options["metrics"] is not None:
         options["metrics"] = metrics_asked(options["metrics"])
     if options["auxiliary"] is not None:
         options["auxiliary"] = [_pair(text) for text in options["auxiliary"]]
+    for name in ("train", "synthetic"):
+        if alone and options[name] is None:
+            raise ParameterError(
+                f"Missing option '--{name}', or --config with a file that has it. See 'tabveil audit --help'."
+            )
     return options
 
 
@@ -129,14 +96,6 @@ def _pair(text: str) -> tuple[list[str], list[str]]:
     if len(sides) != 2 or not all(sides):  # noqa: PLR2004 - two sources to link
         raise ParameterError(f"--auxiliary must look like 'age,sex|zip,job', got {text!r}.")
     return sides[0], sides[1]
-
-
-def _require_tables(options: Mapping[str, Any]) -> None:
-    for name in _REQUIRED:
-        if options[name] is None:
-            raise ParameterError(
-                f"Missing option '--{name}', or --config with a file that has it. See 'tabveil audit --help'."
-            )
 
 
 def threshold(fail_above: float) -> float:
@@ -158,30 +117,10 @@ def _reminders(report: "Report", html: Path | None, records: Path | None) -> lis
 
 
 _ORDER = (
-    *(
-        "config",
-        "train",
-        "synthetic",
-        "control",
-        "schema",
-        "metrics",
-        "quick",
-        "contrastive",
-        "secrets",
-        "known",
-    ),
-    *(
-        "auxiliary",
-        "quasi_identifiers",
-        "sensitive",
-        "attackers",
-        "policy",
-        "fail_above",
-        "shadow",
-        "utility",
-    ),
-    *("target", "power", "advice", "missing", "drop_identifiers", "person", "independent_rows", "seed"),
-    *("threads", "title", "html", "json", "records", "show_values", "force", "quiet"),
+    *("config", "train", "synthetic", "control", "schema", "metrics", "quick", "contrastive", "secrets"),
+    *("known", "auxiliary", "quasi_identifiers", "sensitive", "attackers", "policy", "fail_above", "shadow"),
+    *("utility", "target", "power", "advice", "missing", "drop_identifiers", "person", "independent_rows"),
+    *("seed", "threads", "title", "html", "json", "records", "show_values", "force", "quiet"),
 )
 """How the help lists options; one that is not named here stands at its end."""
 
@@ -209,4 +148,28 @@ audit.__signature__ = _signature()  # type: ignore[attr-defined] # what the pars
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(help=_HELP, epilog=_EXAMPLES)(audit)
+    app.command(
+        help="Measure what a synthetic table betrays about the rows it was learned from.\n\n"
+        "Files may be CSV (also .gz), Parquet, Feather or Excel. Every risk is compared with real rows the "
+        "generator never saw ([bold]--control[/]): 0 means that the release is as close to the training rows "
+        "as fresh data are, 1 is the worst case. With [bold]--policy[/] or [bold]--fail-above[/] the exit "
+        "code tells the verdict: 0 within, 1 above, 3 inconclusive. Exit code 2 and one line on standard "
+        "error: an input is at fault.\n\n"
+        "What is asked for may also stand in a file ([bold]--config[/]), with paths that start at its "
+        "folder: settings are called as in Python, such as train, secrets, metrics. [bold]tabveil config[/] "
+        "writes the file that repeats an audit.\n\n"
+        "[bold]--contrastive[/] trains an embedding on the release, once, and repeats five metrics in it: "
+        "leaked rows whose values were moved a little are then nearer than strangers. A file may say how it "
+        "is trained, such as contrastive: {epochs: 20, device: cuda}.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil audit --train train.csv --control control.csv --synthetic out.csv[/]\n\n"
+        "[cyan]tabveil audit --train t.csv --synthetic s.csv --missing '?' --json report.json[/]\n\n"
+        "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --html report.html "
+        "--title 'Visits 2024, synthetic v2 (Example Hospital)'[/]\n\n"
+        "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --policy policy.yaml -q[/]\n\n"
+        "[cyan]tabveil audit --train t.csv --synthetic s.csv --metrics mmd --json - --quiet[/]\n\n"
+        "[cyan]tabveil audit --config audit.yaml --seed 1 --html report.html[/]\n\n"
+        "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv --contrastive[/]\n\n"
+        "[cyan]tabveil audit --train t.csv --control c.csv --synthetic s.csv "
+        "--secrets income --known age --known sex[/]",
+    )(audit)

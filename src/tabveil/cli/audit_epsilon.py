@@ -8,76 +8,36 @@ import typer
 from tabveil.cli import files
 from tabveil.cli.exit_codes import Interrupted
 from tabveil.cli.files import STDOUT, write_json
-from tabveil.cli.options import Force, Json, Settings, Workers
+from tabveil.cli.options import Force, Json, Settings, Workers, option
 from tabveil.cli.screen import Screen
-
-FILE, FOLDER, N = "FILE", "FOLDER", "N"
-
-
-_HELP = (
-    "Does a private generator keep the ε it states?\n\n"
-    "Fits it many times in two invented worlds that differ in one row, lets somebody guess from each release "
-    "which world it comes from, and says which ε the guesses prove, beside the promise. Nobody's data are "
-    "needed. Half of the fits choose how to guess, half are tested.\n\n"
-    "It says whether the promise is broken, and how strong a violation so many fits could have seen. No "
-    "violation seen is no proof: noise hides much from whoever sees releases alone. Exit code 0: no "
-    "violation seen; 1: violated; 3: inconclusive, because so few fits could prove nothing, or one row shows "
-    "more than promised by a bound that is no proof for this mechanism; 2: an input is at fault.\n\n"
-    "Generators of your own join by [bold]--with[/]: a Python file that registers them with GENERATORS.add. "
-    "It is run, here and by every worker."
-)
-
-
-_EXAMPLES = (
-    "Examples:\n\n"
-    "[cyan]tabveil audit-epsilon --generator aim --epsilon 1[/]\n\n"
-    "[cyan]tabveil audit-epsilon --generator pategan --epsilon 4 --fits 2000 --workers 2 --store fits[/]\n\n"
-    "[cyan]tabveil audit-epsilon --generator aim --epsilon 1 --delta 1e-5 --json found.json --quiet[/]\n\n"
-    "[cyan]tabveil audit-epsilon --with mine.py --generator mine --epsilon 1 --delta 1e-5 "
-    "--accounting gaussian[/]"
-)
 
 
 def audit_epsilon(
     *,
-    generator: Annotated[str, typer.Option(metavar="NAME", help="The generator.")],
-    epsilon: Annotated[
-        float | None, typer.Option(metavar="E", help="The promise; the generator's own if left out.")
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(metavar="D", help="Its δ; the generator's own if left out.")
-    ] = None,
+    generator: Annotated[str, option("NAME", "The generator.")],
+    epsilon: Annotated[float | None, option("E", "The promise; the generator's own if left out.")] = None,
+    delta: Annotated[float | None, option("D", "Its δ; the generator's own if left out.")] = None,
     fits: Annotated[
-        int,
-        typer.Option(
-            metavar=N,
-            min=2,
-            help="Fits in each of the two worlds. Decide on it beforehand.",
-        ),
+        int, option("N", "Fits in each of the two worlds. Decide on it beforehand.", min=2)
     ] = 1000,
-    alpha: Annotated[
-        float, typer.Option(metavar="A", help="The chance that a bound is above the truth, at most.")
-    ] = 0.05,
-    rows: Annotated[int, typer.Option(metavar=N, min=1, help="Rows of each release.")] = 100,
+    alpha: Annotated[float, option("A", "The chance that a bound is above the truth, at most.")] = 0.05,
+    rows: Annotated[int, option("N", "Rows of each release.", min=1)] = 100,
     settings: Settings = None,
     accounting: Annotated[
         str | None,
-        typer.Option(
-            metavar="any|concentrated|gaussian",
-            help="What the promise rests on, and so what proves it broken; else what is known of it.",
+        option(
+            "any|concentrated|gaussian",
+            "What the promise rests on, and so what proves it broken; else what is known of it.",
         ),
     ] = None,
     code: Annotated[
         list[Path] | None,
-        typer.Option("--with", metavar=FILE, help="A Python file with generators of your own. Repeatable."),
+        typer.Option("--with", metavar="FILE", help="A Python file with generators of your own. Repeatable."),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar=N, min=0, help="Repeats an audit; secret seeds if left out.")
-    ] = None,
+    seed: Annotated[int | None, option("N", "Repeats an audit; secret seeds if left out.", min=0)] = None,
     workers: Workers = None,
     store: Annotated[
-        Path | None,
-        typer.Option(metavar=FOLDER, help="Keep what was fitted; the same command goes on where it was."),
+        Path | None, option("FOLDER", "Keep what was fitted; the same command goes on where it was.")
     ] = None,
     json: Json = None,
     force: Force = False,
@@ -127,4 +87,25 @@ def audit_epsilon(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(name="audit-epsilon", help=_HELP, epilog=_EXAMPLES)(audit_epsilon)
+    app.command(
+        name="audit-epsilon",
+        help="Does a private generator keep the ε it states?\n\n"
+        "Fits it many times in two invented worlds that differ in one row, lets somebody guess from each "
+        "release which world it comes from, and says which ε the guesses prove, beside the promise. Nobody's "
+        "data are needed. Half of the fits choose how to guess, half are tested.\n\n"
+        "It says whether the promise is broken, and how strong a violation so many fits could have seen. No "
+        "violation seen is no proof: noise hides much from whoever sees releases alone. Exit code 0: no "
+        "violation seen; 1: violated; 3: inconclusive, because so few fits could prove nothing, or one row "
+        "shows more than promised by a bound that is no proof for this mechanism; 2: an input is at "
+        "fault.\n\n"
+        "Generators of your own join by [bold]--with[/]: a Python file that registers them with "
+        "GENERATORS.add. It is run, here and by every worker.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil audit-epsilon --generator aim --epsilon 1[/]\n\n"
+        "[cyan]tabveil audit-epsilon --generator pategan --epsilon 4 --fits 2000 --workers 2 --store "
+        "fits[/]\n\n"
+        "[cyan]tabveil audit-epsilon --generator aim --epsilon 1 --delta 1e-5 --json found.json "
+        "--quiet[/]\n\n"
+        "[cyan]tabveil audit-epsilon --with mine.py --generator mine --epsilon 1 --delta 1e-5 "
+        "--accounting gaussian[/]",
+    )(audit_epsilon)

@@ -1,23 +1,28 @@
-"""``tabveil benchmark run`` and ``tabveil benchmark report``: metrics judged by a risk that is known."""
+"""``tabveil benchmark`` judges metrics by a known risk, ``tabveil tune`` searches settings of a generator."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tabveil.cli.exit_codes import CELLS_FAILED
-from tabveil.cli.files import require_writable, write_found
-from tabveil.cli.options import Force, Html, Json, OwnCode, Retry, Scheduler, Workers
+from tabveil.cli import files
+from tabveil.cli.exit_codes import CELLS_FAILED, NOTHING_FOUND
+from tabveil.cli.options import Force, Html, Json, OwnCode, Retry, Scheduler, Workers, option
 from tabveil.cli.screen import Screen
 from tabveil.core.wording import plural
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from tabveil.workflows import benchmark
+    from tabveil.workflows.benchmark.findings import Findings
+    from tabveil.workflows.tuning import SearchFindings
 
 MOST_REASONS = 5
 
-FOLDER = "FOLDER"
-
+Done = TypeVar("Done")
+Found = TypeVar("Found", "Findings", "SearchFindings")
 
 app = typer.Typer(
     name="benchmark",
@@ -57,7 +62,7 @@ def _root(context: typer.Context) -> None:
 def run(
     *,
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="The study.", show_default=False)],
-    store: Annotated[Path, typer.Option(metavar=FOLDER, help="Where to keep what is found.")],
+    store: Annotated[Path, option("FOLDER", "Where to keep what is found.")],
     workers: Workers = None,
     scheduler: Scheduler = None,
     code: OwnCode = None,
@@ -65,23 +70,17 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progress.")] = False,
 ) -> int:
     """Run a study."""
-    from tabveil.cli.progress import progress_to_go_on
-    from tabveil.workflows import benchmark
-    from tabveil.workflows.cells.engine import import_files
+    import shlex
 
-    import_files(code or ())
-    with progress_to_go_on(quiet=quiet) as listener:
-        outcome = benchmark.run(
-            config,
-            store,
-            workers=workers,
-            scheduler=scheduler,
-            code=code or (),
-            retry=retry,
-            progress=listener,
-        )
+    from tabveil.workflows import benchmark
+
+    asked = {"workers": workers, "scheduler": scheduler, "retry": retry}
+    outcome = _kept(benchmark.run, config, store, code=code or (), quiet=quiet, **asked)
     if not quiet:
-        _tell(outcome, store)
+        _tell(Screen(), outcome, store)
+        Screen().say(
+            f"See what was found:\n  tabveil benchmark report {shlex.quote(str(store))}", style="dim"
+        )
     return CELLS_FAILED if outcome.n_failed else 0
 
 
@@ -95,7 +94,7 @@ def run(
 def report(
     *,
     store: Annotated[
-        Path, typer.Argument(metavar=FOLDER, help="The store of a benchmark.", show_default=False)
+        Path, typer.Argument(metavar="FOLDER", help="The store of a benchmark.", show_default=False)
     ],
     html: Html = None,
     json: Json = None,
@@ -103,19 +102,81 @@ def report(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
 ) -> None:
     """Report a study."""
-    from tabveil.render.benchmark.page import page
-    from tabveil.render.benchmark.terminal import summary
+    from tabveil.render.benchmark.page import page, summary
     from tabveil.workflows.benchmark.findings import find
 
-    require_writable(html, json, force=force, not_over=[])
-    write_found(find(store), page=page, summary=summary, html=html, json=json, quiet=quiet)
+    files.destinations(html=html, json=json, force=force)
+    _write(find(store), page=page, summary=summary, html=html, json=json, quiet=quiet)
 
 
-def _tell(outcome: "benchmark.Outcome", store: Path) -> None:
-    """Say how many cells there are, why some failed, and what can be done next."""
-    import shlex
+def tune(
+    *,
+    config: Annotated[Path, option("FILE", "The search.")],
+    store: Annotated[Path, option("FOLDER", "Where to keep what is measured.")],
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    code: OwnCode = None,
+    retry: Retry = False,
+    html: Html = None,
+    json: Json = None,
+    force: Force = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
+) -> int:
+    """Search settings."""
+    from tabveil.render.tuning.page import page, summary
+    from tabveil.workflows import tuning
 
-    screen = Screen()
+    files.destinations(html=html, json=json, force=force, not_over=[config])
+    asked = {"workers": workers, "scheduler": scheduler, "retry": retry}
+    found = _kept(tuning.tune, config, store, code=code or (), quiet=quiet, **asked)
+    _write(found, page=page, summary=summary, html=html, json=json, quiet=quiet)
+    return 0 if found.choice is not None else NOTHING_FOUND
+
+
+def _kept(
+    work: Callable[..., Done],
+    config: Path,
+    store: Path,
+    *,
+    code: Sequence[Path],
+    quiet: bool,
+    **asked: Any,  # noqa: ANN401 - passed on as they are
+) -> Done:
+    """Do work that is kept as it goes, after users' own code was imported."""
+    from tabveil.cli.progress import progress_to_go_on
+    from tabveil.workflows.cells.engine import import_files
+
+    import_files(code)
+    with progress_to_go_on(quiet=quiet) as listener:
+        return work(config, store, code=code, progress=listener, **asked)
+
+
+def _write(
+    found: Found,
+    *,
+    page: Callable[[Found], str],
+    summary: "Callable[[Found], RenderableType]",
+    html: Path | None,
+    json: Path | None,
+    quiet: bool,
+) -> None:
+    """Write page and numbers, and show the table."""
+    from tabveil.core.storage.files import write_text
+
+    if html is not None:
+        write_text(html.resolve(), page(found))
+    files.write_json(
+        found.json_text().rstrip("\n"), json and (json if json == files.STDOUT else json.resolve())
+    )
+    if not quiet:
+        # JSON on standard output is for a program; the table then goes where people look.
+        Screen(stderr=json == files.STDOUT).print(summary(found))
+        if html is not None:
+            Screen(stderr=True).say(f"The report to read and print: {html}")
+
+
+def _tell(screen: Screen, outcome: "benchmark.Outcome", store: Path) -> None:
+    """Say how many cells there are, why some failed, and what can be done about it."""
     screen.say(
         f"{store}: {plural(outcome.known, 'cell')} known before, {outcome.new:,} new, "
         f"{outcome.n_failed:,} failed."
@@ -129,9 +190,28 @@ def _tell(outcome: "benchmark.Outcome", store: Path) -> None:
         screen.say(f"{plural(outcome.left, 'cell')} failed in an earlier run and were not tried again.")
     if outcome.n_failed or outcome.left:
         screen.say("The same command with --retry tries failed cells again.")
-    screen.say(f"See what was found:\n  tabveil benchmark report {shlex.quote(str(store))}", style="dim")
 
 
 def register(root: typer.Typer) -> None:
-    """Add both commands, in a group of their own."""
+    """Add the search, and both commands of the benchmark in a group of their own."""
+    root.command(
+        help="Search settings of a generator, a pipeline above all, for the best trade-offs of privacy and "
+        "usefulness.\n\n"
+        "The file (YAML, JSON) names the data, what is fixed, what may be changed, and what counts. A part "
+        "of the rows is held out from the start: the configuration to take under the policy is checked on "
+        "it, since the best of many looks better than it is. A configuration that cannot be run stops "
+        "nothing and is listed. Whatever is measured is kept in the store at once: after an interruption, "
+        "the same command goes on where it was and ends with the same numbers. Small spaces are searched on "
+        "a grid, others with Optuna (the extra 'tune'). Exit code 1: no configuration has numbers.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil tune --config tune.yaml --store found[/]\n\n"
+        "[cyan]tabveil tune --config tune.yaml --store found --workers 8 --html found.html[/]\n\n"
+        "[cyan]tabveil tune --config tune.yaml --store found --retry --json found.json[/]\n\n"
+        "A search:\n\n"
+        "data: patients.csv\n\ngenerator: hybrid\n\n"
+        "settings: {hierarchies: {age: {intervals: \\[5, 10, 20]}, sex: auto}}\n\n"
+        "search: {models.0.k: \\[5, 10, 20], sampling.beta: \\[0.5, 1], transition: \\[uniform, "
+        "conditional]}\n\n"
+        "objectives: {privacy: \\[linkability, membership_distance], utility: discriminator}",
+    )(tune)
     root.add_typer(app)

@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from tabveil.cli import files
-from tabveil.cli.options import NumbersSeed
+from tabveil.cli.options import NumbersSeed, option
 from tabveil.cli.screen import Screen
 from tabveil.errors import ParameterError
 
@@ -33,19 +33,20 @@ _FIRST_LINE = "Made by 'tabveil demo'. Nobody in these tables exists.\n"
 
 def demo(
     *,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to put tables and reports.")] = Path(
-        "demo"
-    ),
+    out: Annotated[Path, option("FOLDER", "Where to put tables and reports.")] = Path("demo"),
     seed: NumbersSeed = 0,
     svg: Annotated[Path | None, typer.Option(hidden=True, help="Draw what is printed.")] = None,
 ) -> None:
     """Make the tables, audit both releases, show the difference, say what to try next."""
     from tabveil.core.storage.files import write_text
     from tabveil.render.audit.page import page
-    from tabveil.render.comparison.terminal import comparison
+    from tabveil.render.comparison.side_by_side import comparison
 
     folder = _own_folder(out)
-    picture = None if svg is None else files.writable("--svg", svg, force=_drawn_here(svg))
+    picture = None
+    if svg is not None:  # one of the demo is drawn anew
+        ours = svg.is_file() and _PICTURE in svg.read_text(encoding="utf-8", errors="replace")
+        picture = files.writable("--svg", svg, force=ours)
     console = Screen(record=picture is not None, width=80 if picture else None)
     _write_tables(folder, seed)
     reports = {name: _audit(folder, name, seed) for name in ("clean", "leaky")}
@@ -69,17 +70,11 @@ def plant(train: "Table", fresh: "Table", *, rng: "Generator") -> "Table":
     from tabveil.synthesis.risks import Leaky, Noisy
 
     shaking = Noisy(sigma=0.02, lam=0, p=0, reading="multiplicative")
-    (some, others), (first, second) = _halves(train), _halves(fresh)
+    some, others = map(train.take, np.array_split(np.arange(len(train)), 2))
+    first, second = map(fresh.take, np.array_split(np.arange(len(fresh)), 2))
     copied = Leaky()(some, first, 2 * COPIED, rng=rng)
     shaken = shaking(others, second, 2 * SHAKEN, rng=rng)
     return Table(schema=fresh.schema, values=np.concatenate([copied.values, shaken.values]))
-
-
-def _halves(table: "Table") -> "tuple[Table, Table]":
-    import numpy as np
-
-    first, second = np.array_split(np.arange(len(table)), 2)
-    return table.take(first), table.take(second)
 
 
 def _write_tables(folder: Path, seed: int) -> None:
@@ -96,7 +91,18 @@ def _write_tables(folder: Path, seed: int) -> None:
     parts = [people.table.take(np.arange(a, b)) for a, b in pairwise(bounds)]
     tables = dict(zip(_TABLES, parts, strict=True))
     tables["leaky"] = plant(tables["train"], tables["leaky"], rng=stream(seed, "demo"))
-    write_text(folder / _ABOUT, _about())
+    about = (
+        f"{_FIRST_LINE}\n"
+        "train.csv    real patients, as far as the demo is concerned: a generator learned from them\n"
+        "control.csv  patients the generator never saw\n"
+        "clean.csv    a release of fresh patients, as a perfect generator would make it\n"
+        f"leaky.csv    the same, but {COPIED:.0%} of its rows are copies of train.csv and\n"
+        f"             {SHAKEN:.0%} are copies whose laboratory values and cost are shaken by about 2%,\n"
+        "             and whose dates by some days\n"
+        "clean.html, leaky.html  the audits, to read, print and sign\n"
+        "clean.json, leaky.json  the same for programs\n"
+    )
+    write_text(folder / _ABOUT, about)
     for name, table in tables.items():
         with replacing(folder / f"{name}.csv") as temporary:
             frame.to_native(table, people.layout).to_csv(temporary, index=False)
@@ -126,40 +132,21 @@ def _own_folder(out: Path) -> Path:
     folder = files.folder("--out", out)
     about = folder / _ABOUT
     ours = about.is_file() and about.read_text(encoding="utf-8", errors="replace").startswith(_FIRST_LINE)
-    names = [f"{name}.csv" for name in _TABLES] + [
-        "clean.json",
-        "leaky.json",
-        "clean.html",
-        "leaky.html",
-        _ABOUT,
-    ]
+    names = [f"{name}.csv" for name in _TABLES]
+    names += ["clean.json", "leaky.json", "clean.html", "leaky.html", _ABOUT]
     taken = [name for name in names if (folder / name).exists()]
     if taken and not ours:
         raise ParameterError("--out", f"{out} already has a file {taken[0]}; choose another folder.")
     return folder
 
 
-def _drawn_here(svg: Path) -> bool:
-    """Tell whether a picture is one of the demo, to be drawn anew."""
-    return svg.is_file() and _PICTURE in svg.read_text(encoding="utf-8", errors="replace")
-
-
-def _about() -> str:
-    return (
-        f"{_FIRST_LINE}\n"
-        "train.csv    real patients, as far as the demo is concerned: a generator learned from them\n"
-        "control.csv  patients the generator never saw\n"
-        "clean.csv    a release of fresh patients, as a perfect generator would make it\n"
-        f"leaky.csv    the same, but {COPIED:.0%} of its rows are copies of train.csv and\n"
-        f"             {SHAKEN:.0%} are copies whose laboratory values and cost are shaken by about 2%,\n"
-        "             and whose dates by some days\n"
-        "clean.html, leaky.html  the audits, to read, print and sign\n"
-        "clean.json, leaky.json  the same for programs\n"
-    )
-
-
 def _explanation(reports: "dict[str, Report]") -> str:
-    counts = {name: _seen(report) for name, report in reports.items()}
+    from tabveil.auditing.findings import LEAK, finding
+
+    counts = {}
+    for name, report in reports.items():
+        attacks = [result.key for result in report.results if result.labels.pillar == "attack"]
+        counts[name] = f"{sum(finding(report, key) == LEAK for key in attacks)} of {len(attacks)}"
     return (
         "Both releases imitate the same simulated hospital, and by eye they look alike. "
         f"The clean one holds fresh patients only: {counts['clean']} attacks see a leak. "
@@ -170,14 +157,6 @@ def _explanation(reports: "dict[str, Report]") -> str:
         "Both are measured against control patients the generator never saw."
         "\n\n" + "\n".join(f"{name}: {report.verdict.sentence}" for name, report in reports.items())
     )
-
-
-def _seen(report: "Report") -> str:
-    """Count the attacks that see a leak."""
-    from tabveil.auditing.findings import LEAK, finding
-
-    attacks = [result.key for result in report.results if result.labels.pillar == "attack"]
-    return f"{sum(finding(report, key) == LEAK for key in attacks)} of {len(attacks)}"
 
 
 def _next(out: Path) -> str:

@@ -112,35 +112,26 @@ def exit_code(command: Callable[[], Any]) -> int:
     try:
         code = command()
     except Terminated:
-        return _complain("ended by the system.", TERMINATED)
+        return complain("ended by the system.", TERMINATED)
     except Interrupted as error:
-        return _complain(str(error), INTERRUPTED)
+        return complain(str(error), INTERRUPTED)
     except TabveilError as error:
-        return _complain(str(error), BAD_INPUT)
+        return complain(str(error), BAD_INPUT)
     except OSError as error:
-        return _complain(f"{error.filename or 'file'}: {error.strerror or 'cannot be used'}.", BAD_INPUT)
+        return complain(f"{error.filename or 'file'}: {error.strerror or 'cannot be used'}.", BAD_INPUT)
     except MemoryError:
-        return _complain("not enough memory for tables of this size.", BAD_INPUT)
+        return complain("not enough memory for tables of this size.", BAD_INPUT)
     except Exception as error:  # the last door: nothing beyond it may print a traceback
         if hasattr(error, "format_message"):  # what the parser raises, in every version of it
-            return _complain(_usage(error), BAD_INPUT)
+            context = getattr(error, "ctx", None)
+            hint = f" See '{context.command_path} --help'." if context else ""
+            return complain(f"{error.format_message().rstrip('. ')}.{hint}", BAD_INPUT)
         if os.environ.get("TABVEIL_DEBUG"):
             raise
         kind = type(error).__name__
-        return _complain(
+        return complain(
             f"something went wrong inside tabveil ({kind}); set TABVEIL_DEBUG=1 to see where.", OUR_FAULT
         )
     if code == INTERRUPTED:
-        return _complain("interrupted.", INTERRUPTED)
+        return complain("interrupted.", INTERRUPTED)
     return code if isinstance(code, int) else 0
-
-
-def _usage(error: Any) -> str:  # noqa: ANN401 - the parser's exception
-    context = getattr(error, "ctx", None)
-    hint = f" See '{context.command_path} --help'." if context else ""
-    return f"{error.format_message().rstrip('. ')}.{hint}"
-
-
-def _complain(message: str, code: int) -> int:
-    complain(message)
-    return code

@@ -1,15 +1,11 @@
 """What commands write: refused before the long work begins where that must not be done, and written then."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from tabveil.cli.screen import Screen, show, show_json
+from tabveil.cli.screen import show, show_json
 from tabveil.errors import ParameterError
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 STDOUT = Path("-")
 
@@ -53,15 +49,14 @@ def _same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
     except OSError:  # one of them is not there
-        return _whereto(one) == _whereto(other)
-
-
-def _whereto(path: Path) -> Path:
-    """Return where a name leads; a link that leads to itself leads nowhere else."""
-    try:
-        return path.resolve()
-    except RuntimeError:
-        return path.absolute()
+        pass
+    places = []
+    for path in (one, other):
+        try:
+            places.append(path.resolve())
+        except RuntimeError:  # a link that leads to itself leads nowhere else
+            places.append(path.absolute())
+    return places[0] == places[1]
 
 
 def _try(option: str, place: Path, *, shown: Path) -> None:
@@ -83,6 +78,16 @@ def destination(
     if path is None or path == STDOUT:
         return path
     return writable(option, path, force=force, not_over=not_over)
+
+
+def destinations(
+    *, force: bool, not_over: Sequence[Path | None] = (), **named: Path | None
+) -> list[Path | None]:
+    """Return the places of several options by their names: none is an input, and no two are the same."""
+    taken = [*not_over]
+    for name, path in named.items():
+        taken.append(destination(f"--{name}", path, force=force, not_over=taken))
+    return taken[len(not_over) :]
 
 
 def rows_file(out: Path, *, force: bool, not_over: Iterable[Path | None]) -> Path:
@@ -118,43 +123,3 @@ def write_json(text: str, json: Path | None, *, guarded: bool = False) -> None:
         show_json(text)
     elif json is not None:
         write_text(json, f"{text}\n", guarded=guarded)
-
-
-class Finding(Protocol):
-    """Anything that has its numbers as JSON."""
-
-    def json_text(self) -> str:
-        """Return all numbers."""
-        ...
-
-
-Found = TypeVar("Found", bound=Finding)
-
-
-def require_writable(html: Path | None, json: Path | None, *, force: bool, not_over: Sequence[Path]) -> None:
-    """Refuse places that cannot be written to, before any work is done."""
-    targets: list[Path | None] = [*not_over]
-    for option, path in (("--html", html), ("--json", json)):
-        targets.append(destination(option, path, force=force, not_over=targets))
-
-
-def write_found(
-    found: Found,
-    *,
-    page: Callable[[Found], str],
-    summary: "Callable[[Found], RenderableType]",
-    html: Path | None,
-    json: Path | None,
-    quiet: bool,
-) -> None:
-    """Write page and numbers, and show the table."""
-    from tabveil.core.storage.files import write_text
-
-    if html is not None:
-        write_text(html.resolve(), page(found))
-    write_json(found.json_text().rstrip("\n"), json and (json if json == STDOUT else json.resolve()))
-    if not quiet:
-        # JSON on standard output is for a program; the table then goes where people look.
-        Screen(stderr=json == STDOUT).print(summary(found))
-        if html is not None:
-            Screen(stderr=True).say(f"The report to read and print: {html}")

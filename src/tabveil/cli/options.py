@@ -7,41 +7,45 @@ import typer
 
 from tabveil.auditing.options import OPTIONS
 
+
+def option(metavar: str | None, text: str, **more: Any) -> Any:  # noqa: ANN401 - the parser's own settings
+    """Offer an option that takes a value, with its line in the help."""
+    return typer.Option(metavar=metavar, help=text, **more)
+
+
+def asked(field: str) -> Any:  # noqa: ANN401 - what the parser takes for an option
+    """Offer an option of the audit as it is declared."""
+    found = OPTIONS[field]
+    if found.switches:
+        return typer.Option(found.switches, help=found.help)
+    return option(found.metavar, found.help, min=found.least)
+
+
 Force = Annotated[
     bool,
     typer.Option(
         "--force", help="Replace files that are already there; behind a link, the file it leads to."
     ),
 ]
-Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to read and print.")]
-Json = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write all numbers as JSON; '-' is standard output.")
-]
-Shown = Annotated[Path | None, typer.Option(metavar="FILE", help="Write it here, not to the screen.")]
+Html = Annotated[Path | None, option("FILE", "Write a page to read and print.")]
+Json = Annotated[Path | None, option("FILE", "Write all numbers as JSON; '-' is standard output.")]
+Table = Annotated[Path, typer.Argument(metavar="FILE", help="A table.", show_default=False)]
+Shown = Annotated[Path | None, option("FILE", "Write it here, not to the screen.")]
 
 # What cells of tables mean.
 Schema = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Column types, labels and bounds; begin with 'tabveil schema'."),
+    Path | None, option("FILE", "Column types, labels and bounds; begin with 'tabveil schema'.")
 ]
 Missing = Annotated[
-    list[str] | None,
-    typer.Option(metavar="TEXT", help="A text that stands for a missing value, such as '?'. Repeatable."),
+    list[str] | None, option("TEXT", "A text that stands for a missing value, such as '?'. Repeatable.")
 ]
 
 # Rows that are made.
-Out = Annotated[
-    Path, typer.Option(metavar="FILE", help="Where to write the rows (.csv, .parquet, .feather ...).")
-]
-Save = Annotated[
-    Path | None,
-    typer.Option(metavar="FOLDER", help="Keep the model here, to draw more rows later. Sensitive."),
-]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Same seed, same rows.")]
-NumbersSeed = Annotated[int, typer.Option(metavar="N", min=0, help="Same seed, same numbers.")]
-Threads = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="How many threads to use; all cores if left out.")
-]
+Out = Annotated[Path, option("FILE", "Where to write the rows (.csv, .parquet, .feather ...).")]
+Save = Annotated[Path | None, option("FOLDER", "Keep the model here, to draw more rows later. Sensitive.")]
+Seed = Annotated[int, option("N", "Same seed, same rows.", min=0)]
+NumbersSeed = Annotated[int, option("N", "Same seed, same numbers.", min=0)]
+Threads = Annotated[int | None, option("N", "How many threads to use; all cores if left out.", min=1)]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the generator. Repeatable."),
@@ -49,14 +53,10 @@ Settings = Annotated[
 
 # Many cells: on how many processes, where, and with whose code.
 Workers = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="How many processes to use; one for each core if left out."),
+    int | None, option("N", "How many processes to use; one for each core if left out.", min=1)
 ]
 Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS", help="A Dask scheduler to use instead; its workers must reach store and data."
-    ),
+    str | None, option("ADDRESS", "A Dask scheduler to use instead; its workers must reach store and data.")
 ]
 OwnCode = Annotated[
     list[Path] | None,
@@ -65,14 +65,5 @@ OwnCode = Annotated[
 Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed before.")]
 
 FailAbove = Annotated[
-    float | None,
-    typer.Option(metavar="RISK", help="One threshold for all risks, such as 0.05. Sets the exit code."),
+    float | None, option("RISK", "One threshold for all risks, such as 0.05. Sets the exit code.")
 ]
-
-
-def asked(field: str) -> Any:  # noqa: ANN401 - what the parser takes for an option
-    """Offer an option of the audit as it is declared."""
-    option = OPTIONS[field]
-    if option.switches:
-        return typer.Option(option.switches, help=option.help)
-    return typer.Option(metavar=option.metavar, min=option.least, help=option.help)

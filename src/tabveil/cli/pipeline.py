@@ -9,66 +9,34 @@ from rich.text import Text
 from tabveil.cli import files
 from tabveil.cli.audit import metrics_asked, threshold
 from tabveil.cli.files import STDOUT, write_json
-from tabveil.cli.options import FailAbove, Force, Html, Json, Missing, Save, Schema, Threads, asked
+from tabveil.cli.options import FailAbove, Force, Html, Json, Missing, Save, Schema, Threads, asked, option
 from tabveil.cli.screen import Screen
 from tabveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from tabveil.auditing.policy import Policy
     from tabveil.workflows.pipeline import PipelineReport
-
-
-_HELP = (
-    "Anonymize, sample and generate a table, and audit every stage of that.\n\n"
-    "The file says how: it names the generator [bold]hybrid[/] and its settings, as for [bold]tabveil "
-    "synthesize --config[/]. It may also deduplicate and pseudonymize the rows, and filter the release. "
-    "Rows are held back as control first. Then four tables are audited, each as if it were the release: the "
-    "original rows, the anonymized ones, the final ones (and those before a filter), and those of the "
-    "generator where it learns the original rows. So the page shows where the risk goes, what that costs in "
-    "usefulness, and what the pipeline changes beside its generator alone. "
-    "With [bold]--policy[/] or [bold]--fail-above[/] the exit code tells the verdict on the final rows: "
-    "0 within, 1 above, 3 inconclusive."
-)
-
-
-_EXAMPLES = (
-    "Examples:\n\n"
-    "[cyan]tabveil pipeline --config pipeline.yaml --data patients.csv --html pipeline.html[/]\n\n"
-    "[cyan]tabveil pipeline --config p.yaml --data t.csv --control c.csv --out out.csv --save model[/]\n\n"
-    "[cyan]tabveil pipeline --config p.yaml --data d.parquet --quick --rows 5000 --seed 1 --json run.json[/]"
-)
 
 
 def pipeline(
     *,
     config: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="The pipeline: generator, settings, steps, rows, seed (YAML, JSON)."
-        ),
+        Path, option("FILE", "The pipeline: generator, settings, steps, rows, seed (YAML, JSON).")
     ],
-    data: Annotated[Path, typer.Option(metavar="FILE", help="The real rows.")],
+    data: Annotated[Path, option("FILE", "The real rows.")],
     control: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Real rows that nothing learns from; else some are held back."),
+        Path | None, option("FILE", "Real rows that nothing learns from; else some are held back.")
     ] = None,
     holdout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="The share of rows to hold back; 0.3 if left out.", show_default=False
-        ),
+        float | None, option("SHARE", "The share of rows to hold back; 0.3 if left out.", show_default=False)
     ] = None,
     by: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Rows with the same value (one person) stay together."),
+        str | None, option("COLUMN", "Rows with the same value (one person) stay together.")
     ] = None,
     rows: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="How many rows to make; as many as are learned from."),
+        int | None, option("N", "How many rows to make; as many as are learned from.", min=1)
     ] = None,
     metrics: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Run only this one (see 'tabveil metrics'). Repeatable."),
+        list[str] | None, option("NAME", "Run only this one (see 'tabveil metrics'). Repeatable.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Leave out what takes longer than seconds.")] = False,
     secrets: Annotated[list[str] | None, asked("secrets")] = None,
@@ -83,39 +51,41 @@ def pipeline(
     missing: Missing = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        option(
+            "N",
+            "Same seed, same rows and numbers. If left out: 0; where a promise needs it, a secret one.",
             min=0,
-            help="Same seed, same rows and numbers. If left out: 0; where a promise needs it, a secret one.",
         ),
     ] = None,
     threads: Threads = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="What the report is called.")] = None,
+    title: Annotated[str | None, option("TEXT", "What the report is called.")] = None,
     html: Html = None,
     json: Json = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the final rows (.csv, .parquet, .feather ...).")
+        Path | None, option("FILE", "Write the final rows (.csv, .parquet, .feather ...).")
     ] = None,
     save: Save = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No tables, no progress.")] = False,
 ) -> int:
     """Run a pipeline."""
+    from tabveil.auditing.policy import read_policy
     from tabveil.auditing.verdict import EXIT_CODES
     from tabveil.cli.progress import progress_shown
     from tabveil.workflows.pipeline import run_pipeline
 
-    taken = [config, data, control, policy, schema, save]
+    read = [config, data, control, policy, schema, save]
     if save is not None:
         files.refuse_folder(save)
-    for option, path in (("--html", html), ("--json", json)):
-        taken.append(files.destination(option, path, force=force, not_over=taken))
-    html_place, json_place = taken[-2:]
-    rows_place = None if out is None else files.rows_file(out, force=force, not_over=taken)
-    for option, path in (("--data", data), ("--control", control)):
+    html_place, json_place = files.destinations(html=html, json=json, force=force, not_over=read)
+    written = [*read, html_place, json_place]
+    rows_place = None if out is None else files.rows_file(out, force=force, not_over=written)
+    for name, path in (("--data", data), ("--control", control)):
         if path is not None and not path.is_file():
-            raise ParameterError(option, f"there is no file {path}.")
-    judged_by = _policy(policy, fail_above)
+            raise ParameterError(name, f"there is no file {path}.")
+    judged_by = None if policy is None and fail_above is None else read_policy(policy)
+    if judged_by is not None and fail_above is not None:
+        judged_by = judged_by.with_threshold(threshold(fail_above))
     with progress_shown(quiet=quiet) as listener:
         report = run_pipeline(
             data,
@@ -153,10 +123,10 @@ def pipeline(
 def _show(
     report: "PipelineReport", *, json: Path | None, out: Path | None, save: Path | None, html: Path | None
 ) -> None:
-    from tabveil.render.pipeline.terminal import pipeline_page
+    from tabveil.render.pipeline.page import summary
 
     # JSON on standard output is for a program; the tables then go where people look.
-    Screen(stderr=json == STDOUT).print(pipeline_page(report))
+    Screen(stderr=json == STDOUT).print(summary(report))
     beside = Screen(stderr=True)
     if out is not None:
         beside.print(Text(f"{out}: {len(report.rows.table):,} rows."), soft_wrap=True)
@@ -166,16 +136,22 @@ def _show(
         beside.say(f"The page to read and print: {html}")
 
 
-def _policy(path: Path | None, fail_above: float | None) -> "Policy | None":
-    """Return what the verdict follows; None if nobody asked to be judged."""
-    from tabveil.auditing.policy import read_policy
-
-    if path is None and fail_above is None:
-        return None
-    found = read_policy(path)
-    return found if fail_above is None else found.with_threshold(threshold(fail_above))
-
-
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(help=_HELP, epilog=_EXAMPLES)(pipeline)
+    app.command(
+        help="Anonymize, sample and generate a table, and audit every stage of that.\n\n"
+        "The file says how: it names the generator [bold]hybrid[/] and its settings, as for [bold]tabveil "
+        "synthesize --config[/]. It may also deduplicate and pseudonymize the rows, and filter the release. "
+        "Rows are held back as control first. Then four tables are audited, each as if it were the release: "
+        "the original rows, the anonymized ones, the final ones (and those before a filter), and those of "
+        "the generator where it learns the original rows. So the page shows where the risk goes, what that "
+        "costs in usefulness, and what the pipeline changes beside its generator alone. "
+        "With [bold]--policy[/] or [bold]--fail-above[/] the exit code tells the verdict on the final rows: "
+        "0 within, 1 above, 3 inconclusive.",
+        epilog="Examples:\n\n"
+        "[cyan]tabveil pipeline --config pipeline.yaml --data patients.csv --html pipeline.html[/]\n\n"
+        "[cyan]tabveil pipeline --config p.yaml --data t.csv --control c.csv --out out.csv --save "
+        "model[/]\n\n"
+        "[cyan]tabveil pipeline --config p.yaml --data d.parquet --quick --rows 5000 --seed 1 --json "
+        "run.json[/]",
+    )(pipeline)

@@ -134,22 +134,18 @@ class _TimeLeftColumn(ProgressColumn):
         return Text(self._left.text(), style="progress.remaining")
 
 
-def _what_is_left_of_the_line() -> Column:
-    """Keep long texts from squeezing the bar and the times."""
-    return Column(ratio=1, no_wrap=True, overflow="ellipsis")
-
-
 @contextmanager
 def _bar(screen: Screen, title: str) -> Iterator[Listener]:
     """Draw a bar that moves, and is gone when the work is done."""
     left = TimeLeft()
+    rest_of_line = Column(ratio=1, no_wrap=True, overflow="ellipsis")  # long texts squeeze nothing else
     bar = Progress(
         SpinnerColumn(),
         BarColumn(bar_width=20),
         TaskProgressColumn(),
         TimeElapsedColumn(),
         _TimeLeftColumn(left),
-        TextColumn("{task.description}", markup=False, table_column=_what_is_left_of_the_line()),
+        TextColumn("{task.description}", markup=False, table_column=rest_of_line),
         console=screen,
         transient=True,
         expand=True,

@@ -5,11 +5,12 @@ Names of columns, labels and files come from outside. A terminal takes some of t
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from tabveil.core.wording import escaped
@@ -32,6 +33,13 @@ class Screen(Console):
             case Text():
                 renderable = _harmless(renderable)
         return super().render(renderable, options)
+
+    def show_rows(self, headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+        """Print a table without a frame."""
+        grid = Table(*headings, box=None, pad_edge=False, header_style="dim")
+        for row in rows:
+            grid.add_row(*row)
+        self.print(grid)
 
     def say(self, line: str, style: str = "") -> None:
         """Print one line, however long: programs and people search for it as a whole."""
@@ -61,7 +69,8 @@ def show_json(text: str) -> None:
     sys.stdout.write(escaped(text, lambda letter: json.dumps(letter)[1:-1]) + "\n")
 
 
-def complain(message: str) -> None:
-    """Say in one line on standard error what is at fault."""
+def complain(message: str, code: int) -> int:
+    """Say in one line on standard error what is at fault; return the exit code that says it, too."""
     line = " ".join(message.split())
     sys.stderr.write(f"tabveil: {escaped(line)}\n")
+    return code

@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tabveil.cli.files import rows_file
-from tabveil.cli.options import Force, Missing, Out, Seed, Threads, asked
+from tabveil.cli.options import Force, Missing, Out, Seed, Threads, asked, option
 from tabveil.cli.screen import LOUD, Screen
 from tabveil.core.wording import interval, number, value_of
 from tabveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
-
     from tabveil.core.table import Indices
     from tabveil.metrics.utility import Utility
 
-FILE, COLUMN, N, SHARE = "FILE", "COLUMN", "N", "SHARE"
-
-
-Data = Annotated[Path, typer.Option(metavar=FILE, help="The real rows.")]
+Data = Annotated[Path, option("FILE", "The real rows.")]
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progress; warnings stay.")]
@@ -29,22 +24,18 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary, no progr
 
 def filter_release(
     *,
-    train: Annotated[Path, typer.Option(metavar=FILE, help="The real rows the generator learned from.")],
-    synthetic: Annotated[Path, typer.Option(metavar=FILE, help="The rows to be filtered.")],
-    control: Annotated[
-        Path, typer.Option(metavar=FILE, help="Real rows the generator never saw: they set the bar.")
-    ],
+    train: Annotated[Path, option("FILE", "The real rows the generator learned from.")],
+    synthetic: Annotated[Path, option("FILE", "The rows to be filtered.")],
+    control: Annotated[Path, option("FILE", "Real rows the generator never saw: they set the bar.")],
     out: Out,
     near: Annotated[
         float,
-        typer.Option(
-            metavar=SHARE,
-            help="Drop rows nearer to a training row than this share of control rows are; 0 drops none.",
+        option(
+            "SHARE", "Drop rows nearer to a training row than this share of control rows are; 0 drops none."
         ),
     ] = 0.02,
     outliers: Annotated[
-        float,
-        typer.Option(metavar=SHARE, help="Then drop this share of the rest: what stands apart most."),
+        float, option("SHARE", "Then drop this share of the rest: what stands apart most.")
     ] = 0.0,
     utility: Annotated[
         bool, typer.Option("--utility/--no-utility", help="Measure what dropping them costs.")
@@ -86,30 +77,24 @@ def filter_release(
             progress=listener,
         )
     _write(synthetic, found.kept, place)
-    aside = Screen(stderr=True)
     if not quiet:
-        for note in found.notes:
-            aside.say(note)
+        _tell(out, found.notes, found.sentences)
         screen = Screen()
-        tell_step(screen, found.sentences, f"{out}")
         if found.near is not None:
             screen.say(f"  The bar is at {number(found.near.bar)} (Gower's distance).")
         if found.before is not None and found.after is not None:
-            screen.print(_cost(found.before, found.after))
+            headings = ("utility", "before", "after", "interval", "real rows")
+            screen.show_rows(headings, _costs(found.before, found.after))
     for warning in found.warnings:
-        aside.say(warning, style=LOUD)
+        Screen(stderr=True).say(warning, style=LOUD)
 
 
 def deduplicate(
     *,
     data: Data,
     out: Out,
-    person: Annotated[
-        str | None, typer.Option(metavar=COLUMN, help="The column that says whose row it is.")
-    ] = None,
-    most: Annotated[
-        int | None, typer.Option(metavar=N, min=1, help="How many rows of a person are kept.")
-    ] = None,
+    person: Annotated[str | None, option("COLUMN", "The column that says whose row it is.")] = None,
+    most: Annotated[int | None, option("N", "How many rows of a person are kept.", min=1)] = None,
     equal: Annotated[
         bool, typer.Option("--drop-equal/--keep-equal", help="Keep rows that are equal in all columns once.")
     ] = True,
@@ -129,36 +114,29 @@ def deduplicate(
         tell("writing", 0.9)
         _write(data, found.kept, place)
     if not quiet:
-        for note in found.notes:
-            Screen(stderr=True).say(note)
-        tell_step(Screen(), found.sentences, f"{out}")
+        _tell(out, found.notes, found.sentences)
 
 
 def pseudonymize(
     *,
     data: Data,
-    key: Annotated[
-        Path,
-        typer.Option(metavar=FILE, help="The file of the key; made if there is none, for its owner alone."),
-    ],
+    key: Annotated[Path, option("FILE", "The file of the key; made if there is none, for its owner alone.")],
     out: Out,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar=COLUMN, help="A column that names people. Repeatable.")
-    ] = None,
+    column: Annotated[list[str] | None, option("COLUMN", "A column that names people. Repeatable.")] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar=COLUMN,
-            help="A column of free text, in which people are named. Repeatable; if left out, those that look "
+        option(
+            "COLUMN",
+            "A column of free text, in which people are named. Repeatable; if left out, those that look "
             "like it.",
         ),
     ] = None,
     no_text: Annotated[bool, typer.Option("--no-text", help="Leave all free text as it is.")] = False,
     style: Annotated[
         str,
-        typer.Option(
-            metavar="hash|invented",
-            help="A keyed hash, the same in every file; or an identifier of the same form that nobody has.",
+        option(
+            "hash|invented",
+            "A keyed hash, the same in every file; or an identifier of the same form that nobody has.",
         ),
     ] = "hash",
     force: Force = False,
@@ -188,23 +166,16 @@ def pseudonymize(
         frame.write_raw(replace_raw(frame.read_raw(data), found.replaced), place, like=data)
     if quiet:
         return
-    for note in found.notes:
-        Screen(stderr=True).say(note)
-    tell_step(Screen(), found.sentences, f"{out}")
+    _tell(out, found.notes, found.sentences)
     if found.key_made:
         Screen().say(f"{key}: a new key. Keep it, away from the table, and show it to nobody.")
     Screen().say(pseudonyms.STILL_PERSONAL, style="dim")
 
 
-def _cost(before: "Utility", after: "Utility") -> "Grid":
+def _costs(before: "Utility", after: "Utility") -> list[tuple[str, ...]]:
     """Set the figures of either release side by side, and those of the models trained on them."""
-    from rich.table import Table as Grid
-
     from tabveil.metrics.utility import MEANINGS
 
-    grid = Grid(
-        "utility", "before", "after", "interval", "real rows", box=None, pad_edge=False, header_style="dim"
-    )
     pairs = [
         (MEANINGS[key].title, figure, after.figures[key])
         for key, figure in before.figures.items()
@@ -216,11 +187,16 @@ def _cost(before: "Utility", after: "Utility") -> "Grid":
         for target in before.targets
         if target.name in later
     ]
-    for title, was, now in pairs:
-        grid.add_row(
-            title, value_of(was.value), value_of(now.value), interval(now.value), value_of(now.reference)
-        )
-    return grid
+    return [
+        (title, value_of(was.value), value_of(now.value), interval(now.value), value_of(now.reference))
+        for title, was, now in pairs
+    ]
+
+
+def _tell(out: Path, notes: Sequence[str], sentences: Sequence[str]) -> None:
+    for note in notes:
+        Screen(stderr=True).say(note)
+    tell_step(Screen(), sentences, f"{out}")
 
 
 def tell_step(screen: Screen, sentences: Sequence[str], where: str) -> None:

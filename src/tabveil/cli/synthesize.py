@@ -1,6 +1,6 @@
 """``tabveil synthesize`` and ``tabveil sample``: learn a table and draw rows, draw more rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,7 @@ from rich.text import Text
 from typer.core import TyperCommand
 
 from tabveil.cli.files import refuse_folder, rows_file
-from tabveil.cli.options import Force, Missing, Out, Save, Schema, Seed, Settings, Threads
+from tabveil.cli.options import Force, Missing, Out, Save, Schema, Seed, Settings, Threads, option
 from tabveil.cli.screen import LOUD, Screen
 from tabveil.cli.steps import tell_step
 from tabveil.errors import ParameterError
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from tabveil.workflows.synthesizing import SyntheticRows, TableModel
     from tabveil.workflows.synthesizing.configuration import SynthesisFile
 
-FILE, FOLDER, N = "FILE", "FOLDER", "N"
-
-
-_SYNTHESIZE = (
-    "Learn a table and write new rows that look like it.\n\n"
-    "The rows have the columns, types and formats of the data. They can still betray the people behind them: "
-    "audit them before they leave the house. Hold back rows with [bold]tabveil split[/] first and name them "
-    "with --control: the rows are then audited before they are written. "
-    "Ctrl-C while a network is trained keeps its best state up to then."
-)
-
-
 _EXAMPLES = (
     "Examples:\n\n"
     "[cyan]tabveil synthesize --data train.csv --generator trees --out out.csv[/]\n\n"
@@ -43,16 +31,6 @@ _EXAMPLES = (
     "[cyan]tabveil synthesize --data train.csv --control control.csv --out out.csv[/]\n\n"
     "[cyan]tabveil synthesize --data train.csv --config pipeline.yaml --out out.csv[/]"
 )
-_AS_MANY = (
-    "as many rows are written as were learned from, which tells how many they were; the promise does not "
-    "cover that. Give a number with --rows."
-)
-_NOT_AUDITED = (
-    "Not audited: whether these rows are within any policy is not known. Hold rows back with 'tabveil split' "
-    "and name them with --control."
-)
-_GUARD_IT = "It holds what was learned from people: guard it like the data."
-_GO_ON = "Drawing rows from that model; Ctrl-C again ends."
 
 
 class Teaching(TyperCommand):
@@ -66,61 +44,49 @@ class Teaching(TyperCommand):
 
 def synthesize(
     *,
-    data: Annotated[Path, typer.Option(metavar=FILE, help="The real rows to learn from.")],
+    data: Annotated[Path, option("FILE", "The real rows to learn from.")],
     out: Out,
-    generator: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How to learn; see below. If left out: trees.")
-    ] = None,
+    generator: Annotated[str | None, option("NAME", "How to learn; see below. If left out: trees.")] = None,
     config: Annotated[
         Path | None,
-        typer.Option(
-            metavar=FILE,
-            help="A YAML or JSON file with generator, settings, rows, seed, schema and more, also steps "
+        option(
+            "FILE",
+            "A YAML or JSON file with generator, settings, rows, seed, schema and more, also steps "
             "before and after (deduplicate, pseudonymize, filter); what is given here replaces what it says.",
         ),
     ] = None,
-    rows: Annotated[
-        int | None, typer.Option(metavar=N, min=1, help="How many rows to draw; as many as the data.")
-    ] = None,
+    rows: Annotated[int | None, option("N", "How many rows to draw; as many as the data.", min=1)] = None,
     settings: Settings = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            metavar=N,
-            min=0,
-            help="Same seed, same rows. If left out: 0; private generators take a secret one.",
-        ),
+        option("N", "Same seed, same rows. If left out: 0; private generators take a secret one.", min=0),
     ] = None,
     schema: Schema = None,
     missing: Missing = None,
     rare_labels: Annotated[
         str | None,
-        typer.Option(
-            metavar="pool|keep",
-            help="Labels that fewer than ten rows share: learn them as others (if left out), or as they are.",
+        option(
+            "pool|keep",
+            "Labels that fewer than ten rows share: learn them as others (if left out), or as they are.",
         ),
     ] = None,
     identifiers: Annotated[
         str | None,
-        typer.Option(
-            metavar="fresh|drop|learn",
-            help="Columns that name people: fresh ones of the same form (if left out), left out, or learned "
+        option(
+            "fresh|drop|learn",
+            "Columns that name people: fresh ones of the same form (if left out), left out, or learned "
             "as they are.",
         ),
     ] = None,
     control: Annotated[
         Path | None,
-        typer.Option(
-            metavar=FILE,
-            help="Real rows that are not learned from: what was made is audited with them, and judged.",
+        option(
+            "FILE", "Real rows that are not learned from: what was made is audited with them, and judged."
         ),
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option(
-            metavar=FILE,
-            help="Judge by this policy instead of the default, and let the exit code follow.",
-        ),
+        option("FILE", "Judge by this policy instead of the default, and let the exit code follow."),
     ] = None,
     threads: Threads = None,
     save: Save = None,
@@ -130,6 +96,7 @@ def synthesize(
     from tabveil.auditing.verdict import EXIT_CODES
     from tabveil.cli.progress import progress_shown
     from tabveil.core.workers import working
+    from tabveil.synthesis.generators.privacy import WARNING
     from tabveil.workflows import synthesizing
     from tabveil.workflows.pipeline.settings import RealRows
     from tabveil.workflows.synthesizing import configuration
@@ -166,7 +133,9 @@ def synthesize(
             learned.save(save)
     _tell(learned, as_many=rows is None)
     drawn = _draw(learned, rows or learned.n_rows or 1, seed=seed or 0, threads=threads)
-    drop = _without_identifiers(learned)
+    # Identifiers have no place in an audit where the rows lack them, or carry some that are nobody's. A
+    # private generator may have learned others that were not declared, which then stay in.
+    drop = bool(learned.left_out) or (bool(learned.fresh) and learned.account.privacy is None)
     asked: dict[str, Any] = {
         "train": real.get("data"),
         "control": real.get("control"),
@@ -182,19 +151,25 @@ def synthesize(
     n_rows = len(drawn.table)
     Screen().print(Text(f"{out}: {n_rows:,} rows by {generator}, learned from {learned.n_rows:,}."))
     if save is not None:
-        Screen().print(Text(f"{save}: the model. {_GUARD_IT}"))
+        Screen().print(
+            Text(f"{save}: the model. It holds what was learned from people: guard it like the data.")
+        )
     if report is None:
-        Screen().say(_NOT_AUDITED)
+        Screen().say(
+            "Not audited: whether these rows are within any policy is not known. Hold rows back with "
+            "'tabveil split' and name them with --control."
+        )
         _say_next(_audit(data, out, schema, absent, drop=drop))
         return 0
-    _say_verdict(report)
+    loud, sentence = report.verdict.state == "above threshold", report.verdict.sentence
+    Screen(stderr=loud).say(f"{WARNING}: {sentence}" if loud else sentence, style=LOUD if loud else "bold")
     return EXIT_CODES[report.verdict.state] if policy is not None else 0
 
 
 def sample(
     *,
-    folder: Annotated[Path, typer.Argument(metavar=FOLDER, help="A stored model.", show_default=False)],
-    rows: Annotated[int, typer.Option(metavar=N, min=1, help="How many rows to draw.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A stored model.", show_default=False)],
+    rows: Annotated[int, option("N", "How many rows to draw.", min=1)],
     out: Out,
     seed: Seed = 0,
     threads: Threads = None,
@@ -266,16 +241,6 @@ def _audited(drawn: "SyntheticRows", target: Path, **asked: Any) -> "Report":  #
             return auditing.audit(synthetic=trial, **asked, advice=False, progress=listener)
 
 
-def _say_verdict(report: "Report") -> None:
-    """Say whether the rows are within the policy, loudly if they are not."""
-    from tabveil.synthesis.generators.privacy import WARNING
-
-    if report.verdict.state == "above threshold":
-        Screen(stderr=True).say(f"{WARNING}: {report.verdict.sentence}", style=LOUD)
-    else:
-        Screen().say(report.verdict.sentence, style="bold")
-
-
 def _draw(learned: "TableModel", rows: int, *, seed: int, threads: int | None) -> "SyntheticRows":
     from tabveil.cli.progress import progress_shown
     from tabveil.core.workers import tell, working
@@ -287,19 +252,16 @@ def _draw(learned: "TableModel", rows: int, *, seed: int, threads: int | None) -
 
 def generators() -> str:
     """Return what the help says about every generator: its first line, and its settings with defaults."""
-    from tabveil.workflows.synthesizing import GENERATORS
-
-    return "\n\n".join(_about(name, kind) for name, kind in GENERATORS.items())
-
-
-def _about(name: str, kind: type) -> str:
     from tabveil.workflows import synthesizing
 
-    known = synthesizing.settings_for_users(kind)
-    defaults = [_default(key, setting.default) for key, setting in known.items()]
-    written = f" [dim]{escape(', '.join(defaults))}[/]" if defaults else ""
-    line = synthesizing.summary(kind)
-    return f"[bold]{escape(name)}[/]{escape(f': {line}' if line else '')}{written}"
+    told = []
+    for name, kind in synthesizing.GENERATORS.items():
+        known = synthesizing.settings_for_users(kind)
+        defaults = [_default(key, setting.default) for key, setting in known.items()]
+        written = f" [dim]{escape(', '.join(defaults))}[/]" if defaults else ""
+        line = synthesizing.summary(kind)
+        told.append(f"[bold]{escape(name)}[/]{escape(f': {line}' if line else '')}{written}")
+    return "\n\n".join(told)
 
 
 def _default(name: str, value: object) -> str:
@@ -330,30 +292,29 @@ def _tell(learned: "TableModel", *, as_many: bool = False) -> None:
     ``as_many`` rows are drawn as were learned from, which tells how many these were.
     """
     from tabveil.engines.networks import INTERRUPTED
-    from tabveil.synthesis.generators.privacy import WARNING
+    from tabveil.synthesis.generators.privacy import WARNING, conditions, state_promise, state_uncovered
 
     console = Screen(stderr=True)
-    for line, style in _lines(learned):
-        console.say(line, style=style)
-    if as_many and learned.account.privacy is not None:
-        console.say(f"{WARNING}: {_AS_MANY}", style=LOUD)
-    if INTERRUPTED in learned.account.notes and learned.n_rows is not None:
-        console.say(_GO_ON)
-
-
-def _lines(learned: "TableModel") -> Iterator[tuple[str, str]]:
-    from tabveil.synthesis.generators.privacy import conditions, state_promise, state_uncovered
-
-    yield from map(_line, learned.notes)
+    for note in learned.notes:
+        console.say(*_line(note))
     privacy, notes = learned.account.privacy, learned.account.notes
     ours: tuple[str, ...] = ()
     if privacy is not None:
-        yield state_promise(privacy), "bold"
+        console.say(state_promise(privacy), style="bold")
         ours = conditions(privacy)
         if privacy.read_from_data and state_uncovered(privacy) not in notes:
-            yield _line(state_uncovered(privacy))
+            console.say(*_line(state_uncovered(privacy)))
     opened = learned.n_rows is None  # a folder may say anything: it must not be taken for our own words
-    yield from (_line(f"The model says: {note}" if opened and note not in ours else note) for note in notes)
+    for note in notes:
+        console.say(*_line(f"The model says: {note}" if opened and note not in ours else note))
+    if as_many and privacy is not None:
+        console.say(
+            f"{WARNING}: as many rows are written as were learned from, which tells how many they were; the "
+            "promise does not cover that. Give a number with --rows.",
+            style=LOUD,
+        )
+    if INTERRUPTED in notes and not opened:
+        console.say("Drawing rows from that model; Ctrl-C again ends.")
 
 
 def _line(note: str) -> tuple[str, str]:
@@ -361,14 +322,6 @@ def _line(note: str) -> tuple[str, str]:
     from tabveil.synthesis.generators.privacy import WARNING
 
     return note, LOUD if note.startswith(WARNING) else ""
-
-
-def _without_identifiers(learned: "TableModel") -> bool:
-    """Whether identifiers have no place in an audit: the rows lack them, or carry some that are nobody's.
-
-    A private generator may have learned others that were not declared, which then stay in.
-    """
-    return bool(learned.left_out) or (bool(learned.fresh) and learned.account.privacy is None)
 
 
 def _audit(data: Path, out: Path, schema: Path | None, missing: tuple[str, ...], *, drop: bool) -> str:
@@ -392,7 +345,15 @@ def _say_next(command: str) -> None:
 
 def register(app: typer.Typer) -> None:
     """Add both commands."""
-    app.command(cls=Teaching, help=_SYNTHESIZE, epilog=_EXAMPLES)(synthesize)
+    app.command(
+        cls=Teaching,
+        help="Learn a table and write new rows that look like it.\n\n"
+        "The rows have the columns, types and formats of the data. They can still betray the people behind "
+        "them: audit them before they leave the house. Hold back rows with [bold]tabveil split[/] first and "
+        "name them with --control: the rows are then audited before they are written. "
+        "Ctrl-C while a network is trained keeps its best state up to then.",
+        epilog=_EXAMPLES,
+    )(synthesize)
     app.command(
         help="Draw more rows from a model that [bold]tabveil synthesize --save[/] stored.\n\n"
         "The seed of the first release draws its rows again; another seed draws fresh ones.",

@@ -3,7 +3,7 @@
 Everything that comes from outside (column names in notes, reasons) is set as plain text, never as markup.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from rich import box
@@ -21,6 +21,8 @@ STYLES: Mapping[State, str] = {
     "above threshold": "bold red",
     "inconclusive": "bold yellow",
 }
+
+_MOST_REASONS = 10
 
 number = partial(wording.number, minus="-")
 lower, upper = partial(wording.lower, minus="-"), partial(wording.upper, minus="-")
@@ -48,6 +50,13 @@ def listed_item(text: str | Text) -> RenderableType:
     grid = Table.grid(padding=(0, 1))
     grid.add_row(Text("-"), text if isinstance(text, Text) else Text(" ".join(text.split())))
     return Padding(grid, (0, 0, 0, 1))
+
+
+def reasons_listed(lines: Sequence[str]) -> list[RenderableType]:
+    """Write reasons as a list, the first of many and how many more there are."""
+    shown = [listed_item(Text(line)) for line in lines[:_MOST_REASONS]]
+    more = len(lines) - _MOST_REASONS
+    return [*shown, listed_item(f"and {wording.plural(more, 'further reason')}")] if more > 0 else shown
 
 
 def state_text(state: State) -> Text:

@@ -23,6 +23,11 @@ from tabveil.render import svg
 
 MANY_NAMES = 40
 SYMBOLS = {"within": "●", "above": "▲", "inconclusive": "◇", "diagnostic": "○"}
+_WORDING = (
+    *("number", "percent", "upper_percent", "level", "interval", "people", "least_people", "most_people"),
+    *("name", "cell", "begin", "listed", "duration"),
+)
+"""How values are written: each by the function of this name."""
 _TAGS = {"code": "code", "emphasis": "em", "strong": "strong"}
 
 
@@ -34,15 +39,13 @@ def laid_out(template: str, *titles: str, kind: str, made: dt.date | None, **par
     title = next(filter(None, (wording.clean(given, wording.LONGEST_TITLE) for given in titles)), kind)
     day = made or dt.datetime.now(tz=dt.UTC).date()
     date = f"{day.day} {day:%B %Y}"
-    page = _environment().get_template(template)
-    return page.render(title=title, kind=kind, made=date, style=_style_sheet(title, date), **parts)
-
-
-def _style_sheet(title: str, date: str) -> Markup:
-    """Put the style sheets together; paper repeats title and date in the margin of every sheet."""
     sheet = resources.files("tabveil.render").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    # Paper repeats title and date in the margin of every sheet.
     head = f"@page{{@top-left{{content:{_spelled(title)}}}@top-right{{content:{_spelled(date)}}}}}"
-    return Markup(f"{svg.STYLE}\n{sheet}\n{head}")  # noqa: S704 - our own sheets, and code points
+    style = Markup(f"{svg.STYLE}\n{sheet}\n{head}")  # noqa: S704 - our own sheets, and code points
+    return (
+        _environment().get_template(template).render(title=title, kind=kind, made=date, style=style, **parts)
+    )
 
 
 def _spelled(text: str) -> str:
@@ -62,23 +65,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
+        **{name: getattr(wording, name) for name in _WORDING},
         "prose": _prose,
-        "number": wording.number,
-        "percent": wording.percent,
-        "interval": wording.interval,
-        "least_people": wording.least_people,
-        "most_people": wording.most_people,
-        "people": wording.people,
-        "upper_percent": wording.upper_percent,
-        "level": wording.level,
-        "name": wording.name,
-        "cell": wording.cell,
-        "begin": wording.begin,
         "brief": partial(wording.clean, longest=wording.LONGEST_BRIEF),
-        "listed": wording.listed,
         "all_listed": partial(wording.listed, most=MANY_NAMES),
         "said": wording.setting,
-        "duration": wording.duration,
     }
     made.globals |= {
         "svg": svg,

@@ -29,7 +29,7 @@ from tabveil.protocols import Metric
 from tabveil.render.audit import page as html
 from tabveil.render.audit.page import page
 from tabveil.render.audit.terminal import report_page
-from tabveil.render.comparison.page import page as comparison_page
+from tabveil.render.comparison.side_by_side import page as comparison_page
 
 DAY = dt.date(2026, 3, 1)
 SECTIONS = (

@@ -12,8 +12,7 @@ from supplies.html_documents import FORBIDDEN, Document, says
 from tabveil.cli.screen import Screen
 from tabveil.render import svg
 from tabveil.render.benchmark import markdown
-from tabveil.render.benchmark.page import LARGEST_PAGE, page
-from tabveil.render.benchmark.terminal import summary
+from tabveil.render.benchmark.page import LARGEST_PAGE, page, summary
 from tabveil.render.svg import value_range
 from tabveil.workflows.benchmark.trials import MetricAnswer
 

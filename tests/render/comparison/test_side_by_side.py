@@ -12,7 +12,7 @@ from supplies.html_documents import FORBIDDEN, Document, says
 from tabveil.auditing.policy import Policy, Thresholds
 from tabveil.errors import ParameterError
 from tabveil.render.comparison import side_by_side
-from tabveil.render.comparison.page import page as comparison_page
+from tabveil.render.comparison.side_by_side import page as comparison_page
 
 DAY = dt.date(2026, 3, 1)
 

@@ -11,8 +11,7 @@ from supplies.made_searches import check, score, tried, tuned
 
 from tabveil.render import svg
 from tabveil.render.tuning import view as words
-from tabveil.render.tuning.page import page
-from tabveil.render.tuning.terminal import summary
+from tabveil.render.tuning.page import page, summary
 
 DAY = dt.date(2026, 3, 1)
 HOSTILE = '<script>alert("x")</script>\x1b[31m\u202e'

@@ -18,7 +18,7 @@ import tabveil
 from tabveil.cli import app
 from tabveil.datasets import hospital
 from tabveil.errors import ParameterError
-from tabveil.render.black_box.view import OTHER_DATA, TITLE
+from tabveil.render.black_box import OTHER_DATA, TITLE
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.workflows.black_box import attacker
 

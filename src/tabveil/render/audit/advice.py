@@ -3,15 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tabveil.auditing.advice import (
-    Advice,
-    ExposedGroup,
-    LeakingColumn,
-    LeakingRows,
-    MoreRows,
-    ReleaseChange,
-    Remedy,
-)
+from tabveil.auditing.advice import Advice, LeakingColumn, LeakingRows, ReleaseChange, Remedy
 from tabveil.auditing.report import Report
 from tabveil.auditing.sentence import rounded_rows
 from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN
@@ -78,8 +70,14 @@ def next_steps(report: Report) -> NextSteps | None:
         evidence.append(
             f"Columns that carry most of it, the first one most: {listed([item.column for item in columns])}."
         )
-    if advice.groups:
-        evidence.append(_groups(advice.groups))
+    if advice.groups:  # with how many of 100 the leak exposes there and elsewhere
+        told = [
+            f"{name(item.column)} = {name(item.label)} (of {item.people:,} training people "
+            f"{people(item.gain)} of 100 more than of people never seen; "
+            f"elsewhere {people(item.gain_elsewhere)})"
+            for item in advice.groups
+        ]
+        evidence.append(f"Exposed most: {'; '.join(told)}.")
     return NextSteps(
         evidence=tuple(evidence),
         columns=columns,
@@ -104,16 +102,6 @@ def _rows(rows: LeakingRows) -> str:
     if rows.people is not None:
         found += f"; the strongest attack exposes about {rows.people:,} of {rows.n_train:,} training people"
     return f"{found}."
-
-
-def _groups(groups: tuple[ExposedGroup, ...]) -> str:
-    """Name the groups that carry the leak, and how many of 100 it exposes there and elsewhere."""
-    told = [
-        f"{name(item.column)} = {name(item.label)} (of {item.people:,} training people "
-        f"{people(item.gain)} of 100 more than of people never seen; elsewhere {people(item.gain_elsewhere)})"
-        for item in groups
-    ]
-    return f"Exposed most: {'; '.join(told)}."
 
 
 def _title(change: ReleaseChange, remedy: Remedy) -> str:
@@ -158,16 +146,12 @@ def _further(report: Report, advice: Advice) -> Iterator[str]:
         yield from (REGULARIZE, MAKE_PRIVATE)
     if advice.not_repeated:
         yield f"Above, and not repeated because networks would be trained: {joined(advice.not_repeated)}."
-    if advice.more_rows is not None:
-        yield _more(advice.more_rows, report.counted)
+    if (rows := advice.more_rows) is not None:
+        needed, counted = rounded_rows(rows.control), report.counted
+        both = f", and {needed:,} training {counted}," if rows.train is not None else ""
+        yield (
+            f"About {needed:,} control {counted}, {max(needed - rows.n_control, 0):,} more than there are"
+            f"{both} would settle what is open in most draws, if what was measured is true: "
+            f"{listed(rows.titles)}."
+        )
     yield from advice.obstacles
-
-
-def _more(rows: MoreRows, counted: str) -> str:
-    needed = rounded_rows(rows.control)
-    more = max(needed - rows.n_control, 0)
-    both = f", and {needed:,} training {counted}," if rows.train is not None else ""
-    return (
-        f"About {needed:,} control {counted}, {more:,} more than there are{both} would settle what is open "
-        f"in most draws, if what was measured is true: {listed(rows.titles)}."
-    )

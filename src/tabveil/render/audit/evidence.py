@@ -1,29 +1,24 @@
-"""What is said about one metric: its question, its numbers in words, its attacker, how it is judged."""
+"""What is said about one metric: its question, its numbers in words, its attacker, how it is judged.
 
-from collections.abc import Iterator, Mapping, Sequence
+Of metrics that ask column by column, columns are drawn apart only where they differ, each with the
+configuration that was used.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tabveil.auditing.findings import alike, judged_by
 from tabveil.auditing.report import Report
 from tabveil.auditing.verdict import Judgment
+from tabveil.core import wording
 from tabveil.core.estimate import Estimate
-from tabveil.core.findings import Combination, Configuration
+from tabveil.core.findings import ColumnRisk, Combination, Configuration
 from tabveil.core.result import Omission, Result
-from tabveil.core.wording import (
-    NOT_COMPUTED,
-    UNSEEN,
-    interval,
-    least_people,
-    level,
-    most_people,
-    name,
-    number,
-    people,
-    setting,
-    share_of,
-)
-from tabveil.render.svg import RiskBar, State, state_key
+from tabveil.core.wording import name
+from tabveil.render.svg import ColumnBar, RiskBar, State, state_key
 
+MOST_DRAWN = 30
 MOST_CONFIGURATIONS = 8
 MOST_COMBINATIONS = 5
 MOST_REAPPEARING = 40
@@ -53,16 +48,6 @@ class ThreatRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReappearanceRow:
-    """One kind of values, or one length of passages, in one place."""
-
-    label: str
-    train: str
-    control: str
-    risk: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """One result in words, as it is judged; an indicator is not."""
 
@@ -75,21 +60,6 @@ class Evidence:
     def title(self) -> str:
         """Its name in words."""
         return self.result.full_title
-
-    @property
-    def base_title(self) -> str:
-        """The same without the attacker."""
-        return title_of(self.report, self.result.metric)
-
-    @property
-    def question(self) -> str:
-        """The question it answers."""
-        return question_of(self.report, self.result.metric)
-
-    @property
-    def risk_sentence(self) -> str:
-        """The gain and the risk that follow."""
-        return risk_sentence(self.result, self.report.policy.confidence)
 
     @property
     def state(self) -> State:
@@ -107,20 +77,10 @@ class Evidence:
         return self.judged is not None and self.judged.leak_seen
 
     @property
-    def leak_accepted(self) -> bool:
-        """Whether a leak was seen that the policy accepts."""
-        return self.state == "within" and self.leak_seen
-
-    @property
     def explained_above(self) -> bool:
         """Whether it is a further run of a metric, for one attacker: the first one explains it."""
         first = self.result.metric
         return self.result.attacker is not None and any(item.key == first for item in self.report.results)
-
-    @property
-    def parameters(self) -> list[tuple[str, str]]:
-        """What it was set to."""
-        return [(key, setting(value)) for key, value in self.result.params.items()]
 
     @property
     def tried(self) -> Sequence[Configuration]:
@@ -165,16 +125,16 @@ class Evidence:
         )
 
     @property
-    def reappearances(self) -> list[ReappearanceRow]:
-        """What of real people reappears, one kind and one place after the other."""
+    def reappearances(self) -> list[tuple[str, str, str, str]]:
+        """What of real people reappears, by kind and place: of how many in train and control, the risk."""
         return [
-            ReappearanceRow(
-                label=name(found.name),
-                train=_counted(found.facts, "train_people", found.attack),
-                control=_counted(found.facts, "control_people", found.control),
-                risk=NOT_COMPUTED
-                if found.risk is None
-                else f"{number(found.risk.value)} ({interval(found.risk)})",
+            (
+                name(found.name),
+                _counted(found.facts, "train_people", found.attack),
+                _counted(found.facts, "control_people", found.control),
+                f"{wording.number(found.risk.value)} ({wording.interval(found.risk)})"
+                if found.risk
+                else wording.NOT_COMPUTED,
             )
             for found in self.result.configurations[:MOST_REAPPEARING]
         ]
@@ -183,9 +143,9 @@ class Evidence:
 def _counted(facts: Mapping[str, Any], key: str, share: Estimate | None) -> str:
     """Write a count with its share; a report of somebody else may lack either."""
     if share is None:
-        return NOT_COMPUTED
+        return wording.NOT_COMPUTED
     count = facts.get(key)
-    return f"{count:,} ({share_of(share)})" if isinstance(count, int) else share_of(share)
+    return f"{count:,} ({wording.share_of(share)})" if isinstance(count, int) else wording.share_of(share)
 
 
 def title_of(report: Report, metric: str) -> str:
@@ -209,19 +169,20 @@ def question_of(report: Report, metric: str) -> str:
 def risk_sentence(result: Result, confidence: float) -> str:
     """Say how many more of a hundred people are exposed, and the risk with its interval and its scale."""
     if result.risk is not None:
-        bounds = f"{level(confidence)} interval {interval(result.risk)}"
-        told = f"Risk {number(result.risk.value)} ({SCALE}; {bounds})."
+        bounds = f"{wording.level(confidence)} interval {wording.interval(result.risk)}"
+        told = f"Risk {wording.number(result.risk.value)} ({SCALE}; {bounds})."
     elif result.control is None:
-        told = f"Risk: {NOT_COMPUTED}; nothing tells how the attack does on {UNSEEN}."
+        told = f"Risk: {wording.NOT_COMPUTED}; nothing tells how the attack does on {wording.UNSEEN}."
     else:
-        why = f"{UNSEEN} fare as badly as could be, so there is no room for a risk"
-        told = f"Risk: {NOT_COMPUTED}; {why}."
+        why = f"{wording.UNSEEN} fare as badly as could be, so there is no room for a risk"
+        told = f"Risk: {wording.NOT_COMPUTED}; {why}."
     gain = result.gain
     if gain is None:
         return told
+    ends = f"between {wording.least_people(gain.low)} and {wording.most_people(gain.high)}"
     return (
-        f"Of 100 people {people(gain.value)} more are exposed because their data were trained on (at "
-        f"{level(confidence)} between {least_people(gain.low)} and {most_people(gain.high)}). {told}"
+        f"Of 100 people {wording.people(gain.value)} more are exposed because their data were trained on (at "
+        f"{wording.level(confidence)} {ends}). {told}"
     )
 
 
@@ -237,22 +198,79 @@ class SpacePair:
 
 def spaces(report: Report) -> list[SpacePair]:
     """Set every answer from the learned space beside one to the same question, where there is one."""
-    return [
-        SpacePair(
-            title=result.full_title,
-            mixed_title=other.full_title,
-            mixed=other.measure,
-            contrastive=result.measure,
-        )
-        for result in report.results
-        for other in list(_beside(report, result))[:1]
-    ]
+    pairs = []
+    for result in report.results:
+        explained = report.explanations.get(result.metric)
+        beside = () if explained is None else explained.beside  # the most alike first
+        asked = [(metric, result.attacker) for metric in beside]
+        found = [each for pair in asked for each in report.results if (each.metric, each.attacker) == pair]
+        if found:
+            pairs.append(
+                SpacePair(
+                    title=result.full_title,
+                    mixed_title=found[0].full_title,
+                    mixed=found[0].measure,
+                    contrastive=result.measure,
+                )
+            )
+    return pairs
 
 
-def _beside(report: Report, result: Result) -> Iterator[Result]:
-    """Return the answers to the same question for the same attacker, the most alike first."""
-    explained = report.explanations.get(result.metric)
-    for metric in () if explained is None else explained.beside:
-        for other in report.results:
-            if (other.metric, other.attacker) == (metric, result.attacker):
-                yield other
+@dataclass(frozen=True, kw_only=True)
+class InferredColumns:
+    """The risk of every column, the clearest leak first, as far as the page shows them."""
+
+    bars: tuple[ColumnBar, ...]
+    alike: tuple[str, ...]  # the columns that the first bar stands for
+    n_apart: int  # columns that have a bar of their own
+    threshold: float
+    title: str
+    n_drawn: int  # those of them that the page has room for
+
+
+def inferred(report: Report) -> list[InferredColumns]:
+    """Return the risk by column of every attack that went through the columns one by one."""
+    threshold = report.policy.thresholds.inference
+    return [_columns(result, threshold) for result in report.results if result.columns]
+
+
+def _columns(result: Result, threshold: float) -> InferredColumns:
+    levels = {item.name: item.setting.level for item in result.configurations}
+
+    def bar(label: str, item: ColumnRisk, words: str) -> ColumnBar:
+        limit = judged_by(item.measure, threshold)
+        return ColumnBar(label=label, risk=item.measure, threshold=limit, configuration=words)
+
+    same = alike(result.columns)
+    apart = [item for item in result.columns if item not in same]
+    by_level: dict[str, list[ColumnRisk]] = {}
+    lowest = float("-inf")
+    for item in sorted(
+        apart, key=lambda item: (-(item.measure.low if item.measure else lowest), item.column)
+    ):
+        by_level.setdefault(_acting(levels, [item]), []).append(item)
+    rows = [(words, item) for words, group in by_level.items() for item in group]
+    bars = [bar(item.column, item, words) for words, item in rows[:MOST_DRAWN]]
+    n_drawn = len(bars)
+    if same:
+        middle = sorted(same, key=lambda item: item.risk.value if item.risk else 0.0)[len(same) // 2]
+        bars = [bar(f"{len(same)} columns alike", middle, _acting(levels, same)), *bars]
+    return InferredColumns(
+        bars=tuple(bars),
+        alike=tuple(item.column for item in same),
+        n_apart=len(apart),
+        threshold=threshold,
+        title=result.full_title,
+        n_drawn=n_drawn,
+    )
+
+
+def _acting(levels: dict[str, float], items: Sequence[ColumnRisk]) -> str:
+    """Say on which guesses the attacker acts, in the configurations of these columns."""
+    found = {levels[item.configuration] for item in items if item.configuration in levels}
+    if not found:
+        return ""
+    if found == {1.0}:
+        return "guessing for everybody"
+    acting = f"acting on the surest {wording.level(min(found))} of guesses"
+    return acting if len(found) == 1 else f"{acting} or on more of them"

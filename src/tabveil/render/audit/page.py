@@ -2,12 +2,12 @@
 
 import datetime as dt
 
-from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT
+from tabveil.auditing.policy import COMMON_THRESHOLDS, WHY_THE_DEFAULT, Policy
 from tabveil.auditing.report import Report
 from tabveil.metrics.utility import DOWNSTREAM
-from tabveil.render.audit import advice, evidence, properties, signing, utility
-from tabveil.render.audit.view import AuditView
-from tabveil.render.black_box import view as black_box
+from tabveil.render import black_box
+from tabveil.render.audit import advice, evidence, measures
+from tabveil.render.audit import view as words
 from tabveil.render.html import laid_out
 from tabveil.render.svg import state_key
 
@@ -19,6 +19,7 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
 
     ``title`` stands in the place of the report's own; ``made`` is the page's date, today if left out.
     """
+    view, policy = words.AuditView(report), report.policy
     return laid_out(
         "page.html.j2",
         title,
@@ -28,16 +29,29 @@ def page(report: Report, *, title: str = "", made: dt.date | None = None) -> str
         report=report,
         verdict=report.verdict,
         state=state_key(report.verdict.state),
-        view=AuditView(report),
+        view=view,
+        access=black_box.of_report(report),
+        diagnostics=view.of_pillar("indicator"),
+        inferred=evidence.inferred(report),
+        judged_by_default=policy == Policy(recipient=policy.recipient, context=policy.context),
+        next_steps=advice.next_steps(report),
+        properties=measures.properties(report),
+        reappearing=view.of_pillar("property"),
+        required=", ".join(evidence.title_of(report, metric) for metric in policy.required),
+        sheet=words.sheet(report, view.risks),
+        spaces=evidence.spaces(report),
+        thresholds_in_words=words.thresholds_in_words(report),
+        untested=words.untested(report),
         ACCESS=black_box,
-        BY_COLUMN=utility.BY_COLUMN,
+        BY_COLUMN=measures.BY_COLUMN,
         COMMON_THRESHOLDS=COMMON_THRESHOLDS,
         DOWNSTREAM=DOWNSTREAM,
-        DROPPED=signing.DROPPED,
+        DROPPED=words.DROPPED,
+        EVIDENCE=evidence,
         NEXT=advice,
-        PROPERTIES=properties,
+        PROPERTIES=measures,
         REAPPEARING=evidence.REAPPEARING,
-        SCORES=utility.SCORES,
-        STATES_AT=signing.STATES_AT,
+        SCORES=measures.SCORES,
+        STATES_AT=words.STATES_AT,
         WHY_THE_DEFAULT=WHY_THE_DEFAULT,
     )

@@ -13,14 +13,11 @@ from tabveil.core import wording
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import plural
 from tabveil.metrics.utility import RULES
-from tabveil.render.audit import advice
-from tabveil.render.audit import properties as words_of_properties
-from tabveil.render.audit.evidence import Evidence
-from tabveil.render.audit.properties import PropertyRow, PropertyRows
-from tabveil.render.audit.utility import Usefulness
-from tabveil.render.audit.view import AuditView
-from tabveil.render.black_box import view as words_of_access
-from tabveil.render.black_box.terminal import access_text
+from tabveil.render import black_box
+from tabveil.render.audit import advice, measures
+from tabveil.render.audit.evidence import Evidence, skipped_title, spaces
+from tabveil.render.audit.measures import PropertyRow, PropertyRows, Usefulness
+from tabveil.render.audit.view import AuditView, thresholds_in_words
 from tabveil.render.console import (
     STYLES,
     interval,
@@ -62,17 +59,24 @@ _READING = (
 def report_page(report: Report) -> RenderableType:
     """Lay out one report: sizes, a table for each kind of metric, how to read it, what is missing and why."""
     view = AuditView(report)
-    parts: list[RenderableType] = [_inputs(report), Text(), *_verdict(view), *_next(view)]
+    parts: list[RenderableType] = [_inputs(report), Text(), *_verdict(view), *_next(report)]
     shown = {heading: view.of_pillar(pillar) for pillar, heading in HEADINGS.items()}
     for heading, found in shown.items():
         parts += section(heading, Text(), _results(found, report)) if found else []
     if any(shown.values()):
         parts += [Text(), Text(_READING, style="dim")]
-    parts += [*_spaces(view), *_utility(view.useful), *_properties(view.properties), *_power(view)]
-    if view.access is not None:
-        heading = f"{words_of_access.TITLE}: what its owner finds out about single people"
-        parts += section(heading, Text(words_of_access.NO_VERDICT), Text(), access_text(view.access))
-    for heading, lines in (("Not computed", view.skipped), ("Notes", view.notes_of_metrics)):
+    parts += [*_spaces(report), *_utility(view.useful), *_properties(measures.properties(report))]
+    parts += _power(view)
+    if (access := black_box.of_report(report)) is not None:
+        heading = f"{black_box.TITLE}: what its owner finds out about single people"
+        parts += section(heading, Text(black_box.NO_VERDICT), Text(), black_box.access_text(access))
+    skipped = [f"{skipped_title(report, item)}: {item.why}" for item in report.skipped]
+    who: dict[str, list[str]] = {}  # where several metrics note the same, it is said once
+    for result in report.results:
+        for note in result.notes:
+            who.setdefault(note, []).append(result.full_title)
+    notes = [*report.notes, *(f"{', '.join(metrics)}: {note}" for note, metrics in who.items())]
+    for heading, lines in (("Not computed", skipped), ("Notes", notes)):
         parts += section(heading, *map(listed_item, lines)) if lines else []
     return Group(*parts)
 
@@ -111,14 +115,18 @@ def _verdict(view: AuditView) -> list[RenderableType]:
         found = "" if item.value is None else _known(number(item.value), verdict)
         row(item.risk, leading, found, item.high, item)
     if (copies := verdict.copies) is not None:
-        row("copies", _copied(copies), _copied_share(copies, verdict), copies.high, copies)
+        near, part = copies.found.near, copies.found.proven_share if copies.proven else copies.value
+        nearly = f", {near.near_train:,} more nearly" if near is not None and near.near_train else ""
+        equal = f"{plural(copies.found.equal_train, 'row')} of {copies.found.n_synthetic:,}{nearly}"
+        known = "" if part is None else _known(number(part), verdict, proven=copies.proven)
+        row("copies", equal, known, copies.high, copies)
     for trace in verdict.traces:
         if trace.leak_seen or trace.state != WITHIN:
             people = f"{plural(trace.found.people, 'person', 'people')} of {trace.found.n_people:,}"
             share = _known(number(trace.found.share), verdict, proven=trace.found.proven)
             row(trace.found.title, people, share, None, trace)
     parts: list[RenderableType] = [lead(verdict), Text(), table]
-    for told in (*filter(None, [view.thresholds_in_words]), *view.trust):
+    for told in filter(None, (thresholds_in_words(report), *view.trust)):
         parts += [Text(), Text(told)]
     return parts
 
@@ -133,20 +141,9 @@ def _known(written: str, verdict: Verdict, *, proven: bool = False) -> str:
     return "not known" if verdict.control and not proven else written
 
 
-def _copied(copies: CopiesVerdict) -> str:
-    found, near = copies.found, copies.found.near
-    nearly = f", {near.near_train:,} more nearly" if near is not None and near.near_train else ""
-    return f"{plural(found.equal_train, 'row')} of {found.n_synthetic:,}{nearly}"
-
-
-def _copied_share(copies: CopiesVerdict, verdict: Verdict) -> str:
-    share = copies.found.proven_share if copies.proven else copies.value
-    return "" if share is None else _known(number(share), verdict, proven=copies.proven)
-
-
-def _next(view: AuditView) -> list[RenderableType]:
+def _next(report: Report) -> list[RenderableType]:
     """Say what would change the verdict, right below it; the page shows every attack that was repeated."""
-    found = view.next_steps
+    found = advice.next_steps(report)
     if found is None:
         return []
     parts = section(advice.TITLE, *map(listed_item, found.evidence))
@@ -200,13 +197,14 @@ def with_interval(estimate: Estimate | None, *, style: str = "") -> Text:
     return Text(f"{number(estimate.value):>6}  {interval(estimate, '…')}", style=style)
 
 
-def _spaces(view: AuditView) -> list[RenderableType]:
-    if not view.spaces:
+def _spaces(report: Report) -> list[RenderableType]:
+    pairs = spaces(report)
+    if not pairs:
         return []
     table = plain_table("metric")
     for heading in ("mixed", "contrastive"):
-        table.add_column(f"{heading}, {level_of(view.report)}", no_wrap=True)
-    for item in view.spaces:
+        table.add_column(f"{heading}, {level_of(report)}", no_wrap=True)
+    for item in pairs:
         table.add_row(item.title, with_interval(item.mixed), with_interval(item.contrastive))
     return section("The contrastive space beside the mixed distance: gain, or risk", Text(), table)
 
@@ -215,12 +213,12 @@ def _utility(useful: Usefulness | None) -> list[RenderableType]:
     if useful is None:
         return []
     table = plain_table("utility", "release", "real rows", "best")
-    for row in useful.figures:
-        found = f" ({len(useful.rules)} found)" if row.meaning is RULES else ""
-        reference, best = value(row.figure.reference), f"{row.meaning.best:g}"
-        table.add_row(f"{row.meaning.title}{found}", value(row.figure.value), reference, best)
-    for rule in [rule for rule in useful.rules if rule.broken.value.low > 0][:MOST_RULES]:
-        table.add_row(f"  {rule.sentence}", value(rule.broken.value), value(rule.broken.reference), "0")
+    for meaning, figure in useful.figures:
+        found = f" ({len(useful.rules)} found)" if meaning is RULES else ""
+        reference, best = value(figure.reference), f"{meaning.best:g}"
+        table.add_row(f"{meaning.title}{found}", value(figure.value), reference, best)
+    for sentence, broken in [rule for rule in useful.rules if rule[1].value.low > 0][:MOST_RULES]:
+        table.add_row(f"  {sentence}", value(broken.value), value(broken.reference), "0")
     for target in useful.utility.targets:
         table.add_row(f"gap when predicting {target.name}", value(target.gap), "", "0")
     return section("Utility: how much the release tells of what real rows tell", Text(), table)
@@ -241,17 +239,17 @@ def _properties(found: PropertyRows | None) -> list[RenderableType]:
     for item in columns:
         table.add_row(Text(item.column))
         add(item.rows, indent="  ")
-    said = [words_of_properties.NO_ATTACK, words_of_properties.INVENTED]
+    said = [measures.NO_ATTACK, measures.INVENTED]
     if columns:
-        said.append(words_of_properties.REFERENCE)
+        said.append(measures.REFERENCE)
     if any(item.infinite for item in columns):
-        said.append(words_of_properties.WHY_INFINITE)
+        said.append(measures.WHY_INFINITE)
     if found.n_columns > len(columns):
         left = plural(found.n_columns - len(columns), "further sensitive column")
         said.append(f"{left}: see the JSON report.")
     declared = f"Quasi-identifiers: {wording.listed(found.quasi_identifiers)}."
     about = Text(" ".join(said), style="dim")
-    return section(words_of_properties.TITLE, Text(declared), Text(), table, Text(), about)
+    return section(measures.TITLE, Text(declared), Text(), table, Text(), about)
 
 
 def _power(view: AuditView) -> list[RenderableType]:
@@ -261,8 +259,7 @@ def _power(view: AuditView) -> list[RenderableType]:
     table = plain_table("metric")
     table.columns[0].min_width = WIDEST_METRIC  # reasons are long, and fold
     table.add_column("smallest leak noticed", overflow="fold")
-    for item in view.detections:
-        row = item.row
+    for row, _ in view.detections:
         table.add_row(
             row.label, f"{row.smallest:.0%} of rows" if row.smallest else row.reason or "none up to 20%"
         )

@@ -1,52 +1,181 @@
-"""One audit in words and rows: page and terminal lay out what stands here, each what it has room for."""
+"""One audit in words and rows: page and terminal lay out what stands here, each what it has room for.
 
+Also what a signer must know: who attacked, what nobody tried, from which threshold on a risk is within.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tabveil.auditing.detection import Detection, Power
-from tabveil.auditing.policy import Policy
+from tabveil.auditing.detection import Detection, PositiveControl, Power
+from tabveil.auditing.policy import COMMON_THRESHOLDS
 from tabveil.auditing.report import Report
-from tabveil.auditing.verdict import RiskVerdict
+from tabveil.auditing.verdict import ABOVE, INCONCLUSIVE, WITHIN, RiskVerdict
 from tabveil.core.result import Result
-from tabveil.core.wording import level, name, plural
+from tabveil.core.wording import begin, joined, level, listed, most_people, name, people, plural
 from tabveil.metrics.utility import DOWNSTREAM, MEANINGS, RULES
-from tabveil.render.audit.advice import NextSteps, next_steps
-from tabveil.render.audit.columns import InferredColumns, inferred
-from tabveil.render.audit.evidence import Evidence, SpacePair, ThreatRow, skipped_title, spaces, title_of
-from tabveil.render.audit.properties import PropertyRows, properties
-from tabveil.render.audit.signing import (
-    GENERATOR,
-    NEVER_TESTED,
-    SEVERAL_ROWS,
-    SignedSheets,
-    Untested,
-    planted_here,
-    sheet,
-    stable,
-    thresholds_in_words,
-    untested,
-)
-from tabveil.render.audit.utility import Usefulness
-from tabveil.render.black_box.view import GeneratorAccess, of_report
-from tabveil.render.svg import PowerRow, RocCurve
+from tabveil.render.audit.evidence import ANYBODY, Evidence, ThreatRow, question_of, skipped_title, title_of
+from tabveil.render.audit.measures import Usefulness
+from tabveil.render.svg import PowerRow, RocCurve, state_key
 
 MOST_CURVES = 3
 
+GENERATOR, SEVERAL_ROWS = "Access to the generator", "Several rows of one person"
+NEVER_TESTED = (
+    (
+        GENERATOR,
+        "Somebody who can query or download the model that made the release, not only read the release.",
+    ),
+    (
+        "Several releases combined",
+        "Repeated or updated releases about the same people, compared or subtracted from each other.",
+    ),
+    (
+        "Real outside data",
+        "No register or social network was really linked; attacks take such knowledge from your own tables.",
+    ),
+    (
+        "What texts mean, images, sound",
+        "Of texts, passages and identifying values are looked for as they are written, not in other words.",
+    ),
+    (
+        "Groups and families",
+        "What the release tells about a household, a small village or a team, or about a person's relatives.",
+    ),
+    (
+        SEVERAL_ROWS,
+        "Every row counts as one person: if people have several, say so (--person), or intervals mislead.",
+    ),
+    ("Changes over time", "Better attacks and more outside data in later years: repeat the audit."),
+)
+"""What no audit of this kind tests, so that nobody takes silence for an answer."""
+
+DROPPED = {
+    "identifier": "It names people instead of telling something about them (--drop-identifiers).",
+    "schema": "The schema leaves it out.",
+    "person": "It says whose row it is: people are told apart by it, and it is not compared.",
+}
+"""Why columns are left out."""
+
+
+def untested(report: Report) -> list[tuple[str, str, str]]:
+    """List the metrics that were skipped and those nobody asked for: what they are called, ask, and why not.
+
+    What is run by default comes before what waits for a request: there, somebody chose to leave it out.
+    """
+    found = [
+        (skipped_title(report, item), question_of(report, item.metric), item.why) for item in report.skipped
+    ]
+    met = {item.metric for item in report.results} | {item.metric for item in report.skipped}
+    for metric, item in sorted(report.explanations.items(), key=lambda pair: pair[1].on_request):
+        if metric not in met:
+            # Where all are asked, there was nothing for it to ask about.
+            passed_over = item.without and report.settings.get("metrics") is None
+            why = f"{begin(item.without)}." if passed_over else "Not run in this audit."
+            found.append((item.title, item.question, why))
+    return found
+
+
+STATES_AT = "As measured; attacks were tried with planted people at the policy's threshold only."
+
+
+def thresholds_in_words(report: Report) -> str:
+    """Say from which threshold on each risk is within, and which are at those in use.
+
+    Nothing is said where no number can be believed.
+    """
+    if not report.has_control or report.verdict.control:
+        return ""
+    risks = report.verdict.risks
+    known = [f"{risk.risk} {most_people(risk.within_at)}" for risk in risks if risk.within_at is not None]
+    told = f"Within from, as measured: {', '.join(known)} of 100 people." if known else ""
+    if missing := [risk.risk for risk in risks if risk.within_at is None]:
+        told += f" At no threshold, for lack of an answer: {', '.join(missing)}."
+    for threshold in COMMON_THRESHOLDS:
+        groups = [
+            f"{'all' if len(names) == len(risks) else joined(names)} {state_key(state)}"
+            for state in (WITHIN, ABOVE, INCONCLUSIVE)
+            if (names := [risk.risk for risk in risks if risk.state_at(threshold) == state])
+        ]
+        told += f" At {people(threshold)} of 100: {', '.join(groups)}."
+    return told.strip()
+
+
+def stable(report: Report) -> str:
+    """Say how far the bounds that decide move with the seed; nothing where none was asked for again."""
+    found = () if report.spread is None else report.spread.found
+    told = [f"{item.risk} {most_people(item.again)} (here {most_people(item.high)})" for item in found]
+    return f"With another seed the highest bounds are, of 100 people: {', '.join(told)}." if told else ""
+
+
+def planted_here(report: Report) -> Iterator[str]:
+    """Say what the attacks saw of training people planted into this release; nothing if nobody was."""
+    tried = () if report.positive is None else report.positive.tried
+    groups: dict[tuple[float, bool, tuple[str, ...]], list[PositiveControl]] = {}
+    for item in tried:
+        groups.setdefault((item.share, item.appended, item.columns), []).append(item)
+    for (share, appended, columns), group in groups.items():
+        people_planted = plural(group[0].n_planted, "person", "people")
+        what = f"only their {listed(columns)}" if columns else "with all of their rows"
+        where = "appended to this release, which has fewer rows" if appended else "into this release"
+        yield (
+            f"To see whether the attacks could have seen a leak, {people(share)} of 100 training people "
+            f"({people_planted}, {what}) were planted {where}: {joined([_saw(item) for item in group])}."
+        )
+
+
+def _saw(item: PositiveControl) -> str:
+    if item.gain is None:
+        return f"{item.title} gave no answer"
+    told = f"{item.title} saw {people(item.gain.value)}"
+    return told if item.seen else f"{told} (at most {most_people(item.gain.high)}: too little)"
+
+
+MOST_ATTACKS = 12
+
+Judged = Sequence[tuple[RiskVerdict, Sequence[Evidence]]]
+
 
 @dataclass(frozen=True, kw_only=True)
-class DetectionRow:
-    """What one metric could have seen."""
+class SignedSheets:
+    """What the sheets say beside the verdict and what other sections collect."""
 
-    row: PowerRow
-    sentence: str
+    rows: Sequence[Evidence]
+    n_more: int
+    who: str
+    holds: str
+    seen: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Note:
-    """Something the reader should know, and whom it is about."""
+def sheet(report: Report, judged: Judged) -> SignedSheets:
+    """Put the attacks in one table, those of nobody in particular first, and sum up detection power."""
+    items = [item for _, found in judged for item in found]
+    ordered = sorted(items, key=lambda item: item.result.attacker is not None)
+    threats = [item.threat for item in items if item.threat is not None]
+    return SignedSheets(
+        rows=ordered[:MOST_ATTACKS],
+        n_more=max(len(ordered) - MOST_ATTACKS, 0),
+        who=listed(list(dict.fromkeys(threat.who for threat in threats))) or ANYBODY,
+        holds=listed(list(dict.fromkeys(threat.holds for threat in threats))) or "nothing",
+        seen=_seen_by_risk(report, judged),
+    )
 
-    about: str
-    text: str
+
+def _seen_by_risk(report: Report, judged: Judged) -> str:
+    """Say the smallest planted leak that some attack on each risk saw."""
+    if report.power is None:
+        return "Not measured: how small a leak would have been noticed is unknown."
+    tried = {item.metric: item.smallest for item in report.power.detections if item.trials}
+    found = []
+    for risk, items in judged:
+        leaks = [tried[item.result.metric] for item in items if item.result.metric in tried]
+        seen = [leak for leak in leaks if leak is not None]
+        nothing = "none of those tried" if leaks else "not tried"
+        found.append(f"{risk.risk} {level(min(seen)) if seen else nothing}")
+    return (
+        "The smallest planted leak that an attack on each risk noticed in 95% of trials, in shares of the "
+        f"release rows: {'; '.join(found)}."
+    )
 
 
 @dataclass(frozen=True)
@@ -76,16 +205,6 @@ class AuditView:
             for risk in self.report.verdict.risks
         ]
 
-    @cached_property
-    def diagnostics(self) -> list[Evidence]:
-        """The indicators, which are evidence for no risk."""
-        return self.of_pillar("indicator")
-
-    @cached_property
-    def reappearing(self) -> list[Evidence]:
-        """The properties of the release that are metrics: what of real people reappears in it."""
-        return self.of_pillar("property")
-
     def of_pillar(self, pillar: str) -> list[Evidence]:
         """Return what metrics of one kind found, in the report's order."""
         return [
@@ -102,17 +221,6 @@ class AuditView:
             for risk, items in self.risks
         }
 
-    @cached_property
-    def required(self) -> str:
-        """The metrics that the policy asks for."""
-        return ", ".join(title_of(self.report, metric) for metric in self.report.policy.required)
-
-    @property
-    def judged_by_default(self) -> bool:
-        """Whether the policy is the one that holds where nobody wrote one."""
-        policy = self.report.policy
-        return policy == Policy(recipient=policy.recipient, context=policy.context)
-
     @property
     def shows_values(self) -> bool:
         """Whether values of real people were asked for."""
@@ -123,16 +231,6 @@ class AuditView:
         """The attacker behind every attack."""
         found = [Evidence(report=self.report, result=result).threat for result in self.report.results]
         return [threat for threat in found if threat is not None]
-
-    @cached_property
-    def untested(self) -> list[Untested]:
-        """The metrics that gave no answer, and those that nobody asked for."""
-        return untested(self.report)
-
-    @property
-    def skipped(self) -> list[str]:
-        """What gave no answer, and why."""
-        return [f"{skipped_title(self.report, item)}: {item.why}" for item in self.report.skipped]
 
     @cached_property
     def never_tested(self) -> tuple[tuple[str, str], ...]:
@@ -170,47 +268,9 @@ class AuditView:
         )
 
     @cached_property
-    def columns(self) -> list[InferredColumns]:
-        """The risk by column of every attack that went through the columns one by one."""
-        return inferred(self.report)
-
-    @cached_property
-    def spaces(self) -> list[SpacePair]:
-        """What attacks saw in a learned space, beside what the mixed distance saw."""
-        return spaces(self.report)
-
-    @cached_property
-    def properties(self) -> PropertyRows | None:
-        """What is said about classes of quasi-identifiers, if any were declared."""
-        return properties(self.report)
-
-    @cached_property
-    def access(self) -> GeneratorAccess | None:
-        """What somebody who owns the generator finds out, if the report has it."""
-        return of_report(self.report)
-
-    @cached_property
     def useful(self) -> Usefulness | None:
         """How much the release tells of what real rows tell, if that was measured."""
         return None if self.report.utility is None else Usefulness(self.report.utility)
-
-    @cached_property
-    def next_steps(self) -> NextSteps | None:
-        """What would change the verdict, if that was tried."""
-        return next_steps(self.report)
-
-    @cached_property
-    def sheet(self) -> SignedSheets:
-        """What the two sheets to sign say beside the verdict."""
-        return sheet(self.report, self.risks)
-
-    @cached_property
-    def thresholds_in_words(self) -> str:
-        """From which threshold on each risk is within; nothing where no number can be believed."""
-        report = self.report
-        return (
-            thresholds_in_words(report.verdict) if report.has_control and not report.verdict.control else ""
-        )
 
     @cached_property
     def trust(self) -> list[str]:
@@ -218,19 +278,20 @@ class AuditView:
         return [*filter(None, [stable(self.report)]), *planted_here(self.report)]
 
     @cached_property
-    def detections(self) -> list[DetectionRow]:
-        """Which planted leak each metric sees."""
+    def detections(self) -> list[tuple[PowerRow, str]]:
+        """Which planted leak each metric sees, also in a sentence."""
+        found = self.report.power.detections if self.report.power else ()
         return [
-            DetectionRow(
-                row=PowerRow(
+            (
+                PowerRow(
                     label=title_of(self.report, item.metric),
                     smallest=item.smallest,
                     trials=[(trial.leak, trial.seen, trial.of) for trial in item.trials],
                     reason=item.reason or "",
                 ),
-                sentence=_seen(item),
+                _seen(item),
             )
-            for item in (self.report.power.detections if self.report.power else ())
+            for item in found
         ]
 
     @property
@@ -251,8 +312,8 @@ class AuditView:
         )
 
     @cached_property
-    def notes(self) -> list[Note]:
-        """All notes, each once, with the metrics and parts it is about."""
+    def notes(self) -> list[tuple[str, str]]:
+        """All notes, each once, after the metrics and parts it is about."""
         report = self.report
         about: dict[str, list[str]] = {}
         parts = [(note, "") for note in report.notes]
@@ -263,29 +324,15 @@ class AuditView:
             ("Pictures", report.portrait),
         ):
             parts += [(note, heading) for note in (part.notes if part else ())]
-        if report.utility is not None:
-            titles = {
-                key: meaning.title
-                for key, meaning in {**MEANINGS, "downstream": DOWNSTREAM, "rules": RULES}.items()
-            }
-            parts += [
-                (item.reason, f"Utility, {titles.get(item.metric) or name(item.metric)}")
-                for item in report.utility.skipped
-            ]
+        meanings = {**MEANINGS, "downstream": DOWNSTREAM, "rules": RULES}
+        for item in report.utility.skipped if report.utility else ():
+            title = meanings[item.metric].title if item.metric in meanings else name(item.metric)
+            parts.append((item.reason, f"Utility, {title}"))
         for note, who in parts:
             listed = about.setdefault(note, [])
             if who and who not in listed:
                 listed.append(who)
-        return [Note(about="; ".join(map(name, who)), text=note) for note, who in about.items()]
-
-    @property
-    def notes_of_metrics(self) -> list[str]:
-        """Those of the report and its metrics, in a line each: where several metrics note the same, once."""
-        who: dict[str, list[str]] = {}
-        for result in self.report.results:
-            for note in result.notes:
-                who.setdefault(note, []).append(result.full_title)
-        return [*self.report.notes, *(f"{', '.join(metrics)}: {note}" for note, metrics in who.items())]
+        return [("; ".join(map(name, who)), note) for note, who in about.items()]
 
 
 def _times(power: Power) -> str:

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tabveil.core.wording import NOT_COMPUTED, clean, name, number, percent
 from tabveil.render.benchmark import view as words
-from tabveil.workflows.benchmark.curves import Mean, Point, ResponseCurve, Statistic
+from tabveil.workflows.benchmark.curves import Mean, Point, Statistic
 from tabveil.workflows.benchmark.findings import Findings
-from tabveil.workflows.benchmark.scorecards import ScoreCard
 
 _SPECIAL = str.maketrans({**{letter: f"\\{letter}" for letter in "\\`*_{}[]>#|"}, "<": "&lt;", "&": "&amp;"})
 _IN_CODE = str.maketrans({"`": "'", "|": "¦", "<": "«"})  # what would end the code, the cell, or the text
@@ -64,17 +63,11 @@ def curve_table(
     for curve in chosen:
         points = {point.level: point for point in curve.points}
         cells = [write(points[level]) if level in points else "" for level in levels]
-        rows.append([_named(findings, curve, only=held), *cells])
+        called = [code(curve.metric), *([] if curve.figure is None else [plain(curve.figure)])]
+        if curve.held is not None and held is None:
+            called.append(f"at {words.writer(findings.series(risk), 'risk')(curve.held)}")
+        rows.append([", ".join(called), *cells])
     return table(["metric", *map(written, levels)], rows)
-
-
-def _named(findings: Findings, curve: ResponseCurve, *, only: float | None) -> str:
-    parts = [code(curve.metric)]
-    if curve.figure is not None:
-        parts.append(plain(curve.figure))
-    if curve.held is not None and only is None:
-        parts.append(f"at {words.writer(findings.series(curve.risk), 'risk')(curve.held)}")
-    return ", ".join(parts)
 
 
 def card_table(findings: Findings, dataset: str, risk: str) -> str:
@@ -83,20 +76,19 @@ def card_table(findings: Findings, dataset: str, risk: str) -> str:
     if not cards:
         return "No answers."
     numbers = ("bias", "false alarms", "rank correlation", "R²", "deviation", "sees from", "CPU seconds")
-    return table(["metric", *numbers], [_card(findings, card) for card in cards])
-
-
-def _card(findings: Findings, card: ScoreCard) -> list[str]:
-    write = words.writer(findings.series(card.risk), "risk")
-    alarms, smallest = card.false_alarms, card.smallest
-    return [
-        code(card.metric) + ("" if card.held is None else f", at {write(card.held)}"),
-        "" if card.bias is None else _with_interval(card.bias),
-        "" if alarms is None else f"{words.counted(alarms)} (≤ {percent(alarms.high)})",
-        *map(_reading, (card.rank_correlation, card.linearity, card.deviation)),
-        "none" if smallest.level is None else f"{write(smallest.level)} ({words.counted(smallest.seen)})",
-        words.seconds(card.cpu_seconds.value),
-    ]
+    write, rows = words.writer(findings.series(risk), "risk"), []
+    for card in cards:
+        alarms, level = card.false_alarms, card.smallest.level
+        row = [
+            code(card.metric) + ("" if card.held is None else f", at {write(card.held)}"),
+            "" if card.bias is None else _with_interval(card.bias),
+            "" if alarms is None else f"{words.counted(alarms)} (≤ {percent(alarms.high)})",
+            *map(_reading, (card.rank_correlation, card.linearity, card.deviation)),
+            "none" if level is None else f"{write(level)} ({words.counted(card.smallest.seen)})",
+            words.seconds(card.cpu_seconds.value),
+        ]
+        rows.append(row)
+    return table(["metric", *numbers], rows)
 
 
 def _with_interval(found: Mean) -> str:

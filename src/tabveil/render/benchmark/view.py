@@ -279,7 +279,8 @@ def _tables(findings: Findings, curves: Sequence[ResponseCurve]) -> list[CurveTa
         rows = []
         for curve in chosen:
             points = {point.level: point for point in curve.points}
-            rows.append((_row_name(findings, curve), tuple(map(points.get, levels))))
+            called = [shown(findings.metric(curve.metric)), curve.figure, held(findings, curve)]
+            rows.append((", ".join(filter(None, called)), tuple(map(points.get, levels))))
         tables.append(
             CurveTable(
                 caption=f"{'Further figures' if figures else 'Means'}, by {axis(series, varied)}",
@@ -289,11 +290,6 @@ def _tables(findings: Findings, curves: Sequence[ResponseCurve]) -> list[CurveTa
             )
         )
     return tables
-
-
-def _row_name(findings: Findings, curve: ResponseCurve) -> str:
-    parts = [shown(findings.metric(curve.metric)), curve.figure, held(findings, curve)]
-    return ", ".join(part for part in parts if part)
 
 
 def gathered(gaps: Sequence[AnswerGap]) -> list[tuple[str, str, int, list[str]]]:

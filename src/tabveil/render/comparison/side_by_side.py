@@ -1,24 +1,40 @@
-"""Several reports side by side in Python: to print, to compute with, to store as a page."""
+"""Several reports side by side: in Python, as a page, and on the terminal; those of most concern first."""
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import takewhile
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from tabveil.auditing import comparing
+from tabveil.auditing.findings import ABOVE_ZERO, LEAK, finding
 from tabveil.auditing.policy import RISKS
 from tabveil.auditing.report import Report
+from tabveil.auditing.verdict import ABOVE
 from tabveil.core.storage.files import write_text
 from tabveil.core.wording import escaped, name
 from tabveil.errors import ParameterError
-from tabveil.render.comparison.page import page
-from tabveil.render.comparison.terminal import ranking
+from tabveil.render.audit.terminal import HEADINGS, WIDEST_METRIC, level_of, measured, with_interval
+from tabveil.render.console import STYLES, number, plain_table, state_text, upper
+from tabveil.render.html import laid_out
+from tabveil.render.svg import ReleasePoint, state_key
 from tabveil.tables.reading import dataframes
 
+KIND = "Privacy audits of synthetic tables"
+MOST_POINTS = 20
+
 _WIDTH = 100
+_READING = (
+    "For each risk the largest upper bound over all attacks, what verdicts call “at most”; for copies "
+    "that of their share of the release, beyond chance. Told apart: "
+    "how often a model tells synthetic from real rows (0.5 best). The order is one of concern, not a score."
+)
+_SHORT = {"singling out": "singling", "linkability": "linking", "inference": "infer", "membership": "member"}
 
 ReportSource = Report | str | Path
 
@@ -57,7 +73,15 @@ class ComparedReports:
 
         Each risk is the upper bound it is judged by; the figures of utility are those of the page.
         """
-        return dataframes.from_rows(_cells(row) for row in comparing.compare(self.reports))
+        rows = []
+        for row in comparing.compare(self.reports):
+            bounds = {risk.risk: risk.high for risk in row.risks if risk.high is not None}
+            figures = zip(comparing.FIGURES, row.figures, strict=True)
+            cells: dict[str, object] = {"release": row.name, "verdict": row.report.verdict.state}
+            cells |= {risk: bounds.get(risk, float("nan")) for risk in RISKS}
+            cells |= {key: figure.value.value if figure else float("nan") for key, figure in figures}
+            rows.append(cells)
+        return dataframes.from_rows(rows)
 
     def to_html(self, path: str | Path) -> None:
         """Write the page that ``tabveil compare --html`` writes, whole or not at all."""
@@ -75,30 +99,17 @@ class ComparedReports:
         return "\n".join(line.rstrip() for line in escaped(text.getvalue()).rstrip().splitlines())
 
 
-def _cells(row: comparing.ComparedRelease) -> dict[str, object]:
-    bounds = {risk.risk: risk.high for risk in row.risks if risk.high is not None}
-    figures = dict(zip(comparing.FIGURES, row.figures, strict=True))
-    return {
-        "release": row.name,
-        "verdict": row.report.verdict.state,
-        **{risk: bounds.get(risk, float("nan")) for risk in RISKS},
-        **{key: figure.value.value if figure else float("nan") for key, figure in figures.items()},
-    }
-
-
 def _named(reports: Sequence[ReportSource]) -> dict[str, ReportSource]:
     """Name reports by their titles, and files by what tells them apart."""
-    paths = [Path(item) for item in reports if not isinstance(item, Report)]
-    of_files = iter(_distinct_names(paths))
+    of_files = iter(_distinct_names([Path(item) for item in reports if not isinstance(item, Report)]))
     names = [
         (item.title or f"release {place}") if isinstance(item, Report) else next(of_files)
         for place, item in enumerate(reports, start=1)
     ]
-    _refuse_twice(names)
-    return dict(zip(names, reports, strict=True))
+    return dict(zip(_each_once(names), reports, strict=True))
 
 
-def _distinct_names(paths: Sequence[Path]) -> list[str]:
+def _distinct_names(paths: Sequence[Path]) -> Sequence[str]:
     """Name reports by their file, and where files are called alike by the folders that tell them apart."""
     names = [path.stem for path in paths]
     if len(set(names)) < len(names):
@@ -106,11 +117,92 @@ def _distinct_names(paths: Sequence[Path]) -> list[str]:
         steps = zip(*(place[:-1] for place in places), strict=False)
         shared = sum(1 for _ in takewhile(lambda step: len(set(step)) == 1, steps))
         names = [str(Path(*place[shared:])) for place in places]
-    _refuse_twice(names)
-    return names
+    return _each_once(names)
 
 
-def _refuse_twice(names: Sequence[str]) -> None:
+def _each_once(names: Sequence[str]) -> Sequence[str]:
     for each in names:
         if names.count(each) > 1:
             raise ParameterError("compare", f"{name(each)} is named twice.")
+    return names
+
+
+def page(
+    reports: Mapping[str, Report], *, title: str = "Releases compared", made: dt.date | None = None
+) -> str:
+    """Set several reports side by side, those of most concern first."""
+    compared = comparing.compare(reports)
+    return laid_out(
+        "comparison.html.j2",
+        title,
+        kind=KIND,
+        made=made,
+        compared=compared,
+        points=points(compared)[:MOST_POINTS],
+        warnings=comparing.warnings(reports),
+        FIGURES=comparing.FIGURES,
+    )
+
+
+def points(rows: Sequence[comparing.ComparedRelease]) -> list[ReleasePoint]:
+    """Return what the chart of risk against lost utility can show, by its number in this order."""
+    return [
+        ReleasePoint(
+            number=number,
+            label=row.name,
+            x=row.loss,
+            y=row.largest,
+            state=state_key(row.report.verdict.state),
+        )
+        for number, row in enumerate(rows, start=1)
+        if row.loss is not None and row.largest is not None
+    ]
+
+
+def ranking(reports: Mapping[str, Report]) -> RenderableType:
+    """Set the releases under each other, the largest concern first, and warn where they do not compare."""
+    table = plain_table("release")
+    table.add_column("verdict", no_wrap=True)
+    for heading in (*(_SHORT[risk] for risk in RISKS), "copies", "told apart"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in comparing.compare(reports):
+        verdict, told_apart = row.report.verdict, row.figures[0]
+        bounds = [
+            Text("-")
+            if judged is None or judged.high is None
+            else Text(upper(judged.high), style=STYLES[ABOVE] if judged.state == ABOVE else "")
+            for judged in (*row.risks, verdict.copies)
+        ]
+        apart = "-" if told_apart is None else number(told_apart.value.value)
+        table.add_row(Text(row.name), state_text(verdict.state), *bounds, apart)
+    warned = [Text(f"- {text}", style="yellow") for text in comparing.warnings(reports)]
+    return Group(table, Text(), Text(_READING, style="dim"), *([Text()] if warned else []), *warned)
+
+
+def comparison(reports: Mapping[str, Report]) -> RenderableType:
+    """Set the risks of several releases side by side: one line a metric, and where it saw a leak."""
+    results = [result for report in reports.values() for result in report.results]
+    parts: list[RenderableType] = []
+    for pillar, heading in HEADINGS.items():
+        metrics = {item.key: item.full_title for item in results if item.labels.pillar == pillar}
+        if metrics:
+            table = _compared(metrics, reports, attacks=pillar == "attack")
+            parts += [Text(heading, style="bold"), Text(), table, Text()]
+    return Group(*parts[:-1])
+
+
+def _compared(metrics: Mapping[str, str], reports: Mapping[str, Report], *, attacks: bool) -> Table:
+    table = plain_table("metric")
+    table.columns[0].min_width = WIDEST_METRIC  # so that tables stand under each other
+    for title, report in reports.items():
+        table.add_column(f"{title}: {measured(attacks=attacks)}, {level_of(report)}", no_wrap=True)
+    seen = LEAK if attacks else ABOVE_ZERO
+    table.add_column(seen, overflow="fold", min_width=len(ABOVE_ZERO))
+    for metric, title in metrics.items():
+        leaking = [release for release, report in reports.items() if finding(report, metric) == seen]
+        cells = []
+        for release, report in reports.items():
+            found = next((result.measure for result in report.results if result.key == metric), None)
+            cells.append(with_interval(found, style="bold red" if release in leaking else ""))
+        table.add_row(title, *cells, Text(", ".join(leaking) or "-", style="bold red" if leaking else "dim"))
+    return table

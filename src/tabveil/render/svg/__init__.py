@@ -13,18 +13,15 @@ A new chart joins with four files:
   gets its rows from the view of that kind of report, in the place of the line below;
 - its test.
 
-A kind of report joins with a folder beside this one: ``page.py`` calls ``html.laid_out`` with a template, a
-``terminal.py`` sets the same with what ``console`` has, and where both say the same they get it from one
-``view.py``. Another form of a report, such as the Markdown of benchmarks, is one more module in its folder.
+A kind of report joins with a folder beside this one: ``page.py`` calls ``html.laid_out`` with a template, and
+sets the same on a terminal with what ``console`` has; where both say the same they get it from ``view.py``.
+Another form of a report, such as the Markdown of benchmarks, is one more module in its folder.
 """
 
 from tabveil.render.svg.axes import WORDS, State, state_key
-from tabveil.render.svg.curves import RocCurve, distributions, roc
-from tabveil.render.svg.heat import heat_map
-from tabveil.render.svg.marginals import marginals
-from tabveil.render.svg.matrix import MOST_NAMED, associations, correlations, differences
-from tabveil.render.svg.power import PowerRow, power
-from tabveil.render.svg.risks import ColumnBar, RiskBar, column_bars, risk_bars
+from tabveil.render.svg.cells import MOST_NAMED, associations, correlations, differences, heat_map
+from tabveil.render.svg.curves import RocCurve, distributions, marginals, roc
+from tabveil.render.svg.risks import ColumnBar, PowerRow, RiskBar, column_bars, power, risk_bars
 from tabveil.render.svg.series import (
     ResponseLine,
     ResponsePoint,

@@ -8,18 +8,8 @@ from typing import Literal
 from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
-from tabveil.render.svg.canvas import (
-    WIDTH,
-    coordinate,
-    drawable,
-    joined,
-    label,
-    line,
-    path,
-    tag,
-    tick,
-    width_of,
-)
+from tabveil.render.svg import canvas as draw
+from tabveil.render.svg.canvas import WIDTH, coordinate, drawable, tick, width_of
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _LABELED = (1.0, 2.0, 5.0)  # of each power of ten, where ticks are not evenly spaced
@@ -111,17 +101,17 @@ def symbol(state: State, x: float, y: float, size: float = 5.0) -> Markup:
     match state:
         case "above":
             corners = (x, y - 1.2 * size), (x + 1.2 * size, y + 0.9 * size), (x - 1.2 * size, y + 0.9 * size)
-            return path(_closed(*corners), "mark-above")
+            return draw.path(_closed(*corners), "mark-above")
         case "inconclusive":
             reach = 1.15 * size
-            return path(
+            return draw.path(
                 _closed((x, y - reach), (x + reach, y), (x, y + reach), (x - reach, y)),
                 f"mark-{state} hollow",
             )
         case "within":
-            return tag("circle", cx=x, cy=y, r=size, class_="mark-within")
+            return draw.tag("circle", cx=x, cy=y, r=size, class_="mark-within")
         case "diagnostic":
-            return tag("circle", cx=x, cy=y, r=0.85 * size, class_="mark-diagnostic hollow")
+            return draw.tag("circle", cx=x, cy=y, r=0.85 * size, class_="mark-diagnostic hollow")
 
 
 def _closed(*corners: tuple[float, float]) -> str:
@@ -134,19 +124,19 @@ def interval(estimate: Estimate | None, state: State, scale: Scale, y: float) ->
         return Markup()
     whole = drawable(estimate.low, estimate.high)
     low, high = (estimate.low, estimate.high) if whole else (estimate.value, estimate.value)
-    parts = [line(scale.at(low), y, scale.at(high), y, f"span mark-{state}")]
+    parts = [draw.line(scale.at(low), y, scale.at(high), y, f"span mark-{state}")]
     if min(low, estimate.value) < scale.low:
         parts.append(_arrow(scale.start, y, -_ARROW, state))
     if max(high, estimate.value) > scale.high:
         parts.append(_arrow(scale.end, y, _ARROW, state))
     if scale.low <= estimate.value <= scale.high:
         parts.append(symbol(state, scale.at(estimate.value), y))
-    return joined(parts)
+    return draw.joined(parts)
 
 
 def _arrow(x: float, y: float, reach: float, state: State) -> Markup:
     corners = (x, y - _ARROW), (x + 1.2 * reach, y), (x, y + _ARROW)
-    return path(_closed(*corners), f"mark-{state}")
+    return draw.path(_closed(*corners), f"mark-{state}")
 
 
 def axis_labels(scale: Scale, y: float, *, write: Callable[[float], str] = tick, about: int = 5) -> Markup:
@@ -157,9 +147,9 @@ def axis_labels(scale: Scale, y: float, *, write: Callable[[float], str] = tick,
         text, place = write(value), scale.at(value)
         half = width_of(text) / 2
         if place - half >= free or not parts:
-            parts.append(label(place, y, text, kind="mute", anchor="middle"))
+            parts.append(draw.label(place, y, text, kind="mute", anchor="middle"))
             free = place + half + 4
-    return joined(parts)
+    return draw.joined(parts)
 
 
 def stroke(place: int) -> str:
@@ -176,7 +166,7 @@ def whisker(across: float, estimate: Estimate, upward: Scale, kind: str) -> Mark
     """Draw an upright interval, if it has both ends."""
     if not drawable(estimate.low, estimate.high):
         return Markup()
-    return line(across, upward.at(estimate.low), across, upward.at(estimate.high), f"whisker {kind}")
+    return draw.line(across, upward.at(estimate.low), across, upward.at(estimate.high), f"whisker {kind}")
 
 
 def field(
@@ -192,14 +182,14 @@ def field(
 ) -> Markup:
     """Draw two axes with their titles; ``behind`` is what stands in the field before any marks."""
     left, right, top, bottom = across.start, across.end, upward.end, upward.start
-    rules = joined(line(across.at(v), top, across.at(v), bottom, "rule") for v in across.ticks())
-    return joined(
+    rules = draw.joined(draw.line(across.at(v), top, across.at(v), bottom, "rule") for v in across.ticks())
+    return draw.joined(
         [
-            label(0, top - head, y_title, width=WIDTH, kind="mute"),
+            draw.label(0, top - head, y_title, width=WIDTH, kind="mute"),
             upright_axis(upward, left, right, write=write_y),
             rules if behind is None else behind,
             axis_labels(across, bottom + 20, write=write_x),
-            label(right, bottom + 40, x_title, width=right, kind="mute", anchor="end"),
+            draw.label(right, bottom + 40, x_title, width=right, kind="mute", anchor="end"),
         ]
     )
 
@@ -214,8 +204,8 @@ def upright_axis(
     apart: float = 50.0,
 ) -> Markup:
     """Draw the rules and labels of a vertical axis, labels to the left of the plot."""
-    return joined(
-        line(left, scale.at(value), right, scale.at(value), "rule")
-        + label(left - 6, scale.at(value) + 4.5, write(value), kind="mute", anchor="end")
+    return draw.joined(
+        draw.line(left, scale.at(value), right, scale.at(value), "rule")
+        + draw.label(left - 6, scale.at(value) + 4.5, write(value), kind="mute", anchor="end")
         for value in scale.ticks(about, apart=apart)
     )

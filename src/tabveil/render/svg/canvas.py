@@ -142,13 +142,6 @@ def spoken(text: str) -> str:
     return text if len(text) <= _LONGEST_SPOKEN else f"{text[:_LONGEST_SPOKEN].rstrip()}…"
 
 
-def sentences(items: Iterable[str]) -> str:
-    """Join descriptions of rows; of very many only the first."""
-    said = list(items)
-    rest = len(said) - _MOST_SPOKEN
-    return " ".join(said[:_MOST_SPOKEN] + ([f"And {rest} more."] if rest > 0 else []))
-
-
 WIDTH = 440.0  # narrow, so that on a phone the letters stay legible
 SMALL_WIDTH = 320.0
 LINE = 17.0  # from one line of text to the next
@@ -239,7 +232,9 @@ def chart(
     page never share an id.
     """
     drawn = joined(body)
-    description = sentences(said)
+    rows = list(said)
+    rest = len(rows) - _MOST_SPOKEN
+    description = " ".join(rows[:_MOST_SPOKEN] + ([f"And {rest} more."] if rest > 0 else []))
     heading = spoken(title)
     digest = hashlib.sha256(f"{title}\n{description}\n{drawn}".encode("utf-8", "replace")).hexdigest()[:12]
     named, described = f"chart-{digest}-title", f"chart-{digest}-text"

@@ -1,4 +1,4 @@
-"""Curves: how near synthetic rows come to training people, and how well members are told from others."""
+"""How values and distances are spread, real beside synthetic; how well members are told from others."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -8,25 +8,10 @@ from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import percent
-from tabveil.render.svg.axes import Scale, color, field, stroke
-from tabveil.render.svg.canvas import (
-    SMALLEST,
-    WIDTH,
-    chart,
-    coordinate,
-    dot,
-    drawable,
-    joined,
-    label,
-    legend,
-    line,
-    nothing,
-    path,
-    percent_tick,
-    polyline,
-    shown,
-    told,
-)
+from tabveil.metrics.utility import Bar
+from tabveil.render.svg import canvas as draw
+from tabveil.render.svg.axes import Scale, axis_labels, color, field, stroke, upright_axis
+from tabveil.render.svg.canvas import LINE, WIDTH, drawable, percent_tick, shown, spoken, tick, told
 
 Points = Sequence[tuple[float, float]]
 
@@ -49,9 +34,11 @@ def distributions(
     """
     curves = {"synthetic": _finite(grid, synthetic), "control": _finite(grid, control)}
     if not curves["synthetic"]:
-        return nothing(title, "No distances were measured.")
+        return draw.nothing(title, "No distances were measured.")
     farthest = max(x for points in curves.values() for x, _ in points)
-    across = Scale(low=0, high=farthest if farthest > SMALLEST else 1.0, start=_LEFT, end=_RIGHT, bend="root")
+    across = Scale(
+        low=0, high=farthest if farthest > draw.SMALLEST else 1.0, start=_LEFT, end=_RIGHT, bend="root"
+    )
     names = {"synthetic": "synthetic rows", "control": "control rows: real people never seen"}
     kinds = {"synthetic": "curve line-synthetic", "control": "curve line-control dashed"}
     drawn = [name for name, points in curves.items() if points]
@@ -69,16 +56,16 @@ def distributions(
             behind=Markup(),
         ),
     ]
-    parts += [path(_steps(curves[name], across, upward), kinds[name]) for name in reversed(drawn)]
+    parts += [draw.path(_steps(curves[name], across, upward), kinds[name]) for name in reversed(drawn)]
     said = [_spoken_distances(name, curves[name]) for name in drawn]
-    return chart(parts, title=title, said=said, height=top + 268)
+    return draw.chart(parts, title=title, said=said, height=top + 268)
 
 
 def _named(curves: Iterable[tuple[str, str]]) -> Markup:
     """Write one name below the other, each beside a piece of its curve."""
-    return legend(
+    return draw.legend(
         *(
-            (line(0, 20 * place + 9, 30, 20 * place + 9, kind), 38, 20 * place + 14, name)
+            (draw.line(0, 20 * place + 9, 30, 20 * place + 9, kind), 38, 20 * place + 14, name)
             for place, (kind, name) in enumerate(curves)
         ),
         kind=None,
@@ -98,11 +85,11 @@ def _steps(points: Points, across: Scale, upward: Scale) -> str:
 
     One step a unit is enough.
     """
-    path_data = f"M{coordinate(across.start)} {coordinate(upward.start)}"
+    path_data = f"M{draw.coordinate(across.start)} {draw.coordinate(upward.start)}"
     last = {round(across.at(x)): (x, y) for x, y in points}
     for x, y in last.values():
-        path_data += f"H{coordinate(across.at(x))}V{coordinate(upward.at(y))}"
-    return f"{path_data}H{coordinate(across.end)}"
+        path_data += f"H{draw.coordinate(across.at(x))}V{draw.coordinate(upward.at(y))}"
+    return f"{path_data}H{draw.coordinate(across.end)}"
 
 
 def _spoken_distances(name: str, points: Points) -> str:
@@ -144,15 +131,15 @@ def roc(curves: Sequence[RocCurve], *, title: str = "Telling training people fro
     """
     known = [(curve, points) for curve in curves if (points := curve.drawn)]
     if not known:
-        return nothing(title, "No membership attack has a curve.")
+        return draw.nothing(title, "No membership attack has a curve.")
     top = 20.0 * len(known) + 46.0
     side = _RIGHT - _LEFT - 30
     across = Scale(low=_LOWEST_RATE, high=1, start=_LEFT, end=_LEFT + side, bend="log")
     upward = Scale(low=_LOWEST_RATE, high=1, start=top + side, end=top, bend="log")
-    behind = [line(across.at(v), top, across.at(v), top + side, "rule") for v in across.ticks()]
+    behind = [draw.line(across.at(v), top, across.at(v), top + side, "rule") for v in across.ticks()]
     behind += [
-        line(across.start, upward.start, across.end, upward.end, "zero"),
-        label(across.at(0.03) + 6, upward.at(0.03) + 16, "guessing", kind="mute halo"),
+        draw.line(across.start, upward.start, across.end, upward.end, "zero"),
+        draw.label(across.at(0.03) + 6, upward.at(0.03) + 16, "guessing", kind="mute halo"),
     ]
     parts = [
         _named((f"curve {stroke(place)}", curve.label) for place, (curve, _) in enumerate(known)),
@@ -164,18 +151,22 @@ def roc(curves: Sequence[RocCurve], *, title: str = "Telling training people fro
             head=16,
             write_x=percent_tick,
             write_y=percent_tick,
-            behind=joined(behind),
+            behind=draw.joined(behind),
         ),
     ]
     parts += [_curve(points, stroke(place), across, upward) for place, (_, points) in enumerate(known)]
     parts += [
-        dot(across.at(rate), upward.at(found), 3.5, f"reading {color(place)}")
+        draw.dot(across.at(rate), upward.at(found), 3.5, f"reading {color(place)}")
         for place, (curve, _) in enumerate(known)
         for rate, found in curve.read
     ]
-    said = [_spoken_curve(curve) for curve, _ in known]
+    said = []
+    for curve, _ in known:
+        found = ", ".join(f"{percent(share)} at {percent_tick(rate)}" for rate, share in curve.read)
+        by = "share of training people found, by share of others wrongly named"
+        said.append(told(curve.label, f"{by}: {found or 'not read off'}"))
     said.append("Both axes are logarithmic, so that low rates are visible; the diagonal is guessing.")
-    return chart(parts, title=title, said=said, height=top + side + 48)
+    return draw.chart(parts, title=title, said=said, height=top + side + 48)
 
 
 def _rates(points: Points) -> list[tuple[float, float]]:
@@ -201,10 +192,136 @@ def _curve(points: Points, kind: str, across: Scale, upward: Scale) -> Markup:
     corners = [x for x, _ in points if across.low < x < across.high]
     rates = sorted({*even, *corners})
     drawn = [(across.at(rate), upward.at(read_rate(points, rate))) for rate in rates]
-    return path(polyline(drawn), f"curve {kind}")
+    return draw.path(draw.polyline(drawn), f"curve {kind}")
 
 
-def _spoken_curve(curve: RocCurve) -> str:
-    found = ", ".join(f"{percent(found)} at {percent_tick(rate)}" for rate, found in curve.read)
-    by = "share of training people found, by share of others wrongly named"
-    return told(curve.label, f"{by}: {found or 'not read off'}")
+_MOST_LABELS = 8
+_ROW = 20.0
+_APART = 44.0  # the place of missing values beside a histogram
+_SMALLER = 1.1  # letters are smaller here, so more of them fit
+_NAMES = 122.0, 176.0  # least and most room for the names of labels
+_POOLED = {"other": "other labels", "missing": "missing"}
+
+
+def marginals(bars: Sequence[Bar], *, title: str) -> Markup:
+    """Are the values of a column as frequent as among real people?
+
+    Labels are pairs of lying bars, ranges of numbers a histogram with the synthetic shares as an outline.
+    """
+    known = [bar for bar in bars if drawable(bar.real, bar.synthetic)]
+    if not known:
+        return draw.nothing(title, f"{spoken(title)}: nothing to compare.", width=draw.SMALL_WIDTH)
+    highest = max(max(bar.real, bar.synthetic) for bar in known)
+    highest = highest if highest > draw.SMALLEST else 1.0
+    ranges = any(bar.kind == "range" for bar in known)
+    name = draw.wrap_name(title, draw.SMALL_WIDTH * _SMALLER)
+    under = LINE * (len(name) - 1) + 14  # the last line of the name
+    top = under + 36
+    drawn = _histogram(known, highest, top) if ranges else _pairs(_pool(known), highest, top)
+    real = draw.box(0, under + 10, 12, 10, "fill-real pale" if ranges else "fill-real")
+    synthetic = draw.box(64, under + 12, 14, 6, "fill-synthetic")
+    if ranges:
+        synthetic = draw.line(64, under + 15, 78, under + 15, "curve line-synthetic")
+    head = [
+        draw.paragraph(0, 14, name, kind="strong"),
+        draw.legend((real, 18, under + 20, "real"), (synthetic, 84, under + 20, "synthetic")),
+    ]
+    return draw.chart(
+        [*head, drawn[0]], title=title, said=map(_spoken, known), height=drawn[1], width=draw.SMALL_WIDTH
+    )
+
+
+def _pool(bars: Sequence[Bar]) -> list[Bar]:
+    """Keep the first labels and add up the rest, so that the chart stays small."""
+    labels = [bar for bar in bars if bar.kind == "label"]
+    shown, rest = labels[:_MOST_LABELS], labels[_MOST_LABELS:]
+    rest += [bar for bar in bars if bar.kind == "other"]
+    if rest:
+        pooled = [sum(bar.real for bar in rest), sum(bar.synthetic for bar in rest)]
+        shown.append(Bar(kind="other", real=pooled[0], synthetic=pooled[1]))
+    return shown + [bar for bar in bars if bar.kind == "missing"]
+
+
+def _pairs(bars: Sequence[Bar], highest: float, top: float) -> tuple[Markup, float]:
+    """Draw a pair of lying bars for each label; return them and the height of the chart."""
+    longest = max(draw.width_of(_name(bar)) for bar in bars) / _SMALLER
+    left = min(max(longest + 7, _NAMES[0]), _NAMES[1])
+    highest = max(highest, *(max(bar.real, bar.synthetic) for bar in bars))
+    scale = Scale(low=0, high=highest, start=left, end=draw.SMALL_WIDTH - 18)
+    bottom = top + _ROW * len(bars)
+    parts = [draw.line(scale.at(v), top - 2, scale.at(v), bottom, "rule") for v in scale.ticks(3)]
+    for position, bar in enumerate(bars):
+        y = top + _ROW * position
+        named = bar.kind == "label"
+        parts += [
+            draw.label(0, y + 13, _name(bar), width=(left - 6) * _SMALLER, kind=None if named else "slanted"),
+            draw.box(left, y + 2, scale.at(bar.real) - left, 8, "fill-real"),
+            draw.box(left, y + 10.5, scale.at(bar.synthetic) - left, 5.5, "fill-synthetic"),
+        ]
+    parts += [
+        draw.line(left, top - 2, left, bottom, "zero"),
+        axis_labels(scale, bottom + 14, write=percent_tick, about=3),
+    ]
+    return draw.joined(parts), bottom + 20
+
+
+def _histogram(bars: Sequence[Bar], highest: float, top: float) -> tuple[Markup, float]:
+    """Draw a column for each range, missing values apart; return them and the height of the chart."""
+    left, right, bottom = 40.0, draw.SMALL_WIDTH - 4, top + 110
+    ranges = [bar for bar in bars if bar.kind == "range"]
+    others = [bar for bar in bars if bar.kind != "range"]
+    slot = (right - left - _APART * len(others)) / len(ranges)
+    upward = Scale(low=0, high=highest, start=bottom, end=top)
+    after = left + slot * len(ranges)
+    columns = [(left + slot * i, slot, bar) for i, bar in enumerate(ranges)]
+    apart = [(after + _APART * i + 14, _APART - 14, bar) for i, bar in enumerate(others)]
+    parts = [upright_axis(upward, left, right, write=percent_tick, about=3)]
+    parts += [
+        draw.box(x + 0.5, upward.at(bar.real), width - 1, bottom - upward.at(bar.real), "fill-real pale")
+        for x, width, bar in columns + apart
+    ]
+    parts += [_outline(group, upward) for group in (columns, *([column] for column in apart))]
+    parts += [draw.line(left, bottom, right, bottom, "zero"), _edges(ranges, left, slot, bottom + 15)]
+    if others:
+        names = " and ".join(map(_name, others))
+        parts.append(draw.label(right, bottom + 30, names, kind="slanted", anchor="end"))
+    return draw.joined(parts), bottom + (36 if others else 21)
+
+
+def _outline(columns: Sequence[tuple[float, float, Bar]], upward: Scale) -> Markup:
+    """Draw the synthetic shares as one line around neighboring columns."""
+    bottom = draw.coordinate(upward.start)
+    data = f"M{draw.coordinate(columns[0][0])} {bottom}"
+    for x, width, bar in columns:
+        data += f"V{draw.coordinate(upward.at(bar.synthetic))}H{draw.coordinate(x + width)}"
+    return draw.path(f"{data}V{bottom}", "curve line-synthetic")
+
+
+def _edges(ranges: Sequence[Bar], left: float, slot: float, y: float) -> Markup:
+    """Label the edges between ranges, from the left, as many as fit."""
+    parts: list[Markup] = []
+    free = 0.0
+    for position, bar in enumerate(ranges[:-1], start=1):
+        if bar.high is None:
+            continue
+        text, place = bar.high_text or tick(bar.high), left + slot * position
+        half = draw.width_of(text) / 2
+        if place - half >= free and place + half <= draw.SMALL_WIDTH:
+            parts.append(draw.label(place, y, text, kind="mute", anchor="middle"))
+            free = place + half + 10
+    return draw.joined(parts) if parts else draw.label(left, y, "all values", kind="mute")
+
+
+def _name(bar: Bar) -> str:
+    return bar.label or "(empty)" if bar.kind == "label" else _POOLED.get(bar.kind, bar.kind)
+
+
+def _spoken(bar: Bar) -> str:
+    shares = f"real {percent(bar.real)}", f"synthetic {percent(bar.synthetic)}"
+    if bar.kind != "range":
+        return told(_name(bar), *shares)
+    low = None if bar.low is None else bar.low_text or tick(bar.low)
+    high = None if bar.high is None else bar.high_text or tick(bar.high)
+    if low is None:
+        return told("All values" if high is None else f"Below {high}", *shares)
+    return told(f"From {low}" if high is None else f"{low} to {high}", *shares)

@@ -1,4 +1,4 @@
-"""Risks with their intervals against thresholds: one row for each metric, or for each column."""
+"""Risks with their intervals against thresholds, by metric or column; and what leaks would have been seen."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,28 +7,10 @@ from itertools import accumulate, groupby
 from markupsafe import Markup
 
 from tabveil.core.estimate import CONFIDENCE, Estimate
+from tabveil.core.wording import percent
+from tabveil.render.svg import canvas as draw
 from tabveil.render.svg.axes import WORDS, Scale, State, axis_labels, interval, symbol
-from tabveil.render.svg.canvas import (
-    LINE,
-    WIDTH,
-    box,
-    chart,
-    drawable,
-    joined,
-    label,
-    legend,
-    line,
-    nothing,
-    paragraph,
-    shown,
-    shown_estimate,
-    spoken,
-    tick,
-    told,
-    width_of,
-    wrap,
-    wrap_name,
-)
+from tabveil.render.svg.canvas import LINE, WIDTH, drawable, shown, shown_estimate, spoken, tick, told
 
 INSET = 12.0  # between the end of a track and the end of its axis: room for marks and arrows
 _SMALLEST_REACH = 0.01  # an axis shorter than this would blow up noise
@@ -52,7 +34,7 @@ class RiskBar:
 def risk_bars(rows: Sequence[RiskBar], *, title: str, confidence: float = CONFIDENCE) -> Markup:
     """How high are the risks, how sure is that, and how far are they from the thresholds?"""
     if not rows:
-        return nothing(title, "No risk was measured.")
+        return draw.nothing(title, "No risk was measured.")
     scale = risk_scale([(row.risk, row.threshold) for row in rows], start=INSET, end=WIDTH - INSET)
     tops = list(accumulate(map(_height, rows), initial=34.0))
     limited = any(row.threshold is not None for row in rows)
@@ -63,9 +45,9 @@ def risk_bars(rows: Sequence[RiskBar], *, title: str, confidence: float = CONFID
     parts += [_row(row, top, scale) for row, top in zip(rows, tops, strict=False)]
     parts += [
         axis_labels(scale, tops[-1] + 4),
-        label(WIDTH / 2, tops[-1] + 22, title_of_axis, kind="mute", anchor="middle"),
+        draw.label(WIDTH / 2, tops[-1] + 22, title_of_axis, kind="mute", anchor="middle"),
     ]
-    return chart(parts, title=title, said=map(_spoken_row, rows), height=tops[-1] + 30)
+    return draw.chart(parts, title=title, said=map(_spoken_row, rows), height=tops[-1] + 30)
 
 
 def risk_scale(risks: Iterable[tuple[Estimate | None, float | None]], *, start: float, end: float) -> Scale:
@@ -89,40 +71,38 @@ def risk_scale(risks: Iterable[tuple[Estimate | None, float | None]], *, start: 
     return Scale(low=low, high=high, start=start, end=end)
 
 
+def _lines_of(row: RiskBar) -> tuple[list[str], list[str]]:
+    """Return the lines of the name, and of the note."""
+    return draw.wrap(row.label, WIDTH - 160), draw.wrap(row.note, WIDTH, most=3) if row.note else []
+
+
 def _height(row: RiskBar) -> float:
-    threshold = 16.0 * (row.threshold is not None)
-    return 59.0 + LINE * len(_name(row)) + threshold + (LINE * len(_note(row)) + 1 if row.note else 0.0)
-
-
-def _name(row: RiskBar) -> list[str]:
-    return wrap(row.label, WIDTH - 160)
-
-
-def _note(row: RiskBar) -> list[str]:
-    return wrap(row.note, WIDTH, most=3)
+    name, note = _lines_of(row)
+    limit = 16.0 if row.threshold is not None else 0.0
+    return 59.0 + LINE * len(name) + limit + (LINE * len(note) + 1 if note else 0.0)
 
 
 def _row(row: RiskBar, top: float, scale: Scale) -> Markup:
     """Draw one metric: name and state, numbers, the track with its marks, the threshold's label, the note."""
-    name = _name(row)
+    name, note = _lines_of(row)
     numbers = top + 13 + LINE * len(name)
     middle = numbers + 16.0
     end = middle + 8.0
     parts = [
-        paragraph(0, top + 12, name, kind="strong"),
-        label(WIDTH - 16, top + 12, WORDS[row.state], kind=f"words-{row.state} strong", anchor="end"),
+        draw.paragraph(0, top + 12, name, kind="strong"),
+        draw.label(WIDTH - 16, top + 12, WORDS[row.state], kind=f"words-{row.state} strong", anchor="end"),
         symbol(row.state, WIDTH - 6, top + 7.5),
-        label(0, numbers, shown_estimate(row.risk), width=WIDTH - 206),
-        label(WIDTH, numbers, _rates(row), kind="mute", anchor="end"),
+        draw.label(0, numbers, shown_estimate(row.risk), width=WIDTH - 206),
+        draw.label(WIDTH, numbers, _rates(row), kind="mute", anchor="end"),
         track(scale, middle - 8, 16.0, row.threshold),
         interval(row.risk, row.state, scale, middle),
     ]
     if row.threshold is not None:
         end += 16.0
         parts.append(_threshold_label(row.threshold, scale, end - 1))
-    if row.note:
-        parts.append(paragraph(0, end + 16, _note(row), kind="mute"))
-    return joined(parts)
+    if note:
+        parts.append(draw.paragraph(0, end + 16, note, kind="mute"))
+    return draw.joined(parts)
 
 
 def _rates(row: RiskBar) -> str:
@@ -133,27 +113,27 @@ def _rates(row: RiskBar) -> str:
 def track(scale: Scale, top: float, height: float, threshold: float | None, *, about: int = 5) -> Markup:
     """Draw the ground of one row: ticks, zero, the threshold and what lies beyond it."""
     left, right = scale.start - INSET, scale.end + INSET
-    parts = [box(left, top, right - left, height, "track")]
+    parts = [draw.box(left, top, right - left, height, "track")]
     if threshold is not None and drawable(threshold):
         place = scale.at(threshold)
-        parts.append(box(place, top, right - place, height, "beyond"))
+        parts.append(draw.box(place, top, right - place, height, "beyond"))
     parts += [
-        line(scale.at(value), top, scale.at(value), top + height, "rule") for value in scale.ticks(about)
+        draw.line(scale.at(value), top, scale.at(value), top + height, "rule") for value in scale.ticks(about)
     ]
-    parts.append(line(scale.at(0), top, scale.at(0), top + height, "zero"))
+    parts.append(draw.line(scale.at(0), top, scale.at(0), top + height, "zero"))
     if threshold is not None and drawable(threshold):
-        parts.append(line(scale.at(threshold), top - 3, scale.at(threshold), top + height + 3, "limit"))
-    return joined(parts)
+        parts.append(draw.line(scale.at(threshold), top - 3, scale.at(threshold), top + height + 3, "limit"))
+    return draw.joined(parts)
 
 
 def _threshold_label(threshold: float, scale: Scale, y: float) -> Markup:
     """Write the threshold under its line, moved aside where it would leave the drawing."""
     text = f"threshold {limit_text(threshold)}"
     if not drawable(threshold):
-        return label(0, y, text, kind="mute")
-    half = width_of(text) / 2
+        return draw.label(0, y, text, kind="mute")
+    half = draw.width_of(text) / 2
     place = min(max(scale.at(threshold), half), WIDTH - half)
-    return label(place, y, text, kind="words-above", anchor="middle")
+    return draw.label(place, y, text, kind="words-above", anchor="middle")
 
 
 def limit_text(threshold: float) -> str:
@@ -163,11 +143,14 @@ def limit_text(threshold: float) -> str:
 
 def _legend(measured: str, limit: str) -> Markup:
     """Explain the marks; without a threshold that is only the interval."""
-    mark = line(0, 9, 26, 9, "span mark-diagnostic") + symbol("diagnostic", 13, 9)
-    drawn = legend((mark, 34, 14, measured))
+    mark = draw.line(0, 9, 26, 9, "span mark-diagnostic") + symbol("diagnostic", 13, 9)
+    drawn = draw.legend((mark, 34, 14, measured))
     if not limit:
         return drawn
-    return drawn + legend((line(WIDTH - 138, 2, WIDTH - 138, 16, "limit"), WIDTH - 130, 14, limit), width=130)
+    return drawn + draw.legend(
+        (draw.line(WIDTH - 138, 2, WIDTH - 138, 16, "limit"), WIDTH - 130, 14, limit),
+        width=130,
+    )
 
 
 def _spoken_row(row: RiskBar) -> str:
@@ -210,12 +193,12 @@ class ColumnBar:
     @property
     def name(self) -> list[str]:
         """The name in lines: one beside the track, or up to two above it."""
-        return [self.label] if width_of(self.label) <= _NAME else wrap_name(self.label, WIDTH)
+        return [self.label] if draw.width_of(self.label) <= _NAME else draw.wrap_name(self.label, WIDTH)
 
     @property
     def above(self) -> float:
         """The room that the name takes above the track."""
-        return LINE * len(self.name) if width_of(self.label) > _NAME else 0.0
+        return LINE * len(self.name) if draw.width_of(self.label) > _NAME else 0.0
 
 
 def column_bars(
@@ -229,7 +212,7 @@ def column_bars(
     Rows that follow each other and share a configuration stand under its name.
     """
     if not rows:
-        return nothing(title, "No column was attacked.")
+        return draw.nothing(title, "No column was attacked.")
     top = 46.0
     scale = risk_scale(
         [(row.risk, row.threshold) for row in rows], start=_NAME + 6 + INSET, end=_TRACK_END - INSET
@@ -242,12 +225,12 @@ def column_bars(
     bottom = top
     for place, drawn in _placed(rows, top):
         if isinstance(drawn, str):
-            parts.append(label(0, place + 14, drawn, width=WIDTH, kind="mute"))
+            parts.append(draw.label(0, place + 14, drawn, width=WIDTH, kind="mute"))
             bottom = place + LINE + 3
             continue
         y = place + drawn.above
         parts += [
-            paragraph(0, place + 15.5, drawn.name),
+            draw.paragraph(0, place + 15.5, drawn.name),
             track(scale, y, _STEP - 2, drawn.threshold if drawn.measured else None, about=4),
             interval(drawn.risk, drawn.state, scale, y + _STEP / 2 - 1),
             _value(drawn, y + 15.5),
@@ -255,9 +238,9 @@ def column_bars(
         bottom = y + _STEP
     parts += [
         axis_labels(scale, bottom + 14, about=4),
-        label(WIDTH, bottom + 32, OF_PEOPLE, kind="mute", anchor="end"),
+        draw.label(WIDTH, bottom + 32, OF_PEOPLE, kind="mute", anchor="end"),
     ]
-    return chart(parts, title=title, said=map(_spoken_column, rows), height=bottom + 40)
+    return draw.chart(parts, title=title, said=map(_spoken_column, rows), height=bottom + 40)
 
 
 def _placed(rows: Sequence[ColumnBar], top: float) -> Iterator[tuple[float, ColumnBar | str]]:
@@ -274,12 +257,132 @@ def _placed(rows: Sequence[ColumnBar], top: float) -> Iterator[tuple[float, Colu
 
 def _value(row: ColumnBar, y: float) -> Markup:
     if row.risk is None or not row.measured:
-        return label(259, y, "not computed", kind="slanted", anchor="middle")
+        return draw.label(259, y, "not computed", kind="slanted", anchor="middle")
     kind = f"words-{row.state}" if row.state == "above" else None
-    return label(WIDTH, y, shown(row.risk.value), kind=kind, anchor="end")
+    return draw.label(WIDTH, y, shown(row.risk.value), kind=kind, anchor="end")
 
 
 def _spoken_column(row: ColumnBar) -> str:
     limit = "" if row.threshold is None else f"threshold {shown(row.threshold)}"
     gain = f"gain {shown_estimate(row.risk)}"
     return told(row.label, WORDS[row.state], gain, limit, spoken(row.configuration))
+
+
+LEAKS = (0.01, 0.02, 0.05, 0.10, 0.20)
+ENOUGH = 0.95  # of the trials
+
+_NAMES = 166.0  # where the cells begin
+_LAST = 58.0  # room for the answer
+_ROW, _CELL = 26.0, 22.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerRow:
+    """One metric: the smallest leak it detects, and its trials as (leak, times seen, times tried)."""
+
+    label: str
+    smallest: float | None
+    trials: Sequence[tuple[float, int, int]]
+    reason: str | None = None
+
+
+def power(rows: Sequence[PowerRow], *, title: str = "Leaks this audit could have seen") -> Markup:
+    """Had the release leaked, would a metric have seen it?
+
+    A cell is filled where a planted leak was seen in at least 95 % of the trials, hatched where only
+    sometimes, empty where never; a dash says that nothing was tried. The smallest leak detected has a frame.
+    """
+    if not rows:
+        return draw.nothing(title, "Detection power was not measured.")
+    leaks = sorted({leak for row in rows for leak, _, _ in row.trials} | set(LEAKS))
+    step = (WIDTH - _NAMES - _LAST) / len(leaks)
+    top = 44.0
+    parts = [
+        draw.label(_NAMES, 14, "share of rows leaked", kind="mute"),
+        draw.label(WIDTH, 34, "detects", kind="mute", anchor="end"),
+    ]
+    parts += [
+        draw.label(_NAMES + step * (i + 0.5), 34, draw.percent_tick(leak), kind="mute", anchor="middle")
+        for i, leak in enumerate(leaks)
+    ]
+    lines = [max(map(len, _texts(row))) for row in rows]
+    heights = [_ROW if n == 1 else LINE * n + 8 for n in lines]
+    tops = list(accumulate(heights, initial=top))
+    parts += [_power_row(row, leaks, step, place) for row, place in zip(rows, tops, strict=False)]
+    bottom = tops[-1]
+    parts.append(_power_legend(bottom + 12))
+    return draw.chart(parts, title=title, said=map(_spoken_power, rows), height=bottom + 64)
+
+
+def _texts(row: PowerRow) -> tuple[list[str], list[str]]:
+    """Return the lines of the name, and of the reason where nothing was tried."""
+    why = [] if row.trials else draw.wrap(row.reason or "not computed", WIDTH - _NAMES - 2, most=3)
+    return draw.wrap(row.label, _NAMES - 4), why
+
+
+def _power_row(row: PowerRow, leaks: Sequence[float], step: float, top: float) -> Markup:
+    name, why = _texts(row)
+    parts = [draw.paragraph(0, top + 16, name)]
+    if why:
+        return draw.joined([*parts, draw.paragraph(_NAMES + 2, top + 16, why, kind="slanted")])
+    trials = {leak: (seen, of) for leak, seen, of in row.trials}
+    for i, leak in enumerate(leaks):
+        parts.append(_cell(trials.get(leak), _NAMES + step * i + 1, top, step - 2))
+    if row.smallest in leaks:
+        x = _NAMES + step * leaks.index(row.smallest) + 1
+        parts.append(draw.box(x - 0.5, top - 0.5, step - 1, _CELL + 1, "ring"))
+    answer = "none" if row.smallest is None else "–"
+    if row.smallest is not None and drawable(row.smallest):
+        answer = f"≥ {draw.percent_tick(row.smallest)}"
+    parts.append(draw.label(WIDTH, top + 16, answer, anchor="end"))
+    return draw.joined(parts)
+
+
+def _cell(trial: tuple[int, int] | None, x: float, top: float, width: float) -> Markup:
+    if trial is None or trial[1] < 1:
+        return draw.label(x + width / 2, top + 16, "–", kind="mute", anchor="middle")
+    share = trial[0] / trial[1]
+    kind = "inverse" if share >= ENOUGH else "halo"
+    text = draw.label(x + width / 2, top + 16, draw.percent_tick(round(share, 2)), kind=kind, anchor="middle")
+    return _ground(share, x, top, width) + text
+
+
+def _ground(share: float, x: float, top: float, width: float) -> Markup:
+    """Fill, hatch or leave empty: the shape says it without color."""
+    if share >= ENOUGH:
+        return draw.box(x, top, width, _CELL, "sure")
+    frame = draw.box(x, top, width, _CELL, "frame firm")
+    return frame + draw.path(_hatching(x, top, width), "hatch") if share > 0 else frame
+
+
+def _hatching(x: float, top: float, width: float) -> str:
+    """Return slanted lines within a cell."""
+    data, apart = "", 6.0
+    for i in range(1, int((width + _CELL) / apart) + 1):
+        reach = i * apart
+        start = min(reach, width), max(reach - width, 0.0)
+        end = max(reach - _CELL, 0.0), min(reach, _CELL)
+        data += draw.polyline((x + a, top + b) for a, b in (start, end))
+    return data
+
+
+def _power_legend(top: float) -> Markup:
+    return draw.legend(
+        (_ground(1.0, 0, top, 24), 30, top + 16, "seen in 95% of trials or more"),
+        (_ground(0.5, 0, top + 28, 24), 30, top + 44, "sometimes"),
+        (_ground(0.0, 130, top + 28, 24), 160, top + 44, "never"),
+        (draw.box(271, top + 1, 22, _CELL - 2, "ring"), 300, top + 16, "smallest detected"),
+        (draw.label(282, top + 44, "–", kind="mute", anchor="middle"), 300, top + 44, "not tried"),
+    )
+
+
+def _spoken_power(row: PowerRow) -> str:
+    if not row.trials:
+        return told(row.label, spoken(row.reason or "not computed").rstrip("."))
+    answer = "detects none of the leaks tried"
+    if row.smallest is not None:
+        answer = f"detects as its smallest leak {percent(row.smallest if drawable(row.smallest) else None)}"
+    trials = ", ".join(
+        f"{draw.percent_tick(leak)} seen {seen} of {of} times" for leak, seen, of in row.trials
+    )
+    return f"{spoken(row.label)} {answer}: {trials}."

@@ -8,30 +8,9 @@ from typing import Literal
 from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
+from tabveil.render.svg import canvas as draw
 from tabveil.render.svg.axes import Scale, color, stroke, upright_axis, whisker
-from tabveil.render.svg.canvas import (
-    LINE,
-    SMALL_WIDTH,
-    SMALLEST,
-    chart,
-    dot,
-    drawable,
-    joined,
-    label,
-    legend,
-    line,
-    nothing,
-    paragraph,
-    path,
-    polyline,
-    shown,
-    shown_estimate,
-    spoken,
-    tick,
-    told,
-    width_of,
-    wrap,
-)
+from tabveil.render.svg.canvas import LINE, SMALL_WIDTH, drawable, shown, shown_estimate, spoken, tick, told
 
 _LEFT, _RIGHT = 48.0, SMALL_WIDTH - 10.0
 _HIGH = 130.0
@@ -64,10 +43,10 @@ def value_range(lines: Sequence[ResponseLine]) -> tuple[float, float]:
     points = [point for item in lines for point in item.points if drawable(point.value)]
     means = [0.0, *(point.value for point in points if point.value is not None)]
     low, high = min(means), max(means)
-    room = max(high - low, SMALLEST) * _BEYOND
+    room = max(high - low, draw.SMALLEST) * _BEYOND
     ends = [end for point in points for end in (point.low, point.high) if end is not None and drawable(end)]
     low, high = max(min([low, *ends]), low - room), min(max([high, *ends]), high + room)
-    return (low, high) if high - low > SMALLEST else (low, low + 1.0)
+    return (low, high) if high - low > draw.SMALLEST else (low, low + 1.0)
 
 
 def response(
@@ -87,26 +66,26 @@ def response(
     """
     known = [item for item in lines if any(drawable(point.value) for point in item.points)]
     if not known:
-        return nothing(title, "No answers.", width=SMALL_WIDTH)
+        return draw.nothing(title, "No answers.", width=SMALL_WIDTH)
     levels = sorted({point.level for item in known for point in item.points})
-    heads = wrap(title, SMALL_WIDTH - 4)
+    heads = draw.wrap(title, SMALL_WIDTH - 4)
     named = list(enumerate(known)) if len(known) > 1 else []
     top = LINE * (len(heads) + len(named)) + 16.0
     horizontal = _scale(levels)
     upward = _upward(reach, top, spread=ideal and horizontal.bend == "root")
     parts = [
-        paragraph(0, 13, heads, kind="strong"),
+        draw.paragraph(0, 13, heads, kind="strong"),
         _named(named, LINE * len(heads)),
         upright_axis(upward, _LEFT, _RIGHT, about=4),
-        line(_LEFT, upward.at(0.0), _RIGHT, upward.at(0.0), "zero"),
+        draw.line(_LEFT, upward.at(0.0), _RIGHT, upward.at(0.0), "zero"),
         _labels(levels, horizontal, top + _HIGH + 18, write),
-        label(_RIGHT, top + _HIGH + 36, across, width=SMALL_WIDTH, kind="mute", anchor="end"),
+        draw.label(_RIGHT, top + _HIGH + 36, across, width=SMALL_WIDTH, kind="mute", anchor="end"),
     ]
     if ideal:
         parts.append(_ideal(horizontal, upward))
     parts += [_curve(item, place, horizontal, upward) for place, item in enumerate(known)]
     said = [_spoken(item, write) for item in known]
-    return chart(parts, title=title, said=said, height=top + _HIGH + 44, width=SMALL_WIDTH)
+    return draw.chart(parts, title=title, said=said, height=top + _HIGH + 44, width=SMALL_WIDTH)
 
 
 def bend_of(levels: Sequence[float]) -> Literal["linear", "root", "log"]:
@@ -123,7 +102,7 @@ def bend_of(levels: Sequence[float]) -> Literal["linear", "root", "log"]:
 
 def _scale(levels: Sequence[float]) -> Scale:
     low, high = levels[0], levels[-1]
-    if high - low <= SMALLEST:  # one level stands in the middle
+    if high - low <= draw.SMALLEST:  # one level stands in the middle
         return Scale(low=low - 1, high=low + 1, start=_LEFT, end=_RIGHT)
     return Scale(low=low, high=high, start=_LEFT + 10, end=_RIGHT - 6, bend=bend_of(levels))
 
@@ -140,14 +119,14 @@ def _labels(levels: Sequence[float], scale: Scale, y: float, write: Callable[[fl
     """Write the levels that were tried; the last one always, others where there is room."""
     chosen: list[float] = []
     for level in (levels[-1], levels[0], *levels[1:-1]):
-        half = width_of(write(level)) / 2
+        half = draw.width_of(write(level)) / 2
         free = all(
-            abs(scale.at(level) - scale.at(other)) >= half + width_of(write(other)) / 2 + 3
+            abs(scale.at(level) - scale.at(other)) >= half + draw.width_of(write(other)) / 2 + 3
             for other in chosen
         )
         chosen += [level] if free and level not in chosen else []
-    return joined(
-        label(scale.at(level), y, write(level), kind="mute", anchor="middle") for level in sorted(chosen)
+    return draw.joined(
+        draw.label(scale.at(level), y, write(level), kind="mute", anchor="middle") for level in sorted(chosen)
     )
 
 
@@ -155,39 +134,41 @@ def _ideal(across: Scale, upward: Scale) -> Markup:
     places = [across.start + (across.end - across.start) * step / _STEPS for step in range(_STEPS + 1)]
     points = [(place, across.back(place)) for place in places]
     inside = [(place, upward.at(value)) for place, value in points if upward.low <= value <= upward.high]
-    return path(polyline(inside), "curve line-control dotted") if inside else Markup()
+    return draw.path(draw.polyline(inside), "curve line-control dotted") if inside else Markup()
 
 
 def _straight(points: Sequence[ResponsePoint], across: Scale, upward: Scale) -> str:
     """Join points by what is straight in numbers: where square roots spread the levels, it is drawn bent."""
     known = [(point.level, point.value or 0.0) for point in points]
     if across.bend != "root":
-        return polyline((across.at(x), upward.at(y)) for x, y in known)
+        return draw.polyline((across.at(x), upward.at(y)) for x, y in known)
     drawn = [(across.at(x), upward.at(y)) for x, y in known[:1]]
     for (x1, y1), (x2, y2) in pairwise(known):
         start, end = across.at(x1), across.at(x2)
         for step in range(1, _STEPS + 1):
             place = start + (end - start) * step / _STEPS
             drawn.append((place, upward.at(y1 + (y2 - y1) * (across.back(place) - x1) / (x2 - x1))))
-    return polyline(drawn)
+    return draw.polyline(drawn)
 
 
 def _curve(item: ResponseLine, place: int, across: Scale, upward: Scale) -> Markup:
     drawn = [point for point in item.points if drawable(point.value)]
     spots = [(across.at(point.level), upward.at(point.value or 0.0)) for point in drawn]
-    parts = [path(_straight(drawn, across, upward), f"curve {stroke(place)}")]
+    parts = [draw.path(_straight(drawn, across, upward), f"curve {stroke(place)}")]
     for point, (x, y) in zip(drawn, spots, strict=True):
         if point.low is not None and point.high is not None and drawable(point.low, point.high):
-            parts.append(line(x, upward.at(point.low), x, upward.at(point.high), f"whisker {color(place)}"))
+            parts.append(
+                draw.line(x, upward.at(point.low), x, upward.at(point.high), f"whisker {color(place)}")
+            )
         kind = "sure-dot" if point.sure else "reading"
-        parts.append(dot(x, y, 3.6, f"{kind} {color(place)}"))
-    return joined(parts)
+        parts.append(draw.dot(x, y, 3.6, f"{kind} {color(place)}"))
+    return draw.joined(parts)
 
 
 def _named(lines: Sequence[tuple[int, ResponseLine]], top: float) -> Markup:
-    return legend(
+    return draw.legend(
         *(
-            (line(0, y - 4, 26, y - 4, f"curve {stroke(place)}"), 32, y, item.label)
+            (draw.line(0, y - 4, 26, y - 4, f"curve {stroke(place)}"), 32, y, item.label)
             for place, item in lines
             for y in [top + LINE * place + 13]
         ),
@@ -219,7 +200,7 @@ def reach_of(points: Sequence[WayPoint], thresholds: Sequence[float] = ()) -> fl
     """Return how far up charts side by side should all reach."""
     known = [point.value for point in points if point.value is not None]
     ends = [end for each in known for end in (each.value, each.high) if drawable(end)]
-    farthest = max([SMALLEST, *ends, *(1.1 * limit for limit in thresholds if drawable(limit))])
+    farthest = max([draw.SMALLEST, *ends, *(1.1 * limit for limit in thresholds if drawable(limit))])
     return max(farthest, 1.0) if farthest > _NEARLY_ALL else farthest  # then the worst case is shown, too
 
 
@@ -229,23 +210,23 @@ def way(points: Sequence[WayPoint], *, title: str, reach: float, threshold: floa
     Values are spread by their square roots, which gives room to small ones; all below zero stands at zero.
     """
     if not any(point.value is not None and drawable(point.value.value) for point in points):
-        return nothing(title, "Not computed at any stage.", width=SMALL_WIDTH)
-    heads = wrap(title, SMALL_WIDTH - 4)
+        return draw.nothing(title, "Not computed at any stage.", width=SMALL_WIDTH)
+    heads = draw.wrap(title, SMALL_WIDTH - 4)
     top = LINE * len(heads) + 16.0
     bottom = top + _HIGH
     upward = Scale(low=0.0, high=reach, start=bottom, end=top, bend="root")
     step = (_RIGHT - _LEFT) / len(points)
     places = [_LEFT + step * (number + 0.5) for number in range(len(points))]
     parts = [
-        paragraph(0, 13, heads, kind="strong"),
+        draw.paragraph(0, 13, heads, kind="strong"),
         upright_axis(upward, _LEFT, _RIGHT, apart=24),
-        line(_LEFT, bottom, _RIGHT, bottom, "zero"),
+        draw.line(_LEFT, bottom, _RIGHT, bottom, "zero"),
     ]
     if threshold is not None and drawable(threshold):
-        parts.append(line(_LEFT, upward.at(threshold), _RIGHT, upward.at(threshold), "limit"))
+        parts.append(draw.line(_LEFT, upward.at(threshold), _RIGHT, upward.at(threshold), "limit"))
     parts += [
         # Every other name stands a line lower: side by side they would run into each other.
-        label(
+        draw.label(
             place,
             bottom + 18 + LINE * (number % 2),
             point.label,
@@ -258,7 +239,7 @@ def way(points: Sequence[WayPoint], *, title: str, reach: float, threshold: floa
     parts.append(_drawn(points, places, upward))
     said = ["; ".join(f"{spoken(point.label)} {shown_estimate(point.value)}" for point in points) + "."]
     said += [] if threshold is None else [f"Threshold {shown(threshold)}."]
-    return chart(parts, title=title, said=said, height=bottom + 18 + LINE + 8, width=SMALL_WIDTH)
+    return draw.chart(parts, title=title, said=said, height=bottom + 18 + LINE + 8, width=SMALL_WIDTH)
 
 
 def _drawn(points: Sequence[WayPoint], places: Sequence[float], upward: Scale) -> Markup:
@@ -268,10 +249,10 @@ def _drawn(points: Sequence[WayPoint], places: Sequence[float], upward: Scale) -
         if point.value is not None and drawable(point.value.value)
     ]
     joint = [(place, upward.at(value.value)) for point, place, value in known if not point.beside]
-    parts = [path(polyline(joint), f"curve {_ON_THE_WAY}")] if len(joint) > 1 else []
+    parts = [draw.path(draw.polyline(joint), f"curve {_ON_THE_WAY}")] if len(joint) > 1 else []
     for point, place, value in known:
         color = _BESIDE if point.beside else _ON_THE_WAY
         kind = "reading" if point.beside else "sure-dot"
         parts.append(whisker(place, value, upward, color))
-        parts.append(dot(place, upward.at(value.value), 3.6, f"{kind} {color}"))
-    return joined(parts)
+        parts.append(draw.dot(place, upward.at(value.value), 3.6, f"{kind} {color}"))
+    return draw.joined(parts)

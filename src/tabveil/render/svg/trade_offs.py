@@ -7,30 +7,9 @@ from math import hypot
 from markupsafe import Markup
 
 from tabveil.core.estimate import Estimate
+from tabveil.render.svg import canvas as draw
 from tabveil.render.svg.axes import WORDS, Scale, State, field, symbol, whisker
-from tabveil.render.svg.canvas import (
-    LINE,
-    SMALLEST,
-    WIDTH,
-    chart,
-    dot,
-    drawable,
-    joined,
-    label,
-    legend,
-    line,
-    nothing,
-    paragraph,
-    path,
-    polyline,
-    shown,
-    shown_estimate,
-    spoken,
-    told,
-    width_of,
-    wrap,
-    wrap_name,
-)
+from tabveil.render.svg.canvas import LINE, WIDTH, drawable, shown, shown_estimate, spoken, told
 
 _LEFT, _RIGHT = 50.0, WIDTH - 10.0
 _HEIGHT = 300.0
@@ -79,12 +58,12 @@ def scatter(
     known = [point for point in points if drawable(point.x.value, point.y.value)]
     left_out = [point for point in points if point not in known]
     if not known:
-        return nothing(title, "No release has both a risk and a measure of utility.")
+        return draw.nothing(title, "No release has both a risk and a measure of utility.")
     top = 64.0
     across = _scale([point.x for point in known], start=_LEFT, end=_RIGHT)
     upward = _scale([point.y for point in known], start=top + _HEIGHT, end=top)
     parts = [
-        legend(*((symbol(state, 6 + x, 9.5), 18 + x, 14, WORDS[state]) for state, x in _STATES)),
+        draw.legend(*((symbol(state, 6 + x, 9.5), 18 + x, 14, WORDS[state]) for state, x in _STATES)),
         field(across, upward, x_title=x_title, y_title=y_title),
         *(_whiskers(point, across, upward) for point in known),
         *_labels(known, across, upward),
@@ -92,24 +71,24 @@ def scatter(
     ]
     height = top + _HEIGHT + 62
     for point in known:
-        name = wrap_name(point.label, WIDTH - _KEY, most=3)
+        name = draw.wrap_name(point.label, WIDTH - _KEY, most=3)
         parts.append(symbol(point.state, 6, height - 4.5))
-        parts.append(label(_KEY - 8, height, f"{point.number}", anchor="end"))
-        parts.append(paragraph(_KEY, height, name))
+        parts.append(draw.label(_KEY - 8, height, f"{point.number}", anchor="end"))
+        parts.append(draw.paragraph(_KEY, height, name))
         height += LINE * len(name) + 3
     if left_out:
         names = ", ".join(f"{point.number}. {spoken(point.label)}" for point in left_out)
-        lines = wrap(f"Not computed: {names}", WIDTH, most=5)
-        parts.append(paragraph(0, height + 4, lines, kind="mute"))
+        lines = draw.wrap(f"Not computed: {names}", WIDTH, most=5)
+        parts.append(draw.paragraph(0, height + 4, lines, kind="mute"))
         height += LINE * len(lines) + 5
-    return chart(parts, title=title, said=map(_spoken, points), height=height)
+    return draw.chart(parts, title=title, said=map(_spoken, points), height=height)
 
 
 def _scale(estimates: Sequence[Estimate], *, start: float, end: float) -> Scale:
     """Show every value and zero, and intervals as far as they do not squeeze the values."""
     values = [0.0, *(estimate.value for estimate in estimates)]
     span = max(values) - min(values)
-    span = span if span > SMALLEST else 0.1
+    span = span if span > draw.SMALLEST else 0.1
     ends = [end for estimate in estimates for end in (estimate.low, estimate.high) if drawable(end)]
     low = max(min([*values, *ends]), min(values) - span / 4)
     high = min(max([*values, *ends]), max(values) + span / 4)
@@ -121,7 +100,7 @@ def _whiskers(point: ReleasePoint, across: Scale, upward: Scale) -> Markup:
     y, kind = upward.at(point.y.value), f"mark-{point.state}"
     flat = Markup()
     if drawable(point.x.low, point.x.high):
-        flat = line(across.at(point.x.low), y, across.at(point.x.high), y, f"whisker {kind}")
+        flat = draw.line(across.at(point.x.low), y, across.at(point.x.high), y, f"whisker {kind}")
     return flat + whisker(across.at(point.x.value), point.y, upward, kind)
 
 
@@ -131,7 +110,7 @@ def _labels(points: Sequence[ReleasePoint], across: Scale, upward: Scale) -> Ite
     taken = [_Area(left=x - _CLEAR, top=y - _CLEAR, right=x + _CLEAR, bottom=y + _CLEAR) for x, y in marks]
     for point, (x, y) in zip(points, marks, strict=True):
         text = f"{point.number}"
-        places = list(_places(x, y, width_of(text)))
+        places = list(_places(x, y, draw.width_of(text)))
         free = (place for place in places if _inside(place) and not any(place.meets(area) for area in taken))
         chosen = next(free, next(filter(_inside, places), places[0]))
         taken.append(chosen)
@@ -147,8 +126,8 @@ def _named(text: str, area: _Area, x: float, y: float) -> Markup:
     elif area.left < x:
         anchor, place = "middle", x
     far = hypot(place - x, middle - y) > _BESIDE
-    leader = line(x, y, place, middle, "leader") if far else Markup()
-    return leader + label(place, middle + 5, text, kind="halo", anchor=anchor)
+    leader = draw.line(x, y, place, middle, "leader") if far else Markup()
+    return leader + draw.label(place, middle + 5, text, kind="halo", anchor=anchor)
 
 
 def _places(x: float, y: float, width: float) -> Iterator[_Area]:
@@ -218,36 +197,34 @@ def front(
     """Draw all configurations; a line joins those that no other beats, and an arrow leads to the check."""
     known = [point for point in points if drawable(point.x, point.y)]
     if not known:
-        return nothing(title, "No configuration has both numbers.")
+        return draw.nothing(title, "No configuration has both numbers.")
     there = chosen is not None and drawable(chosen.x, chosen.y)
     xs = [point.x for point in known] + ([chosen.x] if there and chosen and chosen.x is not None else [])
     ys = [point.y for point in known] + ([chosen.y] if there and chosen and chosen.y is not None else [])
+    room = (max(ys) - min(ys)) * _BEYOND
+    if threshold is not None and min(ys) - room <= threshold <= max(ys) + room:
+        ys.append(threshold)  # the axis reaches it, if that does not squeeze the values
     across = _front_scale(xs, start=_LEFT, end=_FRONT_RIGHT)
-    upward = _front_scale(_stretched(ys, threshold), start=_TOP + _FRONT_HEIGHT, end=_TOP)
+    upward = _front_scale(ys, start=_TOP + _FRONT_HEIGHT, end=_TOP)
     best = sorted((point for point in known if point.best), key=lambda point: (point.y, point.x))
     named = sorted(best, key=lambda point: chosen is None or point.number != chosen.number)
     parts = [
-        legend(*_ENTRIES),
+        draw.legend(*_ENTRIES),
         field(across, upward, x_title=x_title, y_title=y_title),
         _limit(upward, threshold),
-        path(polyline((across.at(point.x), upward.at(point.y)) for point in best), "curve line-real"),
+        draw.path(
+            draw.polyline((across.at(point.x), upward.at(point.y)) for point in best), "curve line-real"
+        ),
         *(_mark(point, across, upward) for point in sorted(known, key=lambda point: point.best)),
         _check(known, chosen, across, upward),
         *_numbers(named, across, upward),
     ]
-    return chart(parts, title=title, said=_spoken_front(known, chosen), height=_TOP + _FRONT_HEIGHT + 50)
-
-
-def _stretched(values: Sequence[float], threshold: float | None) -> list[float]:
-    """Let an axis reach the threshold, if that does not squeeze the values."""
-    span = max(values) - min(values)
-    near = threshold is not None and min(values) - span * _BEYOND <= threshold <= max(values) + span * _BEYOND
-    return [*values, *([threshold] if near and threshold is not None else [])]
+    return draw.chart(parts, title=title, said=_spoken_front(known, chosen), height=_TOP + _FRONT_HEIGHT + 50)
 
 
 def _front_scale(values: Sequence[float], *, start: float, end: float) -> Scale:
     span = max(values) - min(values)
-    margin = 0.08 * (span if span > SMALLEST else 0.1)
+    margin = 0.08 * (span if span > draw.SMALLEST else 0.1)
     return Scale(low=min(values) - margin, high=max(values) + margin, start=start, end=end)
 
 
@@ -256,7 +233,7 @@ def _limit(upward: Scale, threshold: float | None) -> Markup:
         return Markup()
     y = upward.at(threshold)
     words = f"threshold {threshold:g}"
-    return line(_LEFT, y, _FRONT_RIGHT, y, "limit") + label(
+    return draw.line(_LEFT, y, _FRONT_RIGHT, y, "limit") + draw.label(
         _FRONT_RIGHT, y - 5, words, kind="mute halo", anchor="end"
     )
 
@@ -264,7 +241,7 @@ def _limit(upward: Scale, threshold: float | None) -> Markup:
 def _mark(point: TradeOff, across: Scale, upward: Scale) -> Markup:
     kind = f"{'sure-dot' if point.within else 'reading'} {'line-real' if point.best else 'line-control'}"
     radius = 4.2 if point.best else 3.2
-    return dot(across.at(point.x), upward.at(point.y), radius, kind)
+    return draw.dot(across.at(point.x), upward.at(point.y), radius, kind)
 
 
 def _check(known: Sequence[TradeOff], chosen: Checked | None, across: Scale, upward: Scale) -> Markup:
@@ -272,17 +249,17 @@ def _check(known: Sequence[TradeOff], chosen: Checked | None, across: Scale, upw
     if own is None or chosen is None:
         return Markup()
     x, y = across.at(own.x), upward.at(own.y)
-    ring = dot(x, y, 8, "ring")
+    ring = draw.dot(x, y, 8, "ring")
     if chosen.x is None or chosen.y is None or not drawable(chosen.x, chosen.y):
         return ring
     to_x, to_y = across.at(chosen.x), upward.at(chosen.y)
-    return line(x, y, to_x, to_y, "curve line-synthetic dashed") + ring + _cross(to_x, to_y)
+    return draw.line(x, y, to_x, to_y, "curve line-synthetic dashed") + ring + _cross(to_x, to_y)
 
 
 def _cross(x: float, y: float) -> Markup:
     reach = 4.5
     strokes = ((x - reach, y - reach, x + reach, y + reach), (x - reach, y + reach, x + reach, y - reach))
-    return joined(line(*ends, "apart line-synthetic") for ends in strokes)
+    return draw.joined(draw.line(*ends, "apart line-synthetic") for ends in strokes)
 
 
 def _numbers(best: Sequence[TradeOff], across: Scale, upward: Scale) -> list[Markup]:
@@ -296,20 +273,20 @@ def _numbers(best: Sequence[TradeOff], across: Scale, upward: Scale) -> list[Mar
         x, y, width = (
             across.at(point.x) + _FROM_MARK,
             upward.at(point.y) - _FROM_MARK,
-            width_of(str(point.number)),
+            draw.width_of(str(point.number)),
         )
         x = min(x, WIDTH - width)
         if all(abs(y - top) > _LETTER or x > left + wide or left > x + width for left, top, wide in taken):
             taken.append((x, y, width))
-            written.append(label(x, y, str(point.number), kind="halo"))
+            written.append(draw.label(x, y, str(point.number), kind="halo"))
     return written
 
 
 _ENTRIES = (
-    (dot(6, 9.5, 4, "reading line-real"), 18, 14, "no other is better in both"),
-    (dot(216, 9.5, 4, "reading line-control"), 228, 14, "another is"),
-    (dot(310, 9.5, 4, "sure-dot line-real"), 322, 14, "within policy"),
-    (dot(8, 30, 6, "ring"), 20, 35, "chosen"),
+    (draw.dot(6, 9.5, 4, "reading line-real"), 18, 14, "no other is better in both"),
+    (draw.dot(216, 9.5, 4, "reading line-control"), 228, 14, "another is"),
+    (draw.dot(310, 9.5, 4, "sure-dot line-real"), 322, 14, "within policy"),
+    (draw.dot(8, 30, 6, "ring"), 20, 35, "chosen"),
     (_cross(84, 30), 96, 35, "the same on rows never searched"),
 )
 

@@ -6,8 +6,7 @@ import pytest
 from rich.console import Console
 
 from tabveil.core.estimate import Estimate
-from tabveil.render.black_box.terminal import access_text
-from tabveil.render.black_box.view import AttackRows, GeneratorAccess, GroupRow
+from tabveil.render.black_box import AttackRows, GeneratorAccess, GroupRow, access_text
 
 
 def group(label, *readings):

@@ -17,8 +17,7 @@ from tabveil.auditing.report import Report
 from tabveil.cli import app
 from tabveil.errors import ParameterError
 from tabveil.metrics.properties import WEAKNESSES
-from tabveil.render.audit.page import page
-from tabveil.render.audit.properties import (
+from tabveil.render.audit.measures import (
     INFINITE,
     INVENTED,
     MOST_SHOWN,
@@ -27,6 +26,7 @@ from tabveil.render.audit.properties import (
     TITLE,
     properties,
 )
+from tabveil.render.audit.page import page
 from tabveil.render.audit.terminal import report_page
 
 PEOPLE = pd.DataFrame(

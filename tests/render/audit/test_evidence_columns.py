@@ -9,7 +9,7 @@ from tabveil.auditing.findings import alike
 from tabveil.core.estimate import Estimate
 from tabveil.core.findings import ColumnRisk, Configuration, Setting
 from tabveil.metrics.attacks import Inference
-from tabveil.render.audit.columns import MOST_DRAWN, inferred
+from tabveil.render.audit.evidence import MOST_DRAWN, inferred
 from tabveil.render.audit.page import page
 
 

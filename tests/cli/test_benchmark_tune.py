@@ -45,7 +45,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "tune.yaml").write_text(yaml.safe_dump(SEARCH), encoding="utf-8")
-    return tmp_path
+    known = dict(GENERATORS._kinds)
+    yield tmp_path
+    GENERATORS._kinds.clear()
+    GENERATORS._kinds.update(known)
 
 
 def tune(*more):

@@ -1,4 +1,4 @@
-"""What somebody who owns the generator finds out, in words and rows, as page and terminal show it.
+"""What somebody who owns the generator finds out: in words and rows, and on a terminal of 80 columns.
 
 People stand here as numbers, with their rank among the most vulnerable; nobody's values are known.
 """
@@ -6,11 +6,15 @@ People stand here as numbers, with their rank among the most vulnerable; nobody'
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rich.console import Group, RenderableType
+from rich.text import Text
+
 from tabveil.auditing.report import Report
 from tabveil.core import wording
 from tabveil.core.estimate import Estimate
 from tabveil.core.wording import level, name, percent, plural
 from tabveil.metrics.black_box import Attacked, GroupRisk, ShadowResult
+from tabveil.render.console import interval, number, plain_table, section, value
 
 TITLE = "Access to the generator"
 NO_VERDICT = "No verdict rests on it: thresholds are for what one release betrays."
@@ -22,6 +26,15 @@ GAMES: Mapping[str, str] = {
     "redrawn": "every fit learned from other people, but for the targets",
 }
 GROUPS: Mapping[str, str] = {"vulnerable": "the most vulnerable", "random": "at random"}
+MOST_TARGETS = 10
+"""Targets that are listed, the most exposed first; JSON and page have all."""
+
+_READING = (
+    "AUC: how often a release with the target scores higher than one without; 0.5 is a coin, 1 is certain. "
+    "“at 1%”: the share of releases with the target that are told where 1% of those without are mistaken. "
+    "“told”: beyond chance, at a level that counts in how many targets were tried. The intervals are about "
+    "these targets, whom other targets may exceed. Rank 1 is the row that is farthest from all others."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +113,12 @@ def of_report(report: Report) -> GeneratorAccess | None:
 
 def _attack(item: Attacked, found: ShadowResult) -> AttackRows:
     guesses = item.secret is not None
+    n_told = f"{item.n_seen:,} of {plural(len(item.targets), 'target')}"
+    told = (
+        f"The secret of {n_told} was guessed right"
+        if guesses
+        else f"Whether they were in was told of {n_told}"
+    )
     return AttackRows(
         title=f"Inference of {name(item.secret)}" if item.secret is not None else "Membership",
         question=(
@@ -109,7 +128,7 @@ def _attack(item: Attacked, found: ShadowResult) -> AttackRows:
         ),
         measured="guessed right" if guesses else "AUC",
         chance=percent(item.chance) if guesses else f"{item.chance:g}",
-        sentence=_sentence(item),
+        sentence=f"{told} beyond chance, at a level that counts in how many were tried.",
         groups=tuple(_group(group, item) for group in item.groups),
         targets=tuple(
             TargetRow(
@@ -124,14 +143,6 @@ def _attack(item: Attacked, found: ShadowResult) -> AttackRows:
     )
 
 
-def _sentence(item: Attacked) -> str:
-    told = f"{item.n_seen:,} of {plural(len(item.targets), 'target')}"
-    beyond = "beyond chance, at a level that counts in how many were tried"
-    if item.secret is not None:
-        return f"The secret of {told} was guessed right {beyond}."
-    return f"Whether they were in was told of {told} {beyond}."
-
-
 def _group(group: GroupRisk, item: Attacked) -> GroupRow:
     mine = [target for target in item.targets if target.group == group.group]
     return GroupRow(
@@ -140,3 +151,36 @@ def _group(group: GroupRisk, item: Attacked) -> GroupRow:
         readings=tuple((level(each.false_positives), each.true_positives) for each in group.readings),
         seen=f"{sum(target.seen for target in mine):,} of {len(mine):,}",
     )
+
+
+def access_text(found: GeneratorAccess) -> RenderableType:
+    """Lay out what was found."""
+    parts: list[RenderableType] = [Text(found.sentence)]
+    if found.settings:
+        parts.append(Text(f"Settings: {found.settings}.", style="dim"))
+    for item in found.attacks:
+        parts += _attack_text(item, found.confidence)
+    parts += [Text(), Text(_READING, style="dim")]
+    if found.notes:
+        parts += [Text(), *(Text(f"- {note}") for note in found.notes)]
+    return Group(*parts)
+
+
+def _attack_text(item: AttackRows, confidence: float) -> list[RenderableType]:
+    columns = [item.measured, f"{level(confidence)} interval"]
+    read = [
+        rate
+        for place, (rate, _) in enumerate(item.groups[0].readings)
+        if any(row.readings[place][1] is not None for row in item.groups)
+    ]
+    groups = plain_table("targets", *columns, *(f"at {rate}" for rate in read), "told")
+    for row in item.groups:
+        rates = [value(found) for rate, found in row.readings if rate in read]
+        groups.add_row(row.label, value(row.found), interval(row.found), *rates, row.seen)
+    single = plain_table("the most exposed", "vulnerability rank", *columns, "told")
+    for target in item.targets[:MOST_TARGETS]:
+        single.add_row(
+            target.label, target.rank, number(target.found.value), interval(target.found), target.told
+        )
+    heading = f"{item.title} (chance: {item.chance})"
+    return section(heading, Text(item.question), Text(item.sentence), Text(), groups, Text(), single)

@@ -1,1 +1,0 @@
-"""What somebody who owns the generator finds out: in words, and on the terminal."""
