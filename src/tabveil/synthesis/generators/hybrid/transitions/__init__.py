@@ -1,17 +1,21 @@
-"""Transitions: how a generalized value becomes a concrete one again, one kind in a file."""
+"""Transitions: how a generalized value becomes a concrete one again."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from tabveil.core.settings.registry import Registry, make
 from tabveil.synthesis.generators.hybrid.plain_settings import read_named
-from tabveil.synthesis.generators.hybrid.transitions.conditional import Conditional
-from tabveil.synthesis.generators.hybrid.transitions.histograms import NoisyConditional, SmoothedConditional
-from tabveil.synthesis.generators.hybrid.transitions.single import Single, Uniform
+from tabveil.synthesis.generators.hybrid.transitions.conditional import (
+    Conditional,
+    NoisyConditional,
+    SmoothedConditional,
+)
 from tabveil.synthesis.generators.hybrid.transitions.way_back import (
     GeneralizedRows,
+    Single,
     Stored,
     Transition,
+    Uniform,
     WayBack,
 )
 
