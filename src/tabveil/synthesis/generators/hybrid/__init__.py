@@ -6,7 +6,7 @@ Each can be used alone. The generator ``hybrid`` brings them together with any o
 """
 
 from tabveil.synthesis.generators.hybrid.domains import Domain
-from tabveil.synthesis.generators.hybrid.sampling import Sampling
+from tabveil.synthesis.generators.hybrid.promises import Sampling
 from tabveil.synthesis.generators.hybrid.transitions import (
     TRANSITIONS,
     GeneralizedRows,

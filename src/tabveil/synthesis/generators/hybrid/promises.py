@@ -1,21 +1,109 @@
-"""What a pipeline promises, with numbers; under which conditions that is proven, and which are broken."""
+"""What a pipeline promises, with numbers; under which conditions that is proven, and which are broken.
+
+Some promises rest on beta-sampling: each record takes part by chance only, so that nobody can be sure that
+somebody did. Simple sampling keeps every record by itself. Stratified sampling rounds the number of rows of
+each stratum up or down at random, so that every record still has exactly the chance ``beta``, and each
+stratum its share to within one row: none is lost or favored systematically.
+"""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.random import Generator
 from scipy.special import bdtrc
 
+from tabveil.core import check
 from tabveil.core.sampling import group_equal_rows
+from tabveil.core.settings import values
 from tabveil.core.storage.plain import FORBID_OTHERS
-from tabveil.core.table import Categorical, Column, Numeric, Schema, Table
-from tabveil.synthesis.generators.hybrid.sampling import Sampling
+from tabveil.core.table import Indices, Numeric, Schema, Table
+from tabveil.errors import NotApplicable, ParameterError
 from tabveil.synthesis.generators.hybrid.transitions import Transition
 
 if TYPE_CHECKING:
     from tabveil.synthesis.generators.hybrid.generalizing import Generalizing
+
+
+When = Literal["after", "before"]
+KEYS = {"beta": float, "by": Literal["class"], "column": str, "when": When}
+OWNER = "sampling"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """Which records take part.
+
+    ``beta`` is the chance of each. ``by`` equivalence class, or by the values of a ``column``, the sample is
+    stratified. It is drawn ``after`` the table was anonymized, or ``before``: then the generalization and the
+    suppression see the sample alone, as theorems about sampling want it.
+    """
+
+    beta: float = 1.0
+    by: Literal["class"] | None = None
+    column: str | None = None
+    when: When = "after"
+
+    def __post_init__(self) -> None:
+        check.positive_share(OWNER, "beta", self.beta)
+        check.one_of(OWNER, "when", self.when, ("after", "before"))
+        if self.by is not None:
+            check.one_of(OWNER, "by", self.by, ("class",))
+        if self.by is not None and self.column is not None:
+            raise ParameterError(OWNER, "strata are classes or the values of a column; give one of them.")
+        if self.by is not None and self.when == "before":
+            raise ParameterError(OWNER, "there are no classes before anything is anonymized.")
+
+    @classmethod
+    def read(cls, given: float | Mapping[str, Any]) -> Self:
+        """Read a chance, or settings by name.
+
+        >>> Sampling.read(0.5).beta, Sampling.read({"beta": 0.2, "by": "class"}).stratified
+        (0.5, True)
+        """
+        if not isinstance(given, Mapping):
+            return cls(beta=values.read(OWNER, "beta", given, float))
+        check.known_names(OWNER, "setting", map(str, given), KEYS)
+        return cls(**{key: values.read(OWNER, key, value, KEYS[key]) for key, value in given.items()})
+
+    @property
+    def stratified(self) -> bool:
+        """Whether strata are sampled one by one."""
+        return self.by is not None or self.column is not None
+
+    def draw(self, table: Table, classes: Indices | None, *, rng: Generator) -> Indices:
+        """Return the rows that take part, ascending; ``classes`` (n,) are those of the rows, if there are."""
+        if self.beta == 1:
+            kept = np.arange(len(table))
+        elif self.stratified:
+            kept = _stratified(self._strata(table, classes), self.beta, rng=rng)
+        else:
+            kept = np.flatnonzero(rng.random(len(table)) < self.beta)
+        if len(kept) == 0:
+            raise NotApplicable(OWNER, f"with beta = {self.beta:g}, no row was left; raise it.")
+        return kept
+
+    def _strata(self, table: Table, classes: Indices | None) -> Indices:
+        if self.column is not None:
+            check.known_names(OWNER, "column", [self.column], table.schema.names)
+            return group_equal_rows(table.select([self.column]))[0]
+        if classes is None:
+            raise ParameterError(OWNER, "by: class needs hierarchies, by which there are classes.")
+        return classes
+
+
+def _stratified(strata: Indices, beta: float, *, rng: Generator) -> Indices:
+    """Keep ``beta`` of each stratum, its fraction of a row by chance."""
+    order = rng.permutation(len(strata))
+    order = order[np.argsort(strata[order], kind="stable")]  # stratum by stratum, at random within each
+    _, starts, sizes = np.unique(strata[order], return_index=True, return_counts=True)
+    wanted = beta * sizes
+    n_kept = np.floor(wanted) + (rng.random(len(sizes)) < wanted - np.floor(wanted))  # (n_strata,)
+    ranks = np.arange(len(order)) - np.repeat(starts, sizes)
+    kept: Indices = np.sort(order[ranks < np.repeat(n_kept, sizes)])
+    return kept
 
 
 TARGETS = (1e-6, 1e-5, 1e-4, 1e-3)
@@ -125,8 +213,8 @@ def measure_classes(
     (classes,) = group_equal_rows(table.select(quasi_identifiers))
     found = {}
     for name in sensitive:
-        (values,) = group_equal_rows(table.select([name]))
-        pairs = np.unique(np.stack((classes, values), axis=1), axis=0)
+        (held,) = group_equal_rows(table.select([name]))
+        pairs = np.unique(np.stack((classes, held), axis=1), axis=0)
         found[name] = int(np.unique(pairs[:, 0], return_counts=True)[1].min())
     return int(np.unique(classes, return_counts=True)[1].min()), found
 
@@ -178,7 +266,7 @@ def broken(
     transition: Transition,
     *,
     schema: Schema | None = None,
-    declared: Collection[str] | None = None,
+    declared: Iterable[str] | None = None,
 ) -> tuple[str, ...]:
     """Return why nothing is promised, the weightiest first; nothing if all conditions hold.
 
@@ -187,7 +275,8 @@ def broken(
     """
     if generalizing is None:
         return ("nothing is generalized",)
-    names = () if schema is None else schema.names
+    columns = () if schema is None else schema.columns
+    names = {column.name for column in columns}
     conditions = (
         (generalizing.levels is None, "the levels were searched for, which asks the rows"),
         (bool(generalizing.automatic), "hierarchies were made from the values of the rows"),
@@ -196,11 +285,14 @@ def broken(
             "classes are also suppressed for their sensitive values",
         ),
         (
-            bool(set(names) - set(generalizing.quasi_identifiers)),
+            bool(names - set(generalizing.quasi_identifiers)),
             "columns without a hierarchy are learned as they are",
         ),
         (
-            schema is not None and not all(map(_can_be_listed, schema.columns)),
+            any(
+                isinstance(each, Numeric) and not (each.integer and each.high - each.low < MOST_LISTED)
+                for each in columns
+            ),
             "not all values of a column can be listed, so its hierarchy is made from those of the rows",
         ),
         (generalizing.asked.suppression < 1, "whether anything is released depends on the rows"),
@@ -210,7 +302,7 @@ def broken(
         ),
         (transition.asks_rows, "the transition asks the rows"),
         (
-            declared is not None and bool(set(names) - set(declared)),
+            declared is not None and bool(names - set(declared)),
             "labels or ranges of columns were read from the rows, as no schema declares them",
         ),
     )
@@ -218,12 +310,3 @@ def broken(
     if not reasons and SampledPrivacy.of(sampling.beta, generalizing.k) is None:
         return (f"k = {generalizing.k} is too small for beta = {sampling.beta:g}",)
     return reasons
-
-
-def _can_be_listed(column: Column) -> bool:
-    """Whether a hierarchy covers all values that a column may have, whichever rows there are."""
-    match column:
-        case Categorical():
-            return True
-        case Numeric(low=low, high=high):
-            return column.integer and high - low < MOST_LISTED
