@@ -21,7 +21,7 @@ from tabveil.core.settings import values
 from tabveil.core.storage.plain import FORBID_OTHERS
 from tabveil.core.table import Indices, Numeric, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.synthesis.generators.hybrid.transitions import Transition
+from tabveil.synthesis.generators.hybrid.transitions import GeneralizedRows, Transition
 
 if TYPE_CHECKING:
     from tabveil.synthesis.generators.hybrid.generalizing import Generalizing
@@ -172,6 +172,23 @@ class Promises:
     diversity_learned: Mapping[str, int] = field(default_factory=dict)
     sampled: SampledPrivacy | None = None
     voided: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, generalizing: "Generalizing", rows: GeneralizedRows, *, beta: float, voided: tuple[str, ...]
+    ) -> Self:
+        """Measure what holds of rows that were sampled by the chance ``beta``."""
+        own, sensitive = generalizing.quasi_identifiers, generalizing.asked.sensitive
+        k, diversity = measure_classes(rows.found.table, own, sensitive)
+        k_learned, diversity_learned = measure_classes(rows.table, own, sensitive)
+        return cls(
+            k=k,
+            k_learned=k_learned,
+            diversity=diversity,
+            diversity_learned=diversity_learned,
+            sampled=None if voided else SampledPrivacy.of(beta, generalizing.k),
+            voided=voided,
+        )
 
     def sentences(self) -> tuple[str, ...]:
         """Say what is promised and what is not."""

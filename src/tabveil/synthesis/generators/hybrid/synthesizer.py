@@ -23,13 +23,7 @@ from tabveil.protocols import Synthesizer
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
 from tabveil.synthesis.generators.hybrid.plain_settings import as_plain, read_named
-from tabveil.synthesis.generators.hybrid.promises import (
-    Promises,
-    SampledPrivacy,
-    Sampling,
-    broken,
-    measure_classes,
-)
+from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, Sampling, broken
 from tabveil.synthesis.generators.hybrid.transitions import (
     GeneralizedRows,
     Stored,
@@ -330,7 +324,7 @@ class Hybrid(Maker):
             anonymization=found,
             generalized=rows.table,
             way_back=self.way().learn(rows, rng=of_transition) if changed else None,
-            promises=self._promises(generalizing, rows, voided),
+            promises=Promises.of(generalizing, rows, beta=sampling.beta, voided=voided),
             rngs=(of_transition, of_generator),
         )
 
@@ -384,22 +378,6 @@ class Hybrid(Maker):
         if generalizing is None or broken(generalizing, sampling, self.way(), schema=schema):
             return None
         return SampledPrivacy.of(sampling.beta, generalizing.k)
-
-    def _promises(
-        self, generalizing: "Generalizing", rows: GeneralizedRows, voided: tuple[str, ...]
-    ) -> Promises:
-        own, sensitive = generalizing.quasi_identifiers, generalizing.asked.sensitive
-        k, diversity = measure_classes(rows.found.table, own, sensitive)
-        k_learned, diversity_learned = measure_classes(rows.table, own, sensitive)
-        beta = Sampling.read(self.sampling).beta
-        return Promises(
-            k=k,
-            k_learned=k_learned,
-            diversity=diversity,
-            diversity_learned=diversity_learned,
-            sampled=None if voided else SampledPrivacy.of(beta, generalizing.k),
-            voided=voided,
-        )
 
     def way(self) -> Transition:
         """Return the transition."""
