@@ -7,6 +7,7 @@ from a node's classes (for the two measures of class sizes). Formulas are those 
 """
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
@@ -21,29 +22,29 @@ from tabveil.synthesis.anonymize.lattice import Classes, Keep, Lattice, Node
 Mean = Literal["geometric", "arithmetic"]
 
 
-class Scorer(Protocol):
+class Scorer(ABC):
     """A loss over some combinations."""
 
     terms: list[Floats]  # (n_levels,) for each column
 
     def bound(self, total: float) -> float:
         """Return the least loss of a node whose columns' terms add up to this."""
-        ...
+        return total
 
+    @abstractmethod
     def at_least(self, node: Node, suppressed: int, least: int) -> float:
         """Return the least loss of a node that suppresses so many rows, or more.
 
         Classes that are kept have at least ``least`` rows.
         """
-        ...
 
+    @abstractmethod
     def score(self, classes: Classes, keep: Keep) -> float:
         """Return a node's loss."""
-        ...
 
-    def ahead(self, classes: Classes, least: int) -> float:
+    def ahead(self, classes: Classes, least: int) -> float:  # noqa: ARG002 - of many, the terms say it all
         """Return a bound on the loss of every coarser node, where kept classes have at least so many rows."""
-        ...
+        return 0.0
 
 
 class LossModel(Protocol):
@@ -56,69 +57,7 @@ class LossModel(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class GeneralizationLoss:
-    """Which share of its column's values does a cell stand for, on average? (Iyengar's Loss)
-
-    A suppressed cell stands for all. 0 where nothing is changed, 1 where all is suppressed; columns are
-    joined by their geometric or arithmetic mean.
-    """
-
-    name: ClassVar[str] = "loss"
-    mean: Mean = "geometric"
-
-    def __post_init__(self) -> None:
-        check.one_of("loss", "mean", self.mean, ("geometric", "arithmetic"))
-
-    def scorer(self, lattice: Lattice) -> Scorer:
-        """Return the measure over the combinations of a lattice."""
-        return _ShareScorer(lattice, geometric=self.mean == "geometric")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entropy:
-    """How many bits about the original values are lost? (non-uniform entropy)"""
-
-    name: ClassVar[str] = "entropy"
-
-    def scorer(self, lattice: Lattice) -> Scorer:
-        """Return the measure over the combinations of a lattice."""
-        return _EntropyScorer(lattice)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Discernibility:
-    """With how many rows does each row share its class, summed over all rows? Suppressed ones with all."""
-
-    name: ClassVar[str] = "discernibility"
-
-    def scorer(self, lattice: Lattice) -> Scorer:
-        """Return the measure over the combinations of a lattice."""
-        return _DiscernibilityScorer(lattice)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AverageClassSize:
-    """How many rows does a class have on average, the suppressed ones together being one?"""
-
-    name: ClassVar[str] = "class_size"
-
-    def scorer(self, lattice: Lattice) -> Scorer:
-        """Return the measure over the combinations of a lattice."""
-        return _ClassSizeScorer(lattice)
-
-
-LOSSES: dict[str, LossModel] = {
-    "geometric loss": GeneralizationLoss(mean="geometric"),
-    "arithmetic loss": GeneralizationLoss(mean="arithmetic"),
-    "discernibility": Discernibility(),
-    "entropy": Entropy(),
-    "class size": AverageClassSize(),
-}
-"""Every measure by the name it has in files."""
-
-
-class _ShareScorer:
+class _ShareScorer(Scorer):
     def __init__(self, lattice: Lattice, *, geometric: bool) -> None:
         self._lattice = lattice
         self._geometric = geometric
@@ -132,36 +71,17 @@ class _ShareScorer:
             hierarchy.shares @ combinations.leaf_counts(column)
             for column, hierarchy in enumerate(combinations.hierarchies)
         ]  # each (n_levels,)
-        # What a suppressed row adds at least, with what is there already: a pair for each level of a column.
-        slack = [1 - hierarchy.shares.max(axis=1) for hierarchy in combinations.hierarchies]
-        self._lines = [
-            list(zip(*((part * self._scale[column]).tolist() for part in parts), strict=True))
-            for column, parts in enumerate(
-                (sums - self._least[column], slack[column]) for column, sums in enumerate(self._sums)
-            )
-        ]
-        lost = [
-            np.maximum((sums - self._least[column]) * self._scale[column], 0.0)
-            for column, sums in enumerate(self._sums)
-        ]
-        self.terms = [np.log1p(each) / d if geometric else each / d for each in lost]
+        self._lines, self.terms = [], []
+        for column, hierarchy in enumerate(combinations.hierarchies):
+            extra, scale = self._sums[column] - self._least[column], self._scale[column]
+            # What is there already, and what a suppressed row adds at least: a pair for each level.
+            slack = 1 - hierarchy.shares.max(axis=1)
+            self._lines.append(list(zip((extra * scale).tolist(), (slack * scale).tolist(), strict=True)))
+            lost = np.maximum(extra * scale, 0.0)
+            self.terms.append(np.log1p(lost) / d if geometric else lost / d)
 
     def bound(self, total: float) -> float:
         return math.expm1(total) if self._geometric else total
-
-    def _columns(self, classes: Classes, keep: Keep) -> Floats:
-        lattice = self._lattice
-        lacking = suppressed_shares(
-            classes.rows,
-            classes.counts,
-            keep,
-            lattice.combinations.leaves,
-            lattice.places(classes.node),
-            lattice.shares,
-        )
-        sums = np.array([each[level] for each, level in zip(self._sums, classes.node, strict=True)])
-        lost: Floats = np.maximum((sums + lacking - self._least) * self._scale, 0.0)
-        return lost
 
     def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - sizes do not matter
         lost = 1.0 if self._geometric else 0.0
@@ -173,14 +93,17 @@ class _ShareScorer:
         return lost ** (1 / len(node)) - 1 if self._geometric else lost / len(node)
 
     def score(self, classes: Classes, keep: Keep) -> float:
-        lost = self._columns(classes, keep)
+        lattice = self._lattice
+        places = lattice.places(classes.node)
+        lacking = suppressed_shares(
+            classes.rows, classes.counts, keep, lattice.combinations.leaves, places, lattice.shares
+        )
+        sums = np.array([each[level] for each, level in zip(self._sums, classes.node, strict=True)])
+        lost = np.maximum((sums + lacking - self._least) * self._scale, 0.0)
         return float(np.expm1(np.log1p(lost).mean()) if self._geometric else lost.mean())
 
-    def ahead(self, classes: Classes, least: int) -> float:  # noqa: ARG002 - the terms say it all
-        return 0.0
 
-
-class _EntropyScorer:
+class _EntropyScorer(Scorer):
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
         self.terms = []
@@ -195,9 +118,6 @@ class _EntropyScorer:
             self.terms.append(
                 np.array([np.sum(counts[held] * np.log2(total[held] / counts[held])) for total in totals])
             )
-
-    def bound(self, total: float) -> float:
-        return total
 
     def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - sizes do not matter
         total = 0.0
@@ -230,9 +150,6 @@ class _EntropyScorer:
             )
         )
 
-    def ahead(self, classes: Classes, least: int) -> float:  # noqa: ARG002 - the terms say it all
-        return 0.0
-
 
 def _filling(counts: Floats) -> tuple[list[int], list[float]]:
     """Return how many rows the most frequent values hold together, and the sums of their c log2 c."""
@@ -241,14 +158,13 @@ def _filling(counts: Floats) -> tuple[list[int], list[float]]:
     return filled.tolist(), np.cumsum(ranked * np.log2(ranked)).tolist()
 
 
-class _DiscernibilityScorer:
+class _SizeScorer(Scorer):
     def __init__(self, lattice: Lattice) -> None:
         self._n_rows = lattice.combinations.n_rows
         self.terms = [np.zeros(height + 1) for height in lattice.heights]
 
-    def bound(self, total: float) -> float:
-        return total
 
+class _DiscernibilityScorer(_SizeScorer):
     def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - alike at all nodes
         kept = self._n_rows - suppressed
         return float(self._n_rows * suppressed + kept * min(least, self._n_rows))
@@ -263,14 +179,7 @@ class _DiscernibilityScorer:
         return float(counts @ np.maximum(counts, min(least, self._n_rows)))
 
 
-class _ClassSizeScorer:
-    def __init__(self, lattice: Lattice) -> None:
-        self._n_rows = lattice.combinations.n_rows
-        self.terms = [np.zeros(height + 1) for height in lattice.heights]
-
-    def bound(self, total: float) -> float:
-        return total
-
+class _ClassSizeScorer(_SizeScorer):
     def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - alike at all nodes
         return self._n_rows / ((self._n_rows - suppressed) // least + 1)
 
@@ -283,3 +192,56 @@ class _ClassSizeScorer:
         large = classes.counts >= least
         most = int(large.sum()) + int(classes.counts[~large].sum()) // least + 1
         return self._n_rows / most
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizationLoss:
+    """Which share of its column's values does a cell stand for, on average? (Iyengar's Loss)
+
+    A suppressed cell stands for all. 0 where nothing is changed, 1 where all is suppressed; columns are
+    joined by their geometric or arithmetic mean.
+    """
+
+    name: ClassVar[str] = "loss"
+    mean: Mean = "geometric"
+
+    def __post_init__(self) -> None:
+        check.one_of("loss", "mean", self.mean, ("geometric", "arithmetic"))
+
+    def scorer(self, lattice: Lattice) -> Scorer:
+        """Return the measure over the combinations of a lattice."""
+        return _ShareScorer(lattice, geometric=self.mean == "geometric")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entropy:
+    """How many bits about the original values are lost? (non-uniform entropy)"""
+
+    name: ClassVar[str] = "entropy"
+    scorer: ClassVar[type[Scorer]] = _EntropyScorer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discernibility:
+    """With how many rows does each row share its class, summed over all rows? Suppressed ones with all."""
+
+    name: ClassVar[str] = "discernibility"
+    scorer: ClassVar[type[Scorer]] = _DiscernibilityScorer
+
+
+@dataclass(frozen=True, kw_only=True)
+class AverageClassSize:
+    """How many rows does a class have on average, the suppressed ones together being one?"""
+
+    name: ClassVar[str] = "class_size"
+    scorer: ClassVar[type[Scorer]] = _ClassSizeScorer
+
+
+LOSSES: dict[str, LossModel] = {
+    "geometric loss": GeneralizationLoss(mean="geometric"),
+    "arithmetic loss": GeneralizationLoss(mean="arithmetic"),
+    "discernibility": Discernibility(),
+    "entropy": Entropy(),
+    "class size": AverageClassSize(),
+}
+"""Every measure by the name it has in files."""

@@ -16,7 +16,7 @@ import numpy as np
 from tabveil.core import check
 from tabveil.core.table import Indices
 from tabveil.synthesis.anonymize import class_kernels as kernels
-from tabveil.synthesis.anonymize.combinations import SensitiveColumn
+from tabveil.synthesis.anonymize.hierarchy import SensitiveColumn
 from tabveil.synthesis.anonymize.lattice import Classes, Keep
 
 Distance = Literal["equal", "ordered", "hierarchical"]

@@ -15,7 +15,7 @@ from tabveil.errors import SchemaError
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
 from tabveil.synthesis.anonymize.building.automatic import JoinedLabels, Kept
 from tabveil.synthesis.anonymize.building.graded import Dates, Mask, NumberIntervals
-from tabveil.synthesis.anonymize.grouping_kernels import number_rows
+from tabveil.synthesis.anonymize.class_kernels import number_rows
 from tabveil.tables.reading import LoadedTable
 
 MOST_TOGETHER = 4
@@ -117,9 +117,8 @@ def _reason(
 def _unique_share(columns: Sequence[NDArray[np.int64]]) -> float:
     """Return the share of rows that are alone with their values."""
     keys = np.ascontiguousarray(np.stack(columns, axis=1))
-    numbers, firsts = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
-    n = number_rows(keys, numbers, firsts)
-    return float((np.bincount(numbers, minlength=n) == 1).sum() / max(len(keys), 1))
+    numbers, firsts = number_rows(keys)
+    return float((np.bincount(numbers, minlength=len(firsts)) == 1).sum() / max(len(keys), 1))
 
 
 def _grown(names: Sequence[str], codes: dict[str, Indices]) -> tuple[tuple[str, float], ...]:

@@ -139,7 +139,7 @@ class Conditional:
         """Rebuild the way back."""
         domains = stored.domains()
         groups, moved = self._groups(len(domains)), range(len(domains) if self.smoothed else 0)
-        expected = {}
+        expected: dict[str, Expected] = {}
         for place, group in enumerate(groups):
             expected |= {
                 f"values{place}_starts": Expected(dtype=np.int64, shape=(None,), low=0),
