@@ -80,9 +80,10 @@ class OutlierRemoval(Modifier):
         if any(table.schema != people.train.schema for table in tables):
             raise SchemaError("OutlierRemoval", "train, control and release must have the same schema.")
         ends = np.cumsum([len(table) for table in tables])
-        factors = outlier_factors(
-            _together(tables), self.representation, n_neighbors=self.n_neighbors, rng=rng
+        together = Table(
+            schema=people.train.schema, values=np.concatenate([table.values for table in tables])
         )
+        factors = outlier_factors(together, self.representation, n_neighbors=self.n_neighbors, rng=rng)
         order = rng.permutation(len(factors))
         order = order[np.argsort(-factors[order], kind="stable")]  # the most outlying first, equals by lot
         stays = np.ones(len(factors), dtype=np.bool_)
@@ -95,10 +96,6 @@ class OutlierRemoval(Modifier):
             if not len(table):
                 raise ParameterError("OutlierRemoval", f"level must leave a row of {role}, got {level!r}.")
         return Split(train=train, control=control, synthetic=make(train, release))
-
-
-def _together(tables: tuple[Table, ...]) -> Table:
-    return Table(schema=tables[0].schema, values=np.concatenate([table.values for table in tables]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,10 +240,7 @@ class Canaries(Modifier):
         schema = people.train.schema
         if not any(map(_has_two_values, schema.columns)):
             raise ParameterError("Canaries", "some column must have two values or more to invent people.")
-        learned, never_learned = (
-            invented_rows(schema, n_rows, rng=rng),
-            invented_rows(schema, n_rows, rng=rng),
-        )
+        learned, never_learned = (invented_rows(schema, n_rows, rng=rng) for _ in range(2))
         planted = Table(schema=schema, values=np.concatenate([people.train.values, learned.values]))
         return Split(train=learned, control=never_learned, synthetic=make(planted, people.release))
 
@@ -287,7 +281,6 @@ def _draw(column: Column, n_rows: int, *, rng: Generator) -> Floats:
             if decimals is None:
                 return rng.uniform(column.low, column.high, n_rows)
             first, last = _grid(column, decimals)
-            steps = np.minimum(
-                np.floor(rng.uniform(first, last + 1, n_rows)), last
-            )  # a sum may be rounded up
+            steps = np.floor(rng.uniform(first, last + 1, n_rows))
+            steps = np.minimum(steps, last)  # a sum may be rounded up
             return np.clip(np.round(steps * 10.0**-decimals, decimals), column.low, column.high)
