@@ -60,13 +60,7 @@ class _LostAsAWhole(ABC):
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
         """Strike the classes that break the promise."""
 
-    def lost(
-        self,
-        classes: Classes,
-        values: Indices,
-        column: SensitiveColumn | None,
-        least: int,  # noqa: ARG002 - other models count it
-    ) -> Indices:
+    def lost(self, classes: Classes, values: Indices, column: SensitiveColumn | None, least: int) -> Indices:  # noqa: ARG002 - other models count it
         """Count the rows of each class that breaks what is needed, (c,)."""
         keep = np.ones(len(classes), dtype=np.bool_)
         self.needed.judge(classes, values, column, keep)
@@ -198,8 +192,7 @@ class Closeness:
         Values that meet at the top are as far apart as can be, and those that meet lower in proportion: so
         the groups of each level must be near, as if all were equally far apart, by a limit of their own.
         """
-        known = _known(column)
-        lost = np.zeros(len(classes), dtype=np.int64)
+        known, lost = _known(column), np.zeros(len(classes), dtype=np.int64)
         if self.distance == "ordered":
             return lost
         levels = [(np.arange(known.n_values), float(self.t))]

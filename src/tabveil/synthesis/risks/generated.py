@@ -61,15 +61,9 @@ class _Fitted(RiskModel):
     settings: Mapping[str, object]
 
     costly: ClassVar[bool] = True
-    needed: ClassVar[
-        Mapping[str, str]
-    ] = {}  # settings that the generator must have, and what it can do by them
-    by_level: ClassVar[str | None] = (
-        None  # the setting that the level says, so that nobody may give it besides
-    )
-    otherwise: ClassVar[
-        Mapping[str, object]
-    ] = {}  # where the generator has such a setting and nobody gave it
+    needed: ClassVar[Mapping[str, str]] = {}  # settings that the generator must have, and what it then can do
+    by_level: ClassVar[str | None] = None  # the setting that the level says: nobody may give it besides
+    otherwise: ClassVar[Mapping[str, object]] = {}  # used where the generator has it and nobody gave it
 
     def __post_init__(self) -> None:
         owner = type(self).__name__

@@ -131,14 +131,10 @@ class Oversample(Modifier):
         check.between("Oversample", "level", level, 0, math.inf)
 
     def __call__(
-        self,
-        people: People,
-        level: float,
-        make: Callable[[Table, Table], Table],
-        *,
-        rng: Generator,  # noqa: ARG002 - nothing is drawn
+        self, people: People, level: float, make: Callable[[Table, Table], Table], *, rng: Generator
     ) -> Split:
         """Ask for ``level`` times as many rows as ``release`` has."""
+        del rng  # nothing is drawn
         self.check_level(level)
         n_rows = len(people.release)
         again = people.release.take(np.resize(np.arange(n_rows), count_share(level, n_rows)))

@@ -20,7 +20,7 @@ LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 class _Planted(RiskModel):
-    """A risk model that plants copies of training people; which places and people take part, all draw alike."""
+    """A risk model that plants copies of training people: all draw places and people alike."""
 
     levels: ClassVar[tuple[float, ...]] = LEVELS
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tabveil.core.table import Floats, Numeric
+from tabveil.core.table import Numeric
 from tabveil.synthesis.anonymize.building.column_values import ColumnValues, assemble
 from tabveil.synthesis.anonymize.building.graded import Dates, Mask, NumberIntervals, as_moments
 from tabveil.synthesis.anonymize.hierarchy import Hierarchy
@@ -37,7 +37,9 @@ class Kept:
         counts[np.searchsorted(cells, values.cells)] = values.counts
         ranks = np.empty(len(cells), dtype=np.int64)
         ranks[np.argsort(-counts, kind="stable")] = np.arange(len(cells))
-        other = _unused(OTHER, set(texts))
+        other = OTHER
+        while other in texts:
+            other = f"({other})"
         levels = [
             tuple(text if rank < size else other for text, rank in zip(texts, ranks, strict=True))
             for size in self.sizes
@@ -54,13 +56,12 @@ class JoinedLabels:
     def build(self, values: ColumnValues) -> Hierarchy:
         """Make the hierarchy of a column of ordered labels."""
         cells, texts = values.possible()
-        return assemble(values, cells, [texts, *(self._joined(texts, size) for size in self.sizes)], top=True)
-
-    @staticmethod
-    def _joined(texts: tuple[str, ...], size: int) -> tuple[str, ...]:
-        groups = [texts[start : start + size] for start in range(0, len(texts), size)]
-        names = [group[0] if len(group) == 1 else f"{group[0]} to {group[-1]}" for group in groups]
-        return tuple(names[place // size] for place in range(len(texts)))
+        levels = []
+        for size in self.sizes:
+            groups = [texts[start : start + size] for start in range(0, len(texts), size)]
+            names = [group[0] if len(group) == 1 else f"{group[0]} to {group[-1]}" for group in groups]
+            levels.append(tuple(names[place // size] for place in range(len(texts))))
+        return assemble(values, cells, [texts, *levels], top=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,21 +88,17 @@ class Automatic:
         if (steps := _masked(values)) is not None:
             return Mask(side="right", steps=steps)
         if values.column.ordered:
-            return JoinedLabels(sizes=_powers(2, n_values - 1))
-        return Kept(sizes=_powers(2, n_values - 2)[::-1])  # at least two are joined
+            return JoinedLabels(sizes=_powers(n_values - 1))
+        return Kept(sizes=_powers(n_values - 2)[::-1])  # at least two are joined
 
 
-def _powers(low: int, high: int) -> tuple[int, ...]:
-    """Return the powers of two from one number to another.
+def _powers(most: int) -> tuple[int, ...]:
+    """Return the powers of two from 2 up to a number.
 
-    >>> _powers(2, 9)
+    >>> _powers(9)
     (2, 4, 8)
     """
-    found = []
-    while low <= high:
-        found.append(low)
-        low *= 2
-    return tuple(found)
+    return tuple(2**power for power in range(1, most.bit_length()))
 
 
 def _calendar(values: ColumnValues) -> Dates | None:
@@ -119,7 +116,8 @@ def _quantiles(values: ColumnValues) -> NumberIntervals | None:
     step = max(step, 1.0) if integer else step
     ranks = np.cumsum(values.counts) / values.counts.sum()
     wanted = values.cells[np.searchsorted(ranks, np.arange(1, MOST_BINS) / MOST_BINS)]
-    cuts = np.unique(_rounded(wanted, step))
+    digits = max(0, -math.floor(math.log10(step)))
+    cuts = np.unique(np.round(np.round(wanted / step) * step, digits))
     cuts = cuts[(cuts > low) & (cuts <= high)]
     # Two cuts between which nothing lies part nothing.
     places = np.searchsorted(values.cells, cuts)
@@ -148,11 +146,6 @@ def _readable(width: float) -> float:
     return width
 
 
-def _rounded(cells: Floats, step: float) -> Floats:
-    digits = max(0, -math.floor(math.log10(step)))
-    return np.round(np.round(cells / step) * step, digits)
-
-
 def _masked(values: ColumnValues) -> tuple[int, ...] | None:
     """Return how many characters to mask, if the values are codes of one length with digits in them."""
     lengths = {len(text) for text in values.texts}
@@ -164,9 +157,3 @@ def _masked(values: ColumnValues) -> tuple[int, ...] | None:
     # A character that tells nothing apart, such as the dot in A10.2, is no level of its own.
     steps = [step for step in range(1, length) if groups[step] < groups[step - 1] and groups[step] > 1]
     return tuple(steps[:_MOST_MASKED]) or None
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name = f"({name})"
-    return name

@@ -65,7 +65,6 @@ class NumberIntervals:
         edges: list[Floats | None] = [None]
         for number in range(len(self.widths) or len(self.cuts)):
             low, high = self._ends(cells, number)
-            low, high = self._capped(cells, low, high)
             pairs, places = np.unique(np.stack((low, high), axis=1), axis=0, return_inverse=True)
             names = [_label(start, end, integer=column.integer) for start, end in pairs.tolist()]
             levels.append(tuple(names[place] for place in places.ravel()))
@@ -80,21 +79,17 @@ class NumberIntervals:
             # Both ends of a level's interval are ends of the level before, to the last bit.
             unit = self.widths[0]
             ratio = round(width / unit)
-            return self.origin + steps * ratio * unit, self.origin + (steps + 1) * ratio * unit
-        cuts = np.array([-np.inf, *self.cuts[number], np.inf])
-        places = np.searchsorted(cuts, cells, side="right")
-        return cuts[places - 1], cuts[places]
-
-    def _capped(self, cells: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+            low, high = self.origin + steps * ratio * unit, self.origin + (steps + 1) * ratio * unit
+        else:
+            cuts = np.array([-np.inf, *self.cuts[number], np.inf])
+            places = np.searchsorted(cuts, cells, side="right")
+            low, high = cuts[places - 1], cuts[places]
         if self.top is not None:
             above = cells >= self.top
             low, high = np.where(above, self.top, low), np.where(above, np.inf, np.minimum(high, self.top))
         if self.bottom is not None:
-            under = cells < self.bottom
-            low, high = (
-                np.where(under, -np.inf, np.maximum(low, self.bottom)),
-                np.where(under, self.bottom, high),
-            )
+            under, ends = cells < self.bottom, np.maximum(low, self.bottom)
+            low, high = np.where(under, -np.inf, ends), np.where(under, self.bottom, high)
         return low, high
 
 
@@ -119,53 +114,34 @@ def _number(value: float) -> str:
 
 DATES = "dates"
 Moments = NDArray[np.datetime64]
-_DECADE, _CENTURY, _MONTHS = 10, 100, 12
 
 
-def _year(moments: Moments) -> NDArray[np.int64]:
-    return moments.astype("M8[Y]").astype(np.int64) + 1970
+def _texts(moments: Moments, unit: str) -> list[str]:
+    return moments.astype(f"M8[{unit}]").astype(str).tolist()
 
 
-def _month(moments: Moments) -> NDArray[np.int64]:
-    return moments.astype("M8[M]").astype(np.int64) % _MONTHS
+def _years(moments: Moments, length: int = 1) -> list[int]:
+    return ((moments.astype("M8[Y]").astype(np.int64) + 1970) // length * length).tolist()
 
 
-def _quarters(moments: Moments) -> list[str]:
-    years, months = _year(moments).tolist(), _month(moments).tolist()
-    return [f"{year}-Q{month // 3 + 1}" for year, month in zip(years, months, strict=True)]
+def _parts(moments: Moments, letter: str, length: int) -> list[str]:
+    """Return the parts of the year in which moments lie, so many months long."""
+    months = (moments.astype("M8[M]").astype(np.int64) % 12).tolist()
+    years = _years(moments)
+    return [f"{year}-{letter}{month // length + 1}" for year, month in zip(years, months, strict=True)]
 
 
-def _halves(moments: Moments) -> list[str]:
-    years, months = _year(moments).tolist(), _month(moments).tolist()
-    return [f"{year}-H{month // 6 + 1}" for year, month in zip(years, months, strict=True)]
-
-
-UNITS: dict[str, Callable[[Moments], list[str]]] = {
-    "hour": lambda moments: [f"{text}:00" for text in moments.astype("M8[h]").astype(str).tolist()],
-    "day": lambda moments: moments.astype("M8[D]").astype(str).tolist(),
-    "month": lambda moments: moments.astype("M8[M]").astype(str).tolist(),
-    "quarter": _quarters,
-    "half year": _halves,
-    "year": lambda moments: [str(year) for year in _year(moments).tolist()],
-    "decade": lambda moments: [f"{year // _DECADE * _DECADE}s" for year in _year(moments).tolist()],
-    "century": lambda moments: [
-        f"{year // _CENTURY * _CENTURY} to {year // _CENTURY * _CENTURY + 99}"
-        for year in _year(moments).tolist()
-    ],
+UNITS: dict[str, tuple[str, int, Callable[[Moments], list[str]]]] = {
+    "hour": ("h", 1, lambda moments: [f"{text}:00" for text in _texts(moments, "h")]),
+    "day": ("D", 1, lambda moments: _texts(moments, "D")),
+    "month": ("M", 1, lambda moments: _texts(moments, "M")),
+    "quarter": ("M", 3, lambda moments: _parts(moments, "Q", 3)),
+    "half year": ("M", 6, lambda moments: _parts(moments, "H", 6)),
+    "year": ("Y", 1, lambda moments: [str(year) for year in _years(moments)]),
+    "decade": ("Y", 10, lambda moments: [f"{year}s" for year in _years(moments, 10)]),
+    "century": ("Y", 100, lambda moments: [f"{year} to {year + 99}" for year in _years(moments, 100)]),
 }
-"""Each unit as it is written, from the finest to the widest; each lies within the next."""
-
-_WITHIN = {
-    "hour": ("h", 1),
-    "day": ("D", 1),
-    "month": ("M", 1),
-    "quarter": ("M", 3),
-    "half year": ("M", 6),
-    "year": ("Y", 1),
-    "decade": ("Y", 10),
-    "century": ("Y", 100),
-}
-"""How long each is, in a unit that calendars count in."""
+"""From the finest to the widest, each within the next: its length in calendar units, how it is written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +171,7 @@ class Dates:
         return assemble(
             values,
             cells,
-            [texts, *(UNITS[unit](moments) for unit in self.units)],
+            [texts, *(UNITS[unit][2](moments) for unit in self.units)],
             edges=[None, *(_edges(moments, unit, values.clock) for unit in self.units)],
             top=True,
         )
@@ -203,10 +179,10 @@ class Dates:
 
 def _edges(moments: Moments, unit: str, clock: int) -> Floats:
     """Return where the unit of each moment begins and ends, as cells, (n, 2)."""
-    starts = moments.astype(f"M8[{_WITHIN[unit][0]}]")
-    length = _WITHIN[unit][1]
+    counted, length, _ = UNITS[unit]
+    starts = moments.astype(f"M8[{counted}]")
     # Years are counted from 1970, of which centuries are no multiples.
-    from_zero = starts.astype(np.int64) + (1970 if _WITHIN[unit][0] == "Y" else 0)
+    from_zero = starts.astype(np.int64) + (1970 if counted == "Y" else 0)
     starts = starts - (from_zero % length).astype(starts.dtype.str.replace("M8", "m8"))
     ends = np.stack((starts, starts + length), axis=1).astype("M8[us]").astype(np.int64)
     edges: Floats = ends / clock

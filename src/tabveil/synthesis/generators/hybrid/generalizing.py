@@ -11,7 +11,7 @@ from typing import Any, Self
 from tabveil.core import check
 from tabveil.core.table import Numeric, Table
 from tabveil.errors import ParameterError, TabveilError
-from tabveil.synthesis.anonymize import Anonymization, KAnonymity, PrivacyModel, anonymize
+from tabveil.synthesis.anonymize import Anonymization, KAnonymity
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
 from tabveil.synthesis.anonymize.building.written import FromFile, LabelTree
 from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
@@ -57,12 +57,7 @@ class Generalizing:
     @property
     def k(self) -> int:
         """How many rows a class must have; 1 where nobody says."""
-        return max((model.k for model in self.models if isinstance(model, KAnonymity)), default=1)
-
-    @property
-    def models(self) -> tuple[PrivacyModel, ...]:
-        """What every class must promise."""
-        return self.asked.models
+        return max((model.k for model in self.asked.models if isinstance(model, KAnonymity)), default=1)
 
     @property
     def automatic(self) -> tuple[str, ...]:
@@ -83,35 +78,16 @@ class Generalizing:
         asked = self.asked
         check.known_names("hierarchies", "column", asked.hierarchies, table.schema.names)
         check.known_names("models", "column", asked.sensitive, table.schema.names)
-        return anonymize(
-            table,
-            [entry.build(_values(table, name, layout)) for name, entry in asked.hierarchies.items()],
-            models=asked.models,
-            loss=asked.loss,
-            suppression=asked.suppression,
-            local=asked.local,
-            budget=asked.budget,
-            sensitive_hierarchies={
-                name: entry.build(_values(table, name, layout))
-                for name, entry in asked.sensitive_hierarchies.items()
-            },
-            levels=self.levels,
-        )
+        return asked.build(table, lambda name: _values(table, name, layout), levels=self.levels)
 
 
 def _values(table: Table, name: str, layout: Layout | None) -> ColumnValues:
     """Look at a column; where nobody says how it is written, the schema tells numbers, labels and dates."""
     found = ColumnValues.of(table, name, layout)
     column = table.schema[name]
-    if layout is None and isinstance(column, Numeric) and column.arbitrary_zero:
-        return replace(found, clock=_clock(column))
-    return found
-
-
-def _clock(column: Numeric) -> int | None:
-    """Return the microseconds in a unit of a column of dates: the coarsest in which all are in a calendar."""
+    if layout is not None or not isinstance(column, Numeric) or not column.arbitrary_zero:
+        return found
     first, last = RANGE
-    for step in STEPS.values():
-        if first <= column.low * step and column.high * step <= last:
-            return step
-    return None
+    # The microseconds in a unit of dates: the coarsest in which all are in a calendar.
+    fitting = (step for step in STEPS.values() if first <= column.low * step and column.high * step <= last)
+    return replace(found, clock=next(fitting, None))

@@ -298,7 +298,7 @@ def broken(
         (generalizing.levels is None, "the levels were searched for, which asks the rows"),
         (bool(generalizing.automatic), "hierarchies were made from the values of the rows"),
         (
-            any(model.column is not None for model in generalizing.models),
+            any(model.column is not None for model in generalizing.asked.models),
             "classes are also suppressed for their sensitive values",
         ),
         (

@@ -302,15 +302,10 @@ class SmoothedConditional(_Histograms):
         )
 
     def weigh(
-        self,
-        cells: ClassCells,
-        counts: Floats,
-        everywhere: Floats,
-        *,
-        n_columns: int,  # noqa: ARG002 - nothing is shared by them
-        rng: Generator,  # noqa: ARG002 - nothing is drawn
+        self, cells: ClassCells, counts: Floats, everywhere: Floats, *, n_columns: int, rng: Generator
     ) -> Floats:
         """Leave out what few have, and mix."""
+        del n_columns, rng
         even = cells.domain.sizes[cells.bins]
         coarser = self._supported(everywhere) if self.towards == "population" else np.zeros(len(even))
         weights = self._supported(counts) + self.strength * cells.normalized(coarser, even)
@@ -362,15 +357,10 @@ class NoisyConditional(_Histograms):
         )
 
     def weigh(
-        self,
-        cells: ClassCells,
-        counts: Floats,
-        everywhere: Floats,  # noqa: ARG002 - a class speaks for itself
-        *,
-        n_columns: int,
-        rng: Generator,
+        self, cells: ClassCells, counts: Floats, everywhere: Floats, *, n_columns: int, rng: Generator
     ) -> Floats:
         """Add noise for the column's share of ε."""
+        del everywhere
         noisy = counts + self._drawn(len(counts), self.epsilon / n_columns, rng=rng)
         return cells.normalized(np.maximum(noisy, 0.0), cells.domain.sizes[cells.bins])
 
