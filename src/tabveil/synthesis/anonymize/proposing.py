@@ -14,8 +14,7 @@ from tabveil.core.settings import yaml_files
 from tabveil.core.table import Indices
 from tabveil.errors import SchemaError
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
-from tabveil.synthesis.anonymize.building.automatic import JoinedLabels, Kept
-from tabveil.synthesis.anonymize.building.graded import Dates, Mask, NumberIntervals
+from tabveil.synthesis.anonymize.building.graded import Dates, JoinedLabels, Kept, Mask, NumberIntervals
 from tabveil.synthesis.anonymize.class_kernels import number_rows
 from tabveil.tables.reading import LoadedTable
 

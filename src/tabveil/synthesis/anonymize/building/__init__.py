@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tabveil.core.check import nearest, quoted
-from tabveil.synthesis.anonymize.building.automatic import Automatic
 from tabveil.synthesis.anonymize.building.column_values import ColumnValues, EntryError
-from tabveil.synthesis.anonymize.building.graded import Dates, Mask, NumberIntervals
+from tabveil.synthesis.anonymize.building.graded import Automatic, Dates, Mask, NumberIntervals
 from tabveil.synthesis.anonymize.building.written import FromFile, LabelTree
 from tabveil.synthesis.anonymize.hierarchy import Hierarchy
 
