@@ -8,16 +8,18 @@
 import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from tabveil.core import check
 from tabveil.core.check import quoted
 from tabveil.core.settings import yaml_files
-from tabveil.core.table import Table
-from tabveil.errors import ParameterError, SchemaError
+from tabveil.core.table import Numeric, Table
+from tabveil.errors import ParameterError, SchemaError, TabveilError
 from tabveil.synthesis.anonymize.anonymizing import Anonymization, anonymize
-from tabveil.synthesis.anonymize.building import ColumnValues, HierarchyEntry, meant, read_entry
+from tabveil.synthesis.anonymize.building import Automatic, ColumnValues, HierarchyEntry, meant, read_entry
+from tabveil.synthesis.anonymize.building.written import FromFile, LabelTree
 from tabveil.synthesis.anonymize.losses import LOSSES, GeneralizationLoss, LossModel
 from tabveil.synthesis.anonymize.privacy_models import (
     DISTANCES,
@@ -29,7 +31,8 @@ from tabveil.synthesis.anonymize.privacy_models import (
     RecursiveDiversity,
 )
 from tabveil.synthesis.anonymize.search import BUDGET
-from tabveil.tables.reading import LoadedTable
+from tabveil.tables.reading import Layout, LoadedTable
+from tabveil.tables.reading.moments import RANGE, STEPS
 
 KINDS = ("distinct", "entropy", "recursive")
 FACTOR = 3.0
@@ -55,19 +58,33 @@ class AnonymizationSettings:
     missing: tuple[str, ...] = ()
     schema: Path | None = None
     sensitive_hierarchies: Mapping[str, HierarchyEntry] = field(default_factory=dict)
+    levels: Mapping[str, int] | None = None  # chosen by somebody; None: searched for
 
     @property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive columns, each once."""
         return tuple(dict.fromkeys(model.column for model in self.models if model.column is not None))
 
-    def build(
-        self,
-        table: Table,
-        look: Callable[[str], ColumnValues],
-        *,
-        levels: Mapping[str, int] | None = None,
-    ) -> Anonymization:
+    @property
+    def k(self) -> int:
+        """How many rows a class must have; 1 where nobody says."""
+        return max((model.k for model in self.models if isinstance(model, KAnonymity)), default=1)
+
+    @property
+    def automatic(self) -> tuple[str, ...]:
+        """The columns whose hierarchies are made from their values."""
+        return tuple(name for name, entry in self.hierarchies.items() if isinstance(entry, Automatic))
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The columns of which somebody wrote down every label that there may be."""
+        return frozenset(
+            name
+            for name, entry in self.hierarchies.items()
+            if isinstance(entry, FromFile) or (isinstance(entry, LabelTree) and entry.others is None)
+        )
+
+    def build(self, table: Table, look: Callable[[str], ColumnValues]) -> Anonymization:
         """Anonymize a table by hierarchies of what ``look`` sees of its columns."""
         trees = self.sensitive_hierarchies
         return anonymize(
@@ -79,11 +96,13 @@ class AnonymizationSettings:
             local=self.local,
             budget=self.budget,
             sensitive_hierarchies={column: entry.build(look(column)) for column, entry in trees.items()},
-            levels=levels,
+            levels=self.levels,
         )
 
 
-KEYS = tuple(item.name for item in fields(AnonymizationSettings) if item.name != "sensitive_hierarchies")
+_NOT_IN_FILES = ("sensitive_hierarchies", "levels")
+KEYS = tuple(item.name for item in fields(AnonymizationSettings) if item.name not in _NOT_IN_FILES)
+_WHERE = "configuration"  # whom complaints about a mapping name
 
 
 def _is_number(given: object) -> TypeGuard[float]:
@@ -114,7 +133,7 @@ _PLAIN: Mapping[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = 
 
 def read(source: str | Path | Mapping[str, Any]) -> AnonymizationSettings:
     """Read a file (YAML, JSON) or a mapping; paths in a file start at its folder."""
-    where = yaml_files.place(source, "configuration")
+    where = yaml_files.place(source, _WHERE)
     said = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
     folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
     if not isinstance(said, Mapping):
@@ -184,6 +203,49 @@ def apply(asked: AnonymizationSettings, loaded: LoadedTable) -> Anonymization:
         )
     released = table.select(name for name in table.schema.names if name not in asked.drop)
     return asked.build(released, lambda column: ColumnValues.of(table, column, layout))
+
+
+def read_step(given: Mapping[str, Any], levels: Mapping[str, Any]) -> AnonymizationSettings:
+    """Read settings of a pipeline's first step, and the levels of its hierarchies, if any.
+
+    Either the levels are searched for that lose least, which asks the rows, or somebody chose them, which
+    does not: then rows decide only whether their own class is large enough to be released.
+    """
+    try:
+        asked = read(given)
+    except TabveilError as error:
+        raise ParameterError(error.without(_WHERE)) from None
+    if not levels:
+        return asked
+    check.known_names("levels", "hierarchy of", map(str, levels), asked.hierarchies)
+    for name, level in levels.items():
+        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+            raise ParameterError("levels", f"column {name!r} must have a whole number from 0 on.")
+    for name in asked.hierarchies:
+        if name not in levels:
+            raise ParameterError("levels", f"column {name!r} has a hierarchy and no level.")
+    if asked.local:
+        raise ParameterError("levels", "where they are chosen, nothing is recoded locally.")
+    return replace(asked, levels=dict(levels))
+
+
+def generalize(asked: AnonymizationSettings, table: Table, layout: Layout | None) -> Anonymization:
+    """Take a pipeline's first step; ``layout`` says how the columns are written, if anybody knows."""
+    check.known_names("hierarchies", "column", asked.hierarchies, table.schema.names)
+    check.known_names("models", "column", asked.sensitive, table.schema.names)
+    return asked.build(table, lambda name: _values(table, name, layout))
+
+
+def _values(table: Table, name: str, layout: Layout | None) -> ColumnValues:
+    """Look at a column; where nobody says how it is written, the schema tells numbers, labels and dates."""
+    found = ColumnValues.of(table, name, layout)
+    column = table.schema[name]
+    if layout is not None or not isinstance(column, Numeric) or not column.arbitrary_zero:
+        return found
+    first, last = RANGE
+    # The microseconds in a unit of dates: the coarsest in which all are in a calendar.
+    fitting = (step for step in STEPS.values() if first <= column.low * step and column.high * step <= last)
+    return replace(found, clock=next(fitting, None))
 
 
 def _models(

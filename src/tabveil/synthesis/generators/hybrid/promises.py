@@ -21,10 +21,10 @@ from tabveil.core.settings import values
 from tabveil.core.storage.plain import FORBID_OTHERS
 from tabveil.core.table import Indices, Numeric, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.synthesis.generators.hybrid.transitions import GeneralizedRows, Transition
+from tabveil.synthesis.generators.hybrid.way_back import GeneralizedRows, Transition
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.hybrid.generalizing import Generalizing
+    from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
 
 
 When = Literal["after", "before"]
@@ -175,10 +175,10 @@ class Promises:
 
     @classmethod
     def of(
-        cls, generalizing: "Generalizing", rows: GeneralizedRows, *, beta: float, voided: tuple[str, ...]
+        cls, asked: "AnonymizationSettings", rows: GeneralizedRows, *, beta: float, voided: tuple[str, ...]
     ) -> Self:
         """Measure what holds of rows that were sampled by the chance ``beta``."""
-        own, sensitive = generalizing.quasi_identifiers, generalizing.asked.sensitive
+        own, sensitive = tuple(asked.hierarchies), asked.sensitive
         k, diversity = measure_classes(rows.found.table, own, sensitive)
         k_learned, diversity_learned = measure_classes(rows.table, own, sensitive)
         return cls(
@@ -186,41 +186,36 @@ class Promises:
             k_learned=k_learned,
             diversity=diversity,
             diversity_learned=diversity_learned,
-            sampled=None if voided else SampledPrivacy.of(beta, generalizing.k),
+            sampled=None if voided else SampledPrivacy.of(beta, asked.k),
             voided=voided,
         )
 
     def sentences(self) -> tuple[str, ...]:
         """Say what is promised and what is not."""
-        return (*self._classes(), *self._privacy())
+        return tuple(text for text in (self._classes(), self._privacy()) if text)
 
-    def _classes(self) -> tuple[str, ...]:
+    def _classes(self) -> str:
         if self.k is None:
-            return ("Nothing was anonymized: no class of a certain size is promised.",)
+            return "Nothing was anonymized: no class of a certain size is promised."
         least = [f"k = {self.k}", *(f"l = {value} of {name}" for name, value in self.diversity.items())]
         text = f"Before the generator, the anonymized rows have {', '.join(least)}."
-        if self.k_learned is not None and self.k_learned < self.k:
-            text += f" After sampling the smallest class that takes part has {_rows(self.k_learned)}."
-        return (text,)
+        if self.k_learned is None or self.k_learned >= self.k:
+            return text
+        rows = "1 row" if self.k_learned == 1 else f"{self.k_learned} rows"
+        return f"{text} After sampling the smallest class that takes part has {rows}."
 
-    def _privacy(self) -> tuple[str, ...]:
-        if self.sampled is not None:
-            own = self.sampled
-            text = (
+    def _privacy(self) -> str:
+        own, more = self.sampled, len(self.voided) - 1
+        if own is not None:
+            return (
                 f"Differential privacy under sampling (β = {own.beta:g}, ε = {own.epsilon:.3g}, "
                 f"δ = {own.delta:.1e}): records are sampled, generalized by levels that no record has a say "
                 f"in, and released in classes of at least {own.k}. It holds while the seed is secret and the "
                 "labels and ranges of the schema are public knowledge, and does not cover how many rows are "
                 "drawn."
             )
-            return (text,)
-        more = len(self.voided) - 1
         others = f" (and {more} more {'reason' if more == 1 else 'reasons'})" if more > 0 else ""
-        return (f"Differential privacy is not promised: {self.voided[0]}{others}.",) if self.voided else ()
-
-
-def _rows(n: int) -> str:
-    return f"{n} row" if n == 1 else f"{n} rows"
+        return f"Differential privacy is not promised: {self.voided[0]}{others}." if self.voided else ""
 
 
 def measure_classes(
@@ -278,7 +273,7 @@ MOST_LISTED = 10_000
 
 
 def broken(
-    generalizing: "Generalizing | None",
+    asked: "AnonymizationSettings | None",
     sampling: Sampling,
     transition: Transition,
     *,
@@ -290,19 +285,19 @@ def broken(
     ``declared`` are the columns of which a schema file says everything; None where nobody knows, as where a
     schema is handed over as public.
     """
-    if generalizing is None:
+    if asked is None:
         return ("nothing is generalized",)
     columns = () if schema is None else schema.columns
     names = {column.name for column in columns}
     conditions = (
-        (generalizing.levels is None, "the levels were searched for, which asks the rows"),
-        (bool(generalizing.automatic), "hierarchies were made from the values of the rows"),
+        (asked.levels is None, "the levels were searched for, which asks the rows"),
+        (bool(asked.automatic), "hierarchies were made from the values of the rows"),
         (
-            any(model.column is not None for model in generalizing.asked.models),
+            any(model.column is not None for model in asked.models),
             "classes are also suppressed for their sensitive values",
         ),
         (
-            bool(names - set(generalizing.quasi_identifiers)),
+            bool(names - set(asked.hierarchies)),
             "columns without a hierarchy are learned as they are",
         ),
         (
@@ -312,7 +307,7 @@ def broken(
             ),
             "not all values of a column can be listed, so its hierarchy is made from those of the rows",
         ),
-        (generalizing.asked.suppression < 1, "whether anything is released depends on the rows"),
+        (asked.suppression < 1, "whether anything is released depends on the rows"),
         (
             sampling.when != "before" or sampling.stratified or sampling.beta == 1,
             "records are not sampled one by one before they are generalized",
@@ -324,6 +319,6 @@ def broken(
         ),
     )
     reasons = tuple(reason for holds, reason in conditions if holds)
-    if not reasons and SampledPrivacy.of(sampling.beta, generalizing.k) is None:
-        return (f"k = {generalizing.k} is too small for beta = {sampling.beta:g}",)
+    if not reasons and SampledPrivacy.of(sampling.beta, asked.k) is None:
+        return (f"k = {asked.k} is too small for beta = {sampling.beta:g}",)
     return reasons

@@ -24,14 +24,14 @@ from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
 from tabveil.synthesis.generators.hybrid.plain_settings import as_plain, read_named
 from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, Sampling, broken
-from tabveil.synthesis.generators.hybrid.transitions import (
+from tabveil.synthesis.generators.hybrid.transitions import read_transition
+from tabveil.synthesis.generators.hybrid.way_back import (
     GeneralizedRows,
     Stored,
     Transition,
     WayBack,
-    read_transition,
+    stored_rows,
 )
-from tabveil.synthesis.generators.hybrid.transitions.way_back import stored_rows
 from tabveil.synthesis.generators.models import (
     GENERATORS,
     Account,
@@ -44,7 +44,7 @@ from tabveil.synthesis.generators.models import (
 from tabveil.synthesis.generators.privacy import PUBLIC, WARNING
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.hybrid.generalizing import Generalizing
+    from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
     from tabveil.tables.reading import Layout
 
 Placement = Literal["pre", "post"]
@@ -313,8 +313,10 @@ class Hybrid(Maker):
                 promises=Promises(voided=voided),
                 rngs=(of_transition, of_generator),
             )
+        from tabveil.synthesis.anonymize.configuration import generalize  # noqa: PLC0415
+
         with part(0, _PREPARED):
-            found = generalizing.apply(table, layout)
+            found = generalize(generalizing, table, layout)
         chosen = np.arange(len(found.rows))
         if sampling.when == "after":
             chosen = sampling.draw(found.table, found.classes, rng=of_sampling)
@@ -383,7 +385,7 @@ class Hybrid(Maker):
         """Return the transition."""
         return read_transition(self.transition)
 
-    def _generalizing(self) -> "Generalizing | None":
+    def _generalizing(self) -> "AnonymizationSettings | None":
         """Return how the rows are anonymized; None if they are not."""
         if not self.hierarchies:
             for name in ("models", "levels"):
@@ -391,10 +393,10 @@ class Hybrid(Maker):
                     raise ParameterError(name, "they need hierarchies of the quasi-identifiers.")
             return None
         # What builds hierarchies reads files and tables of all libraries: not needed where none is built.
-        from tabveil.synthesis.generators.hybrid.generalizing import Generalizing  # noqa: PLC0415
+        from tabveil.synthesis.anonymize.configuration import read_step  # noqa: PLC0415
 
         asked = ("hierarchies", "models", "loss", "suppression", "local", "budget")
-        return Generalizing.read({name: getattr(self, name) for name in asked}, self.levels)
+        return read_step({name: getattr(self, name) for name in asked}, self.levels)
 
     def _inner(self) -> Synthesizer | None:
         """Return the generator; None if nothing is generated."""

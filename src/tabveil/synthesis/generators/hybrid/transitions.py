@@ -1,10 +1,12 @@
-"""Conditional: values of the rows of the same class, as often as they occur there, or as its histogram says.
+"""Transitions that draw from the class of a row, and all transitions by their names.
 
+Conditional ones draw values of the rows of the same class, as often as they occur there, or as its histogram
+says.
 A histogram gives each bin a weight in its class: smoothed towards coarser ones, or counted with noise.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
@@ -13,10 +15,19 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.sampling import group_equal_rows
+from tabveil.core.settings.registry import Registry, make
 from tabveil.core.storage.arrays import MOST_ROWS, Arrays, Expected, require
 from tabveil.core.table import Floats, Indices, Table, holds
 from tabveil.synthesis.generators.hybrid.domains import ClassCells, Domain, choose_within
-from tabveil.synthesis.generators.hybrid.transitions.way_back import GeneralizedRows, Stored, WayBack
+from tabveil.synthesis.generators.hybrid.plain_settings import read_named
+from tabveil.synthesis.generators.hybrid.way_back import (
+    GeneralizedRows,
+    Single,
+    Stored,
+    Transition,
+    Uniform,
+    WayBack,
+)
 
 _SILVERMAN, _POWER = 1.06, -0.2  # the bandwidth that suits a bell curve
 
@@ -370,3 +381,19 @@ class NoisyConditional(_Histograms):
         chance = -np.expm1(-epsilon)
         difference: Floats = (rng.geometric(chance, n) - rng.geometric(chance, n)).astype(np.float64)
         return difference
+
+
+TRANSITIONS: Registry[Transition] = Registry(
+    "transition", (Single, Uniform, Conditional, SmoothedConditional, NoisyConditional)
+)
+"""Every transition by its name; your own joins by ``TRANSITIONS.add``."""
+
+
+def read_transition(given: str | Mapping[str, Any]) -> Transition:
+    """Read a name, or a name with settings.
+
+    >>> read_transition({"name": "conditional", "joint": True})
+    Conditional(smoothed=False, joint=True)
+    """
+    name, settings = read_named("transition", given)
+    return make(TRANSITIONS.find("transition", name), settings)
