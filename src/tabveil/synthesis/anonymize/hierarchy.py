@@ -7,7 +7,7 @@ All work is done on the different combinations of quasi-identifying and sensitiv
 in these columns are never told apart.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -187,23 +187,23 @@ def combine(
     sensitive: Mapping[str, Hierarchy | None],
 ) -> tuple[Combinations, NDArray[np.int32]]:
     """Find the different combinations; return them and the number of each row's."""
-    keys = _Keys(len(table))
-    for hierarchy in hierarchies:
-        found = hierarchy.encode(table.column(hierarchy.column))
-        lacking = found < 0
-        if lacking.any():
-            raise SchemaError(
-                f"Column {hierarchy.column!r}: {lacking.sum():,} rows hold values that its hierarchy lacks."
-            )
-        keys.add(found, len(hierarchy.leaves))
-    columns = []
-    for name, tree in sensitive.items():
-        cells, codes, counts = np.unique(table.column(name), return_inverse=True, return_counts=True)
-        columns.append(
-            SensitiveColumn(name=name, cells=cells, reference=counts / max(len(table), 1), hierarchy=tree)
-        )
-        keys.add(codes.astype(np.int64), len(cells))
-    numbers, firsts = keys.numbers()
+    columns: list[SensitiveColumn] = []
+
+    def coded() -> Iterator[tuple[Indices, int]]:
+        for hierarchy in hierarchies:
+            found = hierarchy.encode(table.column(hierarchy.column))
+            if n_lacking := int((found < 0).sum()):
+                raise SchemaError(
+                    f"Column {hierarchy.column!r}: {n_lacking:,} rows hold values that its hierarchy lacks."
+                )
+            yield found, len(hierarchy.leaves)
+        for name, tree in sensitive.items():
+            cells, codes, counts = np.unique(table.column(name), return_inverse=True, return_counts=True)
+            shares = counts / max(len(table), 1)
+            columns.append(SensitiveColumn(name=name, cells=cells, reference=shares, hierarchy=tree))
+            yield codes.astype(np.int64), len(cells)
+
+    numbers, firsts = _numbered(len(table), coded())
     leaves = np.empty((len(hierarchies) + len(columns), len(firsts)), dtype=np.int32)
     for place, hierarchy in enumerate(hierarchies):
         leaves[place] = hierarchy.encode(table.column(hierarchy.column)[firsts])
@@ -218,24 +218,18 @@ def combine(
     return combinations, numbers
 
 
-class _Keys:
-    """One key for each row, grown column by column; where a number is full, what is there is numbered."""
+def _numbered(n_rows: int, columns: Iterable[tuple[Indices, int]]) -> tuple[NDArray[np.int32], Indices]:
+    """Give rows with equal codes one number; return each row's number and the first row of each.
 
-    def __init__(self, n_rows: int) -> None:
-        self._keys = np.zeros((n_rows, 1), dtype=np.int64)
-        self._size = 1
-
-    def add(self, codes: Indices, n_codes: int) -> None:
-        """Tell rows apart by one more column."""
-        if self._size * max(n_codes, 1) >= LARGEST_KEY:
-            numbers, firsts = self.numbers()
-            self._keys[:, 0] = numbers
-            self._size = max(len(firsts), 1)
-        self._keys[:, 0] *= max(n_codes, 1)
-        self._keys[:, 0] += codes
-        self._size *= max(n_codes, 1)
-
-    def numbers(self) -> tuple[NDArray[np.int32], Indices]:
-        """Give equal keys one number; return each row's number and the first row of each."""
-        numbers, firsts = number_rows(self._keys)
-        return numbers, firsts.astype(np.int64)
+    Rows have one key, grown column by column; where a number is full, what is there is numbered.
+    """
+    keys, size = np.zeros((n_rows, 1), dtype=np.int64), 1
+    for codes, n_codes in columns:
+        if size * max(n_codes, 1) >= LARGEST_KEY:
+            keys[:, 0], firsts = number_rows(keys)
+            size = max(len(firsts), 1)
+        keys[:, 0] *= max(n_codes, 1)
+        keys[:, 0] += codes
+        size *= max(n_codes, 1)
+    numbers, firsts = number_rows(keys)
+    return numbers, firsts.astype(np.int64)

@@ -97,10 +97,10 @@ def _unique_share(columns: Sequence[NDArray[np.int64]]) -> float:
 
 def _grown(names: Sequence[str], codes: dict[str, Indices]) -> tuple[tuple[str, float], ...]:
     """Add the column that sets most rows apart, again and again, until a few columns or all people are."""
-    chosen: list[str] = []
     grown: list[tuple[str, float]] = []
     reached = 0.0
-    while len(chosen) < min(MOST_TOGETHER, len(names)) and reached < 1:
+    while len(grown) < min(MOST_TOGETHER, len(names)) and reached < 1:
+        chosen = [name for name, _ in grown]
         shares = {
             name: _unique_share([codes[other] for other in (*chosen, name)])
             for name in names
@@ -110,7 +110,6 @@ def _grown(names: Sequence[str], codes: dict[str, Indices]) -> tuple[tuple[str, 
         if shares[best] <= reached and grown:
             break
         reached = shares[best]
-        chosen.append(best)
         grown.append((best, reached))
     return tuple(grown)
 

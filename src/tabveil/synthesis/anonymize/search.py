@@ -22,7 +22,16 @@ from tabveil.core import workers
 from tabveil.core.table import Indices
 from tabveil.errors import NotApplicable
 from tabveil.synthesis.anonymize.hierarchy import SensitiveColumn
-from tabveil.synthesis.anonymize.lattice import Classes, GroupSources, Keep, Lattice, Node, above, below
+from tabveil.synthesis.anonymize.lattice import (
+    Classes,
+    Groups,
+    GroupSources,
+    Keep,
+    Lattice,
+    Node,
+    above,
+    below,
+)
 from tabveil.synthesis.anonymize.losses import LossModel
 from tabveil.synthesis.anonymize.privacy_models import KAnonymity, PrivacyModel
 
@@ -99,25 +108,14 @@ class LatticeSearch:
 
     def take(self, node: Node) -> SearchResult:
         """Take a node as it is; what a better one would lose is not asked."""
-        classes = self._lattice.classes(self._lattice.roll_up(self._sources.bottom, node))
-        keep, n_suppressed = self._judge(classes)
-        if n_suppressed > self._most:
+        found = self._judged(self._lattice.roll_up(self._sources.bottom, node))
+        if not found.feasible:
             raise NotApplicable(
                 "anonymize",
-                f"with these levels {n_suppressed:,} rows must be suppressed, and at most "
+                f"with these levels {found.n_suppressed:,} rows must be suppressed, and at most "
                 f"{self._most:,} may be; raise the suppression, or the levels.",
             )
-        loss = self._scorer.score(classes, keep)
-        return SearchResult(
-            classes=classes,
-            keep=keep,
-            loss=loss,
-            proven=False,
-            at_least=0.0,
-            n_nodes=self._lattice.n_nodes,
-            n_looked_at=1,
-            way=(SearchStep(node=node, loss=loss, n_suppressed=n_suppressed, n_looked_at=1),),
-        )
+        return self._result(found, proven=False, at_least=0.0)
 
     def run(self) -> SearchResult:
         """Look at nodes until nothing better can be left, or the budget is spent."""
@@ -156,13 +154,17 @@ class LatticeSearch:
                 f"anonymize: no generalization keeps all promises with at most {self._most:,} of {n_rows:,} "
                 "rows suppressed; raise the suppression, or add coarser levels."
             )
+        at_best = min(at_least, self._best_loss)
+        return self._result(self._best, proven=math.isinf(at_least), at_least=at_best)
+
+    def _result(self, found: _Candidate, *, proven: bool, at_least: float) -> SearchResult:
         return SearchResult(
-            classes=self._best.classes,
-            keep=self._best.keep,
+            classes=found.classes,
+            keep=found.keep,
             loss=self._best_loss,
-            proven=math.isinf(at_least),
-            at_least=min(at_least, self._best_loss),
-            n_nodes=lattice.n_nodes,
+            proven=proven,
+            at_least=at_least,
+            n_nodes=self._lattice.n_nodes,
             n_looked_at=len(self._looked_at),
             way=tuple(self._way),
         )
@@ -212,10 +214,14 @@ class LatticeSearch:
         return combinations.leaves[d + place][classes.groups.rows], combinations.sensitive[place]
 
     def _look(self, node: Node) -> _Candidate:
-        """Group the rows by a node, judge its classes, and remember it if it is the best."""
+        """Group the rows by a node, and judge it."""
         groups, work = self._sources.groups(node)
         self._budget -= work
-        classes = self._lattice.classes(groups)
+        return self._judged(groups)
+
+    def _judged(self, groups: Groups) -> _Candidate:
+        """Judge the classes of a node, and remember it if it is the best."""
+        node, classes = groups.node, self._lattice.classes(groups)
         keep, n_suppressed = self._judge(classes)
         found = _Candidate(
             classes=classes, keep=keep, n_suppressed=n_suppressed, feasible=n_suppressed <= self._most

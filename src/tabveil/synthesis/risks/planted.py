@@ -45,7 +45,10 @@ class _Planted(RiskModel):
         if n_planted and not len(train):
             raise ParameterError(owner, "train must have a row to plant, got none.")
         places = rng.permutation(len(release))[:n_planted]
-        people = np.resize(_one_by_one(train, rng=rng), n_planted)
+        order = rng.permutation(len(train) if train.people is None else train.n_people)
+        if train.people is not None:  # the rows of each person together
+            order = np.argsort(order[numbered(train)], kind="stable")
+        people = np.resize(order, n_planted)
         values = np.array(release.values)
         values[places] = self._copies(train, people, rng=rng)
         return Table(schema=release.schema, values=values)
@@ -53,14 +56,6 @@ class _Planted(RiskModel):
     @abstractmethod
     def _copies(self, train: Table, people: Indices, *, rng: Generator) -> Floats:
         """Return what is planted of these rows of train."""
-
-
-def _one_by_one(table: Table, *, rng: Generator) -> Indices:
-    """Return all rows in a random order of people (n,), those of each together."""
-    if table.people is None:
-        return rng.permutation(len(table))
-    turn = rng.permutation(table.n_people)
-    return np.argsort(turn[numbered(table)], kind="stable")
 
 
 @dataclass(frozen=True, kw_only=True)

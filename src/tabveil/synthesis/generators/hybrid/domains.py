@@ -78,7 +78,11 @@ class Domain:
         noise = rng.normal(size=len(cells)) * widths
         if not isinstance(self.column, Numeric):
             return cells
-        low, high = self._ends()
+        # The first and the last number of each value that is a range, (n_labels,).
+        step = 0.0 if self.column.decimals is None else 10.0**-self.column.decimals
+        ranges = self.low < self.high
+        low = np.minimum.reduceat(np.where(ranges, self.low, np.inf), self.starts[:-1])
+        high = np.maximum.reduceat(np.where(ranges, self.high, -np.inf), self.starts[:-1]) - step
         movable = np.flatnonzero(~np.isnan(cells) & ~np.isnan(codes))
         movable = movable[(high > low)[codes[movable].astype(np.int64)]]
         numbers = codes[movable].astype(np.int64)
@@ -88,16 +92,6 @@ class Domain:
         moved = cells.copy()
         moved[movable] = first + np.minimum(way, 2 * (last - first) - way)
         return within(self.column, moved)
-
-    def _ends(self) -> tuple[Floats, Floats]:
-        """Return the first and the last number of each value that is a range; NaN for others, (n_labels,)."""
-        low, high = (np.full(len(self.n_bins), np.nan) for _ in range(2))
-        step = 10.0**-self.column.decimals if _has_grid(self.column) else 0.0  # type: ignore[union-attr, operator]
-        for label, (start, end) in enumerate(pairwise(self.starts)):
-            ranges = np.flatnonzero(self.low[start:end] < self.high[start:end]) + start
-            if len(ranges):
-                low[label], high[label] = self.low[ranges[0]], self.high[ranges[-1]] - step
-        return low, high
 
     def middle(self, low: float, high: float) -> float:
         """Return the middle one of the numbers from low to below high, the lower of two."""
@@ -125,13 +119,7 @@ class Domain:
         """Rebuild what :meth:`arrays` returned; all is checked."""
         require_arrays(arrays, _PARTS)
         starts, n = arrays["starts"], len(arrays["low"])
-        require(
-            len(starts) == n_labels + 1
-            and starts[0] == 0
-            and starts[-1] == n
-            and bool((np.diff(starts) > 0).all()),
-            f"every generalized value of {column.name!r} must have bins",
-        )
+        require_starts(starts, n_labels, n, f"every generalized value of {column.name!r} must have bins")
         low, high, sizes = (arrays[name] for name in ("low", "high", "sizes"))
         missing = np.isnan(low)
         require(
@@ -148,6 +136,12 @@ class Domain:
                 not missing[start : end - 1].any(), f"bins of {column.name!r}: what is missing comes last"
             )
         return cls(column=column, **{name: arrays[name] for name in _PARTS})
+
+
+def require_starts(starts: Indices, n_groups: int, n_items: int, what: str) -> None:
+    """Require that every group has items: those from its start to that of the next."""
+    ends = len(starts) == n_groups + 1 and starts[0] == 0 and starts[-1] == n_items
+    require(ends and bool((np.diff(starts) > 0).all()), what)
 
 
 def choose_within(starts: Indices, weights: Floats, groups: Indices, *, rng: Generator) -> Indices:

@@ -51,8 +51,6 @@ Placement = Literal["pre", "post"]
 NOTHING = "none"
 """The generator that generates nothing: the rows themselves are released."""
 _PREPARED = 0.3  # of the work is done when the generator begins
-
-
 GENERATOR, ROWS = "generator", "rows"
 
 
@@ -305,28 +303,25 @@ class Hybrid(Maker):
         voided = broken(generalizing, sampling, self.way(), schema=table.schema, declared=declared)
         if sampling.when == "before" or generalizing is None:
             table = table.take(sampling.draw(table, None, rng=of_sampling))
-        if generalizing is None:
-            return _Prepared(
-                anonymization=None,
-                generalized=table,
-                way_back=None,
-                promises=Promises(voided=voided),
-                rngs=(of_transition, of_generator),
-            )
-        from tabveil.synthesis.anonymize.configuration import generalize  # noqa: PLC0415
+        found, back, promises = None, None, Promises(voided=voided)
+        if generalizing is not None:
+            from tabveil.synthesis.anonymize.configuration import generalize  # noqa: PLC0415
 
-        with part(0, _PREPARED):
-            found = generalize(generalizing, table, layout)
-        chosen = np.arange(len(found.rows))
-        if sampling.when == "after":
-            chosen = sampling.draw(found.table, found.classes, rng=of_sampling)
-        rows = GeneralizedRows(found=found, chosen=chosen)
-        changed = any(level > 0 for node in found.nodes for level in node)
+            with part(0, _PREPARED):
+                found = generalize(generalizing, table, layout)
+            chosen = np.arange(len(found.rows))
+            if sampling.when == "after":
+                chosen = sampling.draw(found.table, found.classes, rng=of_sampling)
+            rows = GeneralizedRows(found=found, chosen=chosen)
+            table = rows.table
+            if any(level > 0 for node in found.nodes for level in node):
+                back = self.way().learn(rows, rng=of_transition)
+            promises = Promises.of(generalizing, rows, beta=sampling.beta, voided=voided)
         return _Prepared(
             anonymization=found,
-            generalized=rows.table,
-            way_back=self.way().learn(rows, rng=of_transition) if changed else None,
-            promises=Promises.of(generalizing, rows, beta=sampling.beta, voided=voided),
+            generalized=table,
+            way_back=back,
+            promises=promises,
             rngs=(of_transition, of_generator),
         )
 
@@ -367,9 +362,7 @@ class Hybrid(Maker):
 
     def _kept(self, back: WayBack | None) -> tuple[str, ...]:
         """Say what the model holds of real rows beside what a generator learned."""
-        kept = []
-        if self._inner() is None:
-            kept.append("the anonymized rows themselves")
+        kept = ["the anonymized rows themselves"] if self._inner() is None else []
         if back is not None and self.way().keeps:
             kept.append(self.way().keeps)
         return (f"The model holds {', and '.join(kept)}: guard it like the data.",) if kept else ()

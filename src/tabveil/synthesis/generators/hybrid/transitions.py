@@ -16,9 +16,9 @@ from numpy.random import Generator
 from tabveil.core import check
 from tabveil.core.sampling import group_equal_rows
 from tabveil.core.settings.registry import Registry, make
-from tabveil.core.storage.arrays import MOST_ROWS, Arrays, Expected, require
+from tabveil.core.storage.arrays import MOST_ROWS, Expected, require
 from tabveil.core.table import Floats, Indices, Table, holds
-from tabveil.synthesis.generators.hybrid.domains import ClassCells, Domain, choose_within
+from tabveil.synthesis.generators.hybrid.domains import ClassCells, choose_within, require_starts
 from tabveil.synthesis.generators.hybrid.plain_settings import read_named
 from tabveil.synthesis.generators.hybrid.way_back import (
     GeneralizedRows,
@@ -29,6 +29,7 @@ from tabveil.synthesis.generators.hybrid.way_back import (
     WayBack,
 )
 
+_NO_VALUES = "every class must have values"
 _SILVERMAN, _POWER = 1.06, -0.2  # the bandwidth that suits a bell curve
 
 
@@ -162,7 +163,11 @@ class Conditional:
         values = []
         for place, group in enumerate(groups):
             parts = {part: arrays[f"values{place}_{part}"] for part in ("starts", "cells", "counts")}
-            _require_values(parts, [domains[column] for column in group], len(classes))
+            require(len(parts["cells"]) == len(parts["counts"]), _NO_VALUES)
+            require_starts(parts["starts"], len(classes), len(parts["counts"]), _NO_VALUES)
+            for column, cells in zip(group, parts["cells"].T, strict=True):
+                what = f"classes must hold values of the column {domains[column].name!r}"
+                require(holds(domains[column].column, cells), what)
             values.append(ClassValues(columns=tuple(group), **parts))
         widths = tuple(arrays[f"widths{place}"] for place in moved)
         require(all(len(each) == len(classes) for each in widths), "widths must be those of the classes")
@@ -171,19 +176,6 @@ class Conditional:
     def _groups(self, n: int) -> list[list[int]]:
         """Return which columns are drawn together."""
         return [list(range(n))] if self.joint else [[column] for column in range(n)]
-
-
-def _require_values(parts: Arrays, domains: Sequence[Domain], n_classes: int) -> None:
-    starts, n = parts["starts"], len(parts["counts"])
-    require(
-        len(starts) == n_classes + 1
-        and starts[0] == 0
-        and starts[-1] == n == len(parts["cells"])
-        and bool((np.diff(starts) > 0).all()),
-        "every class must have values",
-    )
-    for domain, cells in zip(domains, parts["cells"].T, strict=True):
-        require(holds(domain.column, cells), f"classes must hold values of the column {domain.name!r}")
 
 
 def _bandwidths(cells: Floats, classes: Indices, n_classes: int) -> Floats:

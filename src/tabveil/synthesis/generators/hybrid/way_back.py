@@ -52,17 +52,13 @@ class GeneralizedRows:
 
 
 class Transition(Protocol):
-    """A way to learn the way back. Fields are settings; learning changes nothing here.
-
-    ``keeps`` says what a model that draws with it holds of real rows, ``asks_rows`` whether anything but
-    hierarchies is asked.
-    """
+    """A way to learn the way back. Fields are settings; learning changes nothing here."""
 
     name: ClassVar[str]
 
     @property
     def asks_rows(self) -> bool:
-        """Whether anything is read from the rows."""
+        """Whether anything but hierarchies is asked, that is, read from the rows."""
         ...
 
     @property
