@@ -88,8 +88,7 @@ class Anonymization:
                 values[:, position] = self.original.values[rows, position]
                 columns.append(column)
             else:
-                labels, codes = self.recoding.labels(place)
-                cells, kept = _without_missing(labels, codes)
+                cells, kept = _without_missing(*self.recoding.labels(place))
                 values[:, position] = cells[own]
                 columns.append(Categorical(name=column.name, labels=kept))
         return Table(schema=Schema(tuple(columns)), values=values)
@@ -97,20 +96,17 @@ class Anonymization:
     @cached_property
     def levels(self) -> Indices:
         """The level of each quasi-identifier in each class, (n_classes, d)."""
-        rounds = self.recoding.rounds[self._representatives]
-        return np.array(self.nodes)[rounds]
+        return np.array(self.nodes)[self.recoding.rounds[self._representatives]]
 
     @cached_property
     def values(self) -> Indices:
         """The value of each class at its level, among those of the hierarchy's level, (n_classes, d)."""
         leaves = self.recoding.combinations.leaves
-        return np.stack(
-            [
-                hierarchy.codes[self.levels[:, place], leaves[place][self._representatives]]
-                for place, hierarchy in enumerate(self.hierarchies)
-            ],
-            axis=1,
-        )
+        columns = [
+            hierarchy.codes[self.levels[:, place], leaves[place][self._representatives]]
+            for place, hierarchy in enumerate(self.hierarchies)
+        ]
+        return np.stack(columns, axis=1)
 
     def leaves_of(self, class_number: int, column: str) -> Indices:
         """Return the leaves that a class may stand for in a column: what a transition draws from."""
@@ -188,8 +184,8 @@ def anonymize(
                 "anonymize", f"hierarchical distances of {model.column!r} need its hierarchy."
             )
     workers.announce_compilation(roll_up)
-    sensitive = dict.fromkeys(model.column for model in models if model.column is not None)
-    combinations, of_row = combine(table, hierarchies, {name: trees.get(name) for name in sensitive})
+    sensitive = {model.column: trees.get(model.column) for model in models if model.column is not None}
+    combinations, of_row = combine(table, hierarchies, sensitive)
     most = int(suppression * len(table) + ROUNDING)
     lattice = Lattice(combinations)
     searching = partial(LatticeSearch, models=models, loss=loss, budget=budget)

@@ -34,13 +34,8 @@ from tabveil.synthesis.anonymize.search import BUDGET
 from tabveil.tables.reading import Layout, LoadedTable
 from tabveil.tables.reading.moments import RANGE, STEPS
 
-KINDS = ("distinct", "entropy", "recursive")
 FACTOR = 3.0
-_MODEL_KEYS = {
-    "k": {"k"},
-    "l": {"l", "column", "kind", "c"},
-    "t": {"t", "column", "distance", "hierarchy"},
-}
+_MODEL_KEYS = {"k": {"k"}, "l": {"l", "column", "kind", "c"}, "t": {"t", "column", "distance", "hierarchy"}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,7 +312,7 @@ def _diversity(entry: Mapping[str, Any], column: str, value: float, place: str) 
         case "recursive":
             factor = _number(entry.get("c", FACTOR), place, "c")
             return RecursiveDiversity(column=column, l=_whole(value, place, "l"), c=factor)
-    raise SchemaError(place, f"kind must be one of {', '.join(KINDS)}.")
+    raise SchemaError(place, "kind must be one of distinct, entropy, recursive.")
 
 
 def _whole(value: float, place: str, key: str) -> int:

@@ -182,9 +182,7 @@ class Combinations:
 
 
 def combine(
-    table: Table,
-    hierarchies: Sequence[Hierarchy],
-    sensitive: Mapping[str, Hierarchy | None],
+    table: Table, hierarchies: Sequence[Hierarchy], sensitive: Mapping[str, Hierarchy | None]
 ) -> tuple[Combinations, NDArray[np.int32]]:
     """Find the different combinations; return them and the number of each row's."""
     columns: list[SensitiveColumn] = []

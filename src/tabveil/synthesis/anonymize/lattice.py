@@ -58,12 +58,9 @@ class Lattice:
         hierarchies = combinations.hierarchies
         self.heights: Node = tuple(hierarchy.n_levels - 1 for hierarchy in hierarchies)
         self.bottom_node: Node = (0,) * len(hierarchies)
-        # What leaf x of a column at a level stands for is found at offsets[column][level] + x.
-        self.offsets: list[list[int]] = []
-        end = 0
-        for hierarchy in hierarchies:
-            self.offsets.append([end + level * len(hierarchy.leaves) for level in range(hierarchy.n_levels)])
-            end += hierarchy.codes.size
+        self._n_leaves = np.array([len(hierarchy.leaves) for hierarchy in hierarchies], dtype=np.int64)
+        sizes = [hierarchy.codes.size for hierarchy in hierarchies]
+        self._starts = np.cumsum([0, *sizes], dtype=np.int64)[:-1]
         self.shares: Floats = _joined([hierarchy.shares for hierarchy in hierarchies])
         self.codes: Indices = _joined([hierarchy.codes for hierarchy in hierarchies])
         parts, factors = _digits([len(hierarchy.leaves) for hierarchy in hierarchies])
@@ -81,14 +78,12 @@ class Lattice:
     def bottom(self) -> Groups:
         """Return the groups of the node that generalizes nothing: the combinations themselves."""
         combinations = self.combinations
-        d = len(self.heights)
+        d, places = len(self.heights), self.places(self.bottom_node)
         sensitive_parts, factors = _digits([column.n_values for column in combinations.sensitive])
         n_more = max(sensitive_parts, default=-1) + 1
         keys = np.zeros((len(combinations), self._n_parts + n_more), dtype=np.int64)
         for column in range(d):
-            keys[:, self._parts[column]] += self._places[
-                self.offsets[column][0] + combinations.leaves[column]
-            ]
+            keys[:, self._parts[column]] += self._places[places[column] + combinations.leaves[column]]
         for place, (part, factor) in enumerate(zip(sensitive_parts, factors, strict=True)):
             keys[:, self._n_parts + part] += combinations.leaves[d + place].astype(np.int64) * factor
         rows = np.arange(len(combinations), dtype=np.int32)
@@ -97,29 +92,21 @@ class Lattice:
     def roll_up(self, groups: Groups, node: Node) -> Groups:
         """Return the groups of a node that is coarser than that of the groups."""
         changed = [place for place, level in enumerate(node) if level != groups.node[place]]
+        columns, leaves = np.array(changed, dtype=np.int64), self.combinations.leaves
+        before, after = self.places(groups.node), self.places(node)
         keys, rows, counts = roll_up(
-            groups.keys,
-            groups.rows,
-            groups.counts,
-            self.combinations.leaves,
-            np.array(changed, dtype=np.int64),
-            self._parts,
-            self.places(groups.node),
-            self.places(node),
-            self._places,
+            groups.keys, groups.rows, groups.counts, leaves, columns, self._parts, before, after, self._places
         )
         return Groups(node=node, keys=keys, rows=rows, counts=counts)
 
-    def places(self, node: Sequence[int]) -> Indices:
-        """Return where the tables of a node's levels begin, (d,)."""
-        offsets = self.offsets
-        return np.array([offsets[column][level] for column, level in enumerate(node)], dtype=np.int64)
+    def places(self, node: Node) -> Indices:
+        """Return where the tables of a node's levels begin, (d,): leaf x of a column is found x later."""
+        return self._starts + np.array(node, dtype=np.int64) * self._n_leaves
 
     def classes(self, groups: Groups) -> Classes:
         """Bring the groups together that differ in sensitive values alone."""
-        n_groups = len(groups)
         if groups.keys.shape[1] == self._n_parts:
-            order, starts = np.arange(n_groups), np.arange(n_groups + 1)
+            order, starts = np.arange(len(groups)), np.arange(len(groups) + 1)
             rows, counts = groups.rows, groups.counts
         else:
             numbers, firsts = number_rows(groups.keys[:, : self._n_parts])

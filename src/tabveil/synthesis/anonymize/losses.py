@@ -111,13 +111,13 @@ class _EntropyScorer(Scorer):
         for column, hierarchy in enumerate(lattice.combinations.hierarchies):
             counts = lattice.combinations.leaf_counts(column)
             held = counts > 0
-            totals = [np.bincount(codes, weights=counts)[codes] for codes in hierarchy.codes]
-            self._fillings.append(
-                [_filling(np.bincount(codes, weights=counts).astype(np.float64)) for codes in hierarchy.codes]
-            )
-            self.terms.append(
-                np.array([np.sum(counts[held] * np.log2(total[held] / counts[held])) for total in totals])
-            )
+            totals = [np.bincount(codes, weights=counts).astype(np.float64) for codes in hierarchy.codes]
+            self._fillings.append([_filling(total) for total in totals])
+            bits = [
+                np.sum(counts[held] * np.log2(total[codes][held] / counts[held]))
+                for total, codes in zip(totals, hierarchy.codes, strict=True)
+            ]
+            self.terms.append(np.array(bits))
 
     def at_least(self, node: Node, suppressed: int, least: int) -> float:  # noqa: ARG002 - sizes do not matter
         total = 0.0
@@ -138,17 +138,12 @@ class _EntropyScorer(Scorer):
         hierarchies = lattice.combinations.hierarchies
         sizes = [len(item.labels[level]) for item, level in zip(hierarchies, classes.node, strict=True)]
         generalized = sum(float(term[level]) for term, level in zip(self.terms, classes.node, strict=True))
-        return generalized + float(
-            suppressed_entropy(
-                classes.rows,
-                classes.counts,
-                keep,
-                lattice.combinations.leaves,
-                lattice.places(classes.node),
-                lattice.codes,
-                np.array(sizes, dtype=np.int64),
-            )
+        leaves, places = lattice.combinations.leaves, lattice.places(classes.node)
+        n_values = np.array(sizes, dtype=np.int64)
+        suppressed = suppressed_entropy(
+            classes.rows, classes.counts, keep, leaves, places, lattice.codes, n_values
         )
+        return generalized + float(suppressed)
 
 
 def _filling(counts: Floats) -> tuple[list[int], list[float]]:

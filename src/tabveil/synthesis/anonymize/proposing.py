@@ -187,5 +187,4 @@ def _entry(values: ColumnValues) -> tuple[Any, str]:
 def _labels(values: ColumnValues) -> str:
     """List the labels that enough rows share, for somebody who wants to group them."""
     shared = [text for text, n in zip(values.texts, values.counts, strict=True) if n >= LEAST_SHARED]
-    written = yaml_files.to_yaml({"labels": shared}).replace("\n", " ").strip() if shared else ""
-    return f"; {' '.join(written.split())}" if written else ""
+    return f"; {' '.join(yaml_files.to_yaml({'labels': shared}).split())}" if shared else ""

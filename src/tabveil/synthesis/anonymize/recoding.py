@@ -64,11 +64,9 @@ class Recoding:
         for place, node in enumerate(self.nodes):
             level = node[column]
             chosen = self.rounds == place
-            values = hierarchy.codes[level][leaves[chosen]]
-            table = np.full(len(hierarchy.labels[level]), -1, dtype=np.int64)
-            for value in np.unique(values):
-                table[value] = numbers.setdefault(hierarchy.labels[level][value], len(numbers))
-            found[chosen] = table[values]
+            values, places = np.unique(hierarchy.codes[level][leaves[chosen]], return_inverse=True)
+            own = [numbers.setdefault(hierarchy.labels[level][value], len(numbers)) for value in values]
+            found[chosen] = np.array(own, dtype=np.int64)[places.ravel()]
         return tuple(numbers), found
 
     @cached_property

@@ -82,9 +82,7 @@ class Summary:
     def of(cls, found: Anonymization) -> Self:
         """Sum up a result."""
         model = found.loss_model
-        name = model.name.replace("_", " ")
-        if isinstance(model, GeneralizationLoss):
-            name = f"{model.mean} loss"
+        name = f"{model.mean} loss" if isinstance(model, GeneralizationLoss) else model.name.replace("_", " ")
         return cls(
             models=tuple(model.in_words() for model in found.models),
             loss_model=name,

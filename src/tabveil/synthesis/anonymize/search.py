@@ -77,7 +77,6 @@ class _Candidate:
     classes: Classes
     keep: Keep
     n_suppressed: int
-    feasible: bool
 
 
 class LatticeSearch:
@@ -109,7 +108,7 @@ class LatticeSearch:
     def take(self, node: Node) -> SearchResult:
         """Take a node as it is; what a better one would lose is not asked."""
         found = self._judged(self._lattice.roll_up(self._sources.bottom, node))
-        if not found.feasible:
+        if found.n_suppressed > self._most:
             raise NotApplicable(
                 "anonymize",
                 f"with these levels {found.n_suppressed:,} rows must be suppressed, and at most "
@@ -223,15 +222,14 @@ class LatticeSearch:
         """Judge the classes of a node, and remember it if it is the best."""
         node, classes = groups.node, self._lattice.classes(groups)
         keep, n_suppressed = self._judge(classes)
-        found = _Candidate(
-            classes=classes, keep=keep, n_suppressed=n_suppressed, feasible=n_suppressed <= self._most
-        )
+        found = _Candidate(classes=classes, keep=keep, n_suppressed=n_suppressed)
         if node not in self._looked_at:
             self._looked_at.add(node)
             if len(self._looked_at) % _EVERY == 0:
                 n = self._lattice.n_nodes
                 workers.tell(f"generalizing, {len(self._looked_at):,} of {n:,}", len(self._looked_at) / n)
-        if found.feasible and self._scorer.at_least(node, n_suppressed, self._least) < self._best_loss:
+        may_be = n_suppressed <= self._most
+        if may_be and self._scorer.at_least(node, n_suppressed, self._least) < self._best_loss:
             loss = self._scorer.score(classes, keep)
             if loss < self._best_loss:
                 self._best, self._best_loss = found, loss
@@ -260,6 +258,6 @@ class LatticeSearch:
     def _promise(self, node: Node) -> tuple[bool, float]:
         """Rank a node on the way up: one that may be chosen first, then by its loss."""
         found = self._look(node)
-        if not found.feasible:
+        if found.n_suppressed > self._most:
             return True, float(found.n_suppressed)
         return False, self._scorer.score(found.classes, found.keep)

@@ -203,18 +203,12 @@ class Overfit(_Fitted):
     def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
         """Draw rows from a generator whose held-out loss is ``level`` times its minimum."""
         made, told = self._made(train, release, level, rng=rng)
-        return Release(rows=made.rows, facts={**_ratio(told, level), **made.facts})
-
-
-def _ratio(told: Account, level: float) -> dict[str, float]:
-    """Return how many times its minimum the held-out loss of the model is; nothing where there is no loss.
-
-    The minimum itself is kept where that is asked for, and the last round otherwise.
-    """
-    losses = [epoch.validation for epoch in told.history if epoch.validation is not None]
-    if not losses or not min(losses) > 0:
-        return {}
-    return {"ratio": 1.0 if level == 1 else losses[-1] / min(losses)}
+        losses = [epoch.validation for epoch in told.history if epoch.validation is not None]
+        if not losses or not min(losses) > 0:
+            return made
+        # The minimum itself is kept where that is asked for, and the last round otherwise.
+        ratio = 1.0 if level == 1 else losses[-1] / min(losses)
+        return Release(rows=made.rows, facts={"ratio": ratio, **made.facts})
 
 
 @dataclass(frozen=True, kw_only=True)

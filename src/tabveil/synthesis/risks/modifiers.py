@@ -221,9 +221,8 @@ class Canaries(Modifier):
                 "Canaries", f"secret must have two values or more, and {self.secret!r} has one."
             )
         who = rng.choice(len(train), int(level), replace=False)
-        learned, never_learned = (_draw(column, len(who), rng=rng) for _ in range(2))
-        planted = _with_secrets(train, self.secret, who, learned)
-        never = _with_secrets(train, self.secret, who, never_learned)
+        secrets = (_draw(column, len(who), rng=rng) for _ in range(2))
+        planted, never = (_with_secrets(train, self.secret, who, each) for each in secrets)
         return Split(
             train=planted.take(who), control=never.take(who), synthetic=make(planted, people.release)
         )

@@ -72,9 +72,8 @@ def _kind(column: str, entry: object) -> tuple[str, Mapping[str, Any]]:
         raise EntryError(column, shown, f"it must be one of {', '.join(KEYS)}, or auto.")
     kinds = [kind for kind in KEYS if kind in entry]
     if len(kinds) > 1:
-        raise EntryError(
-            column, kinds[1], f"a column has one kind of hierarchy, and {kinds[0]} is there, too."
-        )
+        problem = f"a column has one kind of hierarchy, and {kinds[0]} is there, too."
+        raise EntryError(column, kinds[1], problem)
     if not kinds:
         first = str(next(iter(entry)))
         raise EntryError(column, first, f"it must be one of {', '.join(KEYS)}, or auto.{meant(first, KEYS)}")

@@ -228,9 +228,7 @@ class Mask:
         longest = max(map(len, texts), default=0)
         if self.steps[0] > longest:
             raise EntryError(
-                values.name,
-                MASK,
-                f"steps must begin with at most {longest}, the longest value's characters.",
+                values.name, MASK, f"steps must begin with at most {longest}, the longest value's characters."
             )
         levels = [texts, *(tuple(self._masked(text, step) for text in texts) for step in self.steps)]
         return assemble(values, cells, levels, top=True)
@@ -262,8 +260,7 @@ class Kept:
         cells, texts = values.possible()
         counts = np.zeros(len(cells), dtype=np.int64)
         counts[np.searchsorted(cells, values.cells)] = values.counts
-        ranks = np.empty(len(cells), dtype=np.int64)
-        ranks[np.argsort(-counts, kind="stable")] = np.arange(len(cells))
+        ranks = np.argsort(np.argsort(-counts, kind="stable"))
         other = OTHER
         while other in texts:
             other = f"({other})"

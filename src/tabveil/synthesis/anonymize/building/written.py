@@ -44,8 +44,7 @@ class FromFile:
         what = quoted(self.path.name)
         require_covered(values, cells, FILE, what)
         for number, (below, above) in enumerate(pairwise(levels), start=1):
-            torn = _torn(below, above)
-            if torn:
+            if torn := _torn(below, above):
                 raise EntryError(
                     values.name,
                     FILE,
@@ -124,8 +123,7 @@ class LabelTree:
     def build(self, values: ColumnValues) -> Hierarchy:
         """Make the hierarchy of a column."""
         ways = list(_ways(values.name, self.groups, ()))
-        leaves = [way[-1] for way in ways]
-        cells = match_leaves(values, leaves, TREE)
+        cells = match_leaves(values, [way[-1] for way in ways], TREE)
         depth = len(ways[0])
         if self.others is not None:
             possible, texts = values.possible()

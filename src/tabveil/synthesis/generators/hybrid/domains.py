@@ -257,7 +257,8 @@ def _bins(
     else:
         low, high, sizes = _cut(column, *ends, most_bins)
     if missing:  # one value among the others
-        size = 1.0 if ends is None or _has_grid(column) else float(sizes.mean())
+        on_grid = isinstance(column, Numeric) and column.decimals is not None
+        size = 1.0 if ends is None or on_grid else float(sizes.mean())
         low, high, sizes = np.append(low, np.nan), np.append(high, np.nan), np.append(sizes, size)
     return low, high, sizes
 
@@ -297,7 +298,3 @@ def _on_grid(low: Floats, high: Floats, decimals: int) -> tuple[Floats, Floats]:
     first = np.ceil(low * scale - _ON_GRID)
     n = np.ceil(high * scale - _ON_GRID) - first
     return np.where(n >= 1, first, np.round((low + high) / 2 * scale)), np.maximum(n, 1)
-
-
-def _has_grid(column: Column) -> bool:
-    return isinstance(column, Numeric) and column.decimals is not None

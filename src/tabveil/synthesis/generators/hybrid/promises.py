@@ -296,10 +296,7 @@ def broken(
             any(model.column is not None for model in asked.models),
             "classes are also suppressed for their sensitive values",
         ),
-        (
-            bool(names - set(asked.hierarchies)),
-            "columns without a hierarchy are learned as they are",
-        ),
+        (bool(names - set(asked.hierarchies)), "columns without a hierarchy are learned as they are"),
         (
             any(
                 isinstance(each, Numeric) and not (each.integer and each.high - each.low < MOST_LISTED)

@@ -96,21 +96,18 @@ class HybridModel(FittedModel):
         known = require_plain(_HybridState, state, "state")
         schema, drawn, made_by = shared["schema"], Schema.from_json(known.drawn), shared["made_by"]
         require(drawn.names == schema.names, "what is drawn must have the columns of the schema")
-        others = {name for name in schema.names if name not in known.changed}
-        require(
-            set(known.changed) <= set(known.quasi_identifiers) <= set(schema.names)
-            and all(drawn[name] == schema[name] for name in others),
-            "only quasi-identifiers can be generalized",
-        )
+        fitting = set(known.changed) <= set(known.quasi_identifiers) <= set(schema.names)
+        others = [name for name in schema.names if name not in known.changed]
+        same = all(drawn[name] == schema[name] for name in others)
+        require(fitting and same, "only quasi-identifiers can be generalized")
         rows = None
         if ROWS in arrays:
             cells = Expected(dtype=np.float64, shape=(None, len(drawn)), missing=True)
             require_arrays({ROWS: arrays[ROWS]}, {ROWS: cells})
             rows = stored_rows(arrays, ROWS, drawn).values
         parts: Mapping[str, Any] = shared["parts"]
-        require(
-            set(parts) == (set() if rows is not None else {GENERATOR}), "a generator or rows must be there"
-        )
+        wanted = {GENERATOR} if rows is None else set()
+        require(set(parts) == wanted, "a generator or rows must be there")
         require(rows is not None or parts[GENERATOR].schema == drawn, "the generator must draw these columns")
         said = known.promises.sampled
         require(
@@ -296,9 +293,8 @@ class Hybrid(Maker):
         require_rows(self.name, table)
         sampling, generalizing = Sampling.read(self.sampling), self._generalizing()
         # Each has random numbers of its own, so that a step more or less changes no other's.
-        of_sampling, of_transition, of_generator = (
-            np.random.default_rng(rng.integers(2**32, size=4)) for _ in range(3)
-        )
+        seeds = (rng.integers(2**32, size=4) for _ in range(3))
+        of_sampling, of_transition, of_generator = map(np.random.default_rng, seeds)
         tell("preparing", 0.0)
         voided = broken(generalizing, sampling, self.way(), schema=table.schema, declared=declared)
         if sampling.when == "before" or generalizing is None:

@@ -29,6 +29,7 @@ from tabveil.synthesis.generators.hybrid.way_back import (
     WayBack,
 )
 
+_VALUES = ("starts", "cells", "counts")  # what is stored of each
 _NO_VALUES = "every class must have values"
 _SILVERMAN, _POWER = 1.06, -0.2  # the bandwidth that suits a bell curve
 
@@ -103,11 +104,7 @@ class ConditionalWay(_ClassesWay):
         """Add the values of the classes."""
         found = super().arrays()
         for place, values in enumerate(self.values):
-            found |= {
-                f"values{place}_starts": values.starts,
-                f"values{place}_cells": values.cells,
-                f"values{place}_counts": values.counts,
-            }
+            found |= {f"values{place}_{part}": getattr(values, part) for part in _VALUES}
         return found | {f"widths{place}": widths for place, widths in enumerate(self.widths)}
 
 
@@ -162,7 +159,7 @@ class Conditional:
         classes, arrays = stored.classes(expected)
         values = []
         for place, group in enumerate(groups):
-            parts = {part: arrays[f"values{place}_{part}"] for part in ("starts", "cells", "counts")}
+            parts = {part: arrays[f"values{place}_{part}"] for part in _VALUES}
             require(len(parts["cells"]) == len(parts["counts"]), _NO_VALUES)
             require_starts(parts["starts"], len(classes), len(parts["counts"]), _NO_VALUES)
             for column, cells in zip(group, parts["cells"].T, strict=True):
