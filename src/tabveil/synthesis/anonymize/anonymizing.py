@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +10,13 @@ from numpy.typing import NDArray
 from tabveil.core import check, workers
 from tabveil.core.table import Categorical, Column, Floats, Indices, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.synthesis.anonymize.combinations import combine
-from tabveil.synthesis.anonymize.grouping_kernels import roll_up
-from tabveil.synthesis.anonymize.hierarchy import MISSING, Hierarchy
+from tabveil.synthesis.anonymize.class_kernels import roll_up
+from tabveil.synthesis.anonymize.hierarchy import MISSING, Hierarchy, combine
 from tabveil.synthesis.anonymize.lattice import Lattice, Node
 from tabveil.synthesis.anonymize.losses import GeneralizationLoss, LossModel
 from tabveil.synthesis.anonymize.privacy_models import Closeness, PrivacyModel
-from tabveil.synthesis.anonymize.recoding import (
-    Recoding,
-    column_losses,
-    of_node,
-    recode_locally,
-    recoded_loss,
-)
-from tabveil.synthesis.anonymize.search import BUDGET, SearchStep, look_at, search
+from tabveil.synthesis.anonymize.recoding import Recoding, Searching, of_node, recode_locally, recoded_loss
+from tabveil.synthesis.anonymize.search import BUDGET, LatticeSearch, SearchStep
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,8 +88,7 @@ class Anonymization:
                 values[:, position] = self.original.values[rows, position]
                 columns.append(column)
             else:
-                labels, codes = self.recoding.labels(place)
-                cells, kept = _without_missing(labels, codes)
+                cells, kept = _without_missing(*self.recoding.labels(place))
                 values[:, position] = cells[own]
                 columns.append(Categorical(name=column.name, labels=kept))
         return Table(schema=Schema(tuple(columns)), values=values)
@@ -104,20 +96,17 @@ class Anonymization:
     @cached_property
     def levels(self) -> Indices:
         """The level of each quasi-identifier in each class, (n_classes, d)."""
-        rounds = self.recoding.rounds[self._representatives]
-        return np.array(self.nodes)[rounds]
+        return np.array(self.nodes)[self.recoding.rounds[self._representatives]]
 
     @cached_property
     def values(self) -> Indices:
         """The value of each class at its level, among those of the hierarchy's level, (n_classes, d)."""
         leaves = self.recoding.combinations.leaves
-        return np.stack(
-            [
-                hierarchy.codes[self.levels[:, place], leaves[place][self._representatives]]
-                for place, hierarchy in enumerate(self.hierarchies)
-            ],
-            axis=1,
-        )
+        columns = [
+            hierarchy.codes[self.levels[:, place], leaves[place][self._representatives]]
+            for place, hierarchy in enumerate(self.hierarchies)
+        ]
+        return np.stack(columns, axis=1)
 
     def leaves_of(self, class_number: int, column: str) -> Indices:
         """Return the leaves that a class may stand for in a column: what a transition draws from."""
@@ -130,9 +119,7 @@ class Anonymization:
         """A combination of each class."""
         numbers = self.recoding.classes[0]
         kept = np.flatnonzero(numbers >= 0)
-        found = np.empty(len(self.class_sizes), dtype=np.int64)
-        found[numbers[kept[::-1]]] = kept[::-1]
-        return found
+        return kept[np.unique(numbers[kept], return_index=True)[1]]
 
 
 def _without_missing(labels: tuple[str, ...], codes: Indices) -> tuple[Floats, tuple[str, ...]]:
@@ -197,20 +184,16 @@ def anonymize(
                 "anonymize", f"hierarchical distances of {model.column!r} need its hierarchy."
             )
     workers.announce_compilation(roll_up)
-    sensitive = dict.fromkeys(model.column for model in models if model.column is not None)
-    combinations, of_row = combine(table, hierarchies, {name: trees.get(name) for name in sensitive})
+    sensitive = {model.column: trees.get(model.column) for model in models if model.column is not None}
+    combinations, of_row = combine(table, hierarchies, sensitive)
     most = int(suppression * len(table) + ROUNDING)
     lattice = Lattice(combinations)
-    if levels is None:
-        found = search(lattice, models, loss, most_suppressed=most, budget=budget)
-    else:
-        node = _chosen(hierarchies, levels, local=local)
-        found = look_at(lattice, node, models, loss, most_suppressed=most)
+    searching = partial(LatticeSearch, models=models, loss=loss, budget=budget)
+    first = searching(lattice, most_suppressed=most)
+    found = first.run() if levels is None else first.take(_chosen(hierarchies, levels, local=local))
     recoding, proven = of_node(lattice, found), found.proven
     if local:
-        recoding, proven = _best_local(
-            lattice, recoding, models, loss, most=most, budget=budget, proven=proven
-        )
+        recoding, proven = _best_local(lattice, recoding, loss, searching, most=most, proven=proven)
     if recoding.n_suppressed == len(table):
         where = "at any level" if levels is None else "at these levels"
         raise NotApplicable("anonymize", f"no row can be released: no class keeps all promises {where}.")
@@ -221,7 +204,7 @@ def anonymize(
         recoding=recoding,
         combination_of_row=of_row,
         loss=recoded_loss(loss, recoding),
-        column_losses=column_losses(recoding),
+        column_losses=recoding.column_losses,
         proven=proven,
         at_least=found.at_least,
         n_nodes=found.n_nodes,
@@ -231,24 +214,16 @@ def anonymize(
 
 
 def _best_local(
-    lattice: Lattice,
-    first: Recoding,
-    models: Sequence[PrivacyModel],
-    loss: LossModel,
-    *,
-    most: int,
-    budget: int,
-    proven: bool,
+    lattice: Lattice, first: Recoding, loss: LossModel, searching: Searching, *, most: int, proven: bool
 ) -> tuple[Recoding, bool]:
     """Recode locally from the best node within the limit, and from the best of all, whose gaps are filled."""
     starts = [(first, proven)]
     if most < lattice.combinations.n_rows:
-        n_rows = lattice.combinations.n_rows
-        freely = search(lattice, models, loss, most_suppressed=n_rows, budget=budget)
+        freely = searching(lattice, most_suppressed=lattice.combinations.n_rows).run()
         starts.append((of_node(lattice, freely), freely.proven))
     tried = []
     for start, start_proven in starts:
-        recoding, rounds_proven = recode_locally(start, models, loss, budget=budget)
+        recoding, rounds_proven = recode_locally(start, searching)
         if recoding.n_suppressed <= most:
             tried.append((recoding, start_proven and rounds_proven))
     return min(tried, key=lambda item: recoded_loss(loss, item[0]))

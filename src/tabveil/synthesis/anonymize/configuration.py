@@ -6,21 +6,24 @@
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from tabveil.core.check import nearest, quoted
+from tabveil.core import check
+from tabveil.core.check import quoted
 from tabveil.core.settings import yaml_files
-from tabveil.errors import ParameterError, SchemaError
+from tabveil.core.table import Numeric, Table
+from tabveil.errors import ParameterError, SchemaError, TabveilError
 from tabveil.synthesis.anonymize.anonymizing import Anonymization, anonymize
-from tabveil.synthesis.anonymize.building import ColumnValues, HierarchyEntry, read_entry
+from tabveil.synthesis.anonymize.building import Automatic, ColumnValues, HierarchyEntry, meant, read_entry
+from tabveil.synthesis.anonymize.building.written import FromFile, LabelTree
 from tabveil.synthesis.anonymize.losses import LOSSES, GeneralizationLoss, LossModel
 from tabveil.synthesis.anonymize.privacy_models import (
     DISTANCES,
     Closeness,
-    Distance,
     DistinctDiversity,
     EntropyDiversity,
     KAnonymity,
@@ -28,27 +31,11 @@ from tabveil.synthesis.anonymize.privacy_models import (
     RecursiveDiversity,
 )
 from tabveil.synthesis.anonymize.search import BUDGET
-from tabveil.tables.reading import LoadedTable
+from tabveil.tables.reading import Layout, LoadedTable
+from tabveil.tables.reading.moments import RANGE, STEPS
 
-KEYS = (
-    "hierarchies",
-    "models",
-    "loss",
-    "suppression",
-    "local",
-    "budget",
-    "drop",
-    "keep",
-    "missing",
-    "schema",
-)
-KINDS = ("distinct", "entropy", "recursive")
 FACTOR = 3.0
-_MODEL_KEYS = {
-    "k": {"k"},
-    "l": {"l", "column", "kind", "c"},
-    "t": {"t", "column", "distance", "hierarchy"},
-}
+_MODEL_KEYS = {"k": {"k"}, "l": {"l", "column", "kind", "c"}, "t": {"t", "column", "distance", "hierarchy"}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,41 +53,105 @@ class AnonymizationSettings:
     missing: tuple[str, ...] = ()
     schema: Path | None = None
     sensitive_hierarchies: Mapping[str, HierarchyEntry] = field(default_factory=dict)
+    levels: Mapping[str, int] | None = None  # chosen by somebody; None: searched for
 
     @property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive columns, each once."""
         return tuple(dict.fromkeys(model.column for model in self.models if model.column is not None))
 
+    @property
+    def k(self) -> int:
+        """How many rows a class must have; 1 where nobody says."""
+        return max((model.k for model in self.models if isinstance(model, KAnonymity)), default=1)
+
+    @property
+    def automatic(self) -> tuple[str, ...]:
+        """The columns whose hierarchies are made from their values."""
+        return tuple(name for name, entry in self.hierarchies.items() if isinstance(entry, Automatic))
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The columns of which somebody wrote down every label that there may be."""
+        return frozenset(
+            name
+            for name, entry in self.hierarchies.items()
+            if isinstance(entry, FromFile) or (isinstance(entry, LabelTree) and entry.others is None)
+        )
+
+    def build(self, table: Table, look: Callable[[str], ColumnValues]) -> Anonymization:
+        """Anonymize a table by hierarchies of what ``look`` sees of its columns."""
+        trees = self.sensitive_hierarchies
+        return anonymize(
+            table,
+            [entry.build(look(column)) for column, entry in self.hierarchies.items()],
+            models=self.models,
+            loss=self.loss,
+            suppression=self.suppression,
+            local=self.local,
+            budget=self.budget,
+            sensitive_hierarchies={column: entry.build(look(column)) for column, entry in trees.items()},
+            levels=self.levels,
+        )
+
+
+_NOT_IN_FILES = ("sensitive_hierarchies", "levels")
+KEYS = tuple(item.name for item in fields(AnonymizationSettings) if item.name not in _NOT_IN_FILES)
+_WHERE = "configuration"  # whom complaints about a mapping name
+
+
+def _is_number(given: object) -> TypeGuard[float]:
+    return isinstance(given, (int, float)) and not isinstance(given, bool)
+
+
+def _are_texts(given: object) -> bool:
+    return isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given)
+
+
+def _is_share(given: object) -> bool:
+    return _is_number(given) and 0 <= given <= 1
+
+
+_PLAIN: Mapping[str, tuple[Callable[[Any], bool], str, Callable[[Any], Any]]] = {
+    "loss": (lambda given: given in list(LOSSES), f"one of {', '.join(LOSSES)}", LOSSES.get),
+    "suppression": (_is_share, "a share from 0 to 1, or from 0 % to 100 %", float),
+    "local": (lambda given: isinstance(given, bool), "true or false", bool),
+    "budget": (
+        lambda given: _is_number(given) and 1 <= given < math.inf,
+        "a number of groups, at least 1",
+        int,
+    ),
+    **dict.fromkeys(("drop", "keep", "missing"), (_are_texts, "a list of texts", tuple)),
+}
+"""What a setting that is no more than a value must be, how that is said, and what becomes of it."""
+
 
 def read(source: str | Path | Mapping[str, Any]) -> AnonymizationSettings:
     """Read a file (YAML, JSON) or a mapping; paths in a file start at its folder."""
-    where = yaml_files.place(source, "configuration")
+    where = yaml_files.place(source, _WHERE)
     said = yaml_files.load(Path(source), where) if isinstance(source, (str, Path)) else source
     folder = Path(source).parent if isinstance(source, (str, Path)) else Path()
     if not isinstance(said, Mapping):
         raise SchemaError(where, "the top level must hold settings, such as hierarchies and models.")
     for key in said:
         if key not in KEYS:
-            close = nearest(str(key), KEYS)
-            hint = f" Did you mean {quoted(close)}?" if close else f" Known: {', '.join(KEYS)}."
+            hint = meant(str(key), KEYS) or f" Known: {', '.join(KEYS)}."
             raise SchemaError(where, f"unknown key {quoted(key)}.{hint}")
     given = said.get("hierarchies")
     if not isinstance(given, Mapping) or not given:
         raise SchemaError(where, "hierarchies must name each quasi-identifier, such as 'age: auto'.")
     models, trees = _models(said.get("models"), where, folder)
+    hierarchies = {str(column): read_entry(str(column), entry, folder) for column, entry in given.items()}
+    plain = _plain(said, where)
+    schema = said.get("schema")
+    if schema is not None and not isinstance(schema, (str, Path)):
+        raise SchemaError(where, "schema must be the name of a file.")
     found = AnonymizationSettings(
-        hierarchies={str(column): read_entry(str(column), entry, folder) for column, entry in given.items()},
+        hierarchies=hierarchies,
         models=models,
-        loss=_loss(said.get("loss", "geometric loss"), where),
-        suppression=_share(said.get("suppression", 1.0), where),
-        local=_boolean(said.get("local", False), where),
-        budget=_budget(said.get("budget", BUDGET), where),
-        drop=_names("drop", said.get("drop", ()), where),
-        keep=_names("keep", said.get("keep", ()), where),
-        missing=_names("missing", said.get("missing", ()), where),
-        schema=_path(said.get("schema"), where, folder),
+        schema=None if schema is None else folder / schema,
         sensitive_hierarchies=trees,
+        **plain,
     )
     for column in found.sensitive:
         if column in found.hierarchies:
@@ -110,6 +161,18 @@ def read(source: str | Path | Mapping[str, Any]) -> AnonymizationSettings:
     for column in found.drop:
         if column in found.hierarchies or column in found.sensitive:
             raise SchemaError(where, f"drop names {quoted(column)}, which is used.")
+    return found
+
+
+def _plain(said: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the settings among those given that are no more than a value."""
+    found = {}
+    for key, (fits, what, as_value) in _PLAIN.items():
+        if key in said:
+            value = _without_percent(said[key]) if key == "suppression" else said[key]
+            if not fits(value):
+                raise SchemaError(where, f"{key} must be {what}.")
+            found[key] = as_value(value)
     return found
 
 
@@ -124,8 +187,7 @@ def apply(asked: AnonymizationSettings, loaded: LoadedTable) -> Anonymization:
     ):
         for name in names:
             if name not in table.schema.names:
-                close = nearest(name, table.schema.names)
-                hint = f" Did you mean {quoted(close)}?" if close else ""
+                hint = meant(name, table.schema.names)
                 raise SchemaError(key, f"column {quoted(name)} is not in the table.{hint}")
     named = {*asked.hierarchies, *asked.drop, *asked.keep, *asked.sensitive}
     naming = [name for name in loaded.identifiers if name not in named]
@@ -135,19 +197,50 @@ def apply(asked: AnonymizationSettings, loaded: LoadedTable) -> Anonymization:
             "drop, give it a hierarchy, or name it under keep."
         )
     released = table.select(name for name in table.schema.names if name not in asked.drop)
-    return anonymize(
-        released,
-        [entry.build(ColumnValues.of(table, column, layout)) for column, entry in asked.hierarchies.items()],
-        models=asked.models,
-        loss=asked.loss,
-        suppression=asked.suppression,
-        local=asked.local,
-        budget=asked.budget,
-        sensitive_hierarchies={
-            column: entry.build(ColumnValues.of(table, column, layout))
-            for column, entry in asked.sensitive_hierarchies.items()
-        },
-    )
+    return asked.build(released, lambda column: ColumnValues.of(table, column, layout))
+
+
+def read_step(given: Mapping[str, Any], levels: Mapping[str, Any]) -> AnonymizationSettings:
+    """Read settings of a pipeline's first step, and the levels of its hierarchies, if any.
+
+    Either the levels are searched for that lose least, which asks the rows, or somebody chose them, which
+    does not: then rows decide only whether their own class is large enough to be released.
+    """
+    try:
+        asked = read(given)
+    except TabveilError as error:
+        raise ParameterError(error.without(_WHERE)) from None
+    if not levels:
+        return asked
+    check.known_names("levels", "hierarchy of", map(str, levels), asked.hierarchies)
+    for name, level in levels.items():
+        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+            raise ParameterError("levels", f"column {name!r} must have a whole number from 0 on.")
+    for name in asked.hierarchies:
+        if name not in levels:
+            raise ParameterError("levels", f"column {name!r} has a hierarchy and no level.")
+    if asked.local:
+        raise ParameterError("levels", "where they are chosen, nothing is recoded locally.")
+    return replace(asked, levels=dict(levels))
+
+
+def generalize(asked: AnonymizationSettings, table: Table, layout: Layout | None) -> Anonymization:
+    """Take a pipeline's first step; ``layout`` says how the columns are written, if anybody knows."""
+    check.known_names("hierarchies", "column", asked.hierarchies, table.schema.names)
+    check.known_names("models", "column", asked.sensitive, table.schema.names)
+    return asked.build(table, lambda name: _values(table, name, layout))
+
+
+def _values(table: Table, name: str, layout: Layout | None) -> ColumnValues:
+    """Look at a column; where nobody says how it is written, the schema tells numbers, labels and dates."""
+    found = ColumnValues.of(table, name, layout)
+    column = table.schema[name]
+    if layout is not None or not isinstance(column, Numeric) or not column.arbitrary_zero:
+        return found
+    first, last = RANGE
+    # The microseconds in a unit of dates: the coarsest in which all are in a calendar.
+    fitting = (step for step in STEPS.values() if first <= column.low * step and column.high * step <= last)
+    return replace(found, clock=next(fitting, None))
 
 
 def _models(
@@ -193,21 +286,16 @@ def _model(entry: object, place: str) -> PrivacyModel:
             case "l":
                 return _diversity(entry, str(column), value, place)
             case _:
-                return Closeness(column=str(column), t=value, distance=_distance(entry, place))
+                distance = entry.get("distance", "equal")
+                if distance not in DISTANCES:
+                    raise SchemaError(place, f"distance must be one of {', '.join(DISTANCES)}.")
+                return Closeness(column=str(column), t=value, distance=distance)
     except ParameterError as error:
         raise SchemaError(place, error) from None
 
 
-def _distance(entry: Mapping[str, Any], place: str) -> Distance:
-    given = entry.get("distance", "equal")
-    for distance in DISTANCES:
-        if given == distance:
-            return distance
-    raise SchemaError(place, f"distance must be one of {', '.join(DISTANCES)}.")
-
-
 def _number(value: object, place: str, key: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if not _is_number(value) or not math.isfinite(value):
         raise SchemaError(place, f"{key} must be a number.")
     return value
 
@@ -224,7 +312,7 @@ def _diversity(entry: Mapping[str, Any], column: str, value: float, place: str) 
         case "recursive":
             factor = _number(entry.get("c", FACTOR), place, "c")
             return RecursiveDiversity(column=column, l=_whole(value, place, "l"), c=factor)
-    raise SchemaError(place, f"kind must be one of {', '.join(KINDS)}.")
+    raise SchemaError(place, "kind must be one of distinct, entropy, recursive.")
 
 
 def _whole(value: float, place: str, key: str) -> int:
@@ -233,45 +321,9 @@ def _whole(value: float, place: str, key: str) -> int:
     return int(value)
 
 
-def _loss(given: object, where: str) -> LossModel:
-    if not isinstance(given, str) or given not in LOSSES:
-        raise SchemaError(where, f"loss must be one of {', '.join(LOSSES)}.")
-    return LOSSES[given]
-
-
-def _share(given: object, where: str) -> float:
-    """Read a share of rows, as 0.05 or 5 %."""
+def _without_percent(given: object) -> object:
+    """Return the share that a text such as 5 % stands for; anything else as it is."""
     if isinstance(given, str) and given.strip().endswith("%"):
-        try:
-            given = float(given.strip()[:-1]) / 100
-        except ValueError:
-            given = None
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given <= 1:
-        raise SchemaError(where, "suppression must be a share from 0 to 1, or from 0 % to 100 %.")
-    return float(given)
-
-
-def _boolean(given: object, where: str) -> bool:
-    if not isinstance(given, bool):
-        raise SchemaError(where, "local must be true or false.")
+        with suppress(ValueError):
+            return float(given.strip()[:-1]) / 100
     return given
-
-
-def _budget(given: object, where: str) -> int:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 1 <= given < math.inf:
-        raise SchemaError(where, "budget must be a number of groups, at least 1.")
-    return int(given)
-
-
-def _names(key: str, given: object, where: str) -> tuple[str, ...]:
-    if not isinstance(given, (list, tuple)) or not all(isinstance(name, str) for name in given):
-        raise SchemaError(where, f"{key} must be a list of texts.")
-    return tuple(given)
-
-
-def _path(given: object, where: str, folder: Path) -> Path | None:
-    if given is None:
-        return None
-    if not isinstance(given, (str, Path)):
-        raise SchemaError(where, "schema must be the name of a file.")
-    return folder / given

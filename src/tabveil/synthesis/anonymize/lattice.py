@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import Floats, Indices
-from tabveil.synthesis.anonymize.combinations import LARGEST_KEY, Combinations
-from tabveil.synthesis.anonymize.grouping_kernels import gather, number_rows, roll_up
+from tabveil.synthesis.anonymize.class_kernels import gather, number_rows, roll_up
+from tabveil.synthesis.anonymize.hierarchy import LARGEST_KEY, Combinations
 
 Node = tuple[int, ...]
 """The level of each quasi-identifier."""
@@ -45,7 +45,6 @@ class Classes:
     groups: Groups
     order: Indices  # (g,) groups by class
     starts: Indices  # (c + 1,)
-    numbers: NDArray[np.int32]  # (g,) class of each group
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -59,8 +58,9 @@ class Lattice:
         hierarchies = combinations.hierarchies
         self.heights: Node = tuple(hierarchy.n_levels - 1 for hierarchy in hierarchies)
         self.bottom_node: Node = (0,) * len(hierarchies)
-        # What leaf x of a column at a level stands for is found at offsets[column][level] + x.
-        self.offsets = _offsets([hierarchy.codes.shape for hierarchy in hierarchies])
+        self._n_leaves = np.array([len(hierarchy.leaves) for hierarchy in hierarchies], dtype=np.int64)
+        sizes = [hierarchy.codes.size for hierarchy in hierarchies]
+        self._starts = np.cumsum([0, *sizes], dtype=np.int64)[:-1]
         self.shares: Floats = _joined([hierarchy.shares for hierarchy in hierarchies])
         self.codes: Indices = _joined([hierarchy.codes for hierarchy in hierarchies])
         parts, factors = _digits([len(hierarchy.leaves) for hierarchy in hierarchies])
@@ -78,14 +78,12 @@ class Lattice:
     def bottom(self) -> Groups:
         """Return the groups of the node that generalizes nothing: the combinations themselves."""
         combinations = self.combinations
-        d = len(self.heights)
+        d, places = len(self.heights), self.places(self.bottom_node)
         sensitive_parts, factors = _digits([column.n_values for column in combinations.sensitive])
         n_more = max(sensitive_parts, default=-1) + 1
         keys = np.zeros((len(combinations), self._n_parts + n_more), dtype=np.int64)
         for column in range(d):
-            keys[:, self._parts[column]] += self._places[
-                self.offsets[column][0] + combinations.leaves[column]
-            ]
+            keys[:, self._parts[column]] += self._places[places[column] + combinations.leaves[column]]
         for place, (part, factor) in enumerate(zip(sensitive_parts, factors, strict=True)):
             keys[:, self._n_parts + part] += combinations.leaves[d + place].astype(np.int64) * factor
         rows = np.arange(len(combinations), dtype=np.int32)
@@ -94,50 +92,27 @@ class Lattice:
     def roll_up(self, groups: Groups, node: Node) -> Groups:
         """Return the groups of a node that is coarser than that of the groups."""
         changed = [place for place, level in enumerate(node) if level != groups.node[place]]
+        columns, leaves = np.array(changed, dtype=np.int64), self.combinations.leaves
+        before, after = self.places(groups.node), self.places(node)
         keys, rows, counts = roll_up(
-            groups.keys,
-            groups.rows,
-            groups.counts,
-            self.combinations.leaves,
-            np.array(changed, dtype=np.int64),
-            self._parts,
-            self.places(groups.node),
-            self.places(node),
-            self._places,
+            groups.keys, groups.rows, groups.counts, leaves, columns, self._parts, before, after, self._places
         )
         return Groups(node=node, keys=keys, rows=rows, counts=counts)
 
-    def places(self, node: Sequence[int]) -> Indices:
-        """Return where the tables of a node's levels begin, (d,)."""
-        offsets = self.offsets
-        return np.array([offsets[column][level] for column, level in enumerate(node)], dtype=np.int64)
+    def places(self, node: Node) -> Indices:
+        """Return where the tables of a node's levels begin, (d,): leaf x of a column is found x later."""
+        return self._starts + np.array(node, dtype=np.int64) * self._n_leaves
 
     def classes(self, groups: Groups) -> Classes:
         """Bring the groups together that differ in sensitive values alone."""
-        n_groups = len(groups)
         if groups.keys.shape[1] == self._n_parts:
-            everyone = np.arange(n_groups + 1)
-            return Classes(
-                node=groups.node,
-                rows=groups.rows,
-                counts=groups.counts,
-                groups=groups,
-                order=everyone[:-1],
-                starts=everyone,
-                numbers=everyone[:-1].astype(np.int32),
-            )
-        numbers, firsts = np.empty(n_groups, np.int32), np.empty(n_groups, np.int32)
-        n = number_rows(groups.keys[:, : self._n_parts], numbers, firsts)
-        order, starts, totals = gather(numbers, n, groups.counts)
-        return Classes(
-            node=groups.node,
-            rows=groups.rows[firsts[:n]],
-            counts=totals,
-            groups=groups,
-            order=order,
-            starts=starts,
-            numbers=numbers,
-        )
+            order, starts = np.arange(len(groups)), np.arange(len(groups) + 1)
+            rows, counts = groups.rows, groups.counts
+        else:
+            numbers, firsts = number_rows(groups.keys[:, : self._n_parts])
+            order, starts, counts = gather(numbers, len(firsts), groups.counts)
+            rows = groups.rows[firsts]
+        return Classes(node=groups.node, rows=rows, counts=counts, groups=groups, order=order, starts=starts)
 
 
 def above(node: Node, heights: Node) -> Iterator[tuple[int, Node]]:
@@ -152,15 +127,6 @@ def below(node: Node) -> Iterator[Node]:
     for column, level in enumerate(node):
         if level > 0:
             yield (*node[:column], level - 1, *node[column + 1 :])
-
-
-def _offsets(shapes: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """Return for each column where each of its levels begins, all tables laid end to end."""
-    found, end = [], 0
-    for n_levels, n_leaves in shapes:
-        found.append([end + level * n_leaves for level in range(n_levels)])
-        end += n_levels * n_leaves
-    return found
 
 
 def _joined(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -191,8 +157,15 @@ class GroupSources:
         self._lattice = lattice
         self._cache: dict[Node, Groups] = {}
         self._cached_bytes = 0
-        self._order = _by_variety(lattice)
-        self._bases = [lattice.bottom()]  # each with one column less
+        entropies = []
+        for column in range(len(lattice.heights)):
+            counts = lattice.combinations.leaf_counts(column)
+            shares = counts[counts > 0] / max(counts.sum(), 1)
+            entropies.append(float(-np.sum(shares * np.log(shares))))
+        # The columns by how much they tell rows apart, the most telling first.
+        self._order = sorted(range(len(entropies)), key=lambda column: -entropies[column])
+        self.bottom = lattice.bottom()
+        self._bases = [self.bottom]  # each with one column less
 
     def groups(self, node: Node) -> tuple[Groups, int]:
         """Return the groups of a node, and how many others had to be looked at to find them."""
@@ -219,7 +192,12 @@ class GroupSources:
             last = next(place for place in reversed(self._order[:n_left]) if node[place])
             source, work = self._find((*node[:last], 0, *node[last + 1 :]), n_left)
         found = self._lattice.roll_up(source, node)
-        self._remember(node, found)
+        if node != self._lattice.heights and found.nbytes <= CACHE_BYTES:
+            self._cache[node] = found
+            self._cached_bytes += found.nbytes
+            while self._cached_bytes > CACHE_BYTES:
+                # The oldest are the finest: what is coarser is well past them.
+                self._cached_bytes -= self._cache.pop(next(iter(self._cache))).nbytes
         return found, work + len(source)
 
     def _base(self, n_left: int) -> Groups:
@@ -232,16 +210,6 @@ class GroupSources:
             self._bases.append(self._lattice.roll_up(before, node))
         return self._bases[len(heights) - n_left]
 
-    def _remember(self, node: Node, groups: Groups) -> None:
-        if node == self._lattice.heights or groups.nbytes > CACHE_BYTES:
-            return
-        self._cache[node] = groups
-        self._cached_bytes += groups.nbytes
-        while (
-            self._cached_bytes > CACHE_BYTES
-        ):  # the oldest are the finest: what is coarser is well past them
-            self._cached_bytes -= self._cache.pop(next(iter(self._cache))).nbytes
-
     def shadows_of(self, node: Node) -> Iterator[Node]:
         """Yield the shadows of a node: its levels in the first columns, the others at their top."""
         shadow = list(self._lattice.heights)
@@ -249,13 +217,3 @@ class GroupSources:
             if node[place] != shadow[place]:
                 shadow[place] = node[place]
                 yield tuple(shadow)
-
-
-def _by_variety(lattice: Lattice) -> list[int]:
-    """Order the columns by how much they tell rows apart: by entropy, the most telling first."""
-    entropies = []
-    for column in range(len(lattice.heights)):
-        counts = lattice.combinations.leaf_counts(column)
-        shares = counts[counts > 0] / max(counts.sum(), 1)
-        entropies.append(float(-np.sum(shares * np.log(shares))))
-    return sorted(range(len(entropies)), key=lambda column: -entropies[column])

@@ -16,7 +16,7 @@ import numpy as np
 from tabveil.core import check
 from tabveil.core.table import Indices
 from tabveil.synthesis.anonymize import class_kernels as kernels
-from tabveil.synthesis.anonymize.combinations import SensitiveColumn
+from tabveil.synthesis.anonymize.hierarchy import SensitiveColumn
 from tabveil.synthesis.anonymize.lattice import Classes, Keep
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -51,6 +51,12 @@ class PrivacyModel(Protocol):
 class _LostAsAWhole(ABC):
     """A promise that loses the classes which break it, or what it needs at least, as a whole."""
 
+    words: ClassVar[str]
+
+    def in_words(self) -> str:
+        """Say what is promised."""
+        return self.words.format(self)
+
     @property
     def needed(self) -> "_LostAsAWhole":
         """What no class can do without, however finely its rows are told apart."""
@@ -60,13 +66,7 @@ class _LostAsAWhole(ABC):
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
         """Strike the classes that break the promise."""
 
-    def lost(
-        self,
-        classes: Classes,
-        values: Indices,
-        column: SensitiveColumn | None,
-        least: int,  # noqa: ARG002 - other models count it
-    ) -> Indices:
+    def lost(self, classes: Classes, values: Indices, column: SensitiveColumn | None, least: int) -> Indices:  # noqa: ARG002 - other models count it
         """Count the rows of each class that breaks what is needed, (c,)."""
         keep = np.ones(len(classes), dtype=np.bool_)
         self.needed.judge(classes, values, column, keep)
@@ -79,6 +79,7 @@ class KAnonymity(_LostAsAWhole):
 
     k: int
     column: ClassVar[None] = None
+    words: ClassVar[str] = "k-anonymity, k = {0.k:,}"
 
     def __post_init__(self) -> None:
         check.at_least("k-anonymity", "k", self.k, 1)
@@ -87,10 +88,6 @@ class KAnonymity(_LostAsAWhole):
         """Strike small classes."""
         keep &= classes.counts >= self.k
 
-    def in_words(self) -> str:
-        """Say what is promised."""
-        return f"k-anonymity, k = {self.k:,}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class DistinctDiversity(_LostAsAWhole):
@@ -98,6 +95,7 @@ class DistinctDiversity(_LostAsAWhole):
 
     column: str
     l: int  # noqa: E741 - its name everywhere
+    words: ClassVar[str] = "distinct l-diversity of {0.column}, l = {0.l}"
 
     def __post_init__(self) -> None:
         check.at_least("distinct l-diversity", "l", self.l, 1)
@@ -106,10 +104,6 @@ class DistinctDiversity(_LostAsAWhole):
         """Strike classes with fewer values."""
         kernels.keep_distinct(*_sorted(classes), values, _known(column).n_values, self.l, keep)
 
-    def in_words(self) -> str:
-        """Say what is promised."""
-        return f"distinct l-diversity of {self.column}, l = {self.l}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class EntropyDiversity(_LostAsAWhole):
@@ -117,6 +111,7 @@ class EntropyDiversity(_LostAsAWhole):
 
     column: str
     l: float  # noqa: E741 - its name everywhere
+    words: ClassVar[str] = "entropy l-diversity of {0.column}, l = {0.l:g}"
 
     def __post_init__(self) -> None:
         check.at_least("entropy l-diversity", "l", self.l, 1)
@@ -130,10 +125,6 @@ class EntropyDiversity(_LostAsAWhole):
         """Fewer values than even the most varied class needs lose a class."""
         return DistinctDiversity(column=self.column, l=math.ceil(self.l - ROUNDING))
 
-    def in_words(self) -> str:
-        """Say what is promised."""
-        return f"entropy l-diversity of {self.column}, l = {self.l:g}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveDiversity(_LostAsAWhole):
@@ -142,11 +133,11 @@ class RecursiveDiversity(_LostAsAWhole):
     column: str
     l: int  # noqa: E741 - its name everywhere
     c: float
+    words: ClassVar[str] = "recursive (c, l)-diversity of {0.column}, c = {0.c:g}, l = {0.l}"
 
     def __post_init__(self) -> None:
         check.at_least("recursive l-diversity", "l", self.l, 2)
-        if not 0 < self.c < math.inf:
-            check.between("recursive l-diversity", "c", self.c, 0, math.inf)
+        check.between("recursive l-diversity", "c", self.c, 0, math.inf)
 
     def judge(self, classes: Classes, values: Indices, column: SensitiveColumn | None, keep: Keep) -> None:
         """Strike classes in which one value is too frequent."""
@@ -157,10 +148,6 @@ class RecursiveDiversity(_LostAsAWhole):
     def needed(self) -> "DistinctDiversity":
         """Fewer than l values lose a class."""
         return DistinctDiversity(column=self.column, l=self.l)
-
-    def in_words(self) -> str:
-        """Say what is promised."""
-        return f"recursive (c, l)-diversity of {self.column}, c = {self.c:g}, l = {self.l}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,8 +185,7 @@ class Closeness:
         Values that meet at the top are as far apart as can be, and those that meet lower in proportion: so
         the groups of each level must be near, as if all were equally far apart, by a limit of their own.
         """
-        known = _known(column)
-        lost = np.zeros(len(classes), dtype=np.int64)
+        known, lost = _known(column), np.zeros(len(classes), dtype=np.int64)
         if self.distance == "ordered":
             return lost
         levels = [(np.arange(known.n_values), float(self.t))]

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,11 @@ from numpy.typing import NDArray
 from tabveil.core import check
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.settings import yaml_files
-from tabveil.core.table import Indices, Table
+from tabveil.core.table import Indices
 from tabveil.errors import SchemaError
 from tabveil.synthesis.anonymize.building import Automatic, ColumnValues
-from tabveil.synthesis.anonymize.building.automatic import JoinedLabels, Kept
-from tabveil.synthesis.anonymize.building.graded import Dates, Mask, NumberIntervals
-from tabveil.synthesis.anonymize.grouping_kernels import number_rows
+from tabveil.synthesis.anonymize.building.graded import Dates, JoinedLabels, Kept, Mask, NumberIntervals
+from tabveil.synthesis.anonymize.class_kernels import number_rows
 from tabveil.tables.reading import LoadedTable
 
 MOST_TOGETHER = 4
@@ -52,82 +52,55 @@ class Proposal:
 
     n_rows: int
     columns: tuple[ColumnReason, ...]
-    together: tuple[
-        tuple[str, float], ...
-    ]  # each column that was added, and the share set apart from then on
+    together: tuple[tuple[str, float], ...]  # each column added, and the share set apart from then on
 
 
 def propose(loaded: LoadedTable) -> Proposal:
     """Look at all columns, alone, in pairs, and in a combination grown column by column."""
     table = loaded.table
     names = table.schema.names
-    codes = {name: _codes(table, name) for name in names}
+    codes = {name: np.unique(table.column(name), return_inverse=True)[1].astype(np.int64) for name in names}
     asked = [name for name in names if name not in loaded.identifiers]
-    by_themselves = {name: _unique_share([codes[name]]) for name in names}
+    alone = {name: _unique_share([codes[name]]) for name in names}
     pairs = {
-        (one, other): _unique_share([codes[one], codes[other]])
-        for place, one in enumerate(asked)
-        for other in asked[place + 1 :]
+        frozenset(pair): _unique_share([codes[name] for name in pair]) for pair in combinations(asked, 2)
     }
-    return Proposal(
-        n_rows=len(table),
-        columns=tuple(
-            _reason(name, codes[name], pairs, by_themselves, naming=name not in asked) for name in names
-        ),
-        together=_grown([name for name in asked if by_themselves[name] < TELLING], codes),
-    )
-
-
-def _codes(table: Table, name: str) -> Indices:
-    _, codes = np.unique(table.column(name), return_inverse=True)
-    return codes.astype(np.int64)
-
-
-def _reason(
-    name: str,
-    codes: Indices,
-    pairs: dict[tuple[str, str], float],
-    by_themselves: dict[str, float],
-    *,
-    naming: bool,
-) -> ColumnReason:
-    counts = np.bincount(codes).astype(np.float64)
-    n = len(codes)
-    alone = float((counts == 1).sum() / max(n, 1))
-    own = {
-        other: share - max(alone, by_themselves[other])
-        for pair, share in pairs.items()
-        if name in pair
-        for other in pair
-        if other != name
-    }
-    best = max(own, key=lambda other: own[other], default=None)
-    return ColumnReason(
-        name=name,
-        n_values=len(counts),
-        alone=alone,
-        separated=float(1 - counts @ (counts - 1) / max(n * (n - 1), 1)),
-        partner=best,
-        with_partner=0.0 if best is None else own[best] + max(alone, by_themselves[best]),
-        added=0.0 if best is None else own[best],
-        naming=naming,
-    )
+    columns = []
+    for name in names:
+        naming = name not in asked
+        others = [] if naming else [other for other in asked if other != name]
+        added = {other: pairs[frozenset((name, other))] - max(alone[name], alone[other]) for other in others}
+        best = max(added, key=lambda other: added[other], default=None)
+        counts, n = np.bincount(codes[name]).astype(np.float64), len(table)
+        columns.append(
+            ColumnReason(
+                name=name,
+                n_values=len(counts),
+                alone=alone[name],
+                separated=float(1 - counts @ (counts - 1) / max(n * (n - 1), 1)),
+                partner=best,
+                with_partner=0.0 if best is None else added[best] + max(alone[name], alone[best]),
+                added=0.0 if best is None else added[best],
+                naming=naming,
+            )
+        )
+    together = _grown([name for name in asked if alone[name] < TELLING], codes)
+    return Proposal(n_rows=len(table), columns=tuple(columns), together=together)
 
 
 def _unique_share(columns: Sequence[NDArray[np.int64]]) -> float:
     """Return the share of rows that are alone with their values."""
     keys = np.ascontiguousarray(np.stack(columns, axis=1))
-    numbers, firsts = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
-    n = number_rows(keys, numbers, firsts)
-    return float((np.bincount(numbers, minlength=n) == 1).sum() / max(len(keys), 1))
+    numbers, firsts = number_rows(keys)
+    return float((np.bincount(numbers, minlength=len(firsts)) == 1).sum() / max(len(keys), 1))
 
 
 def _grown(names: Sequence[str], codes: dict[str, Indices]) -> tuple[tuple[str, float], ...]:
     """Add the column that sets most rows apart, again and again, until a few columns or all people are."""
-    chosen: list[str] = []
     grown: list[tuple[str, float]] = []
     reached = 0.0
-    while len(chosen) < min(MOST_TOGETHER, len(names)) and reached < 1:
+    while len(grown) < min(MOST_TOGETHER, len(names)) and reached < 1:
+        chosen = [name for name, _ in grown]
         shares = {
             name: _unique_share([codes[other] for other in (*chosen, name)])
             for name in names
@@ -137,7 +110,6 @@ def _grown(names: Sequence[str], codes: dict[str, Indices]) -> tuple[tuple[str, 
         if shares[best] <= reached and grown:
             break
         reached = shares[best]
-        chosen.append(best)
         grown.append((best, reached))
     return tuple(grown)
 
@@ -197,17 +169,15 @@ def _entry(values: ColumnValues) -> tuple[Any, str]:
     """Return the entry of a column, and what to know about it. No rare value stands in either."""
     match Automatic().choose(values):
         case NumberIntervals(cuts=cuts):
-            return {"intervals": [[_plain(cut) for cut in level] for level in cuts]}, ""
+            plain = [[int(cut) if cut.is_integer() else cut for cut in level] for level in cuts]
+            return {"intervals": plain}, ""
         case Dates(units=units):
             return {"dates": list(units)}, ""
         case Mask(side=side, steps=steps):
             return {"mask": side, "steps": list(steps)}, ""
         case Kept(sizes=sizes):
-            shown = ", ".join(map(str, sizes))
-            return (
-                "auto",
-                f"keeps the {shown} most frequent labels, then none; or write a tree{_labels(values)}",
-            )
+            shown, labels = ", ".join(map(str, sizes)), _labels(values)
+            return "auto", f"keeps the {shown} most frequent labels, then none; or write a tree{labels}"
         case JoinedLabels():
             return "auto", "joins neighboring labels, pair by pair"
         case _:
@@ -217,9 +187,4 @@ def _entry(values: ColumnValues) -> tuple[Any, str]:
 def _labels(values: ColumnValues) -> str:
     """List the labels that enough rows share, for somebody who wants to group them."""
     shared = [text for text, n in zip(values.texts, values.counts, strict=True) if n >= LEAST_SHARED]
-    written = yaml_files.to_yaml({"labels": shared}).replace("\n", " ").strip() if shared else ""
-    return f"; {' '.join(written.split())}" if written else ""
-
-
-def _plain(cut: float) -> float:
-    return int(cut) if cut.is_integer() else cut
+    return f"; {' '.join(yaml_files.to_yaml({'labels': shared}).split())}" if shared else ""

@@ -1,16 +1,15 @@
 """How rows are generalized in the end, by one node or by several in turn, and what that loses."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.table import Floats, Indices
 from tabveil.errors import NotApplicable
-from tabveil.synthesis.anonymize.combinations import Combinations
-from tabveil.synthesis.anonymize.grouping_kernels import number_rows
+from tabveil.synthesis.anonymize.class_kernels import number_rows
+from tabveil.synthesis.anonymize.hierarchy import Combinations
 from tabveil.synthesis.anonymize.lattice import Lattice, Node
 from tabveil.synthesis.anonymize.losses import (
     AverageClassSize,
@@ -19,9 +18,10 @@ from tabveil.synthesis.anonymize.losses import (
     GeneralizationLoss,
     LossModel,
 )
-from tabveil.synthesis.anonymize.privacy_models import PrivacyModel
-from tabveil.synthesis.anonymize.search import SearchResult, search
+from tabveil.synthesis.anonymize.search import LatticeSearch, SearchResult
 
+Searching = partial[LatticeSearch]
+"""A search to which a lattice, and how many rows may be suppressed, are still to be said."""
 RESIDUE = 0.99
 """Of what one round left over, the next may leave at most this share: it must be worth its while."""
 
@@ -50,12 +50,10 @@ class Recoding:
         columns = range(len(self.combinations.hierarchies))
         keys = np.stack([self.labels(column)[1] for column in columns], axis=1)[self.kept]
         numbers = np.full(len(self.combinations), -1, dtype=np.int64)
-        found, firsts = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
-        n = number_rows(keys, found, firsts)
+        found, firsts = number_rows(keys)
         numbers[self.kept] = found
-        return numbers, np.bincount(found, weights=self.combinations.counts[self.kept], minlength=n).astype(
-            np.int64
-        )
+        counts = self.combinations.counts[self.kept]
+        return numbers, np.bincount(found, weights=counts, minlength=len(firsts)).astype(np.int64)
 
     def labels(self, column: int) -> tuple[tuple[str, ...], Indices]:
         """Return what is written in a column, and which of it each combination gets, (m,); -1 for none."""
@@ -66,22 +64,25 @@ class Recoding:
         for place, node in enumerate(self.nodes):
             level = node[column]
             chosen = self.rounds == place
-            values = hierarchy.codes[level][leaves[chosen]]
-            table = np.full(len(hierarchy.labels[level]), -1, dtype=np.int64)
-            for value in np.unique(values):
-                table[value] = numbers.setdefault(hierarchy.labels[level][value], len(numbers))
-            found[chosen] = table[values]
+            values, places = np.unique(hierarchy.codes[level][leaves[chosen]], return_inverse=True)
+            own = [numbers.setdefault(hierarchy.labels[level][value], len(numbers)) for value in values]
+            found[chosen] = np.array(own, dtype=np.int64)[places.ravel()]
         return tuple(numbers), found
 
-    def shares(self, column: int) -> Floats:
-        """Return the share of leaves that each combination's value stands for, (m,); 1 where suppressed."""
-        hierarchy = self.combinations.hierarchies[column]
-        leaves = self.combinations.leaves[column]
-        found = np.ones(len(leaves))
-        for place, node in enumerate(self.nodes):
-            chosen = self.rounds == place
-            found[chosen] = hierarchy.shares[node[column]][leaves[chosen]]
-        return found
+    @cached_property
+    def column_losses(self) -> Floats:
+        """The share of its values that a cell of each column stands for, above that of one value, (d,)."""
+        n_rows, found = self.combinations.n_rows, []
+        for column, hierarchy in enumerate(self.combinations.hierarchies):
+            leaves = self.combinations.leaves[column]
+            shares = np.ones(len(leaves))  # of leaves that a combination's value stands for; 1 if suppressed
+            for place, node in enumerate(self.nodes):
+                chosen = self.rounds == place
+                shares[chosen] = hierarchy.shares[node[column]][leaves[chosen]]
+            least = n_rows / len(hierarchy.leaves)
+            total = float(shares @ self.combinations.counts)
+            found.append(max((total - least) / (n_rows - least), 0.0) if n_rows > least else 0.0)
+        return np.array(found)
 
 
 def of_node(lattice: Lattice, found: SearchResult) -> Recoding:
@@ -90,13 +91,7 @@ def of_node(lattice: Lattice, found: SearchResult) -> Recoding:
     return Recoding(combinations=lattice.combinations, nodes=(found.node,), rounds=rounds)
 
 
-def recode_locally(
-    first: Recoding,
-    models: Sequence[PrivacyModel],
-    loss: LossModel,
-    *,
-    budget: int,
-) -> tuple[Recoding, bool]:
+def recode_locally(first: Recoding, searching: Searching) -> tuple[Recoding, bool]:
     """Search again for the rows that are left over, until none is left or none can be kept.
 
     Returns the recoding and whether every round's node is proven to be its best.
@@ -107,7 +102,7 @@ def recode_locally(
         lattice = Lattice(recoding.combinations.take(left))
         most = min(int(RESIDUE * recoding.n_suppressed), recoding.n_suppressed - 1)
         try:
-            found = search(lattice, models, loss, most_suppressed=most, budget=budget)
+            found = searching(lattice, most_suppressed=most).run()
         except NotApplicable:  # nothing more can be kept
             break
         rounds = recoding.rounds.copy()
@@ -122,23 +117,11 @@ def _kept(lattice: Lattice, found: SearchResult) -> NDArray[np.bool_]:
     combinations = lattice.combinations
     levels = zip(combinations.hierarchies, found.node, combinations.leaves, strict=False)
     keys = np.stack([item.codes[level][leaves] for item, level, leaves in levels], axis=1)
-    numbers, firsts = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32)
-    n = number_rows(keys, numbers, firsts)
-    keep = np.zeros(n, dtype=np.bool_)
+    numbers, firsts = number_rows(keys)
+    keep = np.zeros(len(firsts), dtype=np.bool_)
     keep[numbers[found.classes.rows]] = found.keep
-    return keep[numbers]
-
-
-def column_losses(recoding: Recoding) -> Floats:
-    """Return the share of its values that a cell of each column stands for, above that of one value, (d,)."""
-    combinations = recoding.combinations
-    n_rows = combinations.n_rows
-    found = []
-    for column, hierarchy in enumerate(combinations.hierarchies):
-        least = n_rows / len(hierarchy.leaves)
-        total = float(recoding.shares(column) @ combinations.counts)
-        found.append(max((total - least) / (n_rows - least), 0.0) if n_rows > least else 0.0)
-    return np.array(found)
+    kept: NDArray[np.bool_] = keep[numbers]
+    return kept
 
 
 def recoded_loss(loss: LossModel, recoding: Recoding) -> float:
@@ -146,7 +129,7 @@ def recoded_loss(loss: LossModel, recoding: Recoding) -> float:
     n_rows, n_suppressed = recoding.combinations.n_rows, recoding.n_suppressed
     match loss:
         case GeneralizationLoss(mean=mean):
-            lost = column_losses(recoding)
+            lost = recoding.column_losses
             return float(np.expm1(np.log1p(lost).mean()) if mean == "geometric" else lost.mean())
         case Discernibility():
             sizes = recoding.classes[1].astype(np.float64)

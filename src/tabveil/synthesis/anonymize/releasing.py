@@ -22,23 +22,20 @@ def to_native(found: Anonymization, layout: Layout) -> Any:  # noqa: ANN401 - wh
 
     They are in random order.
     """
-    return frame.to_native(_shuffled(found), _layout(found, layout))
+    return frame.to_native(*_shuffled(found, layout))
 
 
 def write(found: Anonymization, layout: Layout, path: str | Path) -> None:
     """Write the released rows to a file, in random order, whole or not at all."""
-    frame.write(_shuffled(found), _layout(found, layout), path)
+    frame.write(*_shuffled(found, layout), path)
 
 
-def _shuffled(found: Anonymization) -> Table:
-    return found.table.take(random_order(found.table, rng=stream(0, "anonymize order")))
-
-
-def _layout(found: Anonymization, layout: Layout) -> Layout:
+def _shuffled(found: Anonymization, layout: Layout) -> tuple[Table, Layout]:
     generalized = {
         name for place, name in enumerate(found.quasi_identifiers) if any(node[place] for node in found.nodes)
     }
-    return as_labels(layout, generalized)
+    rows = found.table.take(random_order(found.table, rng=stream(0, "anonymize order")))
+    return rows, as_labels(layout, generalized)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +81,11 @@ class Summary:
     @classmethod
     def of(cls, found: Anonymization) -> Self:
         """Sum up a result."""
+        model = found.loss_model
+        name = f"{model.mean} loss" if isinstance(model, GeneralizationLoss) else model.name.replace("_", " ")
         return cls(
             models=tuple(model.in_words() for model in found.models),
-            loss_model=_name(found),
+            loss_model=name,
             loss=found.loss,
             proven=found.proven,
             at_least=found.at_least,
@@ -116,11 +115,6 @@ class Summary:
         return len(self.columns[0].levels)
 
 
-def _name(found: Anonymization) -> str:
-    model = found.loss_model
-    return f"{model.mean} loss" if isinstance(model, GeneralizationLoss) else model.name.replace("_", " ")
-
-
 def _sizes(found: Anonymization) -> list[SizeSummary]:
     """Count classes by size, each range twice as wide as the one before."""
     sizes = found.class_sizes
@@ -129,10 +123,7 @@ def _sizes(found: Anonymization) -> list[SizeSummary]:
         high = 2 * low - 1
         inside = (sizes >= low) & (sizes <= high)
         if inside.any():
-            summaries.append(
-                SizeSummary(
-                    low=low, high=high, n_classes=int(inside.sum()), n_rows=int(np.sum(sizes[inside]))
-                )
-            )
+            n_classes, n_rows = int(inside.sum()), int(np.sum(sizes[inside]))
+            summaries.append(SizeSummary(low=low, high=high, n_classes=n_classes, n_rows=n_rows))
         low = high + 1
     return summaries

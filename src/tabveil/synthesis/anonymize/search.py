@@ -21,8 +21,17 @@ import numpy as np
 from tabveil.core import workers
 from tabveil.core.table import Indices
 from tabveil.errors import NotApplicable
-from tabveil.synthesis.anonymize.combinations import SensitiveColumn
-from tabveil.synthesis.anonymize.lattice import Classes, GroupSources, Keep, Lattice, Node, above, below
+from tabveil.synthesis.anonymize.hierarchy import SensitiveColumn
+from tabveil.synthesis.anonymize.lattice import (
+    Classes,
+    Groups,
+    GroupSources,
+    Keep,
+    Lattice,
+    Node,
+    above,
+    below,
+)
 from tabveil.synthesis.anonymize.losses import LossModel
 from tabveil.synthesis.anonymize.privacy_models import KAnonymity, PrivacyModel
 
@@ -68,93 +77,23 @@ class _Candidate:
     classes: Classes
     keep: Keep
     n_suppressed: int
-    feasible: bool
 
 
-def judge(lattice: Lattice, classes: Classes, models: Sequence[PrivacyModel]) -> Keep:
-    """Return which classes keep all promises, (c,)."""
-    keep = np.ones(len(classes), dtype=np.bool_)
-    # Sizes are looked at first: what is struck by them need not be looked at again.
-    for model in sorted(models, key=lambda model: not isinstance(model, KAnonymity)):
-        model.judge(classes, *_sensitive(lattice, classes, model), keep)
-    return keep
+class LatticeSearch:
+    """A search for the node with the least loss that suppresses no more rows than may be."""
 
-
-def lost_at_least(lattice: Lattice, classes: Classes, models: Sequence[PrivacyModel], least: int) -> int:
-    """Return how many rows every node suppresses that is finer than that of the classes."""
-    lost = np.zeros(len(classes), dtype=np.int64)
-    for model in models:
-        lost = np.maximum(lost, model.lost(classes, *_sensitive(lattice, classes, model), least))
-    return int(lost.sum())
-
-
-def _sensitive(
-    lattice: Lattice, classes: Classes, model: PrivacyModel
-) -> tuple[Indices, SensitiveColumn | None]:
-    """Return the sensitive values of the classes' groups that a model speaks of, and their column."""
-    if model.column is None:
-        return np.empty(0, dtype=np.int64), None
-    columns = lattice.combinations.sensitive
-    place = [column.name for column in columns].index(model.column)
-    return lattice.combinations.leaves[len(lattice.heights) + place][classes.groups.rows], columns[place]
-
-
-def search(
-    lattice: Lattice,
-    models: Sequence[PrivacyModel],
-    loss: LossModel,
-    *,
-    most_suppressed: int,
-    budget: int = BUDGET,
-) -> SearchResult:
-    """Find the node with the least loss that suppresses no more rows than may be."""
-    return _LatticeSearch(lattice, models, loss, most_suppressed=most_suppressed, budget=budget).run()
-
-
-def look_at(
-    lattice: Lattice,
-    node: Node,
-    models: Sequence[PrivacyModel],
-    loss: LossModel,
-    *,
-    most_suppressed: int,
-) -> SearchResult:
-    """Take a node as it is; what a better one would lose is not asked."""
-    classes = lattice.classes(lattice.roll_up(lattice.bottom(), node))
-    keep = judge(lattice, classes, models)
-    n_suppressed = int(classes.counts[~keep].sum())
-    if n_suppressed > most_suppressed:
-        raise NotApplicable(
-            "anonymize",
-            f"with these levels {n_suppressed:,} rows must be suppressed, and at most "
-            f"{most_suppressed:,} may be; raise the suppression, or the levels.",
-        )
-    lost = loss.scorer(lattice).score(classes, keep)
-    way = (SearchStep(node=node, loss=lost, n_suppressed=n_suppressed, n_looked_at=1),)
-    return SearchResult(
-        classes=classes,
-        keep=keep,
-        loss=lost,
-        proven=False,
-        at_least=0.0,
-        n_nodes=lattice.n_nodes,
-        n_looked_at=1,
-        way=way,
-    )
-
-
-class _LatticeSearch:
     def __init__(
         self,
         lattice: Lattice,
+        *,
         models: Sequence[PrivacyModel],
         loss: LossModel,
-        *,
         most_suppressed: int,
-        budget: int,
+        budget: int = BUDGET,
     ) -> None:
         self._lattice = lattice
-        self._models = models
+        # Sizes are looked at first: what is struck by them need not be looked at again.
+        self._models = sorted(models, key=lambda model: not isinstance(model, KAnonymity))
         self._scorer = loss.scorer(lattice)
         self._most = most_suppressed
         self._budget = budget
@@ -166,7 +105,19 @@ class _LatticeSearch:
         self._way: list[SearchStep] = []
         self._looked_at: set[Node] = set()
 
+    def take(self, node: Node) -> SearchResult:
+        """Take a node as it is; what a better one would lose is not asked."""
+        found = self._judged(self._lattice.roll_up(self._sources.bottom, node))
+        if found.n_suppressed > self._most:
+            raise NotApplicable(
+                "anonymize",
+                f"with these levels {found.n_suppressed:,} rows must be suppressed, and at most "
+                f"{self._most:,} may be; raise the suppression, or the levels.",
+            )
+        return self._result(found, proven=False, at_least=0.0)
+
     def run(self) -> SearchResult:
+        """Look at nodes until nothing better can be left, or the budget is spent."""
         lattice, scorer = self._lattice, self._scorer
         self._dive()
         start = sum(float(terms[0]) for terms in scorer.terms)
@@ -192,26 +143,29 @@ class _LatticeSearch:
                     terms = scorer.terms[column]
                     next_total = total + float(terms[higher[column]] - terms[node[column]])
                     heapq.heappush(waiting, (max(bound, scorer.bound(next_total)), next_total, higher))
+        if self._best is None and not math.isinf(at_least):
+            raise NotApplicable(
+                "anonymize: no generalization was found within the budget; raise it or the suppression."
+            )
         if self._best is None:
-            raise NotApplicable(self._no_node(exhausted=math.isinf(at_least)))
+            n_rows = lattice.combinations.n_rows
+            raise NotApplicable(
+                f"anonymize: no generalization keeps all promises with at most {self._most:,} of {n_rows:,} "
+                "rows suppressed; raise the suppression, or add coarser levels."
+            )
+        at_best = min(at_least, self._best_loss)
+        return self._result(self._best, proven=math.isinf(at_least), at_least=at_best)
+
+    def _result(self, found: _Candidate, *, proven: bool, at_least: float) -> SearchResult:
         return SearchResult(
-            classes=self._best.classes,
-            keep=self._best.keep,
+            classes=found.classes,
+            keep=found.keep,
             loss=self._best_loss,
-            proven=math.isinf(at_least),
-            at_least=min(at_least, self._best_loss),
-            n_nodes=lattice.n_nodes,
+            proven=proven,
+            at_least=at_least,
+            n_nodes=self._lattice.n_nodes,
             n_looked_at=len(self._looked_at),
             way=tuple(self._way),
-        )
-
-    def _no_node(self, *, exhausted: bool) -> str:
-        if not exhausted:
-            return "anonymize: no generalization was found within the budget; raise it or the suppression."
-        n_rows = self._lattice.combinations.n_rows
-        return (
-            f"anonymize: no generalization keeps all promises with at most {self._most:,} of {n_rows:,} rows "
-            "suppressed; raise the suppression, or add coarser levels."
         )
 
     def _is_passed_over(self, node: Node) -> bool:
@@ -237,33 +191,50 @@ class _LatticeSearch:
         Where none may be suppressed, a class that breaks a promise has a part that breaks it, too.
         """
         if self._most == 0:
-            return int(classes.counts[~judge(self._lattice, classes, self._models)].sum())
-        return lost_at_least(self._lattice, classes, self._models, self._least)
+            return self._judge(classes)[1]
+        lost = np.zeros(len(classes), dtype=np.int64)
+        for model in self._models:
+            lost = np.maximum(lost, model.lost(classes, *self._sensitive(classes, model), self._least))
+        return int(lost.sum())
+
+    def _judge(self, classes: Classes) -> tuple[Keep, int]:
+        """Return which classes keep all promises, (c,), and how many rows the others have."""
+        keep = np.ones(len(classes), dtype=np.bool_)
+        for model in self._models:
+            model.judge(classes, *self._sensitive(classes, model), keep)
+        return keep, int(classes.counts[~keep].sum())
+
+    def _sensitive(self, classes: Classes, model: PrivacyModel) -> tuple[Indices, SensitiveColumn | None]:
+        """Return the sensitive values of the classes' groups that a model speaks of, and their column."""
+        if model.column is None:
+            return np.empty(0, dtype=np.int64), None
+        combinations, d = self._lattice.combinations, len(self._lattice.heights)
+        place = [column.name for column in combinations.sensitive].index(model.column)
+        return combinations.leaves[d + place][classes.groups.rows], combinations.sensitive[place]
 
     def _look(self, node: Node) -> _Candidate:
-        """Group the rows by a node, judge its classes, and remember it if it is the best."""
+        """Group the rows by a node, and judge it."""
         groups, work = self._sources.groups(node)
         self._budget -= work
-        classes = self._lattice.classes(groups)
-        keep = judge(self._lattice, classes, self._models)
-        n_suppressed = int(classes.counts[~keep].sum())
-        found = _Candidate(
-            classes=classes, keep=keep, n_suppressed=n_suppressed, feasible=n_suppressed <= self._most
-        )
+        return self._judged(groups)
+
+    def _judged(self, groups: Groups) -> _Candidate:
+        """Judge the classes of a node, and remember it if it is the best."""
+        node, classes = groups.node, self._lattice.classes(groups)
+        keep, n_suppressed = self._judge(classes)
+        found = _Candidate(classes=classes, keep=keep, n_suppressed=n_suppressed)
         if node not in self._looked_at:
             self._looked_at.add(node)
             if len(self._looked_at) % _EVERY == 0:
                 n = self._lattice.n_nodes
                 workers.tell(f"generalizing, {len(self._looked_at):,} of {n:,}", len(self._looked_at) / n)
-        if found.feasible and self._scorer.at_least(node, n_suppressed, self._least) < self._best_loss:
+        may_be = n_suppressed <= self._most
+        if may_be and self._scorer.at_least(node, n_suppressed, self._least) < self._best_loss:
             loss = self._scorer.score(classes, keep)
             if loss < self._best_loss:
                 self._best, self._best_loss = found, loss
-                self._way.append(
-                    SearchStep(
-                        node=node, loss=loss, n_suppressed=n_suppressed, n_looked_at=len(self._looked_at)
-                    )
-                )
+                n = len(self._looked_at)
+                self._way.append(SearchStep(node=node, loss=loss, n_suppressed=n_suppressed, n_looked_at=n))
         return found
 
     def _dive(self) -> None:
@@ -287,6 +258,6 @@ class _LatticeSearch:
     def _promise(self, node: Node) -> tuple[bool, float]:
         """Rank a node on the way up: one that may be chosen first, then by its loss."""
         found = self._look(node)
-        if not found.feasible:
+        if found.n_suppressed > self._most:
             return True, float(found.n_suppressed)
         return False, self._scorer.score(found.classes, found.keep)

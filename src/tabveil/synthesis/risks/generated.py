@@ -18,39 +18,6 @@ from tabveil.synthesis.generators.models import require_model, require_synthesiz
 from tabveil.synthesis.generators.privacy import PUBLIC
 
 
-def choose(
-    owner: str,
-    generator: str,
-    settings: Mapping[str, object],
-    *,
-    by_level: Mapping[str, object] | None = None,
-    otherwise: Mapping[str, object] | None = None,
-) -> Synthesizer:
-    """Return a synthesizer with its settings checked.
-
-    ``by_level`` are settings that the level says, so that nobody may give them besides; ``otherwise`` are
-    used where the generator has such a setting and nobody gave it.
-    """
-    kind = GENERATORS.find(owner, generator)
-    if not isinstance(settings, Mapping):
-        raise ParameterError(owner, f"settings must be names and values, got {settings!r}.")
-    for name in by_level or {}:
-        if name in settings:
-            raise ParameterError(owner, f"settings must not have {name!r}: the level says it.")
-    if PUBLIC in settings:
-        raise ParameterError(owner, f"settings must not have {PUBLIC!r}: all columns are.")
-    known = settings_of(kind)
-    defaults = {name: value for name, value in (otherwise or {}).items() if name in known}
-    return require_synthesizer(make(kind, {**defaults, **settings, **(by_level or {})}))
-
-
-def require_setting(owner: str, generator: str, setting: str, what: str) -> None:
-    """Require a generator that has a setting; ``what`` says in words what it then can do."""
-    if setting not in settings_of(GENERATORS.find(owner, generator)):
-        able = ", ".join(name for name, kind in GENERATORS.items() if setting in settings_of(kind))
-        raise ParameterError(owner, f"generator must be one that {what} ({able}), got {generator!r}.")
-
-
 def fit_and_draw(
     owner: str, synthesizer: Synthesizer, train: Table, release: Table, *, rng: Generator
 ) -> tuple[Release, Account]:
@@ -87,8 +54,53 @@ def _with_everything_public(synthesizer: Synthesizer, schema: Schema) -> Synthes
     return make(type(synthesizer), {**known, PUBLIC: schema.names}, as_given)
 
 
+class _Fitted(RiskModel):
+    """A risk model that lets a generator learn from training people."""
+
+    generator: str
+    settings: Mapping[str, object]
+
+    costly: ClassVar[bool] = True
+    needed: ClassVar[Mapping[str, str]] = {}  # settings that the generator must have, and what it then can do
+    by_level: ClassVar[str | None] = None  # the setting that the level says: nobody may give it besides
+    otherwise: ClassVar[Mapping[str, object]] = {}  # used where the generator has it and nobody gave it
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for setting, what in self.needed.items():
+            if setting not in settings_of(GENERATORS.find(owner, self.generator)):
+                able = ", ".join(name for name, kind in GENERATORS.items() if setting in settings_of(kind))
+                raise ParameterError(
+                    owner, f"generator must be one that {what} ({able}), got {self.generator!r}."
+                )
+        self._synthesizer(self.levels[0])
+
+    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
+        """Draw rows from the generator at this level, fitted on train."""
+        return self._made(train, release, level, rng=rng)[0]
+
+    def _made(self, train: Table, release: Table, level: float, *, rng: Generator) -> tuple[Release, Account]:
+        self.check_level(level)
+        return fit_and_draw(type(self).__name__, self._synthesizer(level), train, release, rng=rng)
+
+    def _synthesizer(self, level: float) -> Synthesizer:
+        """Return the generator with its settings checked."""
+        owner = type(self).__name__
+        kind = GENERATORS.find(owner, self.generator)
+        if not isinstance(self.settings, Mapping):
+            raise ParameterError(owner, f"settings must be names and values, got {self.settings!r}.")
+        if self.by_level in self.settings:
+            raise ParameterError(owner, f"settings must not have {self.by_level!r}: the level says it.")
+        if PUBLIC in self.settings:
+            raise ParameterError(owner, f"settings must not have {PUBLIC!r}: all columns are.")
+        known = settings_of(kind)
+        defaults = {name: value for name, value in self.otherwise.items() if name in known}
+        said = {} if self.by_level is None else {self.by_level: level}
+        return require_synthesizer(make(kind, {**defaults, **self.settings, **said}))
+
+
 @dataclass(frozen=True, kw_only=True)
-class Generated(RiskModel):
+class Generated(_Fitted):
     """Let a generator learn from training people, with no risk inserted: what it betrays is not known.
 
     The only level is 1: the generator as it is. What metrics say of it is the risk that is the generator's
@@ -124,21 +136,11 @@ class Generated(RiskModel):
 
     name: ClassVar[str] = "generated"
     levels: ClassVar[tuple[float, ...]] = (1.0,)
-    costly: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        choose("Generated", self.generator, self.settings)
 
     @classmethod
     def check_level(cls, level: float) -> None:
         """Require the only one."""
         check.one_of("Generated", "level", level, cls.levels)
-
-    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
-        """Draw rows from the generator, fitted on train."""
-        self.check_level(level)
-        synthesizer = choose("Generated", self.generator, self.settings)
-        return fit_and_draw("Generated", synthesizer, train, release, rng=rng)[0]
 
 
 EPOCHS = 300
@@ -146,7 +148,7 @@ EPOCHS = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class Overfit(RiskModel):
+class Overfit(_Fitted):
     """Let a generator memorize training people: its loss on others rises to a multiple of its minimum.
 
     The level is that multiple. At 1.0 the generator is as good as it gets, at 2.0 rows it never saw are twice
@@ -188,11 +190,9 @@ class Overfit(RiskModel):
 
     name: ClassVar[str] = "overfit"
     levels: ClassVar[tuple[float, ...]] = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
-    costly: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        require_setting("Overfit", self.generator, "overfit", "can memorize on purpose")
-        self._synthesizer(self.levels[0])
+    needed: ClassVar[Mapping[str, str]] = {"overfit": "can memorize on purpose"}
+    by_level: ClassVar[str | None] = "overfit"
+    otherwise: ClassVar[Mapping[str, object]] = {"epochs": EPOCHS}
 
     @staticmethod
     def check_level(level: float) -> None:
@@ -202,33 +202,17 @@ class Overfit(RiskModel):
 
     def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
         """Draw rows from a generator whose held-out loss is ``level`` times its minimum."""
-        self.check_level(level)
-        made, told = fit_and_draw("Overfit", self._synthesizer(level), train, release, rng=rng)
-        return Release(rows=made.rows, facts={**_ratio(told, level), **made.facts})
-
-    def _synthesizer(self, level: float) -> Synthesizer:
-        return choose(
-            "Overfit",
-            self.generator,
-            self.settings,
-            by_level={"overfit": level},
-            otherwise={"epochs": EPOCHS},
-        )
-
-
-def _ratio(told: Account, level: float) -> dict[str, float]:
-    """Return how many times its minimum the held-out loss of the model is; nothing where there is no loss.
-
-    The minimum itself is kept where that is asked for, and the last round otherwise.
-    """
-    losses = [epoch.validation for epoch in told.history if epoch.validation is not None]
-    if not losses or not min(losses) > 0:
-        return {}
-    return {"ratio": 1.0 if level == 1 else losses[-1] / min(losses)}
+        made, told = self._made(train, release, level, rng=rng)
+        losses = [epoch.validation for epoch in told.history if epoch.validation is not None]
+        if not losses or not min(losses) > 0:
+            return made
+        # The minimum itself is kept where that is asked for, and the last round otherwise.
+        ratio = 1.0 if level == 1 else losses[-1] / min(losses)
+        return Release(rows=made.rows, facts={"ratio": ratio, **made.facts})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Private(RiskModel):
+class Private(_Fitted):
     """Let a generator with differential privacy learn from training people, with less noise at each level.
 
     The level is ε: at 1 nobody changes the release much, at 100 the promise says nothing any more. How much a
@@ -270,22 +254,10 @@ class Private(RiskModel):
 
     name: ClassVar[str] = "private"
     levels: ClassVar[tuple[float, ...]] = (1, 5, 10, 50, 100)
-    costly: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        require_setting("Private", self.generator, PUBLIC, "promises privacy")
-        require_setting("Private", self.generator, "epsilon", "promises an epsilon")
-        self._synthesizer(self.levels[0])
+    needed: ClassVar[Mapping[str, str]] = {PUBLIC: "promises privacy", "epsilon": "promises an epsilon"}
+    by_level: ClassVar[str | None] = "epsilon"
 
     @staticmethod
     def check_level(level: float) -> None:
         """Require an ε above 0."""
         check.between("Private", "level", level, 0, math.inf)
-
-    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Release:
-        """Draw rows from a generator that promises ε = ``level``."""
-        self.check_level(level)
-        return fit_and_draw("Private", self._synthesizer(level), train, release, rng=rng)[0]
-
-    def _synthesizer(self, level: float) -> Synthesizer:
-        return choose("Private", self.generator, self.settings, by_level={"epsilon": level})

@@ -80,9 +80,10 @@ class OutlierRemoval(Modifier):
         if any(table.schema != people.train.schema for table in tables):
             raise SchemaError("OutlierRemoval", "train, control and release must have the same schema.")
         ends = np.cumsum([len(table) for table in tables])
-        factors = outlier_factors(
-            _together(tables), self.representation, n_neighbors=self.n_neighbors, rng=rng
+        together = Table(
+            schema=people.train.schema, values=np.concatenate([table.values for table in tables])
         )
+        factors = outlier_factors(together, self.representation, n_neighbors=self.n_neighbors, rng=rng)
         order = rng.permutation(len(factors))
         order = order[np.argsort(-factors[order], kind="stable")]  # the most outlying first, equals by lot
         stays = np.ones(len(factors), dtype=np.bool_)
@@ -95,10 +96,6 @@ class OutlierRemoval(Modifier):
             if not len(table):
                 raise ParameterError("OutlierRemoval", f"level must leave a row of {role}, got {level!r}.")
         return Split(train=train, control=control, synthetic=make(train, release))
-
-
-def _together(tables: tuple[Table, ...]) -> Table:
-    return Table(schema=tables[0].schema, values=np.concatenate([table.values for table in tables]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,14 +131,10 @@ class Oversample(Modifier):
         check.between("Oversample", "level", level, 0, math.inf)
 
     def __call__(
-        self,
-        people: People,
-        level: float,
-        make: Callable[[Table, Table], Table],
-        *,
-        rng: Generator,  # noqa: ARG002 - nothing is drawn
+        self, people: People, level: float, make: Callable[[Table, Table], Table], *, rng: Generator
     ) -> Split:
         """Ask for ``level`` times as many rows as ``release`` has."""
+        del rng  # nothing is drawn
         self.check_level(level)
         n_rows = len(people.release)
         again = people.release.take(np.resize(np.arange(n_rows), count_share(level, n_rows)))
@@ -228,9 +221,8 @@ class Canaries(Modifier):
                 "Canaries", f"secret must have two values or more, and {self.secret!r} has one."
             )
         who = rng.choice(len(train), int(level), replace=False)
-        learned, never_learned = (_draw(column, len(who), rng=rng) for _ in range(2))
-        planted = _with_secrets(train, self.secret, who, learned)
-        never = _with_secrets(train, self.secret, who, never_learned)
+        secrets = (_draw(column, len(who), rng=rng) for _ in range(2))
+        planted, never = (_with_secrets(train, self.secret, who, each) for each in secrets)
         return Split(
             train=planted.take(who), control=never.take(who), synthetic=make(planted, people.release)
         )
@@ -243,10 +235,7 @@ class Canaries(Modifier):
         schema = people.train.schema
         if not any(map(_has_two_values, schema.columns)):
             raise ParameterError("Canaries", "some column must have two values or more to invent people.")
-        learned, never_learned = (
-            invented_rows(schema, n_rows, rng=rng),
-            invented_rows(schema, n_rows, rng=rng),
-        )
+        learned, never_learned = (invented_rows(schema, n_rows, rng=rng) for _ in range(2))
         planted = Table(schema=schema, values=np.concatenate([people.train.values, learned.values]))
         return Split(train=learned, control=never_learned, synthetic=make(planted, people.release))
 
@@ -287,7 +276,6 @@ def _draw(column: Column, n_rows: int, *, rng: Generator) -> Floats:
             if decimals is None:
                 return rng.uniform(column.low, column.high, n_rows)
             first, last = _grid(column, decimals)
-            steps = np.minimum(
-                np.floor(rng.uniform(first, last + 1, n_rows)), last
-            )  # a sum may be rounded up
+            steps = np.floor(rng.uniform(first, last + 1, n_rows))
+            steps = np.minimum(steps, last)  # a sum may be rounded up
             return np.clip(np.round(steps * 10.0**-decimals, decimals), column.low, column.high)

@@ -1,8 +1,9 @@
 """Training rows among released ones, as they are or behind noise: whose, where, and how much of them."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -18,47 +19,47 @@ LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """The shares of a release that the papers plant."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Planting:
-    """Places in the release, and the training person who takes each."""
+class _Planted(RiskModel):
+    """A risk model that plants copies of training people: all draw places and people alike."""
 
-    places: Indices  # (n_planted,)
-    people: Indices  # (n_planted,)
+    levels: ClassVar[tuple[float, ...]] = LEVELS
 
     @classmethod
-    def draw(cls, owner: str, train: Table, release: Table, level: float, *, rng: Generator) -> Self:
-        """Draw places and people at random, nobody twice as long as there are others.
+    def check_level(cls, level: float) -> None:
+        """Require a share."""
+        check.share(cls.__name__, "level", level)
 
-        Where people have several rows, all rows of one are planted before those of the next; of the last only
-        as many as there are places left.
-        For one state of ``rng`` a higher level has the places and people of a lower one, and more.
+    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table:
+        """Plant copies of training rows in a share ``level`` of the release.
+
+        Places and people are drawn at random, nobody twice as long as there are others. Where people have
+        several rows, all rows of one are planted before those of the next; of the last only as many as there
+        are places left. For one state of ``rng`` a higher level has the places and people of a lower one, and
+        more.
         """
-        check.share(owner, "level", level)
+        owner = type(self).__name__
+        self.check_level(level)
         if train.schema != release.schema:
             raise SchemaError(owner, "train and release must have the same schema.")
         n_planted = count_share(level, len(release))
         if n_planted and not len(train):
             raise ParameterError(owner, "train must have a row to plant, got none.")
         places = rng.permutation(len(release))[:n_planted]
-        return cls(places=places, people=np.resize(_one_by_one(train, rng=rng), n_planted))
-
-    def fill(self, release: Table, rows: Floats) -> Table:
-        """Return the release with these rows in the places."""
+        order = rng.permutation(len(train) if train.people is None else train.n_people)
+        if train.people is not None:  # the rows of each person together
+            order = np.argsort(order[numbered(train)], kind="stable")
+        people = np.resize(order, n_planted)
         values = np.array(release.values)
-        values[self.places] = rows
+        values[places] = self._copies(train, people, rng=rng)
         return Table(schema=release.schema, values=values)
 
-
-def _one_by_one(table: Table, *, rng: Generator) -> Indices:
-    """Return all rows in a random order of people (n,), those of each together."""
-    if table.people is None:
-        return rng.permutation(len(table))
-    turn = rng.permutation(table.n_people)
-    return np.argsort(turn[numbered(table)], kind="stable")
+    @abstractmethod
+    def _copies(self, train: Table, people: Indices, *, rng: Generator) -> Floats:
+        """Return what is planted of these rows of train."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaky(RiskModel):
+class Leaky(_Planted):
     """Plant exact copies of training people: the plainest leak there is.
 
     A share ``level`` of the release rows, drawn at random, is replaced by training rows. Where the release
@@ -88,17 +89,10 @@ class Leaky(RiskModel):
     """
 
     name: ClassVar[str] = "leaky"
-    levels: ClassVar[tuple[float, ...]] = LEVELS
 
-    @staticmethod
-    def check_level(level: float) -> None:
-        """Require a share."""
-        check.share("Leaky", "level", level)
-
-    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table:
-        """Plant training rows in a share ``level`` of the release."""
-        planting = Planting.draw("Leaky", train, release, level, rng=rng)
-        return planting.fill(release, train.values[planting.people])
+    def _copies(self, train: Table, people: Indices, *, rng: Generator) -> Floats:
+        del rng
+        return train.values[people]
 
 
 Reading = Literal["relative", "absolute", "multiplicative"]
@@ -106,7 +100,7 @@ Moved = Literal["real", "fine", "every"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Noisy(RiskModel):
+class Noisy(_Planted):
     """Plant copies of training people whose values were moved a little: a leak behind noise.
 
     As many rows as with the leaky model, of the same people and in the same places for one state of ``rng``;
@@ -165,7 +159,6 @@ class Noisy(RiskModel):
     sigma_moves: Moved = "real"
 
     name: ClassVar[str] = "noisy"
-    levels: ClassVar[tuple[float, ...]] = LEVELS
 
     def __post_init__(self) -> None:
         for name in ("sigma", "lam"):
@@ -177,20 +170,14 @@ class Noisy(RiskModel):
         check.one_of("Noisy", "reading", self.reading, get_args(Reading))
         check.one_of("Noisy", "sigma_moves", self.sigma_moves, get_args(Moved))
 
-    @staticmethod
-    def check_level(level: float) -> None:
-        """Require a share."""
-        check.share("Noisy", "level", level)
-
-    def __call__(self, train: Table, release: Table, level: float, *, rng: Generator) -> Table:
-        """Plant training rows, moved by the noise, in a share ``level`` of the release."""
-        planting = Planting.draw("Noisy", train, release, level, rng=rng)
-        rows = np.array(train.values[planting.people])  # (n_planted, n_columns)
+    def _copies(self, train: Table, people: Indices, *, rng: Generator) -> Floats:
+        """Move the rows by the noise."""
+        rows = np.array(train.values[people])  # (n_planted, n_columns)
         for position, (column, own) in enumerate(
             zip(train.schema.columns, rng.spawn(len(train.schema)), strict=True)
         ):
             rows[:, position] = self._moved(column, rows[:, position], train.values[:, position], rng=own)
-        return planting.fill(release, rows)
+        return rows
 
     def counts_as_real(self, column: Numeric, known: Floats) -> bool:
         """Tell whether ``sigma``, and not ``lam``, is what moves a column that holds these cells in train."""

@@ -16,8 +16,7 @@ from tabveil.core.wording import plural
 from tabveil.core.workers import Listener, part, tell, working
 from tabveil.errors import ParameterError
 from tabveil.protocols import Metric
-from tabveil.synthesis.generators.hybrid.model import GENERATOR, HybridModel
-from tabveil.synthesis.generators.hybrid.synthesizer import Hybrid
+from tabveil.synthesis.generators.hybrid.synthesizer import GENERATOR, Hybrid, HybridModel
 from tabveil.tables.holdout import split_rows
 from tabveil.tables.reading import as_read, parts_as_read, raw_rows
 from tabveil.tables.reading.layout import without_unused_labels

@@ -47,6 +47,7 @@ class ColumnValues:
         """Look at a column of a table."""
         column, cells = table.schema[name], table.column(name)
         missing = np.isnan(cells)
+        place = None if layout is None else layout.columns.get(name)
         found, counts = _counted(column, cells[~missing] if missing.any() else cells)
         return cls(
             column=column,
@@ -54,7 +55,7 @@ class ColumnValues:
             texts=written(found, column, layout),
             counts=counts,
             has_missing=bool(missing.any()),
-            clock=_clock(name, layout),
+            clock=place.step if place is not None and place.kind is Kind.MOMENT else None,
             layout=layout,
         )
 
@@ -80,12 +81,6 @@ class ColumnValues:
         shared = [self.texts[place] for place in chosen if self.counts[place] >= LEAST_SHARED]
         named = ", ".join(repr(short(text)) for text in shared[:_FEW])
         return f"{plural(len(chosen), 'value')} ({plural(rows, 'row')}){named and f', such as {named},'}"
-
-
-def _clock(name: str, layout: Layout | None) -> int | None:
-    """Return the microseconds in a unit of a column of dates; None for others."""
-    place = None if layout is None else layout.columns.get(name)
-    return place.step if place is not None and place.kind is Kind.MOMENT else None
 
 
 def _counted(column: Column, cells: Floats) -> tuple[Floats, Indices]:

@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -43,15 +44,11 @@ class FromFile:
         what = quoted(self.path.name)
         require_covered(values, cells, FILE, what)
         for number, (below, above) in enumerate(pairwise(levels), start=1):
-            parents: dict[str, set[str]] = {}
-            for label, parent in zip(below, above, strict=True):
-                parents.setdefault(label, set()).add(parent)
-            torn = sum(len(found) > 1 for found in parents.values())
-            if torn:
+            if torn := _torn(below, above):
                 raise EntryError(
                     values.name,
                     FILE,
-                    f"in {what}, {torn:,} of the {len(parents):,} values of level {number - 1} lie under "
+                    f"in {what}, {torn:,} of the {len(set(below)):,} values of level {number - 1} lie under "
                     f"several values of level {number}; levels must be nested.",
                 )
         return assemble(values, cells, levels)
@@ -126,8 +123,7 @@ class LabelTree:
     def build(self, values: ColumnValues) -> Hierarchy:
         """Make the hierarchy of a column."""
         ways = list(_ways(values.name, self.groups, ()))
-        leaves = [way[-1] for way in ways]
-        cells = match_leaves(values, leaves, TREE)
+        cells = match_leaves(values, [way[-1] for way in ways], TREE)
         depth = len(ways[0])
         if self.others is not None:
             possible, texts = values.possible()
@@ -135,19 +131,21 @@ class LabelTree:
             ways += [(self.others,) * (depth - 1) + (texts[place],) for place in np.flatnonzero(rest)]
             cells = np.concatenate((cells, possible[rest]))
         require_covered(values, cells, TREE, "the tree; add them, or name a group for 'others'")
-        self._require_nested(values.name, ways)
+        if any(
+            _torn([way[level] for way in ways], [way[:level] for way in ways])
+            for level in range(1, depth - 1)
+        ):
+            raise EntryError(values.name, TREE, "a group's name occurs in several places; names must differ.")
         # From the leaves up: a way runs from the outermost group to the label.
         return assemble(
             values, cells, [[way[-1 - level] for way in ways] for level in range(depth)], top=True
         )
 
-    def _require_nested(self, column: str, ways: list[tuple[str, ...]]) -> None:
-        for level in range(1, len(ways[0])):
-            parents: dict[str, set[tuple[str, ...]]] = {}
-            for way in ways:
-                parents.setdefault(way[level], set()).add(way[:level])
-            if level < len(ways[0]) - 1 and any(len(found) > 1 for found in parents.values()):
-                raise EntryError(column, TREE, "a group's name occurs in several places; names must differ.")
+
+def _torn(below: Sequence[str], above: Sequence[Any]) -> int:
+    """Count the labels of a level that lie under several of the level above."""
+    n_parents = Counter(label for label, _ in set(zip(below, above, strict=True)))
+    return sum(n > 1 for n in n_parents.values())
 
 
 def _ways(column: str, node: object, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -6,13 +6,8 @@ Each can be used alone. The generator ``hybrid`` brings them together with any o
 """
 
 from tabveil.synthesis.generators.hybrid.domains import Domain
-from tabveil.synthesis.generators.hybrid.sampling import Sampling
-from tabveil.synthesis.generators.hybrid.transitions import (
-    TRANSITIONS,
-    GeneralizedRows,
-    Transition,
-    WayBack,
-    read_transition,
-)
+from tabveil.synthesis.generators.hybrid.promises import Sampling
+from tabveil.synthesis.generators.hybrid.transitions import TRANSITIONS, read_transition
+from tabveil.synthesis.generators.hybrid.way_back import GeneralizedRows, Transition, WayBack
 
 __all__ = ["TRANSITIONS", "Domain", "GeneralizedRows", "Sampling", "Transition", "WayBack", "read_transition"]

@@ -1,7 +1,8 @@
 """What each generalized value of a column may stand for: its leaves, or its range, in bins to draw from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Self
 
@@ -72,15 +73,25 @@ class Domain:
         cells[there] = within(self.column, np.where(low == high, low, drawn))
         return cells
 
-    def ends(self) -> tuple[Floats, Floats]:
-        """Return the first and the last number of each value that is a range; NaN for others, (n_labels,)."""
-        low, high = (np.full(len(self.n_bins), np.nan) for _ in range(2))
-        step = 10.0**-self.column.decimals if _has_grid(self.column) else 0.0  # type: ignore[union-attr, operator]
-        for label, (start, end) in enumerate(pairwise(self.starts)):
-            ranges = np.flatnonzero(self.low[start:end] < self.high[start:end]) + start
-            if len(ranges):
-                low[label], high[label] = self.low[ranges[0]], self.high[ranges[-1]] - step
-        return low, high
+    def moved(self, codes: Floats, cells: Floats, widths: Floats, *, rng: Generator) -> Floats:
+        """Move numbers by chance, thrown back from the ends of what their generalized value stands for."""
+        noise = rng.normal(size=len(cells)) * widths
+        if not isinstance(self.column, Numeric):
+            return cells
+        # The first and the last number of each value that is a range, (n_labels,).
+        step = 0.0 if self.column.decimals is None else 10.0**-self.column.decimals
+        ranges = self.low < self.high
+        low = np.minimum.reduceat(np.where(ranges, self.low, np.inf), self.starts[:-1])
+        high = np.maximum.reduceat(np.where(ranges, self.high, -np.inf), self.starts[:-1]) - step
+        movable = np.flatnonzero(~np.isnan(cells) & ~np.isnan(codes))
+        movable = movable[(high > low)[codes[movable].astype(np.int64)]]
+        numbers = codes[movable].astype(np.int64)
+        first, last = low[numbers], high[numbers]
+        # Reflected at both ends as often as it takes: a saw with teeth as wide as the range, both ways.
+        way = np.mod(cells[movable] + noise[movable] - first, 2 * (last - first))
+        moved = cells.copy()
+        moved[movable] = first + np.minimum(way, 2 * (last - first) - way)
+        return within(self.column, moved)
 
     def middle(self, low: float, high: float) -> float:
         """Return the middle one of the numbers from low to below high, the lower of two."""
@@ -108,13 +119,7 @@ class Domain:
         """Rebuild what :meth:`arrays` returned; all is checked."""
         require_arrays(arrays, _PARTS)
         starts, n = arrays["starts"], len(arrays["low"])
-        require(
-            len(starts) == n_labels + 1
-            and starts[0] == 0
-            and starts[-1] == n
-            and bool((np.diff(starts) > 0).all()),
-            f"every generalized value of {column.name!r} must have bins",
-        )
+        require_starts(starts, n_labels, n, f"every generalized value of {column.name!r} must have bins")
         low, high, sizes = (arrays[name] for name in ("low", "high", "sizes"))
         missing = np.isnan(low)
         require(
@@ -131,6 +136,12 @@ class Domain:
                 not missing[start : end - 1].any(), f"bins of {column.name!r}: what is missing comes last"
             )
         return cls(column=column, **{name: arrays[name] for name in _PARTS})
+
+
+def require_starts(starts: Indices, n_groups: int, n_items: int, what: str) -> None:
+    """Require that every group has items: those from its start to that of the next."""
+    ends = len(starts) == n_groups + 1 and starts[0] == 0 and starts[-1] == n_items
+    require(ends and bool((np.diff(starts) > 0).all()), what)
 
 
 def choose_within(starts: Indices, weights: Floats, groups: Indices, *, rng: Generator) -> Indices:
@@ -150,13 +161,54 @@ def choose_within(starts: Indices, weights: Floats, groups: Indices, *, rng: Gen
     ends -= np.repeat(ends[starts[:-1]] - shares[starts[:-1]], np.diff(starts))
     ends += np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     chosen = np.searchsorted(ends, groups + places, side="right")
-    return np.clip(chosen, starts[groups], _last_with_weight(starts, weights)[groups])
+    # What is rounded must not end at an item that cannot be drawn at all.
+    last = np.maximum.reduceat(np.where(weights > 0, np.arange(len(weights)), -1), starts[:-1])
+    return np.clip(chosen, starts[groups], last[groups])
 
 
-def _last_with_weight(starts: Indices, weights: Floats) -> Indices:
-    """Return the last item of each group that can be drawn at all."""
-    places = np.where(weights > 0, np.arange(len(weights)), -1)
-    return np.maximum.reduceat(places, starts[:-1])
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassCells:
+    """Where the bins of each class stand in one column, end to end; a class without a value has none."""
+
+    domain: Domain
+    codes: Floats  # (c,) the generalized value of each class
+
+    @cached_property
+    def sizes(self) -> Indices:
+        """How many bins each class has, (c,)."""
+        there = ~np.isnan(self.codes)
+        sizes = np.zeros(len(self.codes), dtype=np.int64)
+        sizes[there] = self.domain.n_bins[self.codes[there].astype(np.int64)]
+        return sizes
+
+    @cached_property
+    def starts(self) -> Indices:
+        """Where the bins of each class begin, (c + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+
+    @cached_property
+    def bins(self) -> Indices:
+        """Which bin of the domain each is, (n,)."""
+        owners = np.repeat(np.arange(len(self.codes)), self.sizes)
+        first = self.domain.starts[self.codes[owners].astype(np.int64)]
+        return first + np.arange(len(owners)) - self.starts[owners]
+
+    def count(self, classes: Indices, bins: Indices) -> Floats:
+        """Count rows of these classes that lie in these bins (m,) of the domain; -1 is none, (n,)."""
+        there = bins >= 0
+        owners, own = classes[there], bins[there]
+        places = self.starts[owners] + own - self.domain.starts[self.codes[owners].astype(np.int64)]
+        return np.bincount(places, minlength=len(self.bins)).astype(np.float64)
+
+    def normalized(self, weights: Floats, otherwise: Floats) -> Floats:
+        """Let the weights (n,) of each class have the sum 1; where they have none, those of ``otherwise``."""
+        if len(weights) == 0:
+            return weights
+        held = self.sizes > 0
+        starts, sizes = self.starts[:-1][held], self.sizes[held]
+        totals = np.repeat(np.add.reduceat(weights, starts), sizes)
+        others = otherwise / np.repeat(np.add.reduceat(otherwise, starts), sizes)
+        return np.where(totals > 0, weights / np.where(totals > 0, totals, 1.0), others)
 
 
 def domains_of(found: Anonymization, *, most_bins: int) -> tuple[Domain, ...]:
@@ -169,18 +221,14 @@ def domains_of(found: Anonymization, *, most_bins: int) -> tuple[Domain, ...]:
         levels = {node[place] for node in found.nodes}
         if levels != {0}:
             assert isinstance(generalized, Categorical), "a generalized column holds labels"
-            domains.append(_domain(column, hierarchy, levels, generalized.labels, most_bins))
+            bins = [
+                _bins(column, hierarchy, *_coarsest(hierarchy, levels, label), most_bins)
+                for label in generalized.labels
+            ]
+            low, high, sizes = (np.concatenate([[], *(each[part] for each in bins)]) for part in range(3))
+            starts = np.concatenate([[0], np.cumsum([len(each[0]) for each in bins])]).astype(np.int64)
+            domains.append(Domain(column=column, starts=starts, low=low, high=high, sizes=sizes))
     return tuple(domains)
-
-
-def _domain(
-    column: Column, hierarchy: Hierarchy, levels: Iterable[int], labels: Sequence[str], most_bins: int
-) -> Domain:
-    bins = [_bins(column, hierarchy, *_coarsest(hierarchy, levels, label), most_bins) for label in labels]
-    sizes = [len(low) for low, _, _ in bins]
-    low, high, weights = (np.concatenate([[], *(each[part] for each in bins)]) for part in range(3))
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Domain(column=column, starts=starts, low=low, high=high, sizes=weights)
 
 
 def _coarsest(hierarchy: Hierarchy, levels: Iterable[int], label: str) -> tuple[int, int]:
@@ -209,7 +257,8 @@ def _bins(
     else:
         low, high, sizes = _cut(column, *ends, most_bins)
     if missing:  # one value among the others
-        size = 1.0 if ends is None or _has_grid(column) else float(sizes.mean())
+        on_grid = isinstance(column, Numeric) and column.decimals is not None
+        size = 1.0 if ends is None or on_grid else float(sizes.mean())
         low, high, sizes = np.append(low, np.nan), np.append(high, np.nan), np.append(sizes, size)
     return low, high, sizes
 
@@ -249,7 +298,3 @@ def _on_grid(low: Floats, high: Floats, decimals: int) -> tuple[Floats, Floats]:
     first = np.ceil(low * scale - _ON_GRID)
     n = np.ceil(high * scale - _ON_GRID) - first
     return np.where(n >= 1, first, np.round((low + high) / 2 * scale)), np.maximum(n, 1)
-
-
-def _has_grid(column: Column) -> bool:
-    return isinstance(column, Numeric) and column.decimals is not None

@@ -1,21 +1,109 @@
-"""What a pipeline promises, with numbers; under which conditions that is proven, and which are broken."""
+"""What a pipeline promises, with numbers; under which conditions that is proven, and which are broken.
+
+Some promises rest on beta-sampling: each record takes part by chance only, so that nobody can be sure that
+somebody did. Simple sampling keeps every record by itself. Stratified sampling rounds the number of rows of
+each stratum up or down at random, so that every record still has exactly the chance ``beta``, and each
+stratum its share to within one row: none is lost or favored systematically.
+"""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.random import Generator
 from scipy.special import bdtrc
 
+from tabveil.core import check
 from tabveil.core.sampling import group_equal_rows
+from tabveil.core.settings import values
 from tabveil.core.storage.plain import FORBID_OTHERS
-from tabveil.core.table import Categorical, Column, Numeric, Schema, Table
-from tabveil.synthesis.generators.hybrid.sampling import Sampling
-from tabveil.synthesis.generators.hybrid.transitions import Transition
+from tabveil.core.table import Indices, Numeric, Schema, Table
+from tabveil.errors import NotApplicable, ParameterError
+from tabveil.synthesis.generators.hybrid.way_back import GeneralizedRows, Transition
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.hybrid.generalizing import Generalizing
+    from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
+
+
+When = Literal["after", "before"]
+KEYS = {"beta": float, "by": Literal["class"], "column": str, "when": When}
+OWNER = "sampling"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """Which records take part.
+
+    ``beta`` is the chance of each. ``by`` equivalence class, or by the values of a ``column``, the sample is
+    stratified. It is drawn ``after`` the table was anonymized, or ``before``: then the generalization and the
+    suppression see the sample alone, as theorems about sampling want it.
+    """
+
+    beta: float = 1.0
+    by: Literal["class"] | None = None
+    column: str | None = None
+    when: When = "after"
+
+    def __post_init__(self) -> None:
+        check.positive_share(OWNER, "beta", self.beta)
+        check.one_of(OWNER, "when", self.when, ("after", "before"))
+        if self.by is not None:
+            check.one_of(OWNER, "by", self.by, ("class",))
+        if self.by is not None and self.column is not None:
+            raise ParameterError(OWNER, "strata are classes or the values of a column; give one of them.")
+        if self.by is not None and self.when == "before":
+            raise ParameterError(OWNER, "there are no classes before anything is anonymized.")
+
+    @classmethod
+    def read(cls, given: float | Mapping[str, Any]) -> Self:
+        """Read a chance, or settings by name.
+
+        >>> Sampling.read(0.5).beta, Sampling.read({"beta": 0.2, "by": "class"}).stratified
+        (0.5, True)
+        """
+        if not isinstance(given, Mapping):
+            return cls(beta=values.read(OWNER, "beta", given, float))
+        check.known_names(OWNER, "setting", map(str, given), KEYS)
+        return cls(**{key: values.read(OWNER, key, value, KEYS[key]) for key, value in given.items()})
+
+    @property
+    def stratified(self) -> bool:
+        """Whether strata are sampled one by one."""
+        return self.by is not None or self.column is not None
+
+    def draw(self, table: Table, classes: Indices | None, *, rng: Generator) -> Indices:
+        """Return the rows that take part, ascending; ``classes`` (n,) are those of the rows, if there are."""
+        if self.beta == 1:
+            kept = np.arange(len(table))
+        elif self.stratified:
+            kept = _stratified(self._strata(table, classes), self.beta, rng=rng)
+        else:
+            kept = np.flatnonzero(rng.random(len(table)) < self.beta)
+        if len(kept) == 0:
+            raise NotApplicable(OWNER, f"with beta = {self.beta:g}, no row was left; raise it.")
+        return kept
+
+    def _strata(self, table: Table, classes: Indices | None) -> Indices:
+        if self.column is not None:
+            check.known_names(OWNER, "column", [self.column], table.schema.names)
+            return group_equal_rows(table.select([self.column]))[0]
+        if classes is None:
+            raise ParameterError(OWNER, "by: class needs hierarchies, by which there are classes.")
+        return classes
+
+
+def _stratified(strata: Indices, beta: float, *, rng: Generator) -> Indices:
+    """Keep ``beta`` of each stratum, its fraction of a row by chance."""
+    order = rng.permutation(len(strata))
+    order = order[np.argsort(strata[order], kind="stable")]  # stratum by stratum, at random within each
+    _, starts, sizes = np.unique(strata[order], return_index=True, return_counts=True)
+    wanted = beta * sizes
+    n_kept = np.floor(wanted) + (rng.random(len(sizes)) < wanted - np.floor(wanted))  # (n_strata,)
+    ranks = np.arange(len(order)) - np.repeat(starts, sizes)
+    kept: Indices = np.sort(order[ranks < np.repeat(n_kept, sizes)])
+    return kept
 
 
 TARGETS = (1e-6, 1e-5, 1e-4, 1e-3)
@@ -85,37 +173,49 @@ class Promises:
     sampled: SampledPrivacy | None = None
     voided: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls, asked: "AnonymizationSettings", rows: GeneralizedRows, *, beta: float, voided: tuple[str, ...]
+    ) -> Self:
+        """Measure what holds of rows that were sampled by the chance ``beta``."""
+        own, sensitive = tuple(asked.hierarchies), asked.sensitive
+        k, diversity = measure_classes(rows.found.table, own, sensitive)
+        k_learned, diversity_learned = measure_classes(rows.table, own, sensitive)
+        return cls(
+            k=k,
+            k_learned=k_learned,
+            diversity=diversity,
+            diversity_learned=diversity_learned,
+            sampled=None if voided else SampledPrivacy.of(beta, asked.k),
+            voided=voided,
+        )
+
     def sentences(self) -> tuple[str, ...]:
         """Say what is promised and what is not."""
-        return (*self._classes(), *self._privacy())
+        return tuple(text for text in (self._classes(), self._privacy()) if text)
 
-    def _classes(self) -> tuple[str, ...]:
+    def _classes(self) -> str:
         if self.k is None:
-            return ("Nothing was anonymized: no class of a certain size is promised.",)
+            return "Nothing was anonymized: no class of a certain size is promised."
         least = [f"k = {self.k}", *(f"l = {value} of {name}" for name, value in self.diversity.items())]
         text = f"Before the generator, the anonymized rows have {', '.join(least)}."
-        if self.k_learned is not None and self.k_learned < self.k:
-            text += f" After sampling the smallest class that takes part has {_rows(self.k_learned)}."
-        return (text,)
+        if self.k_learned is None or self.k_learned >= self.k:
+            return text
+        rows = "1 row" if self.k_learned == 1 else f"{self.k_learned} rows"
+        return f"{text} After sampling the smallest class that takes part has {rows}."
 
-    def _privacy(self) -> tuple[str, ...]:
-        if self.sampled is not None:
-            own = self.sampled
-            text = (
+    def _privacy(self) -> str:
+        own, more = self.sampled, len(self.voided) - 1
+        if own is not None:
+            return (
                 f"Differential privacy under sampling (β = {own.beta:g}, ε = {own.epsilon:.3g}, "
                 f"δ = {own.delta:.1e}): records are sampled, generalized by levels that no record has a say "
                 f"in, and released in classes of at least {own.k}. It holds while the seed is secret and the "
                 "labels and ranges of the schema are public knowledge, and does not cover how many rows are "
                 "drawn."
             )
-            return (text,)
-        more = len(self.voided) - 1
         others = f" (and {more} more {'reason' if more == 1 else 'reasons'})" if more > 0 else ""
-        return (f"Differential privacy is not promised: {self.voided[0]}{others}.",) if self.voided else ()
-
-
-def _rows(n: int) -> str:
-    return f"{n} row" if n == 1 else f"{n} rows"
+        return f"Differential privacy is not promised: {self.voided[0]}{others}." if self.voided else ""
 
 
 def measure_classes(
@@ -125,8 +225,8 @@ def measure_classes(
     (classes,) = group_equal_rows(table.select(quasi_identifiers))
     found = {}
     for name in sensitive:
-        (values,) = group_equal_rows(table.select([name]))
-        pairs = np.unique(np.stack((classes, values), axis=1), axis=0)
+        (held,) = group_equal_rows(table.select([name]))
+        pairs = np.unique(np.stack((classes, held), axis=1), axis=0)
         found[name] = int(np.unique(pairs[:, 0], return_counts=True)[1].min())
     return int(np.unique(classes, return_counts=True)[1].min()), found
 
@@ -173,57 +273,49 @@ MOST_LISTED = 10_000
 
 
 def broken(
-    generalizing: "Generalizing | None",
+    asked: "AnonymizationSettings | None",
     sampling: Sampling,
     transition: Transition,
     *,
     schema: Schema | None = None,
-    declared: Collection[str] | None = None,
+    declared: Iterable[str] | None = None,
 ) -> tuple[str, ...]:
     """Return why nothing is promised, the weightiest first; nothing if all conditions hold.
 
     ``declared`` are the columns of which a schema file says everything; None where nobody knows, as where a
     schema is handed over as public.
     """
-    if generalizing is None:
+    if asked is None:
         return ("nothing is generalized",)
-    names = () if schema is None else schema.names
+    columns = () if schema is None else schema.columns
+    names = {column.name for column in columns}
     conditions = (
-        (generalizing.levels is None, "the levels were searched for, which asks the rows"),
-        (bool(generalizing.automatic), "hierarchies were made from the values of the rows"),
+        (asked.levels is None, "the levels were searched for, which asks the rows"),
+        (bool(asked.automatic), "hierarchies were made from the values of the rows"),
         (
-            any(model.column is not None for model in generalizing.models),
+            any(model.column is not None for model in asked.models),
             "classes are also suppressed for their sensitive values",
         ),
+        (bool(names - set(asked.hierarchies)), "columns without a hierarchy are learned as they are"),
         (
-            bool(set(names) - set(generalizing.quasi_identifiers)),
-            "columns without a hierarchy are learned as they are",
-        ),
-        (
-            schema is not None and not all(map(_can_be_listed, schema.columns)),
+            any(
+                isinstance(each, Numeric) and not (each.integer and each.high - each.low < MOST_LISTED)
+                for each in columns
+            ),
             "not all values of a column can be listed, so its hierarchy is made from those of the rows",
         ),
-        (generalizing.asked.suppression < 1, "whether anything is released depends on the rows"),
+        (asked.suppression < 1, "whether anything is released depends on the rows"),
         (
             sampling.when != "before" or sampling.stratified or sampling.beta == 1,
             "records are not sampled one by one before they are generalized",
         ),
         (transition.asks_rows, "the transition asks the rows"),
         (
-            declared is not None and bool(set(names) - set(declared)),
+            declared is not None and bool(names - set(declared)),
             "labels or ranges of columns were read from the rows, as no schema declares them",
         ),
     )
     reasons = tuple(reason for holds, reason in conditions if holds)
-    if not reasons and SampledPrivacy.of(sampling.beta, generalizing.k) is None:
-        return (f"k = {generalizing.k} is too small for beta = {sampling.beta:g}",)
+    if not reasons and SampledPrivacy.of(sampling.beta, asked.k) is None:
+        return (f"k = {asked.k} is too small for beta = {sampling.beta:g}",)
     return reasons
-
-
-def _can_be_listed(column: Column) -> bool:
-    """Whether a hierarchy covers all values that a column may have, whichever rows there are."""
-    match column:
-        case Categorical():
-            return True
-        case Numeric(low=low, high=high):
-            return column.integer and high - low < MOST_LISTED

@@ -1,31 +1,36 @@
-"""The hybrid pipeline as a generator: anonymize, sample, go back to concrete values, generate."""
+"""The hybrid pipeline as a generator: anonymize, sample, go back to concrete values, generate.
+
+A fitted one is a generator that learned anonymized rows, and perhaps the way back to concrete values.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.settings.registry import make
-from tabveil.core.table import Schema, Table
+from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain, to_plain
+from tabveil.core.table import Floats, Schema, Table
 from tabveil.core.workers import part, tell
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Synthesizer
 from tabveil.synthesis.anonymize import Anonymization
 from tabveil.synthesis.anonymize.search import BUDGET
-from tabveil.synthesis.generators.hybrid.model import GENERATOR, HybridModel
 from tabveil.synthesis.generators.hybrid.plain_settings import as_plain, read_named
-from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, broken, measure_classes
-from tabveil.synthesis.generators.hybrid.sampling import Sampling
-from tabveil.synthesis.generators.hybrid.transitions import (
+from tabveil.synthesis.generators.hybrid.promises import Promises, SampledPrivacy, Sampling, broken
+from tabveil.synthesis.generators.hybrid.transitions import read_transition
+from tabveil.synthesis.generators.hybrid.way_back import (
     GeneralizedRows,
+    Stored,
     Transition,
     WayBack,
-    read_transition,
+    stored_rows,
 )
 from tabveil.synthesis.generators.models import (
     GENERATORS,
@@ -39,13 +44,104 @@ from tabveil.synthesis.generators.models import (
 from tabveil.synthesis.generators.privacy import PUBLIC, WARNING
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.hybrid.generalizing import Generalizing
+    from tabveil.synthesis.anonymize.configuration import AnonymizationSettings
     from tabveil.tables.reading import Layout
 
 Placement = Literal["pre", "post"]
 NOTHING = "none"
 """The generator that generates nothing: the rows themselves are released."""
 _PREPARED = 0.3  # of the work is done when the generator begins
+GENERATOR, ROWS = "generator", "rows"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HybridModel(FittedModel):
+    """What draws rows: a generator, or rows themselves where nothing is generated; and the way back, if any.
+
+    Where the transition comes after the generator, what is drawn is generalized, and the way back a part of
+    the model.
+    """
+
+    drawn: Schema  # of what the generator draws
+    promises: Promises
+    rows: Floats | None = None  # (n, d) under the drawn schema, where there is no generator
+    way_back: WayBack | None = None
+    quasi_identifiers: tuple[str, ...] = ()
+
+    def draw(self, n_rows: int, *, rng: Generator) -> Table:
+        """Draw rows, and let the generalized values among them be concrete again."""
+        if self.rows is None:
+            table = self.parts[GENERATOR].sample(n_rows, rng=rng)
+        else:
+            n = len(self.rows)  # in random order, none again before all were chosen
+            turns = [rng.permutation(n) for _ in range(-(-n_rows // n))]
+            table = Table(schema=self.drawn, values=self.rows[np.concatenate(turns)[:n_rows]])
+        return table if self.way_back is None else self.way_back.concrete(table, self.schema, rng=rng)
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """Return the schema of what is drawn, the way back, and rows, where there is no generator."""
+        back = self.way_back
+        state = {
+            "drawn": self.drawn.to_json(),
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "changed": [domain.name for domain in back.domains] if back is not None else [],
+            "promises": to_plain(self.promises),
+        }
+        arrays = {f"back_{name}": array for name, array in back.arrays().items()} if back is not None else {}
+        return state, arrays | ({} if self.rows is None else {ROWS: self.rows})
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], arrays: Arrays, **shared: Any) -> Self:  # noqa: ANN401
+        """Rebuild the model."""
+        known = require_plain(_HybridState, state, "state")
+        schema, drawn, made_by = shared["schema"], Schema.from_json(known.drawn), shared["made_by"]
+        require(drawn.names == schema.names, "what is drawn must have the columns of the schema")
+        fitting = set(known.changed) <= set(known.quasi_identifiers) <= set(schema.names)
+        others = [name for name in schema.names if name not in known.changed]
+        same = all(drawn[name] == schema[name] for name in others)
+        require(fitting and same, "only quasi-identifiers can be generalized")
+        rows = None
+        if ROWS in arrays:
+            cells = Expected(dtype=np.float64, shape=(None, len(drawn)), missing=True)
+            require_arrays({ROWS: arrays[ROWS]}, {ROWS: cells})
+            rows = stored_rows(arrays, ROWS, drawn).values
+        parts: Mapping[str, Any] = shared["parts"]
+        wanted = {GENERATOR} if rows is None else set()
+        require(set(parts) == wanted, "a generator or rows must be there")
+        require(rows is not None or parts[GENERATOR].schema == drawn, "the generator must draw these columns")
+        said = known.promises.sampled
+        require(
+            said is None or said.says_the_same(made_by.sampled_privacy(schema)),
+            "the stored promise of differential privacy is not one that follows from the settings",
+        )
+        stored = Stored(
+            schema=schema,
+            generalized=drawn,
+            quasi_identifiers=known.quasi_identifiers,
+            changed=known.changed,
+            arrays={name.removeprefix("back_"): array for name, array in arrays.items() if name != ROWS},
+        )
+        require(bool(known.changed) or not stored.arrays, "without generalized columns there is no way back")
+        return cls(
+            drawn=drawn,
+            promises=known.promises,
+            rows=rows,
+            way_back=made_by.way().open(stored) if known.changed else None,
+            quasi_identifiers=known.quasi_identifiers,
+            **shared,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _HybridState:
+    """What is stored beside arrays."""
+
+    __pydantic_config__ = FORBID_OTHERS
+
+    drawn: list[Any]
+    quasi_identifiers: tuple[str, ...]
+    changed: tuple[str, ...]
+    promises: Promises
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,6 +169,14 @@ class _Prepared:
     way_back: WayBack | None  # None where nothing is generalized
     promises: Promises
     rngs: tuple[Generator, Generator]  # of the transition, and of the generator
+
+    def concrete(self, schema: Schema) -> Table:
+        """Return the rows with concrete values, the same ones each time."""
+        if self.way_back is None:
+            return self.generalized
+        again = np.random.default_rng(0)
+        again.bit_generator.state = self.rngs[0].bit_generator.state
+        return self.way_back.concrete(self.generalized, schema, rng=again)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +225,7 @@ class Hybrid(Maker):
         with _complaining():
             check.one_of("hybrid", "placement", self.placement, get_args(Placement))
             anonymized = self._generalizing() is not None
-            if self._sampling().by is not None and not anonymized:
+            if Sampling.read(self.sampling).by is not None and not anonymized:
                 raise ParameterError("sampling", "by: class needs hierarchies, by which there are classes.")
             self.way()
             self._inner()
@@ -144,7 +248,8 @@ class Hybrid(Maker):
     @property
     def needs_secret_seed(self) -> bool:  # type: ignore[override]  # as the settings say
         """Whether a promise is at stake that a known seed would void."""
-        return bool(self.way().covers) or not broken(self._generalizing(), self._sampling(), self.way())
+        sampling = Sampling.read(self.sampling)
+        return bool(self.way().covers) or not broken(self._generalizing(), sampling, self.way())
 
     def fit(self, table: Table, *, rng: Generator) -> HybridModel:
         """Anonymize and sample the rows, and let the generator learn."""
@@ -177,7 +282,7 @@ class Hybrid(Maker):
                 original=table,
                 anonymization=prepared.anonymization,
                 generalized=prepared.generalized,
-                transitioned=_concrete(prepared, table.schema, rng=_again(prepared.rngs[0])),
+                transitioned=prepared.concrete(table.schema),
                 model=model,
                 final=model.sample(len(table) if n_rows is None else n_rows, rng=rng),
             )
@@ -186,41 +291,40 @@ class Hybrid(Maker):
         self, table: Table, layout: "Layout | None", declared: Iterable[str] | None, *, rng: Generator
     ) -> _Prepared:
         require_rows(self.name, table)
-        sampling, generalizing = self._sampling(), self._generalizing()
-        of_sampling, of_transition, of_generator = (_child(rng) for _ in range(3))
+        sampling, generalizing = Sampling.read(self.sampling), self._generalizing()
+        # Each has random numbers of its own, so that a step more or less changes no other's.
+        seeds = (rng.integers(2**32, size=4) for _ in range(3))
+        of_sampling, of_transition, of_generator = map(np.random.default_rng, seeds)
         tell("preparing", 0.0)
-        original = table
-        if sampling.when == "before":
+        voided = broken(generalizing, sampling, self.way(), schema=table.schema, declared=declared)
+        if sampling.when == "before" or generalizing is None:
             table = table.take(sampling.draw(table, None, rng=of_sampling))
-        if generalizing is None:
+        found, back, promises = None, None, Promises(voided=voided)
+        if generalizing is not None:
+            from tabveil.synthesis.anonymize.configuration import generalize  # noqa: PLC0415
+
+            with part(0, _PREPARED):
+                found = generalize(generalizing, table, layout)
+            chosen = np.arange(len(found.rows))
             if sampling.when == "after":
-                table = table.take(sampling.draw(table, None, rng=of_sampling))
-            return _Prepared(
-                anonymization=None,
-                generalized=table,
-                way_back=None,
-                promises=Promises(voided=broken(None, sampling, self.way())),
-                rngs=(of_transition, of_generator),
-            )
-        with part(0, _PREPARED):
-            found = generalizing.apply(table, layout)
-        chosen = np.arange(len(found.rows))
-        if sampling.when == "after":
-            chosen = sampling.draw(found.table, found.classes, rng=of_sampling)
-        rows = GeneralizedRows(found=found, chosen=chosen)
-        changed = any(level > 0 for node in found.nodes for level in node)
+                chosen = sampling.draw(found.table, found.classes, rng=of_sampling)
+            rows = GeneralizedRows(found=found, chosen=chosen)
+            table = rows.table
+            if any(level > 0 for node in found.nodes for level in node):
+                back = self.way().learn(rows, rng=of_transition)
+            promises = Promises.of(generalizing, rows, beta=sampling.beta, voided=voided)
         return _Prepared(
             anonymization=found,
-            generalized=rows.table,
-            way_back=self.way().learn(rows, rng=of_transition) if changed else None,
-            promises=self._promises(generalizing, rows, original.schema, declared),
+            generalized=table,
+            way_back=back,
+            promises=promises,
             rngs=(of_transition, of_generator),
         )
 
     def _fit(self, table: Table, prepared: _Prepared) -> HybridModel:
         inner, back = self._inner(), prepared.way_back
         if back is not None and self.placement == "pre":
-            learned, back = _concrete(prepared, table.schema, rng=_again(prepared.rngs[0])), None
+            learned, back = prepared.concrete(table.schema), None
         else:
             learned = prepared.generalized
         parts, account = {}, Account()
@@ -230,12 +334,13 @@ class Hybrid(Maker):
             account = Account.of(parts[GENERATOR])
         tell("pipeline ready", 1.0)
         found = prepared.anonymization
+        covers = [self.way().covers] if prepared.way_back is not None and self.way().covers else []
         return HybridModel(
             made_by=self,
             schema=table.schema,
             parts=parts,
             history=account.history,
-            notes=(*self._inner_notes(account), *self._said(prepared), *self._kept(back)),
+            notes=(*self._inner_notes(account), *prepared.promises.sentences(), *covers, *self._kept(back)),
             drawn=learned.schema,
             promises=prepared.promises,
             rows=None if inner is not None else np.array(learned.values),
@@ -251,56 +356,25 @@ class Hybrid(Maker):
         why = "it learned from rows that were prepared by looking at others, for which it does not account."
         return (*(note for note in account.notes if note == INTERRUPTED), said + why)
 
-    def _said(self, prepared: _Prepared) -> tuple[str, ...]:
-        """Say what is promised, and what the noise of a transition covers."""
-        covers = self.way().covers if prepared.way_back is not None else ""
-        return (*prepared.promises.sentences(), *((covers,) if covers else ()))
-
     def _kept(self, back: WayBack | None) -> tuple[str, ...]:
         """Say what the model holds of real rows beside what a generator learned."""
-        kept = []
-        if self._inner() is None:
-            kept.append("the anonymized rows themselves")
+        kept = ["the anonymized rows themselves"] if self._inner() is None else []
         if back is not None and self.way().keeps:
             kept.append(self.way().keeps)
         return (f"The model holds {', and '.join(kept)}: guard it like the data.",) if kept else ()
 
     def sampled_privacy(self, schema: Schema) -> SampledPrivacy | None:
         """Return the promise that follows from settings and a schema, if that is public knowledge."""
-        generalizing, sampling = self._generalizing(), self._sampling()
+        generalizing, sampling = self._generalizing(), Sampling.read(self.sampling)
         if generalizing is None or broken(generalizing, sampling, self.way(), schema=schema):
             return None
         return SampledPrivacy.of(sampling.beta, generalizing.k)
-
-    def _promises(
-        self,
-        generalizing: "Generalizing",
-        rows: GeneralizedRows,
-        schema: Schema,
-        declared: Iterable[str] | None,
-    ) -> Promises:
-        own, sensitive = generalizing.quasi_identifiers, generalizing.asked.sensitive
-        k, diversity = measure_classes(rows.found.table, own, sensitive)
-        k_learned, diversity_learned = measure_classes(rows.table, own, sensitive)
-        known = None if declared is None else set(declared)
-        voided = broken(generalizing, self._sampling(), self.way(), schema=schema, declared=known)
-        return Promises(
-            k=k,
-            k_learned=k_learned,
-            diversity=diversity,
-            diversity_learned=diversity_learned,
-            sampled=None if voided else self.sampled_privacy(schema),
-            voided=voided,
-        )
 
     def way(self) -> Transition:
         """Return the transition."""
         return read_transition(self.transition)
 
-    def _sampling(self) -> Sampling:
-        return Sampling.read(self.sampling)
-
-    def _generalizing(self) -> "Generalizing | None":
+    def _generalizing(self) -> "AnonymizationSettings | None":
         """Return how the rows are anonymized; None if they are not."""
         if not self.hierarchies:
             for name in ("models", "levels"):
@@ -308,10 +382,10 @@ class Hybrid(Maker):
                     raise ParameterError(name, "they need hierarchies of the quasi-identifiers.")
             return None
         # What builds hierarchies reads files and tables of all libraries: not needed where none is built.
-        from tabveil.synthesis.generators.hybrid.generalizing import Generalizing  # noqa: PLC0415
+        from tabveil.synthesis.anonymize.configuration import read_step  # noqa: PLC0415
 
         asked = ("hierarchies", "models", "loss", "suppression", "local", "budget")
-        return Generalizing.read({name: getattr(self, name) for name in asked}, self.levels)
+        return read_step({name: getattr(self, name) for name in asked}, self.levels)
 
     def _inner(self) -> Synthesizer | None:
         """Return the generator; None if nothing is generated."""
@@ -324,23 +398,6 @@ class Hybrid(Maker):
         if PUBLIC in settings:
             raise ParameterError("generator", f"{PUBLIC!r} belongs to a promise, which a pipeline voids.")
         return require_synthesizer(make(kind, settings))
-
-
-def _concrete(prepared: _Prepared, schema: Schema, *, rng: Generator) -> Table:
-    back = prepared.way_back
-    return prepared.generalized if back is None else back.concrete(prepared.generalized, schema, rng=rng)
-
-
-def _child(rng: Generator) -> Generator:
-    """Make random numbers of their own, so that a step more or less changes no other's."""
-    return np.random.default_rng(rng.integers(2**32, size=4))
-
-
-def _again(rng: Generator) -> Generator:
-    """Return the same random numbers once more, from where they are."""
-    copied = np.random.default_rng(0)
-    copied.bit_generator.state = rng.bit_generator.state
-    return copied
 
 
 @contextmanager
