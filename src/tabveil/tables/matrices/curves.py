@@ -13,16 +13,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from tabveil.core.people import LEAST_SHARED
-from tabveil.core.storage.arrays import (
-    Arrays,
-    Expected,
-    ascending,
-    expected_pieces,
-    join_pieces,
-    require,
-    require_arrays,
-    split_pieces,
-)
+from tabveil.core.storage import arrays as stored
+from tabveil.core.storage.arrays import Arrays, Expected, ascending, require
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Schema, Table, holds, within
 from tabveil.tables.matrices.ordinal import at_places, find, label_places
 
@@ -194,22 +186,16 @@ class CurveScheme:
 
     def state(self) -> Arrays:
         """Return what was learned as arrays, those of the columns end to end."""
-        curves = [column.curve for column in self.columns]
-        return join_pieces(
-            {
-                "options": [column.options for column in self.columns],
-                **{
-                    name: [np.empty(0) if curve is None else getattr(curve, name) for curve in curves]
-                    for name in _OF_CURVES
-                },
-            }
-        )
+        pieces = {"options": [column.options for column in self.columns]}
+        for name in _OF_CURVES:
+            pieces[name] = [np.empty(0) if c.curve is None else getattr(c.curve, name) for c in self.columns]
+        return stored.join_pieces(pieces)
 
     @classmethod
     def from_state(cls, schema: Schema, arrays: Arrays) -> Self:
         """Rebuild what :meth:`state` returned."""
-        require_arrays(arrays, expected_pieces(_PIECES, len(schema)))
-        pieces = {name: split_pieces(arrays, name) for name in _PIECES}
+        stored.require_arrays(arrays, stored.expected_pieces(_PIECES, len(schema)))
+        pieces = {name: stored.split_pieces(arrays, name) for name in _PIECES}
         columns = []
         for i, column in enumerate(schema.columns):
             points = {name: pieces[name][i] for name in _OF_CURVES}

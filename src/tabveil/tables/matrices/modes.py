@@ -19,8 +19,9 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.storage.arrays import ascending, require
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, holds, within
+from tabveil.tables.matrices.numbering import OfKind
 from tabveil.tables.matrices.ordinal import at_places, find, label_places, n_steps, seen_values
 
 MOST_MODES = 10
@@ -38,10 +39,8 @@ _OUT_OF_REACH = -1e6  # worse than any mode that reaches a number
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelSlots:
+class LabelSlots(OfKind):
     """A column of labels: a slot for each label that can be drawn."""
-
-    __pydantic_config__ = FORBID_OTHERS
 
     column: Categorical
     codes: tuple[int, ...]
@@ -67,20 +66,14 @@ class LabelSlots:
         del scalars
         return at_places(self._labels, slots)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"kind": self.kind, "codes": list(self.codes), "has_missing": self.has_missing}
-
 
 @dataclass(frozen=True, kw_only=True)
-class ModeSlots:
+class ModeSlots(OfKind):
     """A column of numbers: single numbers that are frequent, then modes with a center and a reach.
 
     ``weights`` are those of the modes in a mixture: a cell's mode is drawn by how well each explains it,
     among those that reach it. Without weights the modes lie side by side, and the nearest is taken.
     """
-
-    __pydantic_config__ = FORBID_OTHERS
 
     column: Numeric
     low: float  # numbers are cut to what lies between
@@ -119,17 +112,14 @@ class ModeSlots:
         """Return the slot of each cell and its place within, 0 where a slot is a single number or missing."""
         slots = np.full(len(cells), len(self) - 1, dtype=np.int64)
         known = ~np.isnan(cells)
-        slots[known] = self._slots(cells[known], rng=rng)
+        place, is_point = find(np.array(self.points), cells[known])
+        if self.centers:
+            place = np.where(is_point, place, len(self.points) + self._choose(cells[known], rng=rng))
+        slots[known] = place
         reach = self.slot_reaches[slots]
         away = cells - self.slot_centers[slots]
         scalars = np.divide(away, reach, out=np.zeros_like(away), where=reach > 0)
         return slots, np.clip(scalars, -1.0, 1.0)
-
-    def _slots(self, known: Floats, *, rng: Generator) -> Indices:
-        place, exact = find(np.array(self.points), known)
-        if not self.centers:
-            return place
-        return np.where(exact, place, len(self.points) + self._choose(known, rng=rng))
 
     def _choose(self, known: Floats, *, rng: Generator) -> Indices:
         """Return a mode for each number; one that reaches it, if there is any."""
@@ -145,19 +135,6 @@ class ModeSlots:
         """Return the number at each place."""
         numbers = self.slot_centers[slots] + self.slot_reaches[slots] * scalars
         return np.clip(within(self.column, numbers), self.low, self.high)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "kind": self.kind,
-            "low": self.low,
-            "high": self.high,
-            "points": list(self.points),
-            "centers": list(self.centers),
-            "reaches": list(self.reaches),
-            "weights": None if self.weights is None else list(self.weights),
-            "has_missing": self.has_missing,
-        }
 
 
 Slots = LabelSlots | ModeSlots

@@ -66,11 +66,6 @@ class ColumnTokens:
     fixed: int
     places: tuple[DigitGroup, ...]
 
-    @property
-    def always_missing(self) -> bool:
-        """Whether the column has no value at all."""
-        return self.low > self.high
-
     @classmethod
     def of(cls, position: int, column: Column, cells: Floats) -> Self:
         """Read the vocabulary off the cells."""
@@ -113,13 +108,12 @@ class ColumnTokens:
             DigitGroup(column=position, weight=weight, base=base, seen=seen)
             for weight, base, seen in known.places
         )
-        bounds = {name: getattr(known, name) for name in ("low", "high", "fixed")}
         if known.low > known.high:
             empty = cls(numbering=SeenLabels(codes=()), low=0, high=-1, fixed=0, places=())
             require(data == empty.to_json(), f"{what} must be none where all cells are missing")
             return empty
         numbering = numbering_from_json(column, known.numbering, low=known.low, high=known.high)
-        found = cls(numbering=numbering, places=places, **bounds)
+        found = cls(numbering=numbering, low=known.low, high=known.high, fixed=known.fixed, places=places)
         require(found.fits, f"{what} must be those of the digits of its numbers")
         return found
 
@@ -244,7 +238,8 @@ class Drawing:
     def __init__(self, scheme: TokenScheme, n_rows: int) -> None:
         self.scheme = scheme
         self.numbers = np.tile([column.fixed for column in scheme.columns], (n_rows, 1)).astype(np.int64)
-        self.missing = np.tile([column.always_missing for column in scheme.columns], (n_rows, 1))
+        no_value = [column.low > column.high for column in scheme.columns]
+        self.missing = np.tile(no_value, (n_rows, 1))
 
     def allowed(self, position: int) -> Booleans | None:
         """Say which tokens each row may take (n, tokens); None if each may take all.

@@ -1,5 +1,6 @@
 """One column of all tables, from what came to cells, with its schema and its way back."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,15 +10,16 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from tabveil.core.check import quoted, rows
-from tabveil.core.table import LARGEST, Categorical, Column, Numeric
+from tabveil.core.table import LARGEST, Categorical, Column, Numeric, Schema, Split, Table
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import arrow, parsing
 from tabveil.tables.reading.arrow import Bools, Floats
-from tabveil.tables.reading.infer import DOMAIN_HINT, Declaration, decide, declared_or_found
+from tabveil.tables.reading.infer import DOMAIN_HINT, Declaration, TypeName, decide, declared_or_found
 from tabveil.tables.reading.layout import ColumnLayout
 from tabveil.tables.reading.moments import MINUTE, STEPS
-from tabveil.tables.reading.raw_column import EXACT, Kind, RawColumn, Texts, has_values
-from tabveil.tables.reading.text_format import form_of, moment_type, plain_type
+from tabveil.tables.reading.number_form import NumberForm
+from tabveil.tables.reading.raw_column import EXACT, Kind, RawColumn, Texts, Values, has_values
+from tabveil.tables.reading.text_format import TextFormat, form_of, moment_type, plain_type
 
 _MOST_DECIMALS = 6
 _PIECE = 1 << 14
@@ -35,10 +37,20 @@ class EncodedColumn:
     markers: tuple[str, ...] = ()  # labels that may mean missing
 
     def content(self, role: str) -> bytes:
-        """Return what the digest of a dataframe is taken of: the same for every library."""
+        """Return what the digest of a dataframe is taken of: the same for every library.
+
+        Of labels these are codes over the sorted ones in use, and those.
+        """
         match self.unbound[role]:
-            case Texts() as texts:
-                return _label_bytes(texts)
+            case Texts() as piece:
+                used = np.flatnonzero(piece.counts > 0)
+                texts = piece.texts.take(pa.array(used))
+                order = pc.sort_indices(texts).to_numpy()
+                rank = np.full(len(piece.texts) + 1, -1, np.int64)
+                rank[used[order]] = np.arange(len(used))
+                labels = texts.take(pa.array(order)).to_pylist()
+                written = "\x1f".join(f"{len(label)}:{label}" for label in labels)
+                return b"labels" + rank[piece.codes].tobytes() + written.encode()
             case cells:
                 plain = cells + 0.0
                 plain[np.isnan(plain)] = np.nan  # one NaN for all
@@ -116,58 +128,47 @@ def encode(
         column=read.column,
         cells=dict(zip(pieces, read.cells, strict=True)),
         unbound=dict(zip(pieces, read.unbound, strict=True)),
-        place=(
-            _declared_place(name, kind, read.step, declared)
-            if form_by_schema and declared is not None
-            else _place(name, held, kind, read.step)
-        ),
+        place=_place(name, held, kind, read.step, declared if form_by_schema else None),
         notes=(*decision.notes, *read.notes),
         markers=decision.markers,
     )
 
 
-def _place(name: str, pieces: list[RawColumn], kind: Kind, step: int) -> ColumnLayout:
-    """Remember how the column stood in the first table that holds values of it."""
+def _place(
+    name: str, pieces: list[RawColumn], kind: Kind, step: int, declared: Declaration | None
+) -> ColumnLayout:
+    """Remember how the column stood in the first table that holds values of it, or how it is declared."""
     leader = next((piece for piece in pieces if has_values(piece)), pieces[0])
-    match leader:
-        case Texts(levels=True):
-            plain = leader.type if kind is Kind.LABELS else pa.string()
-            return ColumnLayout(label=name, kind=kind, type=leader.type, plain=plain, step=step)
-        case Texts():
-            form = form_of(leader, kind)
-            plain = plain_type(leader, kind, form)
-            kept = plain if leader.verbatim else leader.type
-            plain = leader.type if kind is Kind.LABELS and not leader.verbatim else plain
-            return ColumnLayout(label=name, kind=kind, type=kept, plain=plain, step=step, form=form)
-        case _:
-            return ColumnLayout(label=name, kind=kind, type=leader.type, plain=leader.type, step=step)
+    form, came, plain = TextFormat(), leader.type, leader.type
+    if declared is not None:
+        form = declared.form
+        came = plain = _PLAIN.get(declared.type, pa.string())
+        if declared.type == "datetime":
+            assert form.moment is not None, "every declared datetime has a form"
+            came = plain = moment_type(form.moment)
+    elif isinstance(leader, Texts) and leader.levels:
+        plain = came if kind is Kind.LABELS else pa.string()
+    elif isinstance(leader, Texts):
+        form = form_of(leader, kind)
+        plain = plain_type(leader, kind, form)
+        came = plain if leader.verbatim else came
+        plain = came if kind is Kind.LABELS else plain
+    return ColumnLayout(label=name, kind=kind, type=came, plain=plain, step=step, form=form)
 
 
-def _declared_place(name: str, kind: Kind, step: int, declared: Declaration) -> ColumnLayout:
-    """Say from the declaration alone how the column stands."""
-    match declared.type:
-        case "integer":
-            plain = pa.int64()
-        case "real":
-            plain = pa.float64()
-        case "boolean":
-            plain = pa.bool_()
-        case "date":
-            plain = pa.date32()
-        case "datetime":
-            assert declared.form.moment is not None, "every declared datetime has a form"
-            plain = moment_type(declared.form.moment)
-        case _:
-            plain = pa.string()
-    return ColumnLayout(label=name, kind=kind, type=plain, plain=plain, step=step, form=declared.form)
+_PLAIN: Mapping[TypeName, pa.DataType] = {
+    "integer": pa.int64(),
+    "real": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+}
 
 
 def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
     cells = []
     for piece in pieces:
         each, bad = parsing.numbers(piece)
-        if bad.any():
-            raise parsing.offending(name, piece, bad, parsing.expected(piece, Kind.NUMBER))
+        parsing.refuse(name, piece, bad, parsing.expected(piece, Kind.NUMBER))
         huge = np.abs(each) > LARGEST
         if huge.any():
             endless = np.isinf(each)
@@ -183,8 +184,10 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
     declared_bounds = np.array(() if declared is None else declared.bounds)
     decimals = 0 if integer else _decimals([*cells, declared_bounds])
     if declared is not None and declared.decimals is not None:
-        _require_decimals(name, pieces, cells, declared.decimals)
         decimals = declared.decimals
+        expected = f"numbers with at most {decimals} decimals"
+        for piece, each in zip(pieces, cells, strict=True):
+            parsing.refuse(name, piece, ~(np.isnan(each) | _close(each, decimals)), expected, DOMAIN_HINT)
     rounded = cells if decimals is None else [_rounded(each, decimals) for each in cells]
     low, high = declared_or_found(name, pieces, rounded, declared)
     return _Read(
@@ -196,22 +199,11 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
 
 def _require_whole(name: str, pieces: list[RawColumn], cells: list[Floats]) -> None:
     for piece, each in zip(pieces, cells, strict=True):
-        bad = ~(np.isnan(each) | (each == np.round(each)))
-        if bad.any():
-            raise parsing.offending(name, piece, bad, "whole numbers")
+        parsing.refuse(name, piece, ~(np.isnan(each) | (each == np.round(each))), "whole numbers")
         if parsing.too_large(piece):
             raise SchemaError(
                 f"Column {quoted(name)} of {piece.role}: its whole numbers have more digits than a 64-bit "
                 "float holds. Declare it category."
-            )
-
-
-def _require_decimals(name: str, pieces: list[RawColumn], cells: list[Floats], decimals: int) -> None:
-    for piece, each in zip(pieces, cells, strict=True):
-        bad = ~(np.isnan(each) | _close(each, decimals))
-        if bad.any():
-            raise parsing.offending(
-                name, piece, bad, f"numbers with at most {decimals} decimals", DOMAIN_HINT
             )
 
 
@@ -250,22 +242,16 @@ def _booleans(name: str, pieces: list[RawColumn]) -> _Read:
     cells = []
     for piece in pieces:
         each, bad = parsing.booleans(piece)
-        if bad.any():
-            raise parsing.offending(name, piece, bad, "true or false")
+        parsing.refuse(name, piece, bad, "true or false")
         cells.append(each)
-    return _Read(
-        column=Categorical(name=name, labels=("False", "True")),
-        cells=cells,
-        unbound=cells,
-    )
+    return _Read(column=Categorical(name=name, labels=("False", "True")), cells=cells, unbound=cells)
 
 
 def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declaration | None) -> _Read:
     read = []
     for piece in pieces:
         each = parsing.ticks(piece, kind)
-        if each.bad.any():
-            raise parsing.offending(name, piece, each.bad, parsing.expected(piece, kind))
+        parsing.refuse(name, piece, each.bad, parsing.expected(piece, kind))
         read.append(each)
     _require_one_clock(name, pieces, [each.zoned for each in read])
     step = _step(name, pieces, read, kind, declared)
@@ -294,8 +280,7 @@ def _step(
         step = declared.step or STEPS["days"]
         expected = "a date without a time" if declared.type == "date" else "moments in the schema's unit"
         for piece, each in zip(pieces, read, strict=True):
-            if (each.ticks % step).any():
-                raise parsing.offending(name, piece, each.ticks % step != 0, expected)
+            parsing.refuse(name, piece, each.ticks % step != 0, expected)
         return step
     limits = np.array(() if declared is None else declared.bounds, np.int64)
     ticks = [*(each.ticks for each in read), limits]
@@ -331,7 +316,11 @@ def _require_said_zone(name: str, pieces: list[RawColumn], declared: Declaration
 def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
     listed = () if declared is None or declared.labels is None else declared.labels
     read = [parsing.labels(piece, listed) for piece in pieces]
-    numeric = all(parsing.is_plain_number(piece) or piece.kind is Kind.NOTHING for piece in pieces)
+    numeric = all(  # labels made of numbers that programs write can be sorted
+        piece.kind is Kind.NOTHING
+        or (piece.kind is Kind.NUMBER and (isinstance(piece, Values) or piece.way == NumberForm()))
+        for piece in pieces
+    )
     ordered = any(pt.is_dictionary(each.type) and each.type.ordered for each in read)
     notes: tuple[str, ...] = ()
     if declared is not None and declared.labels is not None:
@@ -348,9 +337,7 @@ def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) ->
     cells = []
     for each in read:
         into = pc.index_in(each.texts, labels).to_numpy(zero_copy_only=False).astype(np.float64)
-        unlisted = each.flag(np.isnan(into))
-        if unlisted.any():
-            raise parsing.offending(name, each, unlisted, "a label that the schema lists")
+        parsing.refuse(name, each, each.flag(np.isnan(into)), "a label that the schema lists")
         cells.append(each.spread(into))
     return _Read(
         column=Categorical(name=name, labels=tuple(labels.to_pylist()), ordered=ordered),
@@ -386,12 +373,26 @@ def strangers(encoded: EncodedColumn) -> tuple[str, ...]:
     return ()
 
 
-def _label_bytes(piece: Texts) -> bytes:
-    """Return codes over the sorted labels in use, and those labels: the same for every library."""
-    used = np.flatnonzero(piece.counts > 0)
-    texts = piece.texts.take(pa.array(used))
-    order = pc.sort_indices(texts).to_numpy()
-    rank = np.full(len(piece.texts) + 1, -1, np.int64)
-    rank[used[order]] = np.arange(len(used))
-    written = "\x1f".join(f"{len(label)}:{label}" for label in texts.take(pa.array(order)).to_pylist())
-    return b"labels" + rank[piece.codes].tobytes() + written.encode()
+def content_digest(columns: Mapping[str, EncodedColumn], role: str) -> str:
+    """Digest one table's content, column by column in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(columns):
+        if role in columns[name].unbound:
+            for part in (name.encode("utf-8", "surrogatepass"), columns[name].content(role)):
+                digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+def split_of(columns: Sequence[EncodedColumn], n_rows: Mapping[str, int]) -> Split:
+    """Return the tables of an audit under these columns; a table that lacks one has it missing."""
+    roles = ("train", "control", "synthetic")
+    return Split(**{role: table_of(columns, role, n_rows.get(role, 0)) for role in roles})
+
+
+def table_of(columns: Sequence[EncodedColumn], role: str, n_rows: int) -> Table:
+    """Return one table under these columns."""
+    values = np.full((n_rows, len(columns)), np.nan, order="F")  # columns are read one by one
+    for position, encoded in enumerate(columns):
+        if role in encoded.cells:
+            values[:, position] = encoded.cells[role]
+    return Table(schema=Schema(tuple(encoded.column for encoded in columns)), values=values)

@@ -35,7 +35,7 @@ _LONGEST_PATH = 160
 class RawFile:
     """A file's rows and what identifies it."""
 
-    names: tuple[str, ...]  # as the file has them: perhaps twice, perhaps empty
+    names: list[str]  # as the file has them: perhaps twice, perhaps empty
     data: pa.Table
     csv: CsvForm | None
     sha256: str
@@ -53,14 +53,12 @@ def read(path: Path, role: str) -> RawFile:
         raise SchemaError(f"{what} is empty.")
     if kind in TEXT:
         names, table, form = csvfile.parse(data, what=what, tabs=kind == ".tsv")
-        return RawFile(names=tuple(names), data=table, csv=form, sha256=sha256, verbatim=True)
+        return RawFile(names=names, data=table, csv=form, sha256=sha256, verbatim=True)
     if kind in SHEETS:
-        found = sheet.parse(data, role=role, what=what)
-        return RawFile(
-            names=found.names, data=found.data, csv=None, sha256=sha256, verbatim=True, notes=found.notes
-        )
+        names, table, notes = sheet.parse(data, role=role, what=what)
+        return RawFile(names=names, data=table, csv=None, sha256=sha256, verbatim=True, notes=notes)
     table = _columnar(data, kind, what)
-    return RawFile(names=tuple(table.column_names), data=table, csv=None, sha256=sha256)
+    return RawFile(names=table.column_names, data=table, csv=None, sha256=sha256)
 
 
 def is_text_file(path: Path) -> bool:
@@ -121,7 +119,11 @@ def _columnar(data: bytes, kind: str, what: str) -> pa.Table:
         name = "a Parquet" if kind in PARQUET else "an Arrow"
         raise SchemaError(f"{what} is damaged or not {name} file.") from None
     for name, column in zip(names, table.columns, strict=True):
-        _require_sound(column, name, what)
+        try:  # Arrow's other functions trust the file, and would trip over what is not sound
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            how = "holds text that is not UTF-8" if "UTF8" in str(error) else "is damaged"
+            raise SchemaError(what, f"column {quoted(name)} {how}.") from None
     return table
 
 
@@ -143,19 +145,10 @@ def _arrow(data: bytes) -> pa.Table:
         return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
 
 
-def _require_sound(column: pa.ChunkedArray, name: str, what: str) -> None:
-    """Refuse what Arrow's other functions would trip over: they trust the file."""
-    try:
-        column.validate(full=True)
-    except pa.ArrowException as error:
-        how = "holds text that is not UTF-8" if "UTF8" in str(error) else "is damaged"
-        raise SchemaError(what, f"column {quoted(name)} {how}.") from None
-
-
 def read_raw(path: str | Path) -> pa.Table:
     """Read a file's rows verbatim: cells of text files as strings, typed files with their types."""
     raw = read(Path(path), "data")
-    renamed = raw.data.rename_columns(list(raw.names))
+    renamed = raw.data.rename_columns(raw.names)
     return renamed.replace_schema_metadata(raw.data.schema.metadata)  # pandas keeps its types there
 
 

@@ -6,17 +6,18 @@ one more or less. Numbers of people never meet, however near they come.
 
 A free text is neither a category, for hardly two rows share one, nor an identifier, for it tells something
 about people. Rows are compared by how many words it has. What its words repeat is another question, for
-metrics that read them (``written``).
+metrics that read them (:func:`as_words`).
 """
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from tabveil.core.check import listed
-from tabveil.core.table import Categorical, Numeric
+from tabveil.core.table import Categorical, Holds, Numeric
 from tabveil.tables.reading.arrow import Floats
 from tabveil.tables.reading.encode import EncodedColumn
 from tabveil.tables.reading.infer import Declaration
@@ -182,6 +183,36 @@ def as_word_counts(encoded: EncodedColumn) -> EncodedColumn:
         notes=(),
         markers=(),
     )
+
+
+def as_words(
+    read: Mapping[str, EncodedColumn], *, texts: Collection[str], identifiers: Collection[str]
+) -> list[EncodedColumn]:
+    """Return the columns of words, for those who look for values and passages that reappear.
+
+    Every column of labels or texts, and of whole numbers that name people their digits; also those that only
+    some of the tables have, as a name is that a release rightly lacks but may hold in a text. ``texts`` are
+    columns of free text, ``identifiers`` those that the user says name people.
+    """
+    words = []
+    for name, encoded in read.items():
+        column, cells = encoded.column, encoded.cells
+        if isinstance(column, Numeric):
+            exact = column.integer and max(abs(column.low), abs(column.high)) < EXACT
+            naming = name in identifiers or names_people(name)
+            if not (exact and naming and encoded.place.kind is Kind.NUMBER):
+                continue
+            known = np.unique(np.concatenate([each[~np.isnan(each)] for each in cells.values()]))
+            column = Categorical(name=name, labels=tuple(f"{number:.0f}" for number in known))
+            cells = {
+                role: np.where(np.isnan(each), np.nan, np.searchsorted(known, each).astype(np.float64))
+                for role, each in cells.items()
+            }
+        elif encoded.place.kind is not Kind.LABELS:
+            continue
+        holds: Holds = "text" if name in texts else "identifiers" if name in identifiers else "labels"
+        words.append(replace(encoded, column=replace(column, holds=holds), cells=cells))
+    return words
 
 
 def free_text_note(names: list[str]) -> tuple[str, ...]:

@@ -75,14 +75,10 @@ def ways_of_plain(words: pa.Array) -> tuple[NumberForm, ...]:
 
 
 def ways(words: pa.Array, *, comma: bool) -> tuple[NumberForm, ...]:
-    """Return the ways in which all words are numbers, the likeliest first; none if there is no way.
+    """Return the ways in which all distinct words are numbers, the likeliest first; none if there is no way.
 
-    Parameters
-    ----------
-    words
-        Distinct words; numbers as programs write them are no business of this function.
-    comma
-        The comma is free for decimals: it separates no cells in this file.
+    Numbers as programs write them are no business of this function. The ``comma`` may be free for decimals:
+    it separates no cells in the file.
 
     >>> ways(pa.array(["€ 1.324,85", "€ 12,00"]), comma=False)
     (NumberForm(mark=',', group='.', before='€ ', after='', sign_inside=False),)

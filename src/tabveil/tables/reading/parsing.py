@@ -65,31 +65,25 @@ def expected(piece: RawColumn, kind: Kind) -> str:
 
 
 def numbers(piece: RawColumn) -> tuple[Floats, Bools]:
-    """Read every row as a number."""
-    match piece:
-        case Texts():
-            values, bad = piece.numbers
-            return piece.spread(values), piece.flag(bad & ~piece.missing_words)
-        case Values(array=array) if is_number(array.type) or pt.is_boolean(array.type):
-            return as_floats(array), np.zeros(len(piece), np.bool_)
-        case Values(array=array):
-            return np.full(len(piece), np.nan), present(array)
-
-
-def as_floats(array: pa.Array) -> Floats:
-    """Return numbers as 64-bit floats, NaN for missing.
+    """Read every row as a number, NaN for missing.
 
     A 32-bit 0.1 becomes the 64-bit 0.1, not 0.10000000149: it is the decimal number that was meant, and the
     other tables may hold it with 64 bits.
     """
+    if isinstance(piece, Texts):
+        values, bad = piece.numbers
+        return piece.spread(values), piece.flag(bad & ~piece.missing_words)
+    array = piece.array
+    if not (is_number(array.type) or pt.is_boolean(array.type)):
+        return np.full(len(piece), np.nan), present(array)
     if pt.is_float16(array.type):
         array = array.cast(pa.float32())
     if pt.is_float32(array.type):
         array = array.cast(pa.large_string())
     if pt.is_boolean(array.type):
         array = array.cast(pa.int8())
-    floats = pc.fill_null(array.cast(pa.float64(), safe=False), np.nan)
-    return np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
+    floats = pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy(zero_copy_only=False)
+    return np.asarray(floats, dtype=np.float64), np.zeros(len(piece), np.bool_)
 
 
 def booleans(piece: RawColumn) -> tuple[Floats, Bools]:
@@ -198,33 +192,20 @@ def too_large(piece: RawColumn) -> bool:
             return False
 
 
-def is_plain_number(piece: RawColumn) -> bool:
-    """Whether a piece holds numbers that programs write, so that labels made of them can be sorted."""
-    return piece.kind is Kind.NUMBER and (isinstance(piece, Values) or piece.way == NumberForm())
+_TYPE_HINT = "Correct them, name a missing marker with --missing, or give the column's type in a schema."
 
 
-TYPE_HINT = "Correct them, name a missing marker with --missing, or give the column's type in a schema."
-
-
-def offending(name: str, piece: RawColumn, bad: Bools, expected: str, hint: str = TYPE_HINT) -> SchemaError:
-    """Say which rows do not fit, and show their text only if enough rows share it."""
+def refuse(name: str, piece: RawColumn, bad: Bools, expected: str, hint: str = _TYPE_HINT) -> None:
+    """Refuse rows that do not fit, if there are any; show the most frequent text if enough rows share it."""
+    if not bad.any():
+        return
     where = f"Column {quoted(name)} of {piece.role}: {rows(bad)} "
     where += f"should hold {expected} but {'does' if bad.sum() == 1 else 'do'} not"
-    common = _common_text(piece, bad)
-    if common is not None:
-        return SchemaError(
-            f'{where}; {common[1]} rows hold "{common[0]}". '
-            f'If that means missing, say --missing "{common[0]}".'
-        )
-    return SchemaError(f"{where}. {hint}")
-
-
-def _common_text(piece: RawColumn, bad: Bools) -> tuple[str, int] | None:
-    """Return the most frequent offending text and its rows, if it is frequent enough to be shown."""
-    if isinstance(piece, Values):
-        return None
-    counts = np.bincount(piece.codes[bad], minlength=len(piece.texts))
-    most = int(counts.argmax())
-    if counts[most] < LEAST_SHARED:
-        return None
-    return shown(piece.words[most].as_py()), int(counts[most])
+    if isinstance(piece, Texts):
+        counts = np.bincount(piece.codes[bad], minlength=len(piece.texts))
+        most = int(counts.argmax())
+        if counts[most] >= LEAST_SHARED:
+            text = shown(piece.words[most].as_py())
+            hold = f'{counts[most]} rows hold "{text}"'
+            raise SchemaError(f'{where}; {hold}. If that means missing, say --missing "{text}".')
+    raise SchemaError(f"{where}. {hint}")

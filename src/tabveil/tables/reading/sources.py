@@ -3,7 +3,6 @@
 And which columns the tables of an audit have in common.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -95,26 +94,23 @@ def _distinct(labels: list[Any], role: str) -> tuple[str, ...]:
 
 def _computable(data: pa.Table, names: tuple[str, ...]) -> pa.Table:
     """Return a table under these names, in types that Arrow can compute with, and nothing else."""
-    if not names:
-        return data
-    return pa.Table.from_arrays([computable(column) for column in data.columns], names=list(names))
+    return _table([computable(column) for column in data.columns], names, data.num_rows)
 
 
 def _from_file(path: Path, role: str) -> Source:
     raw = files.read(path, role)
-    labels, data, notes = list(raw.names), raw.data, list(raw.notes)
+    notes = list(raw.notes)
     if raw.csv is not None and raw.csv.encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"The {role} file is not UTF-8; it was read as {raw.csv.encoding}.")
-    index = [place for place, name in enumerate(labels) if _is_written_index(name, data.column(place), raw)]
-    for place in reversed(index):
-        del labels[place]
-        data = data.remove_column(place)
-        notes.append(f"The {role} file has a row-number column that pandas wrote; it is left out.")
-    names = _distinct(labels, role)
+    pairs = enumerate(zip(raw.names, raw.data.columns, strict=True))
+    kept = [place for place, (name, cells) in pairs if not _is_written_index(name, cells, raw)]
+    left_out = f"The {role} file has a row-number column that pandas wrote; it is left out."
+    notes += [left_out] * (len(raw.names) - len(kept))
+    names = _distinct([raw.names[place] for place in kept], role)
     return Source(
         role=role,
         library=Library.FILE,
-        data=_computable(data, names),
+        data=_computable(raw.data.select(kept), names),
         labels=names,
         csv=raw.csv,
         verbatim=raw.verbatim,
@@ -135,15 +131,14 @@ def _is_written_index(name: str, cells: pa.ChunkedArray, raw: files.RawFile) -> 
 
 def _from_pandas(frame: pd.DataFrame, role: str) -> Source:
     names = _distinct(list(frame.columns), role)
-    series = [frame.iloc[:, position] for position in range(len(names))]
-    arrays = [_column(item, name, role) for item, name in zip(series, names, strict=True)]
+    series = {name: frame.iloc[:, position] for position, name in enumerate(names)}
     return Source(
         role=role,
         library=Library.PANDAS,
-        data=_table(arrays, names, len(frame)),
+        data=_table([_column(item, name, role) for name, item in series.items()], names, len(frame)),
         labels=tuple(frame.columns),
-        dtypes={name: item.dtype for name, item in zip(names, series, strict=True)},
-        blanks={name: _blank(item) for name, item in zip(names, series, strict=True)},
+        dtypes={name: item.dtype for name, item in series.items()},
+        blanks={name: _blank(item) for name, item in series.items()},
     )
 
 
@@ -192,16 +187,6 @@ def _table(arrays: list[pa.Array], names: tuple[str, ...], n_rows: int) -> pa.Ta
     if not arrays:
         return pa.table({"": pa.nulls(n_rows)}).select([])
     return pa.Table.from_arrays(arrays, names=list(names))
-
-
-def content_digest(cells: dict[str, bytes]) -> str:
-    """Digest a table's content, column by column in the order of their names."""
-    digest = hashlib.sha256()
-    for name in sorted(cells):
-        label = name.encode("utf-8", "surrogatepass")
-        digest.update(len(label).to_bytes(8, "little") + label)
-        digest.update(len(cells[name]).to_bytes(8, "little") + cells[name])
-    return digest.hexdigest()
 
 
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -127,7 +127,7 @@ def render(array: pa.Array, form: TextFormat) -> pa.Array:
     if pt.is_dictionary(kind):
         return render(array.dictionary_decode(), form)
     if pt.is_duration(kind):
-        return _join(array.cast(pa.int64()).cast(pa.large_string()), kind.unit, between=" ")
+        return arrow.joined(pa.large_string(), array.cast(pa.int64()), " ", kind.unit)
     return array.cast(pa.large_string())
 
 
@@ -137,14 +137,9 @@ def _render_floats(array: pa.Array, form: TextFormat) -> pa.Array:
     array = array if form.places is None else pc.round(array, form.places)
     whole = pc.and_(pc.equal(pc.round(array), array), pc.less(pc.abs(array), float(EXACT)))
     plain = pc.if_else(whole, array, pa.scalar(0.0, array.type)).cast(pa.int64()).cast(pa.large_string())
-    plain = _join(plain, "0", between=".") if form.point else plain
+    plain = arrow.joined(pa.large_string(), plain, ".0") if form.point else plain
     short = pc.replace_substring_regex(array.cast(pa.large_string()), r"e([+-])(\d)$", r"e\10\2")
     return pc.if_else(whole, plain, short)  # 1e-05, as most programs write
-
-
-def _join(texts: pa.Array, end: str, *, between: str) -> pa.Array:
-    kind = pa.large_string()
-    return pc.binary_join_element_wise(texts, pa.scalar(end, kind), pa.scalar(between, kind))
 
 
 def _fixed(array: pa.Array, digits: int) -> pa.Array:
@@ -162,9 +157,7 @@ def _fixed(array: pa.Array, digits: int) -> pa.Array:
 
 def _render_moments(array: pa.Array, form: MomentForm | None) -> pa.Array:
     if pt.is_date(array.type):
-        array = (
-            array.cast(pa.date32()) if form is None or not form.has_time else array.cast(pa.timestamp("us"))
-        )
+        array = array.cast(pa.timestamp("us") if form is not None and form.has_time else pa.date32())
     if pt.is_date32(array.type):
         written = array.cast(pa.large_string())
         return written if form is None else from_iso(written, form)
@@ -178,7 +171,7 @@ def _render_moments(array: pa.Array, form: MomentForm | None) -> pa.Array:
     cut = pc.utf8_slice_codeunits(written, 0, length)
     cut = pc.replace_substring(cut, " ", form.separator) if form.separator else cut
     cut = from_iso(cut, form)
-    return _join(cut, form.zone, between="") if form.zone else cut
+    return arrow.joined(pa.large_string(), cut, form.zone) if form.zone else cut
 
 
 def _render_times(array: pa.Array, form: MomentForm | None) -> pa.Array:
