@@ -14,9 +14,9 @@ from scipy.special import ndtr
 
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.storage import arrays as stored
-from tabveil.core.storage.arrays import Arrays, Expected, ascending, require
-from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Schema, Table, holds, within
-from tabveil.tables.matrices.ordinal import at_places, find, label_places
+from tabveil.core.storage.arrays import Arrays, Expected, require
+from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Schema, Table, within
+from tabveil.tables.matrices.ordinal import are_values, at_places, find, label_places
 
 FEW_VALUES = 32
 """Numbers with at most so many different values are choices, if there are enough rows for each."""
@@ -66,7 +66,7 @@ class Distribution:
         if not len(self.values) == len(self.lows) == len(self.highs) > 0:
             return False
         shares = np.column_stack([self.lows, self.highs]).ravel()
-        return ascending(self.values) and holds(column, self.values) and bool((np.diff(shares) >= 0).all())
+        return are_values(column, self.values) and bool((np.diff(shares) >= 0).all())
 
     def parts(self, cells: Floats) -> tuple[Floats, Floats]:
         """Return the part of the curve where each number lies: the share below it and its own."""
@@ -107,10 +107,11 @@ class CurvedColumn:
     @property
     def fits(self) -> bool:
         """Whether there is something to draw, all of it values of the column."""
-        known = ascending(self.options) and holds(self.column, self.options)
         if self.curve is None:
-            return known and len(self.options) > 0
-        return known and isinstance(self.column, Numeric) and self.curve.fits(self.column)
+            curve_fits = len(self.options) > 0
+        else:
+            curve_fits = isinstance(self.column, Numeric) and self.curve.fits(self.column)
+        return curve_fits and are_values(self.column, self.options)
 
     @property
     def n_choices(self) -> int:

@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.storage.arrays import ascending, require
+from tabveil.core.storage.arrays import require
 from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, holds, within
 from tabveil.tables.matrices.numbering import OfKind
-from tabveil.tables.matrices.ordinal import at_places, find, label_places, n_steps, seen_values
+from tabveil.tables.matrices.ordinal import are_values, at_places, find, label_places, n_steps, seen_values
 
 MOST_MODES = 10
 SIGMAS = 4.0
@@ -149,17 +149,11 @@ def slots_from_json(column: Column, data: Mapping[str, Any]) -> Slots:
     slots: Slots = require_plain(kind, {**parts, "column": column}, what)
     match slots:
         case LabelSlots(codes=codes):
-            fits = _are_values(column, codes)
+            fits = are_values(column, np.array(codes, dtype=np.float64))
         case ModeSlots(points=points):
-            fits = _are_values(column, points) and _are_modes(slots)
+            fits = are_values(column, np.array(points, dtype=np.float64)) and _are_modes(slots)
     require(fits and len(slots) > 0, f"{what} must be those of its values")
     return slots
-
-
-def _are_values(column: Column, values: tuple[float, ...]) -> bool:
-    """Whether these are different values of a column, in ascending order."""
-    known = np.array(values, dtype=np.float64)
-    return ascending(known) and holds(column, known)
 
 
 def _are_modes(slots: ModeSlots) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.people import LEAST_SHARED
-from tabveil.core.storage.arrays import ascending, require
+from tabveil.core.storage.arrays import require
 from tabveil.core.storage.files import Unreadable
 from tabveil.core.storage.plain import FORBID_OTHERS, require_plain, to_plain
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, holds
@@ -180,7 +180,7 @@ def _can_number(numbering: Numbering, column: Column, low: int, high: int) -> bo
     match numbering:
         case SeenLabels(codes=codes):
             known = np.array(codes, dtype=np.float64)
-            return ascending(known) and holds(column, known) and 0 <= low <= high < len(codes)
+            return ordinal.are_values(column, known) and 0 <= low <= high < len(codes)
         case Steps(decimals=decimals, offset=offset, step=step):
             ends = [offset + step * number for number in (low, high)]
             exact = step >= 1 and low >= 0 and max(map(abs, (*ends, offset))) < EXACT

@@ -126,6 +126,11 @@ def _is_countable(column: Numeric, n_cells: int) -> bool:
     return column.integer and n_steps(column) <= min(MOST_MARKS, MARKS_A_CELL * n_cells)
 
 
+def are_values(column: Column, values: Floats) -> bool:
+    """Whether these are different values of a column, in ascending order."""
+    return ascending(values) and holds(column, values)
+
+
 def even_groups(counts: Indices, n_groups: int) -> Indices:
     """Divide values with so many rows each into groups of neighbors with about equally many, 0 … n - 1.
 
@@ -202,8 +207,7 @@ class CountedValues(OrderedValues):
     @property
     def fits(self) -> bool:
         """Whether these can be values of the column, with a count for each code."""
-        one_each = len(self.counts) == len(self) + 2
-        return one_each and ascending(self.values) and holds(self.column, self.values)
+        return len(self.counts) == len(self) + 2 and are_values(self.column, self.values)
 
     @property
     def ordered(self) -> bool:

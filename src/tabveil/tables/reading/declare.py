@@ -173,10 +173,9 @@ class ColumnEntry(Strict):
                 if of_example(form, whole=self.type == "integer") is None:
                     raise ValueError(_NUMBER_FORM if self.type == "real" else _WHOLE_FORM)
             case (("date" | "datetime" | "time"), form):
-                moment, example = of_template(form), _MOMENT_FORMS[self.type]
-                wanted = of_template(example)
-                if moment is None or wanted is None or _parts(moment) != _parts(wanted):
-                    raise ValueError(f"the form of a {self.type} must look like {example}")
+                moment, parts = of_template(form), (self.type != "time", self.type != "date")
+                if moment is None or (bool(moment.date), moment.has_time) != parts:
+                    raise ValueError(f"the form of a {self.type} must look like {_MOMENT_FORMS[self.type]}")
                 if self.type == "datetime" and moment.digits < _FRACTION[self.unit or "seconds"]:
                     raise ValueError("the form must show the unit, such as milliseconds as SS.fff")
             case "identifier", form:
@@ -225,11 +224,6 @@ class ColumnEntry(Strict):
             words=TRUTH[self.form or "True"] if self.type == "boolean" else TRUTH["True"],
             moment=moment,
         )
-
-
-def _parts(form: MomentForm) -> tuple[bool, bool]:
-    """Return whether a date and a time of day are written."""
-    return bool(form.date), form.has_time
 
 
 def _position(bound: float | dt.datetime) -> float:

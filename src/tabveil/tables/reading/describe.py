@@ -61,20 +61,18 @@ def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN40
     loaded = load_table(source, missing=missing)
     csv = _csv(loaded.layout)
     lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": []})]
-    lines += [_CSV, _dump({"csv": csv}), _COLUMNS, *_noticed(loaded.notes), "columns:\n"]
+    lines += [_CSV, _dump({"csv": csv}), _COLUMNS]
+    if loaded.notes:
+        lines.append("#\n# Look at these first:\n")
+        wrap = textwrap.TextWrapper(100, initial_indent="# - ", subsequent_indent="#  ")
+        lines += [f"{wrap.fill(note)}\n" for note in loaded.notes]
+    lines.append("columns:\n")
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
         entry = _entry(column, place, cells[~np.isnan(cells)], mark=csv["decimal"])
         entry = "text" if column.name in loaded.texts else entry
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
-
-
-def _noticed(notes: Iterable[str]) -> list[str]:
-    """Return what to look at before the file is used, as comments."""
-    wrapped = (textwrap.fill(note, 100, initial_indent="# - ", subsequent_indent="#  ") for note in notes)
-    lines = [f"{lines}\n" for lines in wrapped]
-    return ["#\n# Look at these first:\n", *lines] if lines else []
 
 
 def _csv(layout: Layout) -> dict[str, str]:

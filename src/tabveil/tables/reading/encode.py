@@ -16,7 +16,7 @@ from tabveil.tables.reading import arrow, parsing
 from tabveil.tables.reading.arrow import Bools, Floats
 from tabveil.tables.reading.infer import DOMAIN_HINT, Declaration, TypeName, decide, declared_or_found
 from tabveil.tables.reading.layout import ColumnLayout
-from tabveil.tables.reading.moments import MINUTE, STEPS
+from tabveil.tables.reading.moments import MINUTE, STEPS, MomentForm
 from tabveil.tables.reading.number_form import NumberForm
 from tabveil.tables.reading.raw_column import EXACT, Kind, RawColumn, Texts, Values, has_values
 from tabveil.tables.reading.text_format import TextFormat, form_of, moment_type, plain_type
@@ -143,9 +143,8 @@ def _place(
     if declared is not None:
         form = declared.form
         came = plain = _PLAIN.get(declared.type, pa.string())
-        if declared.type == "datetime":
-            assert form.moment is not None, "every declared datetime has a form"
-            came = plain = moment_type(form.moment)
+        if kind is Kind.MOMENT:
+            came = plain = moment_type(form.moment or MomentForm())
     elif isinstance(leader, Texts) and leader.levels:
         plain = came if kind is Kind.LABELS else pa.string()
     elif isinstance(leader, Texts):
@@ -160,7 +159,6 @@ _PLAIN: Mapping[TypeName, pa.DataType] = {
     "integer": pa.int64(),
     "real": pa.float64(),
     "boolean": pa.bool_(),
-    "date": pa.date32(),
 }
 
 

@@ -79,16 +79,16 @@ class Layout:
 
 def to_arrow(table: Table, layout: Layout) -> pa.Table:
     """Return an Arrow table with the types that came in."""
-    pairs = layout.of(table)
-    arrays = [_arrow_column(table, column, place) for column, place in pairs]
-    return pa.Table.from_arrays(arrays, names=[str(place.label) for _, place in pairs])
+    return to_native(table, replace(layout, library=Library.ARROW))
 
 
 def to_text(table: Table, layout: Layout) -> pa.Table:
     """Return a table of strings, written as a text file wants them; no cell is null."""
     pairs = layout.of(table)
     arrays = [
-        pc.fill_null(render(plain_values(table, column, place), place.form), place.form.missing)
+        pc.fill_null(
+            render(_plain_values(table.column(column.name), column, place), place.form), place.form.missing
+        )
         for column, place in pairs
     ]
     return pa.Table.from_arrays(arrays, names=[str(place.label) for _, place in pairs])
@@ -96,9 +96,8 @@ def to_text(table: Table, layout: Layout) -> pa.Table:
 
 def as_written(values: Floats, column: Column, layout: Layout) -> list[str]:
     """Write single values of a column as text, the way the column does: 18567.0 as 2020-11-01."""
-    table = Table(schema=Schema((column,)), values=values[:, None])
     place = layout.columns[column.name]
-    written: list[str] = render(plain_values(table, column, place), place.form).to_pylist()
+    written: list[str] = render(_plain_values(values, column, place), place.form).to_pylist()
     return written
 
 
@@ -107,38 +106,38 @@ def edges_in_words(values: Floats, column: Column, layout: Layout) -> list[str] 
     place = layout.columns[column.name]
     match place.kind:
         case Kind.MOMENT:
-            table = Table(schema=Schema((column,)), values=values[:, None])
-            return dates([_at_midnight(item) for item in plain_values(table, column, place).to_pylist()])
+            edges = _plain_values(values, column, place).to_pylist()
+            midnight = dt.time()  # of a day that has no time
+            return dates(
+                [
+                    edge if isinstance(edge, dt.datetime) else dt.datetime.combine(edge, midnight)
+                    for edge in edges
+                ]
+            )
         case Kind.TIME | Kind.DURATION:
             return as_written(values, column, layout)
         case _:
             return None
 
 
-def _at_midnight(moment: dt.date) -> dt.datetime:
-    return moment if isinstance(moment, dt.datetime) else dt.datetime.combine(moment, dt.time())
-
-
 def to_native(table: Table, layout: Layout) -> Any:  # noqa: ANN401 - whichever library the user works with
     """Return the rows as the kind of table that came in: pandas, polars, or Arrow (also for a file)."""
-    pairs = layout.of(table)
+    pairs = [(_arrow_column(table, column, place), place) for column, place in layout.of(table)]
+    labels = [place.label for _, place in pairs]
     match layout.library:
         case Library.PANDAS:
-            parts = [_pandas_column(_arrow_column(table, column, place), place) for column, place in pairs]
+            parts = [_pandas_column(array, place) for array, place in pairs]
             frame = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(len(table)))
-            frame.columns = pd.Index([place.label for _, place in pairs])
+            frame.columns = pd.Index(labels)
             return frame
         case Library.POLARS:
             import polars as pl  # noqa: PLC0415 - only for those who brought polars tables
 
             return pl.DataFrame(
-                [
-                    _polars_column(pl, _arrow_column(table, column, place), place).alias(place.label)
-                    for column, place in pairs
-                ]
+                [_polars_column(pl, array, place).alias(place.label) for array, place in pairs]
             )
         case _:
-            return to_arrow(table, layout)
+            return pa.Table.from_arrays([array for array, _ in pairs], names=list(map(str, labels)))
 
 
 def cells_as_text(table: Table, layout: Layout) -> tuple[list[str], list[list[str]]]:
@@ -150,15 +149,14 @@ def cells_as_text(table: Table, layout: Layout) -> tuple[list[str], list[list[st
 
 
 def _arrow_column(table: Table, column: Column, place: ColumnLayout) -> pa.Array:
-    values = plain_values(table, column, place)
+    values = _plain_values(table.column(column.name), column, place)
     if is_text(place.type) and not is_text(values.type) and not pt.is_dictionary(values.type):
         return render(values, place.form).cast(place.type)
     return values
 
 
-def plain_values(table: Table, column: Column, place: ColumnLayout) -> pa.Array:
+def _plain_values(cells: Floats, column: Column, place: ColumnLayout) -> pa.Array:
     """Turn cells back into values: numbers, truth values, moments, labels."""
-    cells = table.column(column.name)
     match place.kind:
         case Kind.NUMBER:
             return _numbers(cells, place.plain)
