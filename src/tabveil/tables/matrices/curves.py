@@ -158,31 +158,24 @@ class CurveScheme:
         n = len(table)
         start, width = np.zeros((n, self.n_numbers)), np.ones((n, self.n_numbers))
         choices = np.zeros((n, len(self.sizes)), dtype=np.int64)
-        number = choice = 0
+        parts, chosen = zip(start.T, width.T, strict=True), iter(choices.T)
         for column, cells in zip(self.columns, table.values.T, strict=True):
-            chosen = column.choose(cells)
+            options = column.choose(cells)
             if column.n_choices > 1:
-                choices[:, choice] = chosen
-                choice += 1
+                next(chosen)[:] = options
             if column.curve is not None:  # where another option was chosen: anywhere on the curve
-                other = chosen == len(column.options)
-                start[other, number], width[other, number] = column.curve.parts(cells[other])
-                number += 1
+                other = options == len(column.options)
+                below, own = next(parts)
+                below[other], own[other] = column.curve.parts(cells[other])
         return CurveRows(start, width, choices)
 
     def decode(self, numbers: Floats, choices: Indices) -> Table:
         """Return the table with these normal deviates (n, numbers) and choices (n, choices)."""
         values = np.empty((len(numbers), len(self.columns)))
-        number = choice = 0
+        shares, chosen = iter(ndtr(numbers).T), iter(choices.T)
         for position, column in enumerate(self.columns):
-            chosen, shares = np.zeros(len(numbers), dtype=np.int64), None
-            if column.n_choices > 1:
-                chosen = choices[:, choice]
-                choice += 1
-            if column.curve is not None:
-                shares = ndtr(numbers[:, number])
-                number += 1
-            values[:, position] = column.cells(chosen, shares)
+            options = next(chosen) if column.n_choices > 1 else np.zeros(len(numbers), dtype=np.int64)
+            values[:, position] = column.cells(options, None if column.curve is None else next(shares))
         return Table(schema=self.schema, values=values)
 
     def state(self) -> Arrays:

@@ -21,8 +21,8 @@ from numpy.random import Generator
 from tabveil.core.storage.arrays import require
 from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, holds, within
-from tabveil.tables.matrices.numbering import OfKind
-from tabveil.tables.matrices.ordinal import are_values, at_places, find, label_places, n_steps, seen_values
+from tabveil.tables.matrices.numbering import OfKind, SeenLabels
+from tabveil.tables.matrices.ordinal import are_values, find, n_steps, seen_values
 
 MOST_MODES = 10
 SIGMAS = 4.0
@@ -39,32 +39,26 @@ _OUT_OF_REACH = -1e6  # worse than any mode that reaches a number
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelSlots(OfKind):
+class LabelSlots(SeenLabels):
     """A column of labels: a slot for each label that can be drawn."""
 
     column: Categorical
-    codes: tuple[int, ...]
     has_missing: bool
-    kind: ClassVar[str] = "labels"
     has_scalar: ClassVar[bool] = False
     single: ClassVar[tuple[int, ...]] = ()
 
     def __len__(self) -> int:
         return len(self.codes) + self.has_missing
 
-    @cached_property
-    def _labels(self) -> Floats:
-        return np.array(self.codes, dtype=np.float64)
-
     def encode(self, cells: Floats, *, rng: Generator) -> tuple[Indices, Floats]:
         """Return the slot of each cell; labels have no place within it."""
         del rng
-        return label_places(self._labels, cells), np.zeros(len(cells))
+        return self.numbers(cells), np.zeros(len(cells))
 
     def decode(self, slots: Indices, scalars: Floats) -> Floats:
         """Return the label of each slot."""
         del scalars
-        return at_places(self._labels, slots)
+        return self.cells(slots)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,8 +258,5 @@ def equal_modes(
     reach = column.width / n_modes / 2
     centers = column.low + reach * (2 * np.arange(n_modes) + 1)
     return replace(
-        slots,
-        points=(column.low, column.high),
-        centers=tuple(centers.tolist()),
-        reaches=(reach,) * n_modes,
+        slots, points=(column.low, column.high), centers=tuple(centers.tolist()), reaches=(reach,) * n_modes
     )

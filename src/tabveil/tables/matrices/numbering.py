@@ -57,7 +57,7 @@ class SeenLabels(OfKind):
         """Return each label's place among the seen ones."""
         return ordinal.label_places(self._seen, cells)
 
-    def cells(self, numbers: Indices, *, rng: Generator) -> Floats:
+    def cells(self, numbers: Indices, *, rng: Generator | None = None) -> Floats:
         """Return the labels' codes."""
         del rng
         return ordinal.at_places(self._seen, numbers)

@@ -256,9 +256,10 @@ class Drawing:
         prefix = before[:, None] + place.digits  # (n, tokens)
         allowed = (prefix >= column.low // place.weight) & (prefix <= column.high // place.weight)
         if place.seen[0] == NO_DIGITS:
-            first = place is column.places[0]
-            allowed[:, 0] = True if first else self.missing[:, place.column]
-            if not first:
+            if place is column.places[0]:
+                allowed[:, 0] = True
+            else:
+                allowed[:, 0] = self.missing[:, place.column]
                 allowed[:, 1:] &= ~self.missing[:, [place.column]]
         return allowed
 
@@ -272,9 +273,8 @@ class Drawing:
     def table(self, *, rng: Generator) -> Table:
         """Return the finished rows."""
         values = np.full(self.numbers.shape, np.nan)
-        for i, (column, tokens) in enumerate(
-            zip(self.scheme.schema.columns, self.scheme.columns, strict=True)
-        ):
+        pairs = zip(self.scheme.schema.columns, self.scheme.columns, strict=True)
+        for i, (column, tokens) in enumerate(pairs):
             known = ~self.missing[:, i]
             values[known, i] = within(column, tokens.numbering.cells(self.numbers[known, i], rng=rng))
         return Table(schema=self.scheme.schema, values=values)

@@ -22,7 +22,7 @@ from tabveil.tables.reading.infer import Declaration, TypeName
 from tabveil.tables.reading.moments import STEPS, MomentForm, of_template
 from tabveil.tables.reading.number_form import NumberForm, of_example
 from tabveil.tables.reading.raw_column import Form
-from tabveil.tables.reading.text_format import TRUTH, TextFormat
+from tabveil.tables.reading.written import TRUTH, TextFormat
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 

@@ -9,10 +9,10 @@ import pyarrow.types as pt
 import yaml
 
 from tabveil.core.people import LEAST_SHARED
-from tabveil.core.table import Categorical, Column
+from tabveil.core.table import Categorical, Column, Floats
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.infer import TypeName
-from tabveil.tables.reading.layout import ColumnLayout, Layout
+from tabveil.tables.reading.layout import ColumnLayout
 from tabveil.tables.reading.load import load_table
 from tabveil.tables.reading.moments import ISO, STEPS, MomentForm, template_of
 from tabveil.tables.reading.number_form import NumberForm, example_of
@@ -59,7 +59,10 @@ def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN40
     """Return a schema file for a table, with comments that teach. No rare value stands in it."""
     missing = (missing,) if isinstance(missing, str) else tuple(missing)
     loaded = load_table(source, missing=missing)
-    csv = _csv(loaded.layout)
+    form, places = loaded.layout.csv or CsvForm(), loaded.layout.columns.values()
+    comma = form.delimiter != "," and any(place.form.number.mark == "," for place in places)
+    mark = "," if comma else "."
+    csv = {"delimiter": form.delimiter, "encoding": form.encoding, "decimal": mark, "missing": ""}
     lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": []})]
     lines += [_CSV, _dump({"csv": csv}), _COLUMNS]
     if loaded.notes:
@@ -69,21 +72,10 @@ def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN40
     lines.append("columns:\n")
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
-        entry = _entry(column, place, cells[~np.isnan(cells)], mark=csv["decimal"])
+        entry = _entry(column, place, cells[~np.isnan(cells)], mark=mark)
         entry = "text" if column.name in loaded.texts else entry
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
-
-
-def _csv(layout: Layout) -> dict[str, str]:
-    form = layout.csv or CsvForm()
-    comma = form.delimiter != "," and any(place.form.number.mark == "," for place in layout.columns.values())
-    return {
-        "delimiter": form.delimiter,
-        "encoding": form.encoding,
-        "decimal": "," if comma else ".",
-        "missing": "",
-    }
 
 
 def _dump(data: dict[str, Any]) -> str:
@@ -92,9 +84,7 @@ def _dump(data: dict[str, Any]) -> str:
     return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, default_flow_style=flow, width=10_000)
 
 
-def _entry(
-    column: Column, place: ColumnLayout, held: np.ndarray[tuple[int], np.dtype[np.float64]], *, mark: str
-) -> Any:  # noqa: ANN401 - YAML
+def _entry(column: Column, place: ColumnLayout, held: Floats, *, mark: str) -> Any:  # noqa: ANN401 - YAML
     name = type_name(column, place)
     if (form := _form(place, mark)) is not None:
         return {"type": name, "form": form}

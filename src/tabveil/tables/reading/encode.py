@@ -12,14 +12,14 @@ import pyarrow.types as pt
 from tabveil.core.check import quoted, rows
 from tabveil.core.table import LARGEST, Categorical, Column, Numeric, Schema, Split, Table
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import arrow, parsing
+from tabveil.tables.reading import arrow, written
 from tabveil.tables.reading.arrow import Bools, Floats
 from tabveil.tables.reading.infer import DOMAIN_HINT, Declaration, TypeName, decide, declared_or_found
 from tabveil.tables.reading.layout import ColumnLayout
 from tabveil.tables.reading.moments import MINUTE, STEPS, MomentForm
 from tabveil.tables.reading.number_form import NumberForm
 from tabveil.tables.reading.raw_column import EXACT, Kind, RawColumn, Texts, Values, has_values
-from tabveil.tables.reading.text_format import TextFormat, form_of, moment_type, plain_type
+from tabveil.tables.reading.written import TextFormat, form_of, moment_type, plain_type
 
 _MOST_DECIMALS = 6
 _PIECE = 1 << 14
@@ -49,8 +49,8 @@ class EncodedColumn:
                 rank = np.full(len(piece.texts) + 1, -1, np.int64)
                 rank[used[order]] = np.arange(len(used))
                 labels = texts.take(pa.array(order)).to_pylist()
-                written = "\x1f".join(f"{len(label)}:{label}" for label in labels)
-                return b"labels" + rank[piece.codes].tobytes() + written.encode()
+                listing = "\x1f".join(f"{len(label)}:{label}" for label in labels)
+                return b"labels" + rank[piece.codes].tobytes() + listing.encode()
             case cells:
                 plain = cells + 0.0
                 plain[np.isnan(plain)] = np.nan  # one NaN for all
@@ -149,24 +149,20 @@ def _place(
         plain = came if kind is Kind.LABELS else pa.string()
     elif isinstance(leader, Texts):
         form = form_of(leader, kind)
-        plain = plain_type(leader, kind, form)
+        plain = plain_type(leader, kind)
         came = plain if leader.verbatim else came
         plain = came if kind is Kind.LABELS else plain
     return ColumnLayout(label=name, kind=kind, type=came, plain=plain, step=step, form=form)
 
 
-_PLAIN: Mapping[TypeName, pa.DataType] = {
-    "integer": pa.int64(),
-    "real": pa.float64(),
-    "boolean": pa.bool_(),
-}
+_PLAIN: Mapping[TypeName, pa.DataType] = {"integer": pa.int64(), "real": pa.float64(), "boolean": pa.bool_()}
 
 
 def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
     cells = []
     for piece in pieces:
-        each, bad = parsing.numbers(piece)
-        parsing.refuse(name, piece, bad, parsing.expected(piece, Kind.NUMBER))
+        each, bad = written.numbers(piece)
+        written.refuse(name, piece, bad, written.expected(piece, Kind.NUMBER))
         huge = np.abs(each) > LARGEST
         if huge.any():
             endless = np.isinf(each)
@@ -185,20 +181,18 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
         decimals = declared.decimals
         expected = f"numbers with at most {decimals} decimals"
         for piece, each in zip(pieces, cells, strict=True):
-            parsing.refuse(name, piece, ~(np.isnan(each) | _close(each, decimals)), expected, DOMAIN_HINT)
+            written.refuse(name, piece, ~(np.isnan(each) | _close(each, decimals)), expected, DOMAIN_HINT)
     rounded = cells if decimals is None else [_rounded(each, decimals) for each in cells]
     low, high = declared_or_found(name, pieces, rounded, declared)
     return _Read(
-        column=Numeric(name=name, low=low, high=high, decimals=decimals),
-        cells=rounded,
-        unbound=cells,
+        column=Numeric(name=name, low=low, high=high, decimals=decimals), cells=rounded, unbound=cells
     )
 
 
 def _require_whole(name: str, pieces: list[RawColumn], cells: list[Floats]) -> None:
     for piece, each in zip(pieces, cells, strict=True):
-        parsing.refuse(name, piece, ~(np.isnan(each) | (each == np.round(each))), "whole numbers")
-        if parsing.too_large(piece):
+        written.refuse(name, piece, ~(np.isnan(each) | (each == np.round(each))), "whole numbers")
+        if written.too_large(piece):
             raise SchemaError(
                 f"Column {quoted(name)} of {piece.role}: its whole numbers have more digits than a 64-bit "
                 "float holds. Declare it category."
@@ -239,8 +233,8 @@ def _close(cells: Floats, decimals: int) -> Bools:
 def _booleans(name: str, pieces: list[RawColumn]) -> _Read:
     cells = []
     for piece in pieces:
-        each, bad = parsing.booleans(piece)
-        parsing.refuse(name, piece, bad, "true or false")
+        each, bad = written.booleans(piece)
+        written.refuse(name, piece, bad, "true or false")
         cells.append(each)
     return _Read(column=Categorical(name=name, labels=("False", "True")), cells=cells, unbound=cells)
 
@@ -248,8 +242,8 @@ def _booleans(name: str, pieces: list[RawColumn]) -> _Read:
 def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declaration | None) -> _Read:
     read = []
     for piece in pieces:
-        each = parsing.ticks(piece, kind)
-        parsing.refuse(name, piece, each.bad, parsing.expected(piece, kind))
+        each = written.ticks(piece, kind)
+        written.refuse(name, piece, each.bad, written.expected(piece, kind))
         read.append(each)
     _require_one_clock(name, pieces, [each.zoned for each in read])
     step = _step(name, pieces, read, kind, declared)
@@ -267,18 +261,14 @@ def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declarati
 
 
 def _step(
-    name: str,
-    pieces: list[RawColumn],
-    read: list[parsing.Ticks],
-    kind: Kind,
-    declared: Declaration | None,
+    name: str, pieces: list[RawColumn], read: list[written.Ticks], kind: Kind, declared: Declaration | None
 ) -> int:
     """Return the coarsest unit that all moments fit in, or the declared one, which they must fit in."""
     if declared is not None and (declared.type == "date" or declared.step is not None):
         step = declared.step or STEPS["days"]
         expected = "a date without a time" if declared.type == "date" else "moments in the schema's unit"
         for piece, each in zip(pieces, read, strict=True):
-            parsing.refuse(name, piece, each.ticks % step != 0, expected)
+            written.refuse(name, piece, each.ticks % step != 0, expected)
         return step
     limits = np.array(() if declared is None else declared.bounds, np.int64)
     ticks = [*(each.ticks for each in read), limits]
@@ -302,7 +292,7 @@ def _require_said_zone(name: str, pieces: list[RawColumn], declared: Declaration
     """Refuse datetimes with a time zone where the schema's form has none, and the other way round."""
     said = declared.form.moment is not None and declared.form.moment.zone is not None
     for piece in pieces:
-        each = parsing.ticks(piece, Kind.MOMENT)
+        each = written.ticks(piece, Kind.MOMENT)
         if not each.missing.all() and each.zoned != said:
             has, form = ("a", "YYYY-MM-DDTHH:MM:SSZ") if each.zoned else ("no", "YYYY-MM-DDTHH:MM:SS")
             raise SchemaError(
@@ -313,7 +303,7 @@ def _require_said_zone(name: str, pieces: list[RawColumn], declared: Declaration
 
 def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
     listed = () if declared is None or declared.labels is None else declared.labels
-    read = [parsing.labels(piece, listed) for piece in pieces]
+    read = [written.labels(piece, listed) for piece in pieces]
     numeric = all(  # labels made of numbers that programs write can be sorted
         piece.kind is Kind.NOTHING
         or (piece.kind is Kind.NUMBER and (isinstance(piece, Values) or piece.way == NumberForm()))
@@ -335,7 +325,7 @@ def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) ->
     cells = []
     for each in read:
         into = pc.index_in(each.texts, labels).to_numpy(zero_copy_only=False).astype(np.float64)
-        parsing.refuse(name, each, each.flag(np.isnan(into)), "a label that the schema lists")
+        written.refuse(name, each, each.flag(np.isnan(into)), "a label that the schema lists")
         cells.append(each.spread(into))
     return _Read(
         column=Categorical(name=name, labels=tuple(labels.to_pylist()), ordered=ordered),

@@ -5,11 +5,14 @@ Spreadsheets are read as well, but not written: what came as one leaves as text.
 
 import gzip
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.types as pt
 
 from tabveil.core import check
 from tabveil.core.check import quoted, shown
@@ -17,7 +20,9 @@ from tabveil.core.storage.files import replacing
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.reading import csvfile, sheet
 from tabveil.tables.reading.csvfile import CsvForm
-from tabveil.tables.reading.text_format import TextFormat, render
+from tabveil.tables.reading.layout import Library
+from tabveil.tables.reading.raw_column import unreadable
+from tabveil.tables.reading.written import TextFormat, render
 
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -32,19 +37,35 @@ _LONGEST_PATH = 160
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RawFile:
-    """A file's rows and what identifies it."""
+class Source:
+    """One table as it came."""
 
-    names: list[str]  # as the file has them: perhaps twice, perhaps empty
+    role: str
+    library: Library = Library.FILE
     data: pa.Table
-    csv: CsvForm | None
-    sha256: str
+    labels: tuple[Any, ...]  # the columns' own names; a file's, as it stands, may be twice there, or empty
+    dtypes: Mapping[str, Any] = field(default_factory=dict)  # of a dataframe's columns
+    blanks: Mapping[str, Any] = field(default_factory=dict)  # the missing value of each pandas object column
+    csv: CsvForm | None = None
     verbatim: bool = False  # any kind of value may hide in its strings
+    sha256: str | None = None  # of a file's bytes
     notes: tuple[str, ...] = ()
 
+    def column(self, name: str) -> pa.Array:
+        """Return one column in one piece."""
+        chunked = self.data.column(name)
+        try:
+            if pt.is_dictionary(chunked.type):
+                chunked = chunked.unify_dictionaries()
+            if chunked.num_chunks == 1:
+                return chunked.chunk(0)
+            return pa.concat_arrays(chunked.chunks) if chunked.num_chunks else pa.nulls(0, chunked.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise unreadable(self.role, name, chunked.type) from None
 
-def read(path: Path, role: str) -> RawFile:
-    """Read a file of any known kind, or say in one line why not."""
+
+def read(path: Path, role: str) -> Source:
+    """Read a file of any known kind as it stands, or say in one line why not."""
     kind = _kind(path, role)
     what = f"The {role} file {quoted(path.name)}"
     data = _bytes(path, role)
@@ -53,12 +74,12 @@ def read(path: Path, role: str) -> RawFile:
         raise SchemaError(f"{what} is empty.")
     if kind in TEXT:
         names, table, form = csvfile.parse(data, what=what, tabs=kind == ".tsv")
-        return RawFile(names=names, data=table, csv=form, sha256=sha256, verbatim=True)
+        return Source(role=role, data=table, labels=tuple(names), csv=form, verbatim=True, sha256=sha256)
     if kind in SHEETS:
         names, table, notes = sheet.parse(data, role=role, what=what)
-        return RawFile(names=names, data=table, csv=None, sha256=sha256, verbatim=True, notes=notes)
+        return Source(role=role, data=table, labels=tuple(names), verbatim=True, sha256=sha256, notes=notes)
     table = _columnar(data, kind, what)
-    return RawFile(names=table.column_names, data=table, csv=None, sha256=sha256)
+    return Source(role=role, data=table, labels=tuple(table.column_names), sha256=sha256)
 
 
 def is_text_file(path: Path) -> bool:
@@ -148,7 +169,7 @@ def _arrow(data: bytes) -> pa.Table:
 def read_raw(path: str | Path) -> pa.Table:
     """Read a file's rows verbatim: cells of text files as strings, typed files with their types."""
     raw = read(Path(path), "data")
-    renamed = raw.data.rename_columns(raw.names)
+    renamed = raw.data.rename_columns(list(raw.labels))
     return renamed.replace_schema_metadata(raw.data.schema.metadata)  # pandas keeps its types there
 
 

@@ -217,7 +217,11 @@ def as_words(
 
 def free_text_note(names: list[str]) -> tuple[str, ...]:
     """Say how texts are looked at."""
-    if not names:
-        return ()
     how = "rows are compared by how many words it has, and its passages are read by text_replay"
-    return (f"Free text in {listed(names)}: {how}.",)
+    return (f"Free text in {listed(names)}: {how}.",) if names else ()
+
+
+def identifier_note(names: list[str]) -> tuple[str, ...]:
+    """Say which columns look like identifiers that are compared all the same."""
+    advice = "if these are identifiers, leave them out with --drop-identifiers."
+    return (f"Nearly every row has its own value in {listed(names)}: {advice}",) if names else ()

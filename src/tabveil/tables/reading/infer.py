@@ -15,12 +15,12 @@ import pyarrow as pa
 from tabveil.core.check import quoted, shown
 from tabveil.core.people import LEAST_SHARED
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import arrow, moments, number_form, parsing
+from tabveil.tables.reading import arrow, moments, number_form, written
 from tabveil.tables.reading.arrow import Bools, Floats
 from tabveil.tables.reading.moments import COMPACT, STEPS, MomentForm, template_of
 from tabveil.tables.reading.number_form import NumberForm, example_of
 from tabveil.tables.reading.raw_column import Form, Kind, RawColumn, Texts, has_values
-from tabveil.tables.reading.text_format import TextFormat
+from tabveil.tables.reading.written import TextFormat
 
 TypeName = Literal[
     "integer",
@@ -84,19 +84,16 @@ class Declaration:
     def whole_domain(self) -> bool:
         """Whether the schema says which values are possible, so that no row has to be asked."""
         bounded = self.low is not None and self.high is not None
-        match self.type:
-            case "boolean":
-                return True
-            case "category" | "ordered category":
-                return self.labels is not None
-            case "integer" | "date":
-                return bounded
-            case "real":
-                return bounded and self.decimals is not None
-            case "datetime":
-                return bounded and self.step is not None
-            case _:
-                return False
+        known: dict[TypeName, bool] = {
+            "boolean": True,
+            "category": self.labels is not None,
+            "ordered category": self.labels is not None,
+            "integer": bounded,
+            "date": bounded,
+            "real": bounded and self.decimals is not None,
+            "datetime": bounded and self.step is not None,
+        }
+        return known.get(self.type, False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,11 +107,7 @@ class Decision:
 
 
 def decide(
-    name: str,
-    pieces: Mapping[str, RawColumn],
-    declared: Declaration | None,
-    *,
-    form_by_schema: bool = False,
+    name: str, pieces: Mapping[str, RawColumn], declared: Declaration | None, *, form_by_schema: bool = False
 ) -> Decision:
     """Decide what a column holds in all tables.
 
@@ -128,7 +121,7 @@ def decide(
     kinds = {piece.kind for piece in holding} or {piece.kind for piece in pieces.values()}
     kinds = kinds - {Kind.NOTHING} or {Kind.NOTHING}
     kind = kinds.pop() if len(kinds) == 1 else _reconcile(name, holding, kinds)
-    if kind is Kind.NUMBER and any(parsing.too_large(piece) for piece in holding):
+    if kind is Kind.NUMBER and any(written.too_large(piece) for piece in holding):
         note = (
             f"Column {quoted(name)}: its numbers have more digits than a 64-bit float holds; "
             "they are treated as categories, not rounded."
@@ -163,21 +156,21 @@ def _as_declared(
 
 def _reconcile(name: str, holding: list[RawColumn], kinds: set[Kind]) -> Kind:
     """Find the kind that tables which differ can share."""
-    written = all(isinstance(piece, Texts) for piece in holding)
-    if Kind.LABELS in kinds and (written or kinds <= {Kind.LABELS, Kind.TEXT, Kind.NUMBER, Kind.BOOLEAN}):
+    texts = all(isinstance(piece, Texts) for piece in holding)
+    if Kind.LABELS in kinds and (texts or kinds <= {Kind.LABELS, Kind.TEXT, Kind.NUMBER, Kind.BOOLEAN}):
         return Kind.LABELS
     if kinds == {Kind.TEXT, Kind.NUMBER}:
         return _text_or_number(name, holding)
     if kinds == {Kind.TEXT, Kind.BOOLEAN}:
-        return Kind.TEXT if any(parsing.booleans(piece)[1].any() for piece in holding) else Kind.BOOLEAN
+        return Kind.TEXT if any(written.booleans(piece)[1].any() for piece in holding) else Kind.BOOLEAN
     if kinds == {Kind.NUMBER, Kind.BOOLEAN}:
         for piece in holding:
-            parsing.refuse(name, piece, parsing.booleans(piece)[1], "true or false (or 1 or 0)")
+            written.refuse(name, piece, written.booleans(piece)[1], "true or false (or 1 or 0)")
         return Kind.BOOLEAN
     if kinds in ({Kind.TEXT, Kind.MOMENT}, {Kind.TEXT, Kind.TIME}):
         kind = (kinds - {Kind.TEXT}).pop()
         for piece in holding:
-            parsing.refuse(name, piece, parsing.ticks(piece, kind).bad, parsing.expected(piece, kind))
+            written.refuse(name, piece, written.ticks(piece, kind).bad, written.expected(piece, kind))
         return kind
     held = "; ".join(f"{piece.role} holds {piece.kind.value}" for piece in holding)
     raise SchemaError(
@@ -192,30 +185,30 @@ def _text_or_number(name: str, holding: list[RawColumn]) -> Kind:
     if readable and any(arrow.has_leading_zero(piece.words) for piece in worded):
         return Kind.TEXT
     for piece in worded:
-        bad = parsing.numbers(piece)[1]
+        bad = written.numbers(piece)[1]
         strays = len(np.unique(piece.codes[bad]))
         if strays and not (readable and piece is holding[0] and strays > _STRAY):
-            expected = parsing.expected(piece, Kind.NUMBER)
-            parsing.refuse(name, piece, bad, f"{expected}, as in another table,")
+            expected = written.expected(piece, Kind.NUMBER)
+            written.refuse(name, piece, bad, f"{expected}, as in another table,")
         if strays:
             return Kind.TEXT
     return Kind.NUMBER
 
 
 def _markers(piece: RawColumn) -> list[str]:
-    """Return labels that may mean missing, if enough rows share them to be shown."""
+    """Return labels that may mean missing, if enough rows share them to be shown.
+
+    Words known to mean it, and the few words that keep a column from being numbers.
+    """
     if not isinstance(piece, Texts):
         return []
-    suspects = np.flatnonzero(_suspects(piece) & (piece.counts >= LEAST_SHARED))
-    return [shown(piece.words[int(position)].as_py()) for position in suspects]
-
-
-def _suspects(piece: Texts) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Flag words known to mean missing, and the few words that keep a column from being numbers."""
-    known = arrow.is_missing_word(piece.words) | arrow.matches(piece.words, r"^(\?|-|\.)$")
+    suspect = arrow.is_missing_word(piece.words) | arrow.matches(piece.words, r"^(\?|-|\.)$")
     bad = piece.numbers[1]
     few = bad.sum() <= _STRAY and piece.counts[~bad].sum() > piece.counts[bad].sum()
-    return known | bad if piece.verbatim and few and not arrow.has_leading_zero(piece.words) else known
+    if piece.verbatim and few and not arrow.has_leading_zero(piece.words):
+        suspect |= bad
+    found = np.flatnonzero(suspect & (piece.counts >= LEAST_SHARED))
+    return [shown(piece.words[int(position)].as_py()) for position in found]
 
 
 def _agree(
@@ -245,8 +238,10 @@ def _agree(
     chosen: dict[str, RawColumn] = dict(pieces)
     for role, piece in texts.items():
         forms = fitting[role]
-        known = [form for form in forms if any(_alike(form, other) for other in sure)]
-        way = next(iter(known or forms), None) or _borrowed(sure, kind)
+        known = [form for form in forms if _order(form) in map(_order, sure)]
+        # A text that fits no way is read in one of another's, so that the rows that do not fit can be named.
+        borrowed = (*_of_kind(sure, kind), *(() if kind is None else (_USUAL[kind],)))
+        way = next(iter((*(known or forms), *borrowed)), None)
         if way is not None and way != piece.way:
             chosen[role] = replace(piece, form=way)
         if len(forms) > 1 and not known:
@@ -273,12 +268,6 @@ def _of_kind(forms: Sequence[Form], kind: Kind | None) -> tuple[Form, ...]:
     return tuple(form for form in forms if kind is None or _kind_of(form) is kind)
 
 
-def _borrowed(sure: Sequence[Form], kind: Kind | None) -> Form | None:
-    """Return how a text that fits no way should be read, so that the rows that do not fit can be named."""
-    other = next((form for form in sure if kind is None or _kind_of(form) is kind), None)
-    return other if other is not None or kind is None else _USUAL[kind]
-
-
 def _is_compact(form: Form) -> bool:
     return isinstance(form, MomentForm) and form.date == COMPACT
 
@@ -293,15 +282,11 @@ def _are_dates(pieces: Mapping[str, RawColumn]) -> bool:
     return max(len(piece.held) for piece in digits) > 1
 
 
-def _alike(one: Form, other: Form) -> bool:
-    """Whether two ways read a word alike, whatever units and times stand beside it."""
-    match one, other:
-        case NumberForm(), NumberForm():
-            return (one.mark, one.group) == (other.mark, other.group)
-        case MomentForm(date=date), MomentForm(date=another):
-            return len({each.replace("DD", "D").replace("MM", "M") for each in (date, another)}) == 1
-        case _:
-            return False
+def _order(form: Form) -> tuple[str, ...]:
+    """Return what is equal of two ways that read a word alike, whatever units and times stand beside it."""
+    if isinstance(form, NumberForm):
+        return form.mark, form.group
+    return (form.date.replace("DD", "D").replace("MM", "M"),)
 
 
 def _doubt(name: str, taken: Form, other: Form) -> str:
@@ -370,7 +355,7 @@ def declared_or_found(
     low = -np.inf if declared.low is None else declared.low / step
     high = np.inf if declared.high is None else declared.high / step
     for piece, each in zip(pieces, cells, strict=True):
-        parsing.refuse(name, piece, (each < low) | (each > high), _expected(declared), DOMAIN_HINT)
+        written.refuse(name, piece, (each < low) | (each > high), _expected(declared), DOMAIN_HINT)
     held = _found([*cells, np.array([bound / step for bound in declared.bounds])])
     return (held[0] if declared.low is None else low, held[1] if declared.high is None else high)
 

@@ -6,7 +6,6 @@ release would name them. An ordered column is left whole: its labels are a scale
 polars), which its author listed and which says little in parts.
 """
 
-import datetime as dt
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,7 +27,7 @@ from tabveil.errors import SchemaError
 from tabveil.tables.reading.arrow import Floats
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.raw_column import EXACT, Kind, is_text
-from tabveil.tables.reading.text_format import TextFormat, render
+from tabveil.tables.reading.written import TextFormat, render
 
 _MOST_IN_NS = 2**63 // 1000
 """Microseconds."""
@@ -85,12 +84,10 @@ def to_arrow(table: Table, layout: Layout) -> pa.Table:
 def to_text(table: Table, layout: Layout) -> pa.Table:
     """Return a table of strings, written as a text file wants them; no cell is null."""
     pairs = layout.of(table)
-    arrays = [
-        pc.fill_null(
-            render(_plain_values(table.column(column.name), column, place), place.form), place.form.missing
-        )
-        for column, place in pairs
-    ]
+    arrays = []
+    for column, place in pairs:
+        written = render(_plain_values(table.column(column.name), column, place), place.form)
+        arrays.append(pc.fill_null(written, place.form.missing))
     return pa.Table.from_arrays(arrays, names=[str(place.label) for _, place in pairs])
 
 
@@ -106,14 +103,9 @@ def edges_in_words(values: Floats, column: Column, layout: Layout) -> list[str] 
     place = layout.columns[column.name]
     match place.kind:
         case Kind.MOMENT:
-            edges = _plain_values(values, column, place).to_pylist()
-            midnight = dt.time()  # of a day that has no time
-            return dates(
-                [
-                    edge if isinstance(edge, dt.datetime) else dt.datetime.combine(edge, midnight)
-                    for edge in edges
-                ]
-            )
+            edges = _plain_values(values, column, place)
+            edges = edges.cast(pa.timestamp("us")) if pt.is_date(edges.type) else edges
+            return dates(edges.to_pylist())
         case Kind.TIME | Kind.DURATION:
             return as_written(values, column, layout)
         case _:
@@ -122,8 +114,8 @@ def edges_in_words(values: Floats, column: Column, layout: Layout) -> list[str] 
 
 def to_native(table: Table, layout: Layout) -> Any:  # noqa: ANN401 - whichever library the user works with
     """Return the rows as the kind of table that came in: pandas, polars, or Arrow (also for a file)."""
-    pairs = [(_arrow_column(table, column, place), place) for column, place in layout.of(table)]
-    labels = [place.label for _, place in pairs]
+    labels = [place.label for _, place in layout.of(table)]
+    pairs = ((_arrow_column(table, column, place), place) for column, place in layout.of(table))
     match layout.library:
         case Library.PANDAS:
             parts = [_pandas_column(array, place) for array, place in pairs]
@@ -255,7 +247,12 @@ def _pandas_column(array: pa.Array, place: ColumnLayout) -> "pd.Series[Any]":
     if dtype is None or (array.type != place.type and not pt.is_dictionary(array.type)):
         return array.to_pandas()  # type: ignore[no-any-return] # Arrow has no annotations
     if isinstance(dtype, pd.CategoricalDtype):
-        return _pandas_category(array, dtype)
+        series = array.to_pandas()
+        used = series.cat.remove_unused_categories().cat.categories
+        fresh = [item for item in used if item not in dtype.categories]
+        if fresh:  # its own categories first, then those it did not know
+            dtype = pd.CategoricalDtype([*dtype.categories, *fresh], ordered=dtype.ordered)
+        return series.astype(dtype)  # type: ignore[no-any-return]
     if pd.api.types.is_object_dtype(dtype):
         objects = array.to_pandas().astype(object)
         return objects.where(objects.notna(), place.blank)  # type: ignore[no-any-return]
@@ -264,17 +261,6 @@ def _pandas_column(array: pa.Array, place: ColumnLayout) -> "pd.Series[Any]":
     elif isinstance(dtype, (np.dtype, pd.DatetimeTZDtype)):
         return array.to_pandas().astype(dtype)  # type: ignore[no-any-return]
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))).astype(dtype)
-
-
-def _pandas_category(array: pa.Array, dtype: pd.CategoricalDtype) -> "pd.Series[Any]":
-    """Return a categorical column with its own categories first, then those it did not know."""
-    series = array.to_pandas()
-    used = series.cat.remove_unused_categories().cat.categories
-    fresh = [item for item in used if item not in dtype.categories]
-    if not fresh:
-        return series.astype(dtype)  # type: ignore[no-any-return]
-    categories = [*dtype.categories, *fresh]
-    return series.astype(pd.CategoricalDtype(categories, ordered=dtype.ordered))  # type: ignore[no-any-return]
 
 
 def _polars_column(pl: Any, array: pa.Array, place: ColumnLayout) -> Any:  # noqa: ANN401 - optional library

@@ -18,7 +18,7 @@ from tabveil.tables.reading.layout import ColumnLayout, Layout, Library
 from tabveil.tables.reading.moments import DATES, MINUTE, STEPS, is_zone
 from tabveil.tables.reading.number_form import GROUPS, MARKS, is_unit
 from tabveil.tables.reading.raw_column import Kind, is_number, is_text
-from tabveil.tables.reading.text_format import MOST_DIGITS, TextFormat
+from tabveil.tables.reading.written import MOST_DIGITS, TextFormat
 
 FORMAT = 2
 _NANOSECONDS = 9  # digits
@@ -75,9 +75,7 @@ def from_json(data: Any) -> Layout:  # noqa: ANN401 - whatever stands in a file
         known = require_plain(_StoredLayout, data, "layout")
         require(len({item.name for item in known.columns}) == len(known.columns), "a column stands twice")
         layout = Layout(
-            library=Library.FILE,
-            columns={item.name: _column(item) for item in known.columns},
-            csv=known.csv,
+            library=Library.FILE, columns={item.name: _column(item) for item in known.columns}, csv=known.csv
         )
         if known.csv is not None:
             require(known.csv.delimiter in tuple(DELIMITERS), "no delimiter")

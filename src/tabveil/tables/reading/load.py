@@ -1,6 +1,6 @@
 """The joint load: three tables in, one schema, checked together once."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -13,25 +13,19 @@ from tabveil.core.result import DroppedColumn, Input
 from tabveil.core.table import Split, Table
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import declare, sources
-from tabveil.tables.reading.encode import (
-    EncodedColumn,
-    content_digest,
-    encode,
-    split_of,
-    strangers,
-    table_of,
-)
+from tabveil.tables.reading.encode import EncodedColumn, content_digest, encode, split_of, strangers, table_of
+from tabveil.tables.reading.files import Source
 from tabveil.tables.reading.identifiers import (
     as_word_counts,
     as_words,
     free_text_note,
+    identifier_note,
     identifies,
     is_free_text,
 )
 from tabveil.tables.reading.layout import Layout
 from tabveil.tables.reading.people import RowOwners, people_on_both_sides, require_person, suspects
 from tabveil.tables.reading.raw_column import piece_of
-from tabveil.tables.reading.sources import Source
 
 Name = TypeVar("Name", bound=str)
 SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
@@ -216,7 +210,7 @@ class _Together:
             notes=(
                 *_notes(given, {name: encoded for name, encoded in even.items() if name not in texts}),
                 *free_text_note(texts),
-                *(() if self.drop_identifiers else _identifier_note(identifiers)),
+                *(() if self.drop_identifiers else identifier_note(identifiers)),
                 *(() if owners is None or person is None else owners.notes(person)),
             ),
             inputs={
@@ -241,9 +235,7 @@ class _Together:
         return encoded.of_tables(tables, listed=listed)
 
 
-def person_columns(
-    source: Any,  # noqa: ANN401 - a path or any kind of table
-) -> tuple[str, ...]:
+def person_columns(source: Any) -> tuple[str, ...]:  # noqa: ANN401 - a path or any kind of table
     """Return the columns by which one person seems to have several rows, which no split may part."""
     given = {"data": sources.read(source, "data")}
     try:
@@ -254,11 +246,7 @@ def person_columns(
     return people_on_both_sides(columns, (), texts)
 
 
-def _sources(
-    train: Any,  # noqa: ANN401 - as in load_split
-    releases: Mapping[Name, Any],
-    control: Any,  # noqa: ANN401 - likewise
-) -> dict[str, Source]:
+def _sources(train: Any, releases: Mapping[Name, Any], control: Any) -> dict[str, Source]:  # noqa: ANN401
     """Read the tables as they are, and refuse those without rows; a control may have none, and no columns."""
     given = {"train": sources.read(train, "train")}
     if control is not None:
@@ -419,10 +407,3 @@ def _notes(given: Mapping[str, Source], columns: Mapping[str, EncodedColumn]) ->
             for marker, names in marked.items()
         ),
     ]
-
-
-def _identifier_note(found: Sequence[str]) -> tuple[str, ...]:
-    if not found:
-        return ()
-    advice = "if these are identifiers, leave them out with --drop-identifiers."
-    return (f"Nearly every row has its own value in {listed(found)}: {advice}",)

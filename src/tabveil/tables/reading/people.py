@@ -27,9 +27,9 @@ from tabveil.core.wording import plural
 from tabveil.errors import SchemaError
 from tabveil.tables.reading.arrow import hash_rows
 from tabveil.tables.reading.encode import EncodedColumn
+from tabveil.tables.reading.files import Source
 from tabveil.tables.reading.identifiers import FOUR_DIGITS, numbers_people, numbers_something
 from tabveil.tables.reading.raw_column import Kind
-from tabveil.tables.reading.sources import Source
 
 FEWEST_VALUES = 20
 """With fewer different values it is chance, or a group, that train and control share none."""

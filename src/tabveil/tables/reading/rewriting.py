@@ -18,10 +18,9 @@ from tabveil.core.table import Indices, Table
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import sources
 from tabveil.tables.reading.arrow import RawTable, computable, missing_cells, take_rows
-from tabveil.tables.reading.files import read_raw
+from tabveil.tables.reading.files import Source, read_raw
 from tabveil.tables.reading.layout import Layout, to_native, to_text
 from tabveil.tables.reading.load import load_table
-from tabveil.tables.reading.sources import Source
 
 
 def raw_rows(data: Any) -> RawTable:  # noqa: ANN401 - a path or any kind of table
