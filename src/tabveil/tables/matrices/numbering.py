@@ -155,11 +155,9 @@ Numbering = SeenLabels | Steps | Intervals
 
 def numbering_of(column: Column, known: Floats) -> Numbering:
     """Choose how the cells of a column, of which there is at least one, are numbered."""
-    match column:
-        case Categorical():
-            return SeenLabels(codes=tuple(ordinal.seen_values(column, known).astype(np.int64).tolist()))
-        case Numeric():
-            return Steps.of(column, known) or Intervals.of(known)
+    if isinstance(column, Categorical):
+        return SeenLabels(codes=tuple(ordinal.seen_values(column, known).astype(np.int64).tolist()))
+    return Steps.of(column, known) or Intervals.of(known)
 
 
 def numbering_from_json(column: Column, data: object, *, low: int, high: int) -> Numbering:

@@ -42,8 +42,6 @@ _WHOLE_FORM = 'the form of an integer must be an example without decimals, such 
 def _as_label(value: Any) -> str:  # noqa: ANN401 - YAML
     """Read what YAML made of a label: 1, 1.0, true and 2024-03-01 were text in the user's mind."""
     match value:
-        case bool():
-            return str(value)
         case float() if value.is_integer():
             return str(int(value))
         case int() | float() | str():

@@ -1,7 +1,7 @@
 """One column of all tables, from what came to cells, with its schema and its way back."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -205,16 +205,12 @@ def _decimals(parts: list[Floats]) -> int | None:
     A number may miss the grid by a billionth of itself, which is noise of arithmetic or of writing, but never
     by more than a millionth of the grid's step: large numbers keep their decimals.
     """
+    # Looked at by pieces, as most columns show it in the first.
+    pieces = [cells[start : start + _PIECE] for cells in parts for start in range(0, len(cells), _PIECE)]
     for decimals in range(_MOST_DECIMALS + 1):
-        if all(_fits(cells, decimals) for cells in parts):
+        if all((_close(piece, decimals) | np.isnan(piece)).all() for piece in pieces):
             return decimals
     return None
-
-
-def _fits(cells: Floats, decimals: int) -> bool:
-    """Whether all numbers have so few decimals; looked at by pieces, as most columns show it in the first."""
-    pieces = (cells[start : start + _PIECE] for start in range(0, len(cells), _PIECE))
-    return all((_close(piece, decimals) | np.isnan(piece)).all() for piece in pieces)
 
 
 def _rounded(cells: Floats, decimals: int) -> Floats:
@@ -278,12 +274,11 @@ def _step(
 
 def _require_one_clock(name: str, pieces: list[RawColumn], zoned: list[bool]) -> None:
     """Refuse to compare moments in a time zone with moments of nobody knows where."""
-    held = [(piece.role, zone) for piece, zone in zip(pieces, zoned, strict=True) if has_values(piece)]
-    with_zone = [role for role, zone in held if zone]
-    if with_zone and len(with_zone) < len(held):
-        without = next(role for role, zone in held if not zone)
+    held = [(zone, piece.role) for piece, zone in zip(pieces, zoned, strict=True) if has_values(piece)]
+    first = dict(reversed(held))
+    if len(first) > 1:
         raise SchemaError(
-            f"Column {quoted(name)} has a time zone in {with_zone[0]} but none in {without}. "
+            f"Column {quoted(name)} has a time zone in {first[True]} but none in {first[False]}. "
             "Give both a time zone, or neither."
         )
 
@@ -371,13 +366,13 @@ def content_digest(columns: Mapping[str, EncodedColumn], role: str) -> str:
     return digest.hexdigest()
 
 
-def split_of(columns: Sequence[EncodedColumn], n_rows: Mapping[str, int]) -> Split:
+def split_of(columns: Collection[EncodedColumn], n_rows: Mapping[str, int]) -> Split:
     """Return the tables of an audit under these columns; a table that lacks one has it missing."""
     roles = ("train", "control", "synthetic")
     return Split(**{role: table_of(columns, role, n_rows.get(role, 0)) for role in roles})
 
 
-def table_of(columns: Sequence[EncodedColumn], role: str, n_rows: int) -> Table:
+def table_of(columns: Collection[EncodedColumn], role: str, n_rows: int) -> Table:
     """Return one table under these columns."""
     values = np.full((n_rows, len(columns)), np.nan, order="F")  # columns are read one by one
     for position, encoded in enumerate(columns):

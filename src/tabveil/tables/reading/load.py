@@ -188,7 +188,7 @@ class _Together:
             raise SchemaError(f"No columns are left once identifiers are dropped ({listed(identifiers)}).")
         everything = even | uneven_identifiers | person_column
         n_rows = {role: source.data.num_rows for role, source in given.items()}
-        split = split_of([*compared.values()], n_rows)
+        split = split_of(compared.values(), n_rows)
         words = as_words(everything, texts=texts, identifiers={*declared.identifiers, *person_column})
         written = split_of(words, n_rows) if words else None
         naming = {*identifiers, *uneven_identifiers, *person_column}
@@ -284,7 +284,7 @@ def load_table(
     layout = _layout(given["data"], columns, by_schema)
     texts = tuple(name for name, encoded in columns.items() if is_free_text(encoded, declared.of(name)))
     return LoadedTable(
-        table=table_of([*columns.values()], "data", given["data"].data.num_rows),
+        table=table_of(columns.values(), "data", given["data"].data.num_rows),
         layout=replace(layout, csv=declared.csv.form) if form_by_schema else layout,
         notes=tuple(_notes(given, columns)),
         input=_input(given["data"], columns),

@@ -4,7 +4,7 @@ Text files are read as text, so any kind of value may hide in their strings ("ve
 a typed source was meant as text, unless it holds dates, times or numbers that no library reads by itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -154,6 +154,11 @@ class Texts:
         """Flag the rows whose string is flagged."""
         return np.append(flags, False)[self.codes]
 
+    def keep(self, kept: Bools) -> "Texts":
+        """Return the column in which all strings but these are missing."""
+        into = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)
+        return replace(self, codes=into[self.codes], texts=self.texts.filter(pa.array(kept)))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Values:
@@ -199,17 +204,15 @@ def piece_of(
     blank = arrow.as_bools(pc.is_in(words, missing))
     if verbatim:
         blank |= arrow.as_bools(pc.equal(words, ""))
-    kept = np.append(np.cumsum(~blank) - 1, -1).astype(np.int32)  # where each string stands among those kept
-    kept[np.append(blank, True)] = -1
     return Texts(
         role=role,
-        codes=kept[codes_of(coded)],
-        texts=coded.dictionary.filter(pa.array(~blank)),
+        codes=codes_of(coded),
+        texts=coded.dictionary,
         type=array.type,
         verbatim=verbatim,
         comma=comma,
         blanks=tuple(coded.dictionary.filter(pa.array(blank)).to_pylist()),
-    )
+    ).keep(~blank)
 
 
 def is_text(kind: pa.DataType) -> bool:

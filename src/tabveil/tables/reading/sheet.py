@@ -143,20 +143,16 @@ class _Extent:
                 self.row = int(attributes["r"]) if "r" in attributes else self.row + 1
                 self.column = 0
             case "c":
-                self._go_to(attributes.get("r"))
+                self.column += 1
+                if (place := attributes.get("r")) is not None:
+                    letters = place.rstrip("0123456789")
+                    if letters not in self.letters:
+                        self.letters[letters] = _number_of(letters)
+                    self.row, self.column = int(place[len(letters) :]), self.letters[letters]
             case "v" | "is" | "f":
                 self.rows, self.columns = max(self.rows, self.row), max(self.columns, self.column)
                 if self.rows * self.columns > self.most or self.rows > _ROWS or self.columns > _COLUMNS:
                     raise _TooLargeError
-
-    def _go_to(self, place: str | None) -> None:
-        if place is None:
-            self.column += 1
-            return
-        letters = place.rstrip("0123456789")
-        if letters not in self.letters:
-            self.letters[letters] = _number_of(letters)
-        self.row, self.column = int(place[len(letters) :]), self.letters[letters]
 
 
 def _number_of(letters: str) -> int:

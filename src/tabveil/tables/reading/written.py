@@ -56,19 +56,14 @@ _LAST_MOMENT = int(np.nextafter(float(moments.RANGE[1]), 0))
 
 def expected(piece: RawColumn, kind: Kind) -> str:
     """Say what the rows of a piece should hold, and how it should be written."""
-    match kind, piece.way if isinstance(piece, Texts) else None:
-        case Kind.NUMBER, NumberForm() as way if not way.is_plain:
-            return f"numbers such as {example_of(way, 2)}"
-        case Kind.NUMBER, _:
-            return "numbers"
-        case Kind.MOMENT, MomentForm() as way if way.date != ISO:
-            return f"a date of the years 1 to 9999 such as {template_of(way)}"
-        case Kind.MOMENT, _:
-            return "a date of the years 1 to 9999 such as 2024-03-01"
-        case Kind.TIME, _:
-            return "times of day"
-        case _:
-            return "durations of less than 146,000 years"
+    way = piece.way if isinstance(piece, Texts) else None
+    if kind is Kind.NUMBER and isinstance(way, NumberForm) and not way.is_plain:
+        return f"numbers such as {example_of(way, 2)}"
+    if kind is Kind.MOMENT:
+        day = template_of(way) if isinstance(way, MomentForm) and way.date != ISO else "2024-03-01"
+        return f"a date of the years 1 to 9999 such as {day}"
+    usual = {Kind.NUMBER: "numbers", Kind.TIME: "times of day"}
+    return usual.get(kind, "durations of less than 146,000 years")
 
 
 def numbers(piece: RawColumn) -> tuple[Floats, Bools]:
@@ -82,7 +77,7 @@ def numbers(piece: RawColumn) -> tuple[Floats, Bools]:
         return piece.spread(values), piece.flag(bad & ~piece.missing_words)
     array = piece.array
     if not (is_number(array.type) or pt.is_boolean(array.type)):
-        return np.full(len(piece), np.nan), present(array)
+        return np.full(len(piece), np.nan), arrow.as_bools(array.is_valid())
     if pt.is_float16(array.type):
         array = array.cast(pa.float32())
     if pt.is_float32(array.type):
@@ -95,45 +90,26 @@ def numbers(piece: RawColumn) -> tuple[Floats, Bools]:
 
 def booleans(piece: RawColumn) -> tuple[Floats, Bools]:
     """Read every row as 0 (false) or 1 (true)."""
-    match piece:
-        case Texts():
-            values, bad = arrow.booleans(piece.words)
-            digits, no_digit = arrow.numbers(piece.words)
-            digit = ~no_digit & ((digits == 0) | (digits == 1)) & piece.verbatim
-            values = np.where(digit, digits, values)
-            return piece.spread(values), piece.flag(bad & ~digit & ~piece.missing_words)
-        case Values():
-            cells, bad = numbers(piece)
-            return cells, bad | ~((cells == 0) | (cells == 1) | np.isnan(cells))
+    if isinstance(piece, Values):
+        cells, bad = numbers(piece)
+        return cells, bad | ~((cells == 0) | (cells == 1) | np.isnan(cells))
+    values, bad = arrow.booleans(piece.words)
+    digits, no_digit = arrow.numbers(piece.words)
+    digit = ~no_digit & ((digits == 0) | (digits == 1)) & piece.verbatim
+    return piece.spread(np.where(digit, digits, values)), piece.flag(bad & ~digit & ~piece.missing_words)
 
 
 def labels(piece: RawColumn, listed: tuple[str, ...] = ()) -> Texts:
     """Read every row as a label; one that is ``listed`` is never missing, whatever else the column holds."""
-    match piece:
-        case Texts(kind=Kind.NUMBER | Kind.MOMENT | Kind.TIME | Kind.BOOLEAN) if piece.missing_words.any():
-            # A column of codes and "NA" declared a category: NA is still missing there.
-            kept = ~piece.missing_words | arrow.as_bools(
-                pc.is_in(piece.texts, pa.array(listed, piece.texts.type))
-            )
-            into = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)
-            return Texts(
-                role=piece.role,
-                codes=into[piece.codes],
-                texts=piece.texts.filter(pa.array(kept)),
-                type=piece.type,
-                verbatim=piece.verbatim,
-                blanks=piece.blanks,
-            )
-        case Texts():
-            return piece
-        case Values():
-            coded = label_texts(piece.array).dictionary_encode()
-            return Texts(
-                role=piece.role,
-                codes=codes_of(coded),
-                texts=coded.dictionary.cast(pa.large_string()),
-                type=piece.type,
-            )
+    if isinstance(piece, Values):
+        coded = label_texts(piece.array).dictionary_encode()
+        words = coded.dictionary.cast(pa.large_string())
+        return Texts(role=piece.role, codes=codes_of(coded), texts=words, type=piece.type)
+    if piece.kind in (Kind.TEXT, Kind.LABELS, Kind.NOTHING) or not piece.missing_words.any():
+        return piece
+    # A column of codes and "NA" declared a category: NA is still missing there.
+    known = arrow.as_bools(pc.is_in(piece.texts, pa.array(listed, piece.texts.type)))
+    return piece.keep(known | ~piece.missing_words)
 
 
 def ticks(piece: RawColumn, kind: Kind) -> Ticks:
@@ -149,9 +125,9 @@ def ticks(piece: RawColumn, kind: Kind) -> Ticks:
         case Values(array=array) if piece.kind is kind:
             each, bad, rounded = _typed_ticks(array, kind)
             zoned = pt.is_timestamp(array.type) and array.type.tz is not None
-            return Ticks(each, ~present(array), bad, zoned, rounded)
+            return Ticks(each, arrow.as_bools(array.is_null()), bad, zoned, rounded)
         case _:
-            held = present(piece.array) if isinstance(piece, Values) else piece.codes >= 0
+            held = arrow.as_bools(piece.array.is_valid()) if isinstance(piece, Values) else piece.codes >= 0
             return Ticks(np.zeros(len(piece), np.int64), ~held, held, False, False)
 
 
@@ -172,11 +148,6 @@ def _typed_ticks(array: pa.Array, kind: Kind) -> tuple[Ints, Bools, bool]:
     bad = (raw < -(-low // long)) | (raw > high // long)
     ticks_of = np.where(bad, 0, raw) * long
     return np.minimum(ticks_of, _LAST_MOMENT) if kind is Kind.MOMENT else ticks_of, bad, rounded
-
-
-def present(array: pa.Array) -> Bools:
-    """Flag the rows that hold something."""
-    return arrow.as_bools(array.is_valid())
 
 
 def too_large(piece: RawColumn) -> bool:
@@ -302,10 +273,8 @@ def _digits(words: pa.Array) -> tuple[int | None, int | None]:
 def _truth_words(words: pa.Array) -> tuple[str, str]:
     if len(words) and not arrow.numbers(words)[1].any():
         return "0", "1"
-    for pair in TRUTH.values():
-        if arrow.as_bools(pc.is_in(words, pa.array(pair, words.type))).all():
-            return pair
-    return TRUTH["True"]
+    known = (pair for pair in TRUTH.values() if pc.all(pc.is_in(words, pa.array(pair, words.type))).as_py())
+    return next(known, TRUTH["True"])
 
 
 def render(array: pa.Array, form: TextFormat) -> pa.Array:
