@@ -166,21 +166,9 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
     coincidences. Which group goes where depends on the seed and on what the rows hold, not on their order in
     the file.
 
-    Parameters
-    ----------
-    data
-        The rows, as :func:`tabveil.tables.reading.read_raw` returns them.
-    control
-        The share to hold back, between 0 and 1: of persons if ``by`` is given, else of rows. Met as closely
-        as the groups allow; neither side is ever empty.
-    by
-        The column that says whose row it is.
-    seed
-        Another seed, another choice.
-
-    Returns
-    -------
-    The indices of train and of control, each in ascending order.
+    The arguments are those of :func:`split`, of rows as :func:`tabveil.tables.reading.read_raw` returns them.
+    The share is met as closely as the groups allow; neither side is ever empty. Returns the indices of train
+    and of control, each in ascending order.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"person": [1, 1, 2, 3], "visit": [1, 2, 1, 1]})

@@ -54,11 +54,8 @@ class Words:
                 read.append(_read(piece))
                 piece, size = [], 0
         read.append(_read(piece))
-        starts = np.cumsum([0, *(len(numbers) for numbers, _ in read)])
-        return cls(
-            numbers=np.concatenate([numbers for numbers, _ in read]),
-            ends=np.concatenate([ends + start for (_, ends), start in zip(read, starts[:-1], strict=True)]),
-        )
+        numbers, counts = zip(*read, strict=True)
+        return cls(numbers=np.concatenate(numbers), ends=np.cumsum(np.concatenate(counts)))
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -194,14 +191,14 @@ def _plain(text: str) -> str:
 
 
 def _read(texts: Sequence[str]) -> tuple[Words64, Indices]:
-    """Return the numbers of the words of texts, and where those of each text end."""
+    """Return the numbers of the words of texts, and how many each text has."""
     ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
     written = "".join(texts).encode("utf-32-le", "surrogatepass")
     characters = np.frombuffer(written, dtype=np.uint32)
     words = np.empty(len(characters), dtype=np.uint64)
     word_ends = np.empty(len(ends), dtype=np.int64)
     count = word_kernels.read_words(characters, _classes(characters), ends, words, word_ends)
-    return words[:count].copy(), word_ends
+    return words[:count].copy(), np.diff(word_ends, prepend=0)
 
 
 def _classes(characters: NDArray[np.uint32]) -> NDArray[np.uint8]:

@@ -47,8 +47,5 @@ def write(table: Table, layout: Layout, path: str | Path) -> None:
 
     A text file keeps the delimiter, the encoding and the way values were written in the file that came in.
     """
-    path = Path(path)
-    if files.is_text_file(path):
-        files.write(to_text(table, layout), path, layout.csv)
-    else:
-        files.write(to_arrow(table, layout), path)
+    rows = to_text(table, layout) if files.is_text_file(Path(path)) else to_arrow(table, layout)
+    files.write(rows, Path(path), layout.csv)

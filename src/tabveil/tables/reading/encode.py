@@ -306,14 +306,10 @@ def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) ->
     )
     ordered = any(pt.is_dictionary(each.type) and each.type.ordered for each in read)
     notes: tuple[str, ...] = ()
-    if declared is not None and declared.labels is not None:
-        labels = pa.array(declared.labels, pa.large_string())
-    else:
-        labels = _union(read, numeric=numeric)
+    labels = pa.array(listed, pa.large_string()) if listed else _union(read, numeric=numeric)
     if declared is not None:
         ordered = declared.type == "ordered category"
-        by_itself = numeric or declared.labels is not None or any(each.levels for each in read)
-        if ordered and not by_itself:
+        if ordered and not (numeric or listed or any(each.levels for each in read)):
             notes = (
                 f"Column {quoted(name)}: no labels are given in the schema; their order is alphabetical.",
             )

@@ -175,14 +175,14 @@ def read_raw(path: str | Path) -> pa.Table:
 
 def write_raw(table: pa.Table, path: str | Path, like: str | Path | None = None) -> None:
     """Write rows verbatim, as the path's suffix says; a text file is written like the file ``like``."""
-    raw = read(Path(like), "data") if like is not None and _kind(Path(like), "data") in TEXT else None
+    form = read(Path(like), "data").csv if like is not None and _kind(Path(like), "data") in TEXT else None
     if is_text_file(Path(path)):
         columns = [
             pa.chunked_array([render(chunk, TextFormat()) for chunk in column.chunks], pa.large_string())
             for column in table.columns
         ]
         table = pa.Table.from_arrays(columns, names=table.column_names)
-    write(table, Path(path), raw.csv if raw is not None else None)
+    write(table, Path(path), form)
 
 
 def write(table: pa.Table, path: Path, form: CsvForm | None = None) -> None:

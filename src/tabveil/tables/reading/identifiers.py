@@ -20,7 +20,7 @@ from tabveil.core.check import listed
 from tabveil.core.table import Categorical, Holds, Numeric
 from tabveil.tables.reading.arrow import Floats
 from tabveil.tables.reading.encode import EncodedColumn
-from tabveil.tables.reading.infer import Declaration
+from tabveil.tables.reading.infer import Declaration, found
 from tabveil.tables.reading.layout import ColumnLayout
 from tabveil.tables.reading.raw_column import EXACT, Kind, Texts
 from tabveil.tables.words import Words
@@ -172,8 +172,7 @@ def as_word_counts(encoded: EncodedColumn) -> EncodedColumn:
         role: words[np.where(np.isnan(codes), -1, codes).astype(np.int64)]
         for role, codes in encoded.cells.items()
     }
-    held = np.concatenate([each[~np.isnan(each)] for each in cells.values()])
-    low, high = (float(held.min()), float(held.max())) if len(held) else (0.0, 0.0)
+    low, high = found([*cells.values()])
     whole = pa.int64()
     return replace(
         encoded,

@@ -332,7 +332,7 @@ def _share(piece: Texts, flagged: Callable[[pa.Array], Bools]) -> float:
 DOMAIN_HINT = "Correct them, or what the schema declares."
 
 
-def _found(cells: Sequence[Floats]) -> tuple[float, float]:
+def found(cells: Sequence[Floats]) -> tuple[float, float]:
     """Return the smallest and the largest value of all tables; zeros if there is none."""
     held = [known for each in cells if len(known := each[~np.isnan(each)])] or [np.zeros(1)]
     return min(float(each.min()) for each in held), max(float(each.max()) for each in held)
@@ -351,12 +351,12 @@ def declared_or_found(
     Rows outside are refused by their numbers: a value may be shown only where many rows share it.
     """
     if declared is None or not declared.bounds:
-        return _found(cells)
+        return found(cells)
     low = -np.inf if declared.low is None else declared.low / step
     high = np.inf if declared.high is None else declared.high / step
     for piece, each in zip(pieces, cells, strict=True):
         written.refuse(name, piece, (each < low) | (each > high), _expected(declared), DOMAIN_HINT)
-    held = _found([*cells, np.array([bound / step for bound in declared.bounds])])
+    held = found([*cells, np.array([bound / step for bound in declared.bounds])])
     return (held[0] if declared.low is None else low, held[1] if declared.high is None else high)
 
 

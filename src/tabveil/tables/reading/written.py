@@ -223,15 +223,13 @@ def form_of(piece: Texts, kind: Kind) -> TextFormat:
     match kind:
         case Kind.NUMBER:
             words = piece.numerals.filter(pa.array(kept))
-            point = bool(arrow.matches(words, r"[.eE]").all()) and len(words) > 0
-            number = piece.way if isinstance(piece.way, NumberForm) else NumberForm()
             fewest, most = _digits(words)
             return TextFormat(
                 missing=missing,
                 digits=most if fewest == most else None,
                 places=most if fewest != most else None,
-                point=point,
-                number=number,
+                point=bool(arrow.matches(words, r"[.eE]").all()) and len(words) > 0,
+                number=piece.way if isinstance(piece.way, NumberForm) else NumberForm(),
             )
         case Kind.BOOLEAN:
             return TextFormat(missing=missing, words=_truth_words(words))
