@@ -239,11 +239,9 @@ def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> tuple[
     links = coo_array((np.ones(len(rows)), (owners, n_owners + same_row)), shape=(n_owners + n_kinds,) * 2)
     joined = connected_components(links, directed=False)[1][owners]
     of_row = np.unique(joined, return_inverse=True)[1]
-    weight = np.zeros(int(of_row.max(initial=-1)) + 1, dtype=np.int64)
     first = np.unique(owners, return_index=True)[1]
-    np.add.at(weight, of_row[first[~missing[first]]], 1)
-    np.add.at(weight, of_row[missing], 1)
-    return of_row, weight
+    counted = np.concatenate([of_row[first[~missing[first]]], of_row[missing]])
+    return of_row, np.bincount(counted)
 
 
 def _choose(weight: Indices, keys: Hashes, share: float, rng: Generator) -> NDArray[np.bool_]:
@@ -259,9 +257,7 @@ def _choose(weight: Indices, keys: Hashes, share: float, rng: Generator) -> NDAr
             best, smallest_miss = drawn, miss
         if smallest_miss == 0:
             break
-    chosen = np.zeros(len(keys), dtype=np.bool_)
-    chosen[best] = True
-    return chosen
+    return np.isin(np.arange(len(keys)), best)
 
 
 def _fill(order: Indices, weight: Indices, wanted: int) -> Indices:

@@ -72,8 +72,7 @@ def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN40
     lines.append("columns:\n")
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
-        entry = _entry(column, place, cells[~np.isnan(cells)], mark=mark)
-        entry = "text" if column.name in loaded.texts else entry
+        entry = "text" if column.name in loaded.texts else _entry(column, place, cells, mark=mark)
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
 
@@ -84,13 +83,13 @@ def _dump(data: dict[str, Any]) -> str:
     return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, default_flow_style=flow, width=10_000)
 
 
-def _entry(column: Column, place: ColumnLayout, held: Floats, *, mark: str) -> Any:  # noqa: ANN401 - YAML
+def _entry(column: Column, place: ColumnLayout, cells: Floats, *, mark: str) -> Any:  # noqa: ANN401 - YAML
     name = type_name(column, place)
     if (form := _form(place, mark)) is not None:
         return {"type": name, "form": form}
     if name != "ordered category" or not isinstance(column, Categorical):
         return name
-    counts = np.bincount(held.astype(np.int64), minlength=len(column.labels))
+    counts = np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(column.labels))
     if len(counts) == 0 or counts.min() < LEAST_SHARED:
         return name
     return {"type": name, "labels": list(column.labels)}
