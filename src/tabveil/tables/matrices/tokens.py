@@ -288,5 +288,4 @@ def draw_tokens(logits: NDArray[np.float32], allowed: Booleans | None, uniforms:
     scores -= scores.max(axis=1, keepdims=True)
     heights = np.cumsum(np.exp(scores), axis=1)
     reached = uniforms * (1 - 1e-12) * heights[:, -1]  # strictly below the top, whatever is rounded
-    tokens: Indices = np.sum(heights <= reached[:, None], axis=1)
-    return tokens
+    return np.asarray(np.sum(heights <= reached[:, None], axis=1))

@@ -132,9 +132,8 @@ _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 def hash_cells(owner: str, data: RawTable) -> list[Hashes]:
     """Hash the cells (n,) of every column by what they say: equal cells agree in every file and order."""
-    return [  # by place, for a file may have a name twice
-        _hash_column(owner, name, data.column(place)) for place, name in enumerate(data.column_names)
-    ]
+    names = zip(data.column_names, data.columns, strict=True)  # a file may have a name twice
+    return [_hash_column(owner, name, column) for name, column in names]
 
 
 def hash_rows(cells: Sequence[Hashes], n_rows: int) -> Hashes:

@@ -17,7 +17,6 @@ from tabveil.core.check import nearest, quoted
 from tabveil.core.settings import yaml_files
 from tabveil.core.settings.yaml_files import Strict
 from tabveil.errors import SchemaError
-from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.infer import Declaration, TypeName
 from tabveil.tables.reading.moments import STEPS, MomentForm, of_template
 from tabveil.tables.reading.number_form import NumberForm, of_example
@@ -109,11 +108,6 @@ class CsvEntry(Strict):
         if self.decimal == self.delimiter:
             raise ValueError("a decimal comma wants another delimiter")
         return self
-
-    @property
-    def form(self) -> CsvForm:
-        """How cells are told apart and stored."""
-        return CsvForm(delimiter=self.delimiter, encoding=self.encoding)
 
 
 class ColumnEntry(Strict):

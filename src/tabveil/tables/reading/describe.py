@@ -87,12 +87,11 @@ def _entry(column: Column, place: ColumnLayout, cells: Floats, *, mark: str) -> 
     name = type_name(column, place)
     if (form := _form(place, mark)) is not None:
         return {"type": name, "form": form}
-    if name != "ordered category" or not isinstance(column, Categorical):
-        return name
-    counts = np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(column.labels))
-    if len(counts) == 0 or counts.min() < LEAST_SHARED:
-        return name
-    return {"type": name, "labels": list(column.labels)}
+    if name == "ordered category" and isinstance(column, Categorical):
+        counts = np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(column.labels))
+        if len(counts) and counts.min() >= LEAST_SHARED:
+            return {"type": name, "labels": list(column.labels)}
+    return name
 
 
 def _form(place: ColumnLayout, mark: str) -> str | None:

@@ -41,20 +41,19 @@ class EncodedColumn:
 
         Of labels these are codes over the sorted ones in use, and those.
         """
-        match self.unbound[role]:
-            case Texts() as piece:
-                used = np.flatnonzero(piece.counts > 0)
-                texts = piece.texts.take(pa.array(used))
-                order = pc.sort_indices(texts).to_numpy()
-                rank = np.full(len(piece.texts) + 1, -1, np.int64)
-                rank[used[order]] = np.arange(len(used))
-                labels = texts.take(pa.array(order)).to_pylist()
-                listing = "\x1f".join(f"{len(label)}:{label}" for label in labels)
-                return b"labels" + rank[piece.codes].tobytes() + listing.encode()
-            case cells:
-                plain = cells + 0.0
-                plain[np.isnan(plain)] = np.nan  # one NaN for all
-                return b"number" + plain.tobytes()
+        piece = self.unbound[role]
+        if not isinstance(piece, Texts):
+            plain = piece + 0.0
+            plain[np.isnan(plain)] = np.nan  # one NaN for all
+            return b"number" + plain.tobytes()
+        used = np.flatnonzero(piece.counts > 0)
+        texts = piece.texts.take(pa.array(used))
+        order = pc.sort_indices(texts).to_numpy()
+        rank = np.full(len(piece.texts) + 1, -1, np.int64)
+        rank[used[order]] = np.arange(len(used))
+        labels = texts.take(pa.array(order)).to_pylist()
+        listing = "\x1f".join(f"{len(label)}:{label}" for label in labels)
+        return b"labels" + rank[piece.codes].tobytes() + listing.encode()
 
     def of_tables(self, tables: Mapping[str, str], *, listed: bool = True) -> "EncodedColumn":
         """Return the column of some tables alone, by their roles there.
@@ -79,12 +78,11 @@ class EncodedColumn:
 
     def distinct_share(self, role: str) -> float:
         """Return the share of different values among the cells that hold one."""
-        match self.unbound[role]:
-            case Texts(counts=counts):
-                return float((counts > 0).sum() / max(counts.sum(), 1))
-            case cells:
-                held = pa.array(cells[~np.isnan(cells)])
-                return float(pc.count_distinct(held).as_py() / max(len(held), 1))
+        piece = self.unbound[role]
+        if isinstance(piece, Texts):
+            return float((piece.counts > 0).sum() / max(piece.counts.sum(), 1))
+        held = pa.array(piece[~np.isnan(piece)])
+        return float(pc.count_distinct(held).as_py() / max(len(held), 1))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -174,7 +172,13 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
         cells.append(each + 0.0)  # -0.0 and 0.0 are one value
     integer = declared is not None and declared.type == "integer"
     if integer:
-        _require_whole(name, pieces, cells)
+        for piece, each in zip(pieces, cells, strict=True):
+            written.refuse(name, piece, ~(np.isnan(each) | (each == np.round(each))), "whole numbers")
+            if written.too_large(piece):
+                raise SchemaError(
+                    f"Column {quoted(name)} of {piece.role}: its whole numbers have more digits than a "
+                    "64-bit float holds. Declare it category."
+                )
     declared_bounds = np.array(() if declared is None else declared.bounds)
     decimals = 0 if integer else _decimals([*cells, declared_bounds])
     if declared is not None and declared.decimals is not None:
@@ -187,16 +191,6 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
     return _Read(
         column=Numeric(name=name, low=low, high=high, decimals=decimals), cells=rounded, unbound=cells
     )
-
-
-def _require_whole(name: str, pieces: list[RawColumn], cells: list[Floats]) -> None:
-    for piece, each in zip(pieces, cells, strict=True):
-        written.refuse(name, piece, ~(np.isnan(each) | (each == np.round(each))), "whole numbers")
-        if written.too_large(piece):
-            raise SchemaError(
-                f"Column {quoted(name)} of {piece.role}: its whole numbers have more digits than a 64-bit "
-                "float holds. Declare it category."
-            )
 
 
 def _decimals(parts: list[Floats]) -> int | None:

@@ -42,7 +42,7 @@ FEW = 0.1
 NEAR = (1, 2, 5, 10, 100)
 """How far apart numbers are that tell how often equal ones are to be expected."""
 
-_NUMBERS = frozenset(
+NUMBERS = frozenset(
     {"id", "ids", "identifier", "nr", "nbr", "no", "num", "number", "nummer", "key", "uid", "uuid", "guid"}
     | {"mrn", "ssn", "iban", "account", "acct"}
 )
@@ -77,7 +77,7 @@ def identifies(encoded: EncodedColumn, declared: Declaration | None = None) -> b
         case Categorical(name=name):
             return share >= (MANY if names_people(name) else NEARLY_ALL)
         case Numeric(name=name, integer=True) if len(held) and float(np.abs(held).max()) < EXACT:
-            if is_named_so(name, _NUMBERS):
+            if is_named_so(name, NUMBERS):
                 return share >= NEARLY_ALL or (share >= MANY and float(np.median(held)) >= FOUR_DIGITS)
             return share >= NEARLY_ALL and (_kept_apart(held) or _as_long_as_each_other(held))
     return False
@@ -85,7 +85,7 @@ def identifies(encoded: EncodedColumn, declared: Declaration | None = None) -> b
 
 def names_people(name: str) -> bool:
     """Whether a column's name says that it holds names, addresses or numbers of people."""
-    return is_named_so(name, _NUMBERS | _NAMES)
+    return is_named_so(name, NUMBERS | _NAMES)
 
 
 def numbers_people(name: str) -> bool:
@@ -95,21 +95,16 @@ def numbers_people(name: str) -> bool:
     [True, True, True, False, True]
     """
     tokens = _tokens(name)
-    if not is_named_so(name, _NUMBERS | _REACHED):
+    if not is_named_so(name, NUMBERS | _REACHED):
         return False
     about = _PEOPLE | _REACHED | _OF_PEOPLE
     return any(token in about or any(token.startswith(person) for person in _PEOPLE) for token in tokens)
 
 
-def numbers_something(name: str) -> bool:
-    """Whether a column's name says that it holds numbers of something, as id does."""
-    return is_named_so(name, _NUMBERS)
-
-
 def is_named_so(name: str, words: frozenset[str]) -> bool:
     """Whether a column's name ends in one of some words, or says nothing but whom it is about.
 
-    >>> [is_named_so(name, _NUMBERS) for name in ("patient_nbr", "PatientID", "caseid", "Case", "id_count")]
+    >>> [is_named_so(name, NUMBERS) for name in ("patient_nbr", "PatientID", "caseid", "Case", "id_count")]
     [True, True, True, True, False]
     """
     tokens = _tokens(name)
@@ -214,13 +209,13 @@ def as_words(
     return words
 
 
-def free_text_note(names: list[str]) -> tuple[str, ...]:
-    """Say how texts are looked at."""
-    how = "rows are compared by how many words it has, and its passages are read by text_replay"
-    return (f"Free text in {listed(names)}: {how}.",) if names else ()
-
-
-def identifier_note(names: list[str]) -> tuple[str, ...]:
-    """Say which columns look like identifiers that are compared all the same."""
-    advice = "if these are identifiers, leave them out with --drop-identifiers."
-    return (f"Nearly every row has its own value in {listed(names)}: {advice}",) if names else ()
+def notes_on(texts: list[str], identifiers: list[str]) -> tuple[str, ...]:
+    """Say how texts are looked at, and which columns that look like identifiers are compared all the same."""
+    notes = []
+    if texts:
+        how = "rows are compared by how many words it has, and its passages are read by text_replay"
+        notes.append(f"Free text in {listed(texts)}: {how}.")
+    if identifiers:
+        advice = "if these are identifiers, leave them out with --drop-identifiers"
+        notes.append(f"Nearly every row has its own value in {listed(identifiers)}: {advice}.")
+    return tuple(notes)

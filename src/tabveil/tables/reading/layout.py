@@ -94,8 +94,7 @@ def to_text(table: Table, layout: Layout) -> pa.Table:
 def as_written(values: Floats, column: Column, layout: Layout) -> list[str]:
     """Write single values of a column as text, the way the column does: 18567.0 as 2020-11-01."""
     place = layout.columns[column.name]
-    written: list[str] = render(_plain_values(values, column, place), place.form).to_pylist()
-    return written
+    return list(render(_plain_values(values, column, place), place.form).to_pylist())
 
 
 def edges_in_words(values: Floats, column: Column, layout: Layout) -> list[str] | None:

@@ -13,16 +13,10 @@ from tabveil.core.result import DroppedColumn, Input
 from tabveil.core.table import Split, Table
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import declare, sources
+from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.encode import EncodedColumn, content_digest, encode, split_of, strangers, table_of
 from tabveil.tables.reading.files import Source
-from tabveil.tables.reading.identifiers import (
-    as_word_counts,
-    as_words,
-    free_text_note,
-    identifier_note,
-    identifies,
-    is_free_text,
-)
+from tabveil.tables.reading.identifiers import as_word_counts, as_words, identifies, is_free_text, notes_on
 from tabveil.tables.reading.layout import Layout
 from tabveil.tables.reading.people import RowOwners, people_on_both_sides, require_person, suspects
 from tabveil.tables.reading.raw_column import piece_of
@@ -209,8 +203,7 @@ class _Together:
             layout=_layout(given["train"], compared),
             notes=(
                 *_notes(given, {name: encoded for name, encoded in even.items() if name not in texts}),
-                *free_text_note(texts),
-                *(() if self.drop_identifiers else identifier_note(identifiers)),
+                *notes_on(texts, [] if self.drop_identifiers else identifiers),
                 *(() if owners is None or person is None else owners.notes(person)),
             ),
             inputs={
@@ -283,9 +276,10 @@ def load_table(
     columns = _encode_all(given, _Reader.of(given, declared, missing), by_schema)
     layout = _layout(given["data"], columns, by_schema)
     texts = tuple(name for name, encoded in columns.items() if is_free_text(encoded, declared.of(name)))
+    csv = CsvForm(delimiter=declared.csv.delimiter, encoding=declared.csv.encoding)
     return LoadedTable(
         table=table_of(columns.values(), "data", given["data"].data.num_rows),
-        layout=replace(layout, csv=declared.csv.form) if form_by_schema else layout,
+        layout=replace(layout, csv=csv) if form_by_schema else layout,
         notes=tuple(_notes(given, columns)),
         input=_input(given["data"], columns),
         declared=whole & columns.keys(),

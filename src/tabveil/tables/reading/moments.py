@@ -255,8 +255,7 @@ def ways_of_digits(words: pa.Array) -> tuple[Moments, ...]:
 
 
 def _first(words: pa.Array, pattern: str, part: str) -> str:
-    found: str = pc.struct_field(pc.extract_regex(words.slice(0, 1), pattern), part)[0].as_py()
-    return found
+    return str(pc.struct_field(pc.extract_regex(words.slice(0, 1), pattern), part)[0].as_py())
 
 
 def _readable(words: pa.Array, date: str) -> tuple[Moments, ...]:

@@ -28,7 +28,7 @@ from tabveil.errors import SchemaError
 from tabveil.tables.reading.arrow import hash_rows
 from tabveil.tables.reading.encode import EncodedColumn
 from tabveil.tables.reading.files import Source
-from tabveil.tables.reading.identifiers import FOUR_DIGITS, numbers_people, numbers_something
+from tabveil.tables.reading.identifiers import FOUR_DIGITS, NUMBERS, is_named_so, numbers_people
 from tabveil.tables.reading.raw_column import Kind
 
 FEWEST_VALUES = 20
@@ -203,7 +203,7 @@ def _named_so(name: str, cells: Floats, encoded: EncodedColumn) -> bool:
     held = cells[~np.isnan(cells)]
     small = encoded.place.kind is Kind.NUMBER and float(np.median(held)) < FOUR_DIGITS
     return numbers_people(name) or (
-        numbers_something(name) and not small and len(np.unique(held)) >= LEAST_DIFFERENT * len(held)
+        is_named_so(name, NUMBERS) and not small and len(np.unique(held)) >= LEAST_DIFFERENT * len(held)
     )
 
 

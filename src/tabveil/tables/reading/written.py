@@ -114,21 +114,18 @@ def labels(piece: RawColumn, listed: tuple[str, ...] = ()) -> Texts:
 
 def ticks(piece: RawColumn, kind: Kind) -> Ticks:
     """Read every row as microseconds: since 1970, since midnight, or long."""
-    match piece:
-        case Texts() if kind is not Kind.DURATION:
-            read = piece.moments
-            ticks_of, bad_of = np.zeros(len(piece.texts), np.int64), np.ones(len(piece.texts), np.bool_)
-            ticks_of[~piece.missing_words], bad_of[~piece.missing_words] = read.ticks, read.bad
-            missing = (piece.codes < 0) | piece.flag(piece.missing_words)
-            each = np.append(np.where(bad_of, 0, np.minimum(ticks_of, _LAST_MOMENT)), 0)[piece.codes]
-            return Ticks(each, missing, piece.flag(bad_of) & ~missing, read.form.zone is not None, False)
-        case Values(array=array) if piece.kind is kind:
-            each, bad, rounded = _typed_ticks(array, kind)
-            zoned = pt.is_timestamp(array.type) and array.type.tz is not None
-            return Ticks(each, arrow.as_bools(array.is_null()), bad, zoned, rounded)
-        case _:
-            held = arrow.as_bools(piece.array.is_valid()) if isinstance(piece, Values) else piece.codes >= 0
-            return Ticks(np.zeros(len(piece), np.int64), ~held, held, False, False)
+    if isinstance(piece, Texts) and kind is not Kind.DURATION:
+        read = piece.moments
+        ticks_of, bad_of = np.zeros(len(piece.texts), np.int64), np.ones(len(piece.texts), np.bool_)
+        ticks_of[~piece.missing_words], bad_of[~piece.missing_words] = read.ticks, read.bad
+        missing = (piece.codes < 0) | piece.flag(piece.missing_words)
+        each = np.append(np.where(bad_of, 0, np.minimum(ticks_of, _LAST_MOMENT)), 0)[piece.codes]
+        return Ticks(each, missing, piece.flag(bad_of) & ~missing, read.form.zone is not None, False)
+    missing = piece.codes < 0 if isinstance(piece, Texts) else arrow.as_bools(piece.array.is_null())
+    if isinstance(piece, Values) and piece.kind is kind:
+        each, bad, rounded = _typed_ticks(piece.array, kind)
+        return Ticks(each, missing, bad, getattr(piece.type, "tz", None) is not None, rounded)
+    return Ticks(np.zeros(len(piece), np.int64), missing, ~missing, False, False)
 
 
 def _typed_ticks(array: pa.Array, kind: Kind) -> tuple[Ints, Bools, bool]:
