@@ -35,23 +35,15 @@ FORMAT = '''
 """Files with a JSON object a line."""
 
 import json
-from dataclasses import dataclass
 
 import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class Lines:
-    names: tuple
-    data: pa.Table
-    notes: tuple = ()
 
 
 def parse(data, *, role, what):
     """Return the rows of a file."""
     rows = [json.loads(line) for line in data.decode().splitlines()]
     table = pa.table({name: [str(row[name]) for row in rows] for name in rows[0]})
-    return Lines(tuple(table.column_names), table)
+    return table.column_names, table, ()
 '''
 COMMAND = '''
 """How many rows has a file?"""
@@ -132,7 +124,7 @@ ADDITIONS = {
                     "from tabveil.tables.reading import csvfile, jsonlines, sheet\n",
                 ),
                 ('SHEETS = (".xlsx",)', 'SHEETS = (".xlsx", ".jsonl")'),
-                ("found = sheet.parse(", 'found = (jsonlines if kind == ".jsonl" else sheet).parse('),
+                ("notes = sheet.parse(", 'notes = (jsonlines if kind == ".jsonl" else sheet).parse('),
             ]
         },
     ),

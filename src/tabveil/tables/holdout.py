@@ -22,12 +22,11 @@ from tabveil.core.check import quoted
 from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.estimate.rates import probit
 from tabveil.core.rng import stream
+from tabveil.core.table import Indices, mix_bits
 from tabveil.core.wording import people
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import native_parts, raw_rows
 from tabveil.tables.reading.arrow import Hashes, RawTable, hash_cells, hash_rows, missing_cells
-
-Indices = NDArray[np.int64]
 
 _MOSTLY = 0.25  # of equal rows: columns explain fewer than there are, for they go together
 _TRIES = 32
@@ -53,13 +52,6 @@ class Parts(NamedTuple):
 
     train: Any
     control: Any
-
-
-class _RowGroups(NamedTuple):
-    """Rows that must stay together."""
-
-    of_row: Indices  # (n,) the group of every row
-    weight: Indices  # (g,) what a group counts for: rows, or persons
 
 
 def split(
@@ -174,21 +166,9 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
     coincidences. Which group goes where depends on the seed and on what the rows hold, not on their order in
     the file.
 
-    Parameters
-    ----------
-    data
-        The rows, as :func:`tabveil.tables.reading.read_raw` returns them.
-    control
-        The share to hold back, between 0 and 1: of persons if ``by`` is given, else of rows. Met as closely
-        as the groups allow; neither side is ever empty.
-    by
-        The column that says whose row it is.
-    seed
-        Another seed, another choice.
-
-    Returns
-    -------
-    The indices of train and of control, each in ascending order.
+    The arguments are those of :func:`split`, of rows as :func:`tabveil.tables.reading.read_raw` returns them.
+    The share is met as closely as the groups allow; neither side is ever empty. Returns the indices of train
+    and of control, each in ascending order.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"person": [1, 1, 2, 3], "visit": [1, 2, 1, 1]})
@@ -203,20 +183,17 @@ def split_rows(data: RawTable, *, control: float, by: str | None, seed: int) -> 
             raise SchemaError("split", f"several columns are called {by!r}. Rename them.")
     hashes = hash_cells("split", data)
     rows = hash_rows(hashes, data.num_rows)
-    if by is None:
-        of_row = np.arange(len(rows))
-        if not coincide(hashes):  # then equal rows stay together
-            of_row = np.unique(rows, return_inverse=True)[1]
-        groups = _RowGroups(of_row=of_row, weight=np.bincount(of_row))
-    else:
-        groups = _persons(rows, hashes[data.column_names.index(by)], missing_cells(data, by))
-    keys = np.full(len(groups.weight), np.iinfo(np.uint64).max, dtype=np.uint64)  # of what each group holds
-    np.minimum.at(keys, groups.of_row, rows)
-    if len(groups.weight) < 2:  # noqa: PLR2004 - one for each side
+    if by is not None:
+        group, weight = _persons(rows, hashes[data.column_names.index(by)], missing_cells(data, by))
+    else:  # equal rows stay together, unless they are coincidences
+        group = np.arange(len(rows)) if coincide(hashes) else np.unique(rows, return_inverse=True)[1]
+        weight = np.bincount(group)
+    keys = np.full(len(weight), np.iinfo(np.uint64).max, dtype=np.uint64)  # of what each group holds
+    np.minimum.at(keys, group, rows)
+    if len(weight) < 2:  # noqa: PLR2004 - one for each side
         whose = "equal" if by is None else f"equal or of one {by!r}"
         raise SchemaError("split", f"cannot divide {data.num_rows} rows that are all {whose}.")
-    held_back = _choose(groups.weight, keys, control, stream(seed, "holdout"))
-    side = held_back[groups.of_row]
+    side = _choose(weight, keys, control, stream(seed, "holdout"))[group]
     return np.flatnonzero(~side), np.flatnonzero(side)
 
 
@@ -229,26 +206,19 @@ def coincide(hashes: list[Hashes]) -> bool:
     """
     if not hashes:
         return False
-    cells = [_salted(column, place) for place, column in enumerate(hashes)]
+    # Cells of each column are hashed differently: in a sum they could stand for each other.
+    cells = [mix_bits(column + np.uint64(place + 1)) for place, column in enumerate(hashes)]
     rows: Hashes = np.sum(cells, axis=0, dtype=np.uint64)  # a sum: a column can be taken out again
     equal = _pairs(rows)
     different = len(rows) * (len(rows) - 1) / 2 - equal
     if not equal or not different:
         return False
-    return any(_by_chance(rows, column, equal, different) >= _MOSTLY * equal for column in cells)
-
-
-def _by_chance(rows: Hashes, column: Hashes, equal: float, different: float) -> float:
-    """Return how many pairs coincide in one column, of those that coincide in all others."""
-    agree = (_pairs(column) - equal) / different
-    return (_pairs(rows - column) - equal) * agree / (1 - agree) if agree < 1 else 0.0
-
-
-def _salted(column: Hashes, place: int) -> Hashes:
-    """Hash the cells of each column differently: in a sum they could stand for each other."""
-    mixed = (column + np.uint64(place + 1)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    return mixed ^ (mixed >> np.uint64(31))
+    for column in cells:
+        agree = (_pairs(column) - equal) / different
+        others = _pairs(rows - column) - equal  # pairs that coincide in all other columns alone
+        if agree < 1 and others * agree / (1 - agree) >= _MOSTLY * equal:
+            return True
+    return False
 
 
 def _pairs(rows: Hashes) -> float:
@@ -257,8 +227,11 @@ def _pairs(rows: Hashes) -> float:
     return float((times * (times - 1)).sum() / 2)
 
 
-def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> _RowGroups:
-    """Join rows of one person; a row without a person is joined to nothing but rows that equal it."""
+def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> tuple[Indices, Indices]:
+    """Join rows of one person; a row without a person is joined to nothing but rows that equal it.
+
+    Return the group of every row (n,), and of how many persons each group has rows (g,).
+    """
     same_row = np.unique(rows, return_inverse=True)[1]
     owner = np.where(missing, rows, person)
     owners = np.unique(np.column_stack([missing, owner]), axis=0, return_inverse=True)[1].ravel()
@@ -266,11 +239,9 @@ def _persons(rows: Hashes, person: Hashes, missing: NDArray[np.bool_]) -> _RowGr
     links = coo_array((np.ones(len(rows)), (owners, n_owners + same_row)), shape=(n_owners + n_kinds,) * 2)
     joined = connected_components(links, directed=False)[1][owners]
     of_row = np.unique(joined, return_inverse=True)[1]
-    weight = np.zeros(int(of_row.max(initial=-1)) + 1, dtype=np.int64)
     first = np.unique(owners, return_index=True)[1]
-    np.add.at(weight, of_row[first[~missing[first]]], 1)
-    np.add.at(weight, of_row[missing], 1)
-    return _RowGroups(of_row=of_row, weight=weight)
+    counted = np.concatenate([of_row[first[~missing[first]]], of_row[missing]])
+    return of_row, np.bincount(counted)
 
 
 def _choose(weight: Indices, keys: Hashes, share: float, rng: Generator) -> NDArray[np.bool_]:
@@ -286,9 +257,7 @@ def _choose(weight: Indices, keys: Hashes, share: float, rng: Generator) -> NDAr
             best, smallest_miss = drawn, miss
         if smallest_miss == 0:
             break
-    chosen = np.zeros(len(keys), dtype=np.bool_)
-    chosen[best] = True
-    return chosen
+    return np.isin(np.arange(len(keys)), best)
 
 
 def _fill(order: Indices, weight: Indices, wanted: int) -> Indices:

@@ -7,10 +7,10 @@ words: spaces, punctuation, symbols, null bytes.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +54,8 @@ class Words:
                 read.append(_read(piece))
                 piece, size = [], 0
         read.append(_read(piece))
-        starts = np.cumsum([0, *(len(numbers) for numbers, _ in read)])
-        return cls(
-            numbers=np.concatenate([numbers for numbers, _ in read]),
-            ends=np.concatenate([ends + start for (_, ends), start in zip(read, starts[:-1], strict=True)]),
-        )
+        numbers, counts = zip(*read, strict=True)
+        return cls(numbers=np.concatenate(numbers), ends=np.cumsum(np.concatenate(counts)))
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -93,16 +90,18 @@ class Passages:
     def of(cls, words: Words, n: int) -> Self:
         """Collect the passages of texts."""
         most = int(np.maximum(words.counts - n + 1, 1).sum())
-        keys = np.zeros(1 << (2 * most).bit_length(), dtype=np.uint64)
-        word_kernels.fill(keys, words.numbers, words.ends, n, words.longest)
-        return cls(n=n, keys=keys)
+        table = cls(n=n, keys=np.zeros(1 << (2 * most).bit_length(), dtype=np.uint64))
+        table.over(words, word_kernels.fill)
+        return table
+
+    def over(self, words: Words, loop: Callable[..., None], *arrays: Any) -> None:  # noqa: ANN401 - its own
+        """Run a compiled loop over the passages of texts."""
+        loop(self.keys, words.numbers, words.ends, self.n, words.longest, *arrays)
 
     def holders(self, words: Words, people: Indices) -> Indices:
         """Count the people who have each passage, (len(keys),); ``people`` is how many have each text."""
         holders = np.zeros(len(self.keys), dtype=np.int64)
-        word_kernels.count_holders(
-            self.keys, words.numbers, words.ends, self.n, words.longest, people, holders
-        )
+        self.over(words, word_kernels.count_holders, people, holders)
         return holders
 
     def people(self, words: Words, texts: Indices, people: Indices) -> Indices:
@@ -111,9 +110,7 @@ class Passages:
         ``people``, ascending from 0, have these ``texts``, (n_pairs,).
         """
         holders = np.zeros(len(self.keys), dtype=np.int64)
-        word_kernels.count_people(
-            self.keys, words.numbers, words.ends, self.n, words.longest, texts, people, holders
-        )
+        self.over(words, word_kernels.count_people, texts, people, holders)
         return holders
 
     def held_by(self, words: Words, allowed: Flags | None = None) -> Flags:
@@ -125,7 +122,7 @@ class Passages:
         """
         flags = np.zeros(len(words), dtype=np.bool_)
         every = np.ones(len(self.keys), dtype=np.bool_) if allowed is None else allowed
-        word_kernels.flag_texts(self.keys, words.numbers, words.ends, self.n, words.longest, every, flags)
+        self.over(words, word_kernels.flag_texts, every, flags)
         return flags
 
     def made_of(self, phrases: "Passages", chosen: Flags, words: Words) -> Flags:
@@ -134,13 +131,9 @@ class Passages:
         ``words`` are the texts whose passages these are, ``chosen`` which of the ``phrases`` count.
         """
         marks = np.zeros(len(words.numbers), dtype=np.bool_)
-        word_kernels.mark_places(
-            phrases.keys, words.numbers, words.ends, phrases.n, words.longest, chosen, marks
-        )
+        phrases.over(words, word_kernels.mark_places, chosen, marks)
         made = np.zeros(len(self.keys), dtype=np.bool_)
-        word_kernels.mark_made_of(
-            self.keys, words.numbers, words.ends, self.n, words.longest, phrases.n, marks, made
-        )
+        self.over(words, word_kernels.mark_made_of, phrases.n, marks, made)
         return made
 
 
@@ -157,7 +150,7 @@ def found_phrases(phrases: Words, texts: Words, most_words: int) -> Flags:
         own = phrases.take(these)
         table = Passages.of(own, n)
         marks = np.zeros(len(table.keys), dtype=np.bool_)
-        word_kernels.mark_phrases(table.keys, texts.numbers, texts.ends, n, texts.longest, marks)
+        table.over(texts, word_kernels.mark_phrases, marks)
         slots = np.empty(len(own), dtype=np.int64)
         word_kernels.slots_of(table.keys, own.numbers, own.ends, n, slots)
         found[these] = marks[slots]
@@ -198,14 +191,14 @@ def _plain(text: str) -> str:
 
 
 def _read(texts: Sequence[str]) -> tuple[Words64, Indices]:
-    """Return the numbers of the words of texts, and where those of each text end."""
+    """Return the numbers of the words of texts, and how many each text has."""
     ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
     written = "".join(texts).encode("utf-32-le", "surrogatepass")
     characters = np.frombuffer(written, dtype=np.uint32)
     words = np.empty(len(characters), dtype=np.uint64)
     word_ends = np.empty(len(ends), dtype=np.int64)
     count = word_kernels.read_words(characters, _classes(characters), ends, words, word_ends)
-    return words[:count].copy(), word_ends
+    return words[:count].copy(), np.diff(word_ends, prepend=0)
 
 
 def _classes(characters: NDArray[np.uint32]) -> NDArray[np.uint8]:

@@ -159,21 +159,17 @@ class Levels:
         if self.bins is None:
             cells[known] = levels[known]
         else:
-            parts = draw_given(self._chances(self.bins), levels[known], rng=rng)
-            cells[known] = self.bins.values(parts, rng=rng)
+            bins = self.bins
+            chances = np.zeros((len(bins), len(bins.bin)))  # of each part in each bin
+            share = np.maximum(bins.widths, _TINY) if self.share is None else self.share
+            chances[bins.bin, np.arange(len(bins.bin))] = share
+            cells[known] = bins.values(draw_given(chances, levels[known], rng=rng), rng=rng)
         return within(self.column, cells)
 
     def with_parts(self, counts: Floats, variance: float) -> Self:
         """Learn from noisy counts of the parts how the rows of each bin are spread."""
         assert self.bins is not None, "labels have no parts"
         return replace(self, share=self.bins.spread(counts, variance))
-
-    def _chances(self, bins: Bins) -> Floats:
-        """Return the chance of each part in each bin, (n_bins, n_parts)."""
-        share = np.maximum(bins.widths, _TINY) if self.share is None else self.share
-        chances = np.zeros((len(bins), len(bins.bin)))
-        chances[bins.bin, np.arange(len(bins.bin))] = share
-        return chances
 
 
 def _on_grid(column: Numeric) -> bool:
@@ -193,8 +189,7 @@ def levels_from_flags(schema: Schema, n_bins: int, flags: object) -> tuple[Level
     """Lay out the levels of all columns again, from what :func:`flags_of` returned."""
     known = require_plain(tuple[tuple[bool, bool], ...], flags, "levels")
     require(len(known) == len(schema), f"levels must be those of {len(schema)} columns, got {len(known)}")
-    pairs = zip(schema.columns, known, strict=True)
     return tuple(
         Levels.of(column, n_bins, has_values=has_values, has_missing=has_missing)
-        for column, (has_values, has_missing) in pairs
+        for column, (has_values, has_missing) in zip(schema.columns, known, strict=True)
     )

@@ -13,18 +13,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from tabveil.core.people import LEAST_SHARED
-from tabveil.core.storage.arrays import (
-    Arrays,
-    Expected,
-    ascending,
-    expected_pieces,
-    join_pieces,
-    require,
-    require_arrays,
-    split_pieces,
-)
-from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Schema, Table, holds, within
-from tabveil.tables.matrices.ordinal import at_places, find, label_places
+from tabveil.core.storage import arrays as stored
+from tabveil.core.storage.arrays import Arrays, Expected, require
+from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Schema, Table, within
+from tabveil.tables.matrices.ordinal import are_values, at_places, find, label_places
 
 FEW_VALUES = 32
 """Numbers with at most so many different values are choices, if there are enough rows for each."""
@@ -74,7 +66,7 @@ class Distribution:
         if not len(self.values) == len(self.lows) == len(self.highs) > 0:
             return False
         shares = np.column_stack([self.lows, self.highs]).ravel()
-        return ascending(self.values) and holds(column, self.values) and bool((np.diff(shares) >= 0).all())
+        return are_values(column, self.values) and bool((np.diff(shares) >= 0).all())
 
     def parts(self, cells: Floats) -> tuple[Floats, Floats]:
         """Return the part of the curve where each number lies: the share below it and its own."""
@@ -115,10 +107,11 @@ class CurvedColumn:
     @property
     def fits(self) -> bool:
         """Whether there is something to draw, all of it values of the column."""
-        known = ascending(self.options) and holds(self.column, self.options)
         if self.curve is None:
-            return known and len(self.options) > 0
-        return known and isinstance(self.column, Numeric) and self.curve.fits(self.column)
+            curve_fits = len(self.options) > 0
+        else:
+            curve_fits = isinstance(self.column, Numeric) and self.curve.fits(self.column)
+        return curve_fits and are_values(self.column, self.options)
 
     @property
     def n_choices(self) -> int:
@@ -165,51 +158,38 @@ class CurveScheme:
         n = len(table)
         start, width = np.zeros((n, self.n_numbers)), np.ones((n, self.n_numbers))
         choices = np.zeros((n, len(self.sizes)), dtype=np.int64)
-        number = choice = 0
+        parts, chosen = zip(start.T, width.T, strict=True), iter(choices.T)
         for column, cells in zip(self.columns, table.values.T, strict=True):
-            chosen = column.choose(cells)
+            options = column.choose(cells)
             if column.n_choices > 1:
-                choices[:, choice] = chosen
-                choice += 1
+                next(chosen)[:] = options
             if column.curve is not None:  # where another option was chosen: anywhere on the curve
-                other = chosen == len(column.options)
-                start[other, number], width[other, number] = column.curve.parts(cells[other])
-                number += 1
+                other = options == len(column.options)
+                below, own = next(parts)
+                below[other], own[other] = column.curve.parts(cells[other])
         return CurveRows(start, width, choices)
 
     def decode(self, numbers: Floats, choices: Indices) -> Table:
         """Return the table with these normal deviates (n, numbers) and choices (n, choices)."""
         values = np.empty((len(numbers), len(self.columns)))
-        number = choice = 0
+        shares, chosen = iter(ndtr(numbers).T), iter(choices.T)
         for position, column in enumerate(self.columns):
-            chosen, shares = np.zeros(len(numbers), dtype=np.int64), None
-            if column.n_choices > 1:
-                chosen = choices[:, choice]
-                choice += 1
-            if column.curve is not None:
-                shares = ndtr(numbers[:, number])
-                number += 1
-            values[:, position] = column.cells(chosen, shares)
+            options = next(chosen) if column.n_choices > 1 else np.zeros(len(numbers), dtype=np.int64)
+            values[:, position] = column.cells(options, None if column.curve is None else next(shares))
         return Table(schema=self.schema, values=values)
 
     def state(self) -> Arrays:
         """Return what was learned as arrays, those of the columns end to end."""
-        curves = [column.curve for column in self.columns]
-        return join_pieces(
-            {
-                "options": [column.options for column in self.columns],
-                **{
-                    name: [np.empty(0) if curve is None else getattr(curve, name) for curve in curves]
-                    for name in _OF_CURVES
-                },
-            }
-        )
+        pieces = {"options": [column.options for column in self.columns]}
+        for name in _OF_CURVES:
+            pieces[name] = [np.empty(0) if c.curve is None else getattr(c.curve, name) for c in self.columns]
+        return stored.join_pieces(pieces)
 
     @classmethod
     def from_state(cls, schema: Schema, arrays: Arrays) -> Self:
         """Rebuild what :meth:`state` returned."""
-        require_arrays(arrays, expected_pieces(_PIECES, len(schema)))
-        pieces = {name: split_pieces(arrays, name) for name in _PIECES}
+        stored.require_arrays(arrays, stored.expected_pieces(_PIECES, len(schema)))
+        pieces = {name: stored.split_pieces(arrays, name) for name in _PIECES}
         columns = []
         for i, column in enumerate(schema.columns):
             points = {name: pieces[name][i] for name in _OF_CURVES}

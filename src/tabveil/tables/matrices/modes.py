@@ -18,10 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from tabveil.core.storage.arrays import ascending, require
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.arrays import require
+from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, holds, within
-from tabveil.tables.matrices.ordinal import at_places, find, label_places, n_steps, seen_values
+from tabveil.tables.matrices.numbering import OfKind, SeenLabels
+from tabveil.tables.matrices.ordinal import are_values, find, n_steps, seen_values
 
 MOST_MODES = 10
 SIGMAS = 4.0
@@ -38,49 +39,35 @@ _OUT_OF_REACH = -1e6  # worse than any mode that reaches a number
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelSlots:
+class LabelSlots(SeenLabels):
     """A column of labels: a slot for each label that can be drawn."""
 
-    __pydantic_config__ = FORBID_OTHERS
-
     column: Categorical
-    codes: tuple[int, ...]
     has_missing: bool
-    kind: ClassVar[str] = "labels"
     has_scalar: ClassVar[bool] = False
     single: ClassVar[tuple[int, ...]] = ()
 
     def __len__(self) -> int:
         return len(self.codes) + self.has_missing
 
-    @cached_property
-    def _labels(self) -> Floats:
-        return np.array(self.codes, dtype=np.float64)
-
     def encode(self, cells: Floats, *, rng: Generator) -> tuple[Indices, Floats]:
         """Return the slot of each cell; labels have no place within it."""
         del rng
-        return label_places(self._labels, cells), np.zeros(len(cells))
+        return self.numbers(cells), np.zeros(len(cells))
 
     def decode(self, slots: Indices, scalars: Floats) -> Floats:
         """Return the label of each slot."""
         del scalars
-        return at_places(self._labels, slots)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"kind": self.kind, "codes": list(self.codes), "has_missing": self.has_missing}
+        return self.cells(slots)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModeSlots:
+class ModeSlots(OfKind):
     """A column of numbers: single numbers that are frequent, then modes with a center and a reach.
 
     ``weights`` are those of the modes in a mixture: a cell's mode is drawn by how well each explains it,
     among those that reach it. Without weights the modes lie side by side, and the nearest is taken.
     """
-
-    __pydantic_config__ = FORBID_OTHERS
 
     column: Numeric
     low: float  # numbers are cut to what lies between
@@ -119,17 +106,14 @@ class ModeSlots:
         """Return the slot of each cell and its place within, 0 where a slot is a single number or missing."""
         slots = np.full(len(cells), len(self) - 1, dtype=np.int64)
         known = ~np.isnan(cells)
-        slots[known] = self._slots(cells[known], rng=rng)
+        place, is_point = find(np.array(self.points), cells[known])
+        if self.centers:
+            place = np.where(is_point, place, len(self.points) + self._choose(cells[known], rng=rng))
+        slots[known] = place
         reach = self.slot_reaches[slots]
         away = cells - self.slot_centers[slots]
         scalars = np.divide(away, reach, out=np.zeros_like(away), where=reach > 0)
         return slots, np.clip(scalars, -1.0, 1.0)
-
-    def _slots(self, known: Floats, *, rng: Generator) -> Indices:
-        place, exact = find(np.array(self.points), known)
-        if not self.centers:
-            return place
-        return np.where(exact, place, len(self.points) + self._choose(known, rng=rng))
 
     def _choose(self, known: Floats, *, rng: Generator) -> Indices:
         """Return a mode for each number; one that reaches it, if there is any."""
@@ -146,19 +130,6 @@ class ModeSlots:
         numbers = self.slot_centers[slots] + self.slot_reaches[slots] * scalars
         return np.clip(within(self.column, numbers), self.low, self.high)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "kind": self.kind,
-            "low": self.low,
-            "high": self.high,
-            "points": list(self.points),
-            "centers": list(self.centers),
-            "reaches": list(self.reaches),
-            "weights": None if self.weights is None else list(self.weights),
-            "has_missing": self.has_missing,
-        }
-
 
 Slots = LabelSlots | ModeSlots
 
@@ -172,17 +143,11 @@ def slots_from_json(column: Column, data: Mapping[str, Any]) -> Slots:
     slots: Slots = require_plain(kind, {**parts, "column": column}, what)
     match slots:
         case LabelSlots(codes=codes):
-            fits = _are_values(column, codes)
+            fits = are_values(column, np.array(codes, dtype=np.float64))
         case ModeSlots(points=points):
-            fits = _are_values(column, points) and _are_modes(slots)
+            fits = are_values(column, np.array(points, dtype=np.float64)) and _are_modes(slots)
     require(fits and len(slots) > 0, f"{what} must be those of its values")
     return slots
-
-
-def _are_values(column: Column, values: tuple[float, ...]) -> bool:
-    """Whether these are different values of a column, in ascending order."""
-    known = np.array(values, dtype=np.float64)
-    return ascending(known) and holds(column, known)
 
 
 def _are_modes(slots: ModeSlots) -> bool:
@@ -293,8 +258,5 @@ def equal_modes(
     reach = column.width / n_modes / 2
     centers = column.low + reach * (2 * np.arange(n_modes) + 1)
     return replace(
-        slots,
-        points=(column.low, column.high),
-        centers=tuple(centers.tolist()),
-        reaches=(reach,) * n_modes,
+        slots, points=(column.low, column.high), centers=tuple(centers.tolist()), reaches=(reach,) * n_modes
     )

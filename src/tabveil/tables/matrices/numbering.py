@@ -5,7 +5,7 @@ Numbers without decimals are not numbered by their place among the values, as in
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -13,17 +13,12 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.people import LEAST_SHARED
-from tabveil.core.storage.arrays import ascending, require
+from tabveil.core.storage.arrays import require
 from tabveil.core.storage.files import Unreadable
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.plain import FORBID_OTHERS, require_plain, to_plain
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, holds
-from tabveil.tables.matrices.ordinal import (
-    at_places,
-    in_last_places,
-    label_places,
-    places_a_unit,
-    seen_values,
-)
+from tabveil.tables.matrices import ordinal
+from tabveil.tables.matrices.ordinal import in_last_places, places_a_unit
 
 EXACT = 2**53
 """Whole numbers below are exact as 64-bit floats."""
@@ -34,10 +29,22 @@ LEAST_FOR_STEP = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeenLabels:
-    """Labels: the numbers count those that were seen."""
+class OfKind:
+    """What is stored by its kind and its fields, and nothing else, for the column that it is of."""
 
     __pydantic_config__ = FORBID_OTHERS
+
+    kind: ClassVar[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        stored = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "column"}
+        return {"kind": self.kind, **to_plain(stored)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenLabels(OfKind):
+    """Labels: the numbers count those that were seen."""
 
     codes: tuple[int, ...]
     kind: ClassVar[str] = "labels"
@@ -48,23 +55,17 @@ class SeenLabels:
 
     def numbers(self, cells: Floats) -> Indices:
         """Return each label's place among the seen ones."""
-        return label_places(self._seen, cells)
+        return ordinal.label_places(self._seen, cells)
 
-    def cells(self, numbers: Indices, *, rng: Generator) -> Floats:
+    def cells(self, numbers: Indices, *, rng: Generator | None = None) -> Floats:
         """Return the labels' codes."""
         del rng
-        return at_places(self._seen, numbers)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"kind": self.kind, "codes": list(self.codes)}
+        return ordinal.at_places(self._seen, numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps:
+class Steps(OfKind):
     """Numbers with decimals, dates among them: exactly ``(offset + step × number) / 10**decimals``."""
-
-    __pydantic_config__ = FORBID_OTHERS
 
     decimals: int
     offset: int
@@ -88,25 +89,17 @@ class Steps:
             natural = cls(decimals=column.decimals, offset=0, step=common_step(whole) if stepped else 1)
             digits = [len(str((high - way.offset) // way.step)) for way in (natural, steps)]
             steps = natural if digits[0] <= digits[1] else steps
-        return steps if np.array_equal(steps.exactly(steps.numbers(known)), known) else None
+        return steps if np.array_equal(steps.cells(steps.numbers(known)), known) else None
 
     def numbers(self, cells: Floats) -> Indices:
         """Return how many steps from the offset each cell is."""
         whole = in_last_places(cells, self.decimals).astype(np.int64)
         return (whole - self.offset) // self.step
 
-    def exactly(self, numbers: Indices) -> Floats:
-        """Return the cells that have these numbers."""
-        return np.asarray((self.offset + self.step * numbers) / places_a_unit(self.decimals))
-
-    def cells(self, numbers: Indices, *, rng: Generator) -> Floats:
+    def cells(self, numbers: Indices, *, rng: Generator | None = None) -> Floats:
         """Return the numbers as they were."""
         del rng
-        return self.exactly(numbers)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"kind": self.kind, "decimals": self.decimals, "offset": self.offset, "step": self.step}
+        return np.asarray((self.offset + self.step * numbers) / places_a_unit(self.decimals))
 
 
 def common_step(differences: Indices) -> int:
@@ -115,14 +108,12 @@ def common_step(differences: Indices) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intervals:
+class Intervals(OfKind):
     """Numbers without decimals: at most 1,000 intervals with equally many rows, and at least 5 each.
 
     A cell comes back anywhere in its interval, so no real number is repeated to its last digit; only a number
     that enough rows share is an interval of its own, and comes back exactly.
     """
-
-    __pydantic_config__ = FORBID_OTHERS
 
     lows: tuple[float, ...]
     highs: tuple[float, ...]
@@ -158,21 +149,15 @@ class Intervals:
         lows, highs = self._bounds
         return lows[numbers] + (highs - lows)[numbers] * rng.random(len(numbers))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"kind": self.kind, "lows": list(self.lows), "highs": list(self.highs)}
-
 
 Numbering = SeenLabels | Steps | Intervals
 
 
 def numbering_of(column: Column, known: Floats) -> Numbering:
     """Choose how the cells of a column, of which there is at least one, are numbered."""
-    match column:
-        case Categorical():
-            return SeenLabels(codes=tuple(seen_values(column, known).astype(np.int64).tolist()))
-        case Numeric():
-            return Steps.of(column, known) or Intervals.of(known)
+    if isinstance(column, Categorical):
+        return SeenLabels(codes=tuple(ordinal.seen_values(column, known).astype(np.int64).tolist()))
+    return Steps.of(column, known) or Intervals.of(known)
 
 
 def numbering_from_json(column: Column, data: object, *, low: int, high: int) -> Numbering:
@@ -193,7 +178,7 @@ def _can_number(numbering: Numbering, column: Column, low: int, high: int) -> bo
     match numbering:
         case SeenLabels(codes=codes):
             known = np.array(codes, dtype=np.float64)
-            return ascending(known) and holds(column, known) and 0 <= low <= high < len(codes)
+            return ordinal.are_values(column, known) and 0 <= low <= high < len(codes)
         case Steps(decimals=decimals, offset=offset, step=step):
             ends = [offset + step * number for number in (low, high)]
             exact = step >= 1 and low >= 0 and max(map(abs, (*ends, offset))) < EXACT

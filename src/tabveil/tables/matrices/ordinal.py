@@ -114,16 +114,19 @@ def seen_values(column: Column, *cells: Floats) -> Floats:
 
 def possible_values(column: Column, *cells: Floats) -> Floats:
     """Return all labels of a column, whether they occur or not; of numbers those that occur."""
-    match column:
-        case Categorical(labels=labels):
-            return np.arange(len(labels), dtype=np.float64)
-        case Numeric():
-            return seen_values(column, *cells)
+    if isinstance(column, Categorical):
+        return np.arange(len(column.labels), dtype=np.float64)
+    return seen_values(column, *cells)
 
 
 def _is_countable(column: Numeric, n_cells: int) -> bool:
     """Whether a mark for each whole number in the range costs less than sorting the cells."""
     return column.integer and n_steps(column) <= min(MOST_MARKS, MARKS_A_CELL * n_cells)
+
+
+def are_values(column: Column, values: Floats) -> bool:
+    """Whether these are different values of a column, in ascending order."""
+    return ascending(values) and holds(column, values)
 
 
 def even_groups(counts: Indices, n_groups: int) -> Indices:
@@ -158,20 +161,15 @@ class OrderedValues:
             case Categorical():
                 return label_places(self.values, cells)
             case Numeric() as column:
-                found = (
-                    self._counted_off(column, cells)
-                    if _is_countable(column, len(cells))
-                    else np.searchsorted(self.values, cells)
-                )
+                if _is_countable(column, len(cells)):  # how many values are smaller is looked up by the cell
+                    marks = np.zeros(int(column.width) + 1, dtype=np.bool_)
+                    marks[(self.values - column.low).astype(np.int64)] = True
+                    smaller = np.cumsum(marks, dtype=np.int64) - marks
+                    steps = np.clip(np.nan_to_num(cells - column.low), 0, column.width)
+                    found = smaller[steps.astype(np.int64)]
+                else:
+                    found = np.searchsorted(self.values, cells)
                 return np.where(np.isnan(cells), len(self), np.minimum(found, len(self) - 1))
-
-    def _counted_off(self, column: Numeric, cells: Floats) -> Indices:
-        """Return how many values are smaller than each cell, looked up by the cell itself."""
-        marks = np.zeros(int(column.width) + 1, dtype=np.bool_)
-        marks[(self.values - column.low).astype(np.int64)] = True
-        smaller = np.cumsum(marks, dtype=np.int64) - marks
-        steps = np.clip(np.nan_to_num(cells - column.low), 0, column.width)
-        return np.asarray(smaller[steps.astype(np.int64)])
 
     def codes(self, cells: Floats) -> Codes:
         """Return 1 + the place of each cell's value, 0 for missing cells and k + 1 for strange labels."""
@@ -202,8 +200,7 @@ class CountedValues(OrderedValues):
     @property
     def fits(self) -> bool:
         """Whether these can be values of the column, with a count for each code."""
-        one_each = len(self.counts) == len(self) + 2
-        return one_each and ascending(self.values) and holds(self.column, self.values)
+        return len(self.counts) == len(self) + 2 and are_values(self.column, self.values)
 
     @property
     def ordered(self) -> bool:

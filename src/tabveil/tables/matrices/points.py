@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tabveil.core.table import Categorical, Floats, Numeric, Table
+from tabveil.core.table import Floats, Numeric, Table
 from tabveil.tables.matrices.ordinal import Codes, shares_of_range
 
 NO_LABEL = -1
@@ -43,13 +43,13 @@ class Coordinates:
     @classmethod
     def of(cls, release: Table, *others: Table) -> Self:
         """Take ranks from the release; the other tables only tell where values are missing."""
-        numeric = sorted(c.name for c in release.schema.columns if isinstance(c, Numeric))
-        gappy = [name for name in numeric if any(np.isnan(t.column(name)).any() for t in (release, *others))]
+        knots = {c.name: _knots(c, release) for c in release.schema.columns if isinstance(c, Numeric)}
+        gappy = [name for name in knots if any(np.isnan(t.column(name)).any() for t in (release, *others))]
         return cls(
-            complete=tuple(name for name in numeric if name not in gappy),
-            gappy=tuple(gappy),
-            matched=tuple(sorted(c.name for c in release.schema.columns if isinstance(c, Categorical))),
-            knots={name: _knots(release, name) for name in numeric},
+            complete=tuple(sorted(knots.keys() - set(gappy))),
+            gappy=tuple(sorted(gappy)),
+            matched=tuple(sorted(set(release.schema.names) - knots.keys())),
+            knots=knots,
         )
 
     def by_deviation(self, release: Table) -> Self:
@@ -58,7 +58,8 @@ class Coordinates:
         One is as long as that of ranks. In ranks a value just off one that many rows have is far from it; by
         deviation a copy behind noise errs by as little wherever it lies.
         """
-        return replace(self, knots={name: _straight(release, name) for name in self.knots})
+        columns = release.schema.columns
+        return replace(self, knots={c.name: _straight(c, release) for c in columns if isinstance(c, Numeric)})
 
     def points(self, table: Table) -> Points:
         """Return the rows of a table as points."""
@@ -71,11 +72,9 @@ class Coordinates:
         )
 
 
-def _knots(release: Table, name: str) -> tuple[Floats, Floats]:
+def _knots(column: Numeric, release: Table) -> tuple[Floats, Floats]:
     """Return the distinct synthetic values and the ends of the column's range, and their places."""
-    column = release.schema[name]
-    assert isinstance(column, Numeric)
-    cells = release.column(name)
+    cells = release.column(column.name)
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
     ranks = (np.cumsum(counts) - counts / 2) / max(counts.sum(), 1)
     if len(values) == 0 or column.low < values[0]:
@@ -85,14 +84,12 @@ def _knots(release: Table, name: str) -> tuple[Floats, Floats]:
     return values, (ranks + shares_of_range(column, values)) / 2
 
 
-def _straight(release: Table, name: str) -> tuple[Floats, Floats]:
+def _straight(column: Numeric, release: Table) -> tuple[Floats, Floats]:
     """Return the ends of the column's range, and how far apart they are in deviations of the release.
 
     Where all rows of the release agree, the range is one deviation.
     """
-    column = release.schema[name]
-    assert isinstance(column, Numeric)
-    cells = release.column(name)
+    cells = release.column(column.name)
     present = cells[~np.isnan(cells)]
     deviation = float(present.std()) if len(present) else 0.0
     width = column.width / (deviation or column.width or 1.0)

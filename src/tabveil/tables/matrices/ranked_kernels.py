@@ -31,9 +31,6 @@ def find_determined(codes, sizes, tried):
     return holds
 
 
-# mypy: allow-untyped-defs
-
-
 @njit(cache=True, nogil=True)
 def sort_rows(codes, offsets, starts, order):
     """Fill ``starts`` (zeros) and ``order``: sort the rows by each column, rows of one code as they stand."""

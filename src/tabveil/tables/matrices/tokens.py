@@ -66,11 +66,6 @@ class ColumnTokens:
     fixed: int
     places: tuple[DigitGroup, ...]
 
-    @property
-    def always_missing(self) -> bool:
-        """Whether the column has no value at all."""
-        return self.low > self.high
-
     @classmethod
     def of(cls, position: int, column: Column, cells: Floats) -> Self:
         """Read the vocabulary off the cells."""
@@ -113,13 +108,12 @@ class ColumnTokens:
             DigitGroup(column=position, weight=weight, base=base, seen=seen)
             for weight, base, seen in known.places
         )
-        bounds = {name: getattr(known, name) for name in ("low", "high", "fixed")}
         if known.low > known.high:
             empty = cls(numbering=SeenLabels(codes=()), low=0, high=-1, fixed=0, places=())
             require(data == empty.to_json(), f"{what} must be none where all cells are missing")
             return empty
         numbering = numbering_from_json(column, known.numbering, low=known.low, high=known.high)
-        found = cls(numbering=numbering, places=places, **bounds)
+        found = cls(numbering=numbering, low=known.low, high=known.high, fixed=known.fixed, places=places)
         require(found.fits, f"{what} must be those of the digits of its numbers")
         return found
 
@@ -244,7 +238,8 @@ class Drawing:
     def __init__(self, scheme: TokenScheme, n_rows: int) -> None:
         self.scheme = scheme
         self.numbers = np.tile([column.fixed for column in scheme.columns], (n_rows, 1)).astype(np.int64)
-        self.missing = np.tile([column.always_missing for column in scheme.columns], (n_rows, 1))
+        no_value = [column.low > column.high for column in scheme.columns]
+        self.missing = np.tile(no_value, (n_rows, 1))
 
     def allowed(self, position: int) -> Booleans | None:
         """Say which tokens each row may take (n, tokens); None if each may take all.
@@ -261,9 +256,10 @@ class Drawing:
         prefix = before[:, None] + place.digits  # (n, tokens)
         allowed = (prefix >= column.low // place.weight) & (prefix <= column.high // place.weight)
         if place.seen[0] == NO_DIGITS:
-            first = place is column.places[0]
-            allowed[:, 0] = True if first else self.missing[:, place.column]
-            if not first:
+            if place is column.places[0]:
+                allowed[:, 0] = True
+            else:
+                allowed[:, 0] = self.missing[:, place.column]
                 allowed[:, 1:] &= ~self.missing[:, [place.column]]
         return allowed
 
@@ -277,9 +273,8 @@ class Drawing:
     def table(self, *, rng: Generator) -> Table:
         """Return the finished rows."""
         values = np.full(self.numbers.shape, np.nan)
-        for i, (column, tokens) in enumerate(
-            zip(self.scheme.schema.columns, self.scheme.columns, strict=True)
-        ):
+        pairs = zip(self.scheme.schema.columns, self.scheme.columns, strict=True)
+        for i, (column, tokens) in enumerate(pairs):
             known = ~self.missing[:, i]
             values[known, i] = within(column, tokens.numbering.cells(self.numbers[known, i], rng=rng))
         return Table(schema=self.scheme.schema, values=values)
@@ -293,5 +288,4 @@ def draw_tokens(logits: NDArray[np.float32], allowed: Booleans | None, uniforms:
     scores -= scores.max(axis=1, keepdims=True)
     heights = np.cumsum(np.exp(scores), axis=1)
     reached = uniforms * (1 - 1e-12) * heights[:, -1]  # strictly below the top, whatever is rounded
-    tokens: Indices = np.sum(heights <= reached[:, None], axis=1)
-    return tokens
+    return np.asarray(np.sum(heights <= reached[:, None], axis=1))

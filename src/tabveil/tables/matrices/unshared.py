@@ -122,8 +122,7 @@ class StandInRanges:
         """Say which stand-ins are rounder than their numbers, or on a spike where their numbers are not."""
         rounder = self.rounder[which]
         too_round = (rounder > 0) & (in_last_places(drawn, column.decimals) % np.maximum(rounder, 1.0) == 0)
-        unlike: NDArray[np.bool_] = too_round | (self.shuns[which] & np.isin(drawn, self.spikes))
-        return unlike
+        return np.asarray(too_round | (self.shuns[which] & np.isin(drawn, self.spikes)))
 
 
 def _rounder(column: Numeric, cells: Floats, step: Floats, widths: Floats) -> Floats:

@@ -6,7 +6,7 @@ from tabveil.core.table import Table
 from tabveil.tables.reading import files
 from tabveil.tables.reading.arrow import take_rows
 from tabveil.tables.reading.describe import describe
-from tabveil.tables.reading.files import read_raw, write_raw
+from tabveil.tables.reading.files import Source, read_raw, write_raw
 from tabveil.tables.reading.layout import Layout, cells_as_text, edges_in_words, to_arrow, to_native, to_text
 from tabveil.tables.reading.load import (
     LoadedTable,
@@ -17,7 +17,6 @@ from tabveil.tables.reading.load import (
     person_columns,
 )
 from tabveil.tables.reading.rewriting import as_read, native_parts, parts_as_read, raw_rows
-from tabveil.tables.reading.sources import Source
 
 __all__ = [
     "Layout",
@@ -48,8 +47,5 @@ def write(table: Table, layout: Layout, path: str | Path) -> None:
 
     A text file keeps the delimiter, the encoding and the way values were written in the file that came in.
     """
-    path = Path(path)
-    if files.is_text_file(path):
-        files.write(to_text(table, layout), path, layout.csv)
-    else:
-        files.write(to_arrow(table, layout), path)
+    rows = to_text(table, layout) if files.is_text_file(Path(path)) else to_arrow(table, layout)
+    files.write(rows, Path(path), layout.csv)

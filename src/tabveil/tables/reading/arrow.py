@@ -104,22 +104,21 @@ def _without_null_entries(array: pa.DictionaryArray) -> pa.DictionaryArray:
 
 def take_rows(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
     """Keep these rows, in this order, and the types of all columns."""
-    indices = pa.array(rows)
-    taken = [_take(name, table.column(place), indices) for place, name in enumerate(table.column_names)]
-    return pa.Table.from_arrays(taken, schema=table.schema)
-
-
-def _take(name: str, column: pa.ChunkedArray, indices: pa.Array) -> pa.ChunkedArray:
-    try:
-        if pt.is_run_end_encoded(column.type):
-            taken = computable(column).take(indices)
-            return pc.run_end_encode(taken, run_end_type=column.type.run_end_type).cast(column.type)
-        return column.cast(_plain(column.type)).take(indices).cast(column.type)
-    except pa.ArrowNotImplementedError:
-        raise SchemaError(
-            f"Column {quoted(name)} has type {quoted(column.type)}, of which rows cannot be taken. "
-            "Convert the column or drop it."
-        ) from None
+    indices, columns = pa.array(rows), []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        try:
+            if pt.is_run_end_encoded(kind):
+                taken = pc.run_end_encode(computable(column).take(indices), run_end_type=kind.run_end_type)
+            else:
+                taken = column.cast(_plain(kind)).take(indices)
+            columns.append(taken.cast(kind))
+        except pa.ArrowNotImplementedError:
+            raise SchemaError(
+                f"Column {quoted(name)} has type {quoted(kind)}, of which rows cannot be taken. "
+                "Convert the column or drop it."
+            ) from None
+    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 Hashes = NDArray[np.uint64]
@@ -133,9 +132,8 @@ _MISSING = np.uint64(0x9E3779B97F4A7C15)
 
 def hash_cells(owner: str, data: RawTable) -> list[Hashes]:
     """Hash the cells (n,) of every column by what they say: equal cells agree in every file and order."""
-    return [  # by place, for a file may have a name twice
-        _hash_column(owner, name, data.column(place)) for place, name in enumerate(data.column_names)
-    ]
+    names = zip(data.column_names, data.columns, strict=True)  # a file may have a name twice
+    return [_hash_column(owner, name, column) for name, column in names]
 
 
 def hash_rows(cells: Sequence[Hashes], n_rows: int) -> Hashes:

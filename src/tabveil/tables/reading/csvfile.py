@@ -54,20 +54,18 @@ class CsvForm:
 def parse(data: bytes, *, what: str, tabs: bool = False) -> tuple[list[str], pa.Table, CsvForm]:
     """Read a text table: its header, its rows as strings (columns named 0, 1, ...), and how it is written.
 
-    Parameters
-    ----------
-    data
-        The file's bytes, packed with gzip or not.
-    what
-        What errors call the file.
-    tabs
-        The name of the file says that tabs separate the cells; where none does, it is found out as usual.
+    The bytes may be packed with gzip, and errors call the file ``what``. If its name says that ``tabs``
+    separate the cells, but none does, it is found out as usual.
     """
     text, encoding = _decode(_unpack(data, what), what)
     if not re.search(rb"\S", text):
         raise SchemaError(f"{what} is empty.")
     form = CsvForm(delimiter=_delimiter(text, what, tabs=tabs), encoding=encoding)
-    header = _header(text, form.delimiter, what)
+    records = csv.reader(_lines(text[:_LONGEST_HEADER]), delimiter=form.delimiter)
+    try:
+        header = next(record for record in records if record)
+    except (csv.Error, StopIteration) as error:
+        raise SchemaError(f"{what} has no readable header line.") from error
     if len(header) > MOST_COLUMNS:
         raise SchemaError(f"{what} has {len(header):,} columns; an absurd width, more than {MOST_COLUMNS:,}.")
     require_names(header, what)
@@ -153,15 +151,6 @@ def _delimiter(text: Bytes, what: str, *, tabs: bool) -> str:
             "Quote names and cells that hold the other.",
         )
     return best[0]
-
-
-def _header(text: Bytes, delimiter: str, what: str) -> list[str]:
-    try:
-        return next(
-            record for record in csv.reader(_lines(text[:_LONGEST_HEADER]), delimiter=delimiter) if record
-        )
-    except (csv.Error, StopIteration) as error:
-        raise SchemaError(f"{what} has no readable header line.") from error
 
 
 def require_names(header: list[str], what: str) -> None:

@@ -17,12 +17,11 @@ from tabveil.core.check import nearest, quoted
 from tabveil.core.settings import yaml_files
 from tabveil.core.settings.yaml_files import Strict
 from tabveil.errors import SchemaError
-from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.infer import Declaration, TypeName
 from tabveil.tables.reading.moments import STEPS, MomentForm, of_template
 from tabveil.tables.reading.number_form import NumberForm, of_example
 from tabveil.tables.reading.raw_column import Form
-from tabveil.tables.reading.text_format import TRUTH, TextFormat
+from tabveil.tables.reading.written import TRUTH, TextFormat
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -42,8 +41,6 @@ _WHOLE_FORM = 'the form of an integer must be an example without decimals, such 
 def _as_label(value: Any) -> str:  # noqa: ANN401 - YAML
     """Read what YAML made of a label: 1, 1.0, true and 2024-03-01 were text in the user's mind."""
     match value:
-        case bool():
-            return str(value)
         case float() if value.is_integer():
             return str(int(value))
         case int() | float() | str():
@@ -112,11 +109,6 @@ class CsvEntry(Strict):
             raise ValueError("a decimal comma wants another delimiter")
         return self
 
-    @property
-    def form(self) -> CsvForm:
-        """How cells are told apart and stored."""
-        return CsvForm(delimiter=self.delimiter, encoding=self.encoding)
-
 
 class ColumnEntry(Strict):
     """One column: its type and, where the user knows it, its domain and the way it is written."""
@@ -173,10 +165,9 @@ class ColumnEntry(Strict):
                 if of_example(form, whole=self.type == "integer") is None:
                     raise ValueError(_NUMBER_FORM if self.type == "real" else _WHOLE_FORM)
             case (("date" | "datetime" | "time"), form):
-                moment, example = of_template(form), _MOMENT_FORMS[self.type]
-                wanted = of_template(example)
-                if moment is None or wanted is None or _parts(moment) != _parts(wanted):
-                    raise ValueError(f"the form of a {self.type} must look like {example}")
+                moment, parts = of_template(form), (self.type != "time", self.type != "date")
+                if moment is None or (bool(moment.date), moment.has_time) != parts:
+                    raise ValueError(f"the form of a {self.type} must look like {_MOMENT_FORMS[self.type]}")
                 if self.type == "datetime" and moment.digits < _FRACTION[self.unit or "seconds"]:
                     raise ValueError("the form must show the unit, such as milliseconds as SS.fff")
             case "identifier", form:
@@ -225,11 +216,6 @@ class ColumnEntry(Strict):
             words=TRUTH[self.form or "True"] if self.type == "boolean" else TRUTH["True"],
             moment=moment,
         )
-
-
-def _parts(form: MomentForm) -> tuple[bool, bool]:
-    """Return whether a date and a time of day are written."""
-    return bool(form.date), form.has_time
 
 
 def _position(bound: float | dt.datetime) -> float:

@@ -9,10 +9,10 @@ import pyarrow.types as pt
 import yaml
 
 from tabveil.core.people import LEAST_SHARED
-from tabveil.core.table import Categorical, Column
+from tabveil.core.table import Categorical, Column, Floats
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.infer import TypeName
-from tabveil.tables.reading.layout import ColumnLayout, Layout
+from tabveil.tables.reading.layout import ColumnLayout
 from tabveil.tables.reading.load import load_table
 from tabveil.tables.reading.moments import ISO, STEPS, MomentForm, template_of
 from tabveil.tables.reading.number_form import NumberForm, example_of
@@ -59,33 +59,22 @@ def describe(source: Any, *, missing: Iterable[str] = ()) -> str:  # noqa: ANN40
     """Return a schema file for a table, with comments that teach. No rare value stands in it."""
     missing = (missing,) if isinstance(missing, str) else tuple(missing)
     loaded = load_table(source, missing=missing)
-    csv = _csv(loaded.layout)
+    form, places = loaded.layout.csv or CsvForm(), loaded.layout.columns.values()
+    comma = form.delimiter != "," and any(place.form.number.mark == "," for place in places)
+    mark = "," if comma else "."
+    csv = {"delimiter": form.delimiter, "encoding": form.encoding, "decimal": mark, "missing": ""}
     lines = [_HEAD, _dump({"missing": list(missing)}), _DROP, _dump({"drop": []})]
-    lines += [_CSV, _dump({"csv": csv}), _COLUMNS, *_noticed(loaded.notes), "columns:\n"]
+    lines += [_CSV, _dump({"csv": csv}), _COLUMNS]
+    if loaded.notes:
+        lines.append("#\n# Look at these first:\n")
+        wrap = textwrap.TextWrapper(100, initial_indent="# - ", subsequent_indent="#  ")
+        lines += [f"{wrap.fill(note)}\n" for note in loaded.notes]
+    lines.append("columns:\n")
     for column, place in loaded.layout.of(loaded.table):
         cells = loaded.table.column(column.name)
-        entry = _entry(column, place, cells[~np.isnan(cells)], mark=csv["decimal"])
-        entry = "text" if column.name in loaded.texts else entry
+        entry = "text" if column.name in loaded.texts else _entry(column, place, cells, mark=mark)
         lines += [f"  {line}\n" for line in _dump({column.name: entry}).splitlines()]
     return "".join(lines)
-
-
-def _noticed(notes: Iterable[str]) -> list[str]:
-    """Return what to look at before the file is used, as comments."""
-    wrapped = (textwrap.fill(note, 100, initial_indent="# - ", subsequent_indent="#  ") for note in notes)
-    lines = [f"{lines}\n" for lines in wrapped]
-    return ["#\n# Look at these first:\n", *lines] if lines else []
-
-
-def _csv(layout: Layout) -> dict[str, str]:
-    form = layout.csv or CsvForm()
-    comma = form.delimiter != "," and any(place.form.number.mark == "," for place in layout.columns.values())
-    return {
-        "delimiter": form.delimiter,
-        "encoding": form.encoding,
-        "decimal": "," if comma else ".",
-        "missing": "",
-    }
 
 
 def _dump(data: dict[str, Any]) -> str:
@@ -94,18 +83,15 @@ def _dump(data: dict[str, Any]) -> str:
     return yaml.safe_dump(data, allow_unicode=True, sort_keys=False, default_flow_style=flow, width=10_000)
 
 
-def _entry(
-    column: Column, place: ColumnLayout, held: np.ndarray[tuple[int], np.dtype[np.float64]], *, mark: str
-) -> Any:  # noqa: ANN401 - YAML
+def _entry(column: Column, place: ColumnLayout, cells: Floats, *, mark: str) -> Any:  # noqa: ANN401 - YAML
     name = type_name(column, place)
     if (form := _form(place, mark)) is not None:
         return {"type": name, "form": form}
-    if name != "ordered category" or not isinstance(column, Categorical):
-        return name
-    counts = np.bincount(held.astype(np.int64), minlength=len(column.labels))
-    if len(counts) == 0 or counts.min() < LEAST_SHARED:
-        return name
-    return {"type": name, "labels": list(column.labels)}
+    if name == "ordered category" and isinstance(column, Categorical):
+        counts = np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(column.labels))
+        if len(counts) and counts.min() >= LEAST_SHARED:
+            return {"type": name, "labels": list(column.labels)}
+    return name
 
 
 def _form(place: ColumnLayout, mark: str) -> str | None:

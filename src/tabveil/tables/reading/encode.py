@@ -1,6 +1,7 @@
 """One column of all tables, from what came to cells, with its schema and its way back."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,15 +10,16 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from tabveil.core.check import quoted, rows
-from tabveil.core.table import LARGEST, Categorical, Column, Numeric
+from tabveil.core.table import LARGEST, Categorical, Column, Numeric, Schema, Split, Table
 from tabveil.errors import SchemaError
-from tabveil.tables.reading import arrow, parsing
+from tabveil.tables.reading import arrow, written
 from tabveil.tables.reading.arrow import Bools, Floats
-from tabveil.tables.reading.infer import DOMAIN_HINT, Declaration, decide, declared_or_found
+from tabveil.tables.reading.infer import DOMAIN_HINT, Declaration, TypeName, decide, declared_or_found
 from tabveil.tables.reading.layout import ColumnLayout
-from tabveil.tables.reading.moments import MINUTE, STEPS
-from tabveil.tables.reading.raw_column import EXACT, Kind, RawColumn, Texts, has_values
-from tabveil.tables.reading.text_format import form_of, moment_type, plain_type
+from tabveil.tables.reading.moments import MINUTE, STEPS, MomentForm
+from tabveil.tables.reading.number_form import NumberForm
+from tabveil.tables.reading.raw_column import EXACT, Kind, RawColumn, Texts, Values, has_values
+from tabveil.tables.reading.written import TextFormat, form_of, moment_type, plain_type
 
 _MOST_DECIMALS = 6
 _PIECE = 1 << 14
@@ -35,14 +37,23 @@ class EncodedColumn:
     markers: tuple[str, ...] = ()  # labels that may mean missing
 
     def content(self, role: str) -> bytes:
-        """Return what the digest of a dataframe is taken of: the same for every library."""
-        match self.unbound[role]:
-            case Texts() as texts:
-                return _label_bytes(texts)
-            case cells:
-                plain = cells + 0.0
-                plain[np.isnan(plain)] = np.nan  # one NaN for all
-                return b"number" + plain.tobytes()
+        """Return what the digest of a dataframe is taken of: the same for every library.
+
+        Of labels these are codes over the sorted ones in use, and those.
+        """
+        piece = self.unbound[role]
+        if not isinstance(piece, Texts):
+            plain = piece + 0.0
+            plain[np.isnan(plain)] = np.nan  # one NaN for all
+            return b"number" + plain.tobytes()
+        used = np.flatnonzero(piece.counts > 0)
+        texts = piece.texts.take(pa.array(used))
+        order = pc.sort_indices(texts).to_numpy()
+        rank = np.full(len(piece.texts) + 1, -1, np.int64)
+        rank[used[order]] = np.arange(len(used))
+        labels = texts.take(pa.array(order)).to_pylist()
+        listing = "\x1f".join(f"{len(label)}:{label}" for label in labels)
+        return b"labels" + rank[piece.codes].tobytes() + listing.encode()
 
     def of_tables(self, tables: Mapping[str, str], *, listed: bool = True) -> "EncodedColumn":
         """Return the column of some tables alone, by their roles there.
@@ -67,12 +78,11 @@ class EncodedColumn:
 
     def distinct_share(self, role: str) -> float:
         """Return the share of different values among the cells that hold one."""
-        match self.unbound[role]:
-            case Texts(counts=counts):
-                return float((counts > 0).sum() / max(counts.sum(), 1))
-            case cells:
-                held = pa.array(cells[~np.isnan(cells)])
-                return float(pc.count_distinct(held).as_py() / max(len(held), 1))
+        piece = self.unbound[role]
+        if isinstance(piece, Texts):
+            return float((piece.counts > 0).sum() / max(piece.counts.sum(), 1))
+        held = pa.array(piece[~np.isnan(piece)])
+        return float(pc.count_distinct(held).as_py() / max(len(held), 1))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -116,58 +126,41 @@ def encode(
         column=read.column,
         cells=dict(zip(pieces, read.cells, strict=True)),
         unbound=dict(zip(pieces, read.unbound, strict=True)),
-        place=(
-            _declared_place(name, kind, read.step, declared)
-            if form_by_schema and declared is not None
-            else _place(name, held, kind, read.step)
-        ),
+        place=_place(name, held, kind, read.step, declared if form_by_schema else None),
         notes=(*decision.notes, *read.notes),
         markers=decision.markers,
     )
 
 
-def _place(name: str, pieces: list[RawColumn], kind: Kind, step: int) -> ColumnLayout:
-    """Remember how the column stood in the first table that holds values of it."""
+def _place(
+    name: str, pieces: list[RawColumn], kind: Kind, step: int, declared: Declaration | None
+) -> ColumnLayout:
+    """Remember how the column stood in the first table that holds values of it, or how it is declared."""
     leader = next((piece for piece in pieces if has_values(piece)), pieces[0])
-    match leader:
-        case Texts(levels=True):
-            plain = leader.type if kind is Kind.LABELS else pa.string()
-            return ColumnLayout(label=name, kind=kind, type=leader.type, plain=plain, step=step)
-        case Texts():
-            form = form_of(leader, kind)
-            plain = plain_type(leader, kind, form)
-            kept = plain if leader.verbatim else leader.type
-            plain = leader.type if kind is Kind.LABELS and not leader.verbatim else plain
-            return ColumnLayout(label=name, kind=kind, type=kept, plain=plain, step=step, form=form)
-        case _:
-            return ColumnLayout(label=name, kind=kind, type=leader.type, plain=leader.type, step=step)
+    form, came, plain = TextFormat(), leader.type, leader.type
+    if declared is not None:
+        form = declared.form
+        came = plain = _PLAIN.get(declared.type, pa.string())
+        if kind is Kind.MOMENT:
+            came = plain = moment_type(form.moment or MomentForm())
+    elif isinstance(leader, Texts) and leader.levels:
+        plain = came if kind is Kind.LABELS else pa.string()
+    elif isinstance(leader, Texts):
+        form = form_of(leader, kind)
+        plain = plain_type(leader, kind)
+        came = plain if leader.verbatim else came
+        plain = came if kind is Kind.LABELS else plain
+    return ColumnLayout(label=name, kind=kind, type=came, plain=plain, step=step, form=form)
 
 
-def _declared_place(name: str, kind: Kind, step: int, declared: Declaration) -> ColumnLayout:
-    """Say from the declaration alone how the column stands."""
-    match declared.type:
-        case "integer":
-            plain = pa.int64()
-        case "real":
-            plain = pa.float64()
-        case "boolean":
-            plain = pa.bool_()
-        case "date":
-            plain = pa.date32()
-        case "datetime":
-            assert declared.form.moment is not None, "every declared datetime has a form"
-            plain = moment_type(declared.form.moment)
-        case _:
-            plain = pa.string()
-    return ColumnLayout(label=name, kind=kind, type=plain, plain=plain, step=step, form=declared.form)
+_PLAIN: Mapping[TypeName, pa.DataType] = {"integer": pa.int64(), "real": pa.float64(), "boolean": pa.bool_()}
 
 
 def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
     cells = []
     for piece in pieces:
-        each, bad = parsing.numbers(piece)
-        if bad.any():
-            raise parsing.offending(name, piece, bad, parsing.expected(piece, Kind.NUMBER))
+        each, bad = written.numbers(piece)
+        written.refuse(name, piece, bad, written.expected(piece, Kind.NUMBER))
         huge = np.abs(each) > LARGEST
         if huge.any():
             endless = np.isinf(each)
@@ -179,40 +172,25 @@ def _numbers(name: str, pieces: list[RawColumn], declared: Declaration | None) -
         cells.append(each + 0.0)  # -0.0 and 0.0 are one value
     integer = declared is not None and declared.type == "integer"
     if integer:
-        _require_whole(name, pieces, cells)
+        for piece, each in zip(pieces, cells, strict=True):
+            written.refuse(name, piece, ~(np.isnan(each) | (each == np.round(each))), "whole numbers")
+            if written.too_large(piece):
+                raise SchemaError(
+                    f"Column {quoted(name)} of {piece.role}: its whole numbers have more digits than a "
+                    "64-bit float holds. Declare it category."
+                )
     declared_bounds = np.array(() if declared is None else declared.bounds)
     decimals = 0 if integer else _decimals([*cells, declared_bounds])
     if declared is not None and declared.decimals is not None:
-        _require_decimals(name, pieces, cells, declared.decimals)
         decimals = declared.decimals
+        expected = f"numbers with at most {decimals} decimals"
+        for piece, each in zip(pieces, cells, strict=True):
+            written.refuse(name, piece, ~(np.isnan(each) | _close(each, decimals)), expected, DOMAIN_HINT)
     rounded = cells if decimals is None else [_rounded(each, decimals) for each in cells]
     low, high = declared_or_found(name, pieces, rounded, declared)
     return _Read(
-        column=Numeric(name=name, low=low, high=high, decimals=decimals),
-        cells=rounded,
-        unbound=cells,
+        column=Numeric(name=name, low=low, high=high, decimals=decimals), cells=rounded, unbound=cells
     )
-
-
-def _require_whole(name: str, pieces: list[RawColumn], cells: list[Floats]) -> None:
-    for piece, each in zip(pieces, cells, strict=True):
-        bad = ~(np.isnan(each) | (each == np.round(each)))
-        if bad.any():
-            raise parsing.offending(name, piece, bad, "whole numbers")
-        if parsing.too_large(piece):
-            raise SchemaError(
-                f"Column {quoted(name)} of {piece.role}: its whole numbers have more digits than a 64-bit "
-                "float holds. Declare it category."
-            )
-
-
-def _require_decimals(name: str, pieces: list[RawColumn], cells: list[Floats], decimals: int) -> None:
-    for piece, each in zip(pieces, cells, strict=True):
-        bad = ~(np.isnan(each) | _close(each, decimals))
-        if bad.any():
-            raise parsing.offending(
-                name, piece, bad, f"numbers with at most {decimals} decimals", DOMAIN_HINT
-            )
 
 
 def _decimals(parts: list[Floats]) -> int | None:
@@ -221,16 +199,12 @@ def _decimals(parts: list[Floats]) -> int | None:
     A number may miss the grid by a billionth of itself, which is noise of arithmetic or of writing, but never
     by more than a millionth of the grid's step: large numbers keep their decimals.
     """
+    # Looked at by pieces, as most columns show it in the first.
+    pieces = [cells[start : start + _PIECE] for cells in parts for start in range(0, len(cells), _PIECE)]
     for decimals in range(_MOST_DECIMALS + 1):
-        if all(_fits(cells, decimals) for cells in parts):
+        if all((_close(piece, decimals) | np.isnan(piece)).all() for piece in pieces):
             return decimals
     return None
-
-
-def _fits(cells: Floats, decimals: int) -> bool:
-    """Whether all numbers have so few decimals; looked at by pieces, as most columns show it in the first."""
-    pieces = (cells[start : start + _PIECE] for start in range(0, len(cells), _PIECE))
-    return all((_close(piece, decimals) | np.isnan(piece)).all() for piece in pieces)
 
 
 def _rounded(cells: Floats, decimals: int) -> Floats:
@@ -249,23 +223,17 @@ def _close(cells: Floats, decimals: int) -> Bools:
 def _booleans(name: str, pieces: list[RawColumn]) -> _Read:
     cells = []
     for piece in pieces:
-        each, bad = parsing.booleans(piece)
-        if bad.any():
-            raise parsing.offending(name, piece, bad, "true or false")
+        each, bad = written.booleans(piece)
+        written.refuse(name, piece, bad, "true or false")
         cells.append(each)
-    return _Read(
-        column=Categorical(name=name, labels=("False", "True")),
-        cells=cells,
-        unbound=cells,
-    )
+    return _Read(column=Categorical(name=name, labels=("False", "True")), cells=cells, unbound=cells)
 
 
 def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declaration | None) -> _Read:
     read = []
     for piece in pieces:
-        each = parsing.ticks(piece, kind)
-        if each.bad.any():
-            raise parsing.offending(name, piece, each.bad, parsing.expected(piece, kind))
+        each = written.ticks(piece, kind)
+        written.refuse(name, piece, each.bad, written.expected(piece, kind))
         read.append(each)
     _require_one_clock(name, pieces, [each.zoned for each in read])
     step = _step(name, pieces, read, kind, declared)
@@ -283,19 +251,14 @@ def _moments(name: str, pieces: list[RawColumn], kind: Kind, declared: Declarati
 
 
 def _step(
-    name: str,
-    pieces: list[RawColumn],
-    read: list[parsing.Ticks],
-    kind: Kind,
-    declared: Declaration | None,
+    name: str, pieces: list[RawColumn], read: list[written.Ticks], kind: Kind, declared: Declaration | None
 ) -> int:
     """Return the coarsest unit that all moments fit in, or the declared one, which they must fit in."""
     if declared is not None and (declared.type == "date" or declared.step is not None):
         step = declared.step or STEPS["days"]
         expected = "a date without a time" if declared.type == "date" else "moments in the schema's unit"
         for piece, each in zip(pieces, read, strict=True):
-            if (each.ticks % step).any():
-                raise parsing.offending(name, piece, each.ticks % step != 0, expected)
+            written.refuse(name, piece, each.ticks % step != 0, expected)
         return step
     limits = np.array(() if declared is None else declared.bounds, np.int64)
     ticks = [*(each.ticks for each in read), limits]
@@ -305,12 +268,11 @@ def _step(
 
 def _require_one_clock(name: str, pieces: list[RawColumn], zoned: list[bool]) -> None:
     """Refuse to compare moments in a time zone with moments of nobody knows where."""
-    held = [(piece.role, zone) for piece, zone in zip(pieces, zoned, strict=True) if has_values(piece)]
-    with_zone = [role for role, zone in held if zone]
-    if with_zone and len(with_zone) < len(held):
-        without = next(role for role, zone in held if not zone)
+    held = [(zone, piece.role) for piece, zone in zip(pieces, zoned, strict=True) if has_values(piece)]
+    first = dict(reversed(held))
+    if len(first) > 1:
         raise SchemaError(
-            f"Column {quoted(name)} has a time zone in {with_zone[0]} but none in {without}. "
+            f"Column {quoted(name)} has a time zone in {first[True]} but none in {first[False]}. "
             "Give both a time zone, or neither."
         )
 
@@ -319,7 +281,7 @@ def _require_said_zone(name: str, pieces: list[RawColumn], declared: Declaration
     """Refuse datetimes with a time zone where the schema's form has none, and the other way round."""
     said = declared.form.moment is not None and declared.form.moment.zone is not None
     for piece in pieces:
-        each = parsing.ticks(piece, Kind.MOMENT)
+        each = written.ticks(piece, Kind.MOMENT)
         if not each.missing.all() and each.zoned != said:
             has, form = ("a", "YYYY-MM-DDTHH:MM:SSZ") if each.zoned else ("no", "YYYY-MM-DDTHH:MM:SS")
             raise SchemaError(
@@ -330,27 +292,25 @@ def _require_said_zone(name: str, pieces: list[RawColumn], declared: Declaration
 
 def _labels(name: str, pieces: list[RawColumn], declared: Declaration | None) -> _Read:
     listed = () if declared is None or declared.labels is None else declared.labels
-    read = [parsing.labels(piece, listed) for piece in pieces]
-    numeric = all(parsing.is_plain_number(piece) or piece.kind is Kind.NOTHING for piece in pieces)
+    read = [written.labels(piece, listed) for piece in pieces]
+    numeric = all(  # labels made of numbers that programs write can be sorted
+        piece.kind is Kind.NOTHING
+        or (piece.kind is Kind.NUMBER and (isinstance(piece, Values) or piece.way == NumberForm()))
+        for piece in pieces
+    )
     ordered = any(pt.is_dictionary(each.type) and each.type.ordered for each in read)
     notes: tuple[str, ...] = ()
-    if declared is not None and declared.labels is not None:
-        labels = pa.array(declared.labels, pa.large_string())
-    else:
-        labels = _union(read, numeric=numeric)
+    labels = pa.array(listed, pa.large_string()) if listed else _union(read, numeric=numeric)
     if declared is not None:
         ordered = declared.type == "ordered category"
-        by_itself = numeric or declared.labels is not None or any(each.levels for each in read)
-        if ordered and not by_itself:
+        if ordered and not (numeric or listed or any(each.levels for each in read)):
             notes = (
                 f"Column {quoted(name)}: no labels are given in the schema; their order is alphabetical.",
             )
     cells = []
     for each in read:
         into = pc.index_in(each.texts, labels).to_numpy(zero_copy_only=False).astype(np.float64)
-        unlisted = each.flag(np.isnan(into))
-        if unlisted.any():
-            raise parsing.offending(name, each, unlisted, "a label that the schema lists")
+        written.refuse(name, each, each.flag(np.isnan(into)), "a label that the schema lists")
         cells.append(each.spread(into))
     return _Read(
         column=Categorical(name=name, labels=tuple(labels.to_pylist()), ordered=ordered),
@@ -386,12 +346,26 @@ def strangers(encoded: EncodedColumn) -> tuple[str, ...]:
     return ()
 
 
-def _label_bytes(piece: Texts) -> bytes:
-    """Return codes over the sorted labels in use, and those labels: the same for every library."""
-    used = np.flatnonzero(piece.counts > 0)
-    texts = piece.texts.take(pa.array(used))
-    order = pc.sort_indices(texts).to_numpy()
-    rank = np.full(len(piece.texts) + 1, -1, np.int64)
-    rank[used[order]] = np.arange(len(used))
-    written = "\x1f".join(f"{len(label)}:{label}" for label in texts.take(pa.array(order)).to_pylist())
-    return b"labels" + rank[piece.codes].tobytes() + written.encode()
+def content_digest(columns: Mapping[str, EncodedColumn], role: str) -> str:
+    """Digest one table's content, column by column in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(columns):
+        if role in columns[name].unbound:
+            for part in (name.encode("utf-8", "surrogatepass"), columns[name].content(role)):
+                digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+def split_of(columns: Collection[EncodedColumn], n_rows: Mapping[str, int]) -> Split:
+    """Return the tables of an audit under these columns; a table that lacks one has it missing."""
+    roles = ("train", "control", "synthetic")
+    return Split(**{role: table_of(columns, role, n_rows.get(role, 0)) for role in roles})
+
+
+def table_of(columns: Collection[EncodedColumn], role: str, n_rows: int) -> Table:
+    """Return one table under these columns."""
+    values = np.full((n_rows, len(columns)), np.nan, order="F")  # columns are read one by one
+    for position, encoded in enumerate(columns):
+        if role in encoded.cells:
+            values[:, position] = encoded.cells[role]
+    return Table(schema=Schema(tuple(encoded.column for encoded in columns)), values=values)

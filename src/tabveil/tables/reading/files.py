@@ -5,11 +5,14 @@ Spreadsheets are read as well, but not written: what came as one leaves as text.
 
 import gzip
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.types as pt
 
 from tabveil.core import check
 from tabveil.core.check import quoted, shown
@@ -17,7 +20,9 @@ from tabveil.core.storage.files import replacing
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.reading import csvfile, sheet
 from tabveil.tables.reading.csvfile import CsvForm
-from tabveil.tables.reading.text_format import TextFormat, render
+from tabveil.tables.reading.layout import Library
+from tabveil.tables.reading.raw_column import unreadable
+from tabveil.tables.reading.written import TextFormat, render
 
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -32,19 +37,35 @@ _LONGEST_PATH = 160
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RawFile:
-    """A file's rows and what identifies it."""
+class Source:
+    """One table as it came."""
 
-    names: tuple[str, ...]  # as the file has them: perhaps twice, perhaps empty
+    role: str
+    library: Library = Library.FILE
     data: pa.Table
-    csv: CsvForm | None
-    sha256: str
+    labels: tuple[Any, ...]  # the columns' own names; a file's, as it stands, may be twice there, or empty
+    dtypes: Mapping[str, Any] = field(default_factory=dict)  # of a dataframe's columns
+    blanks: Mapping[str, Any] = field(default_factory=dict)  # the missing value of each pandas object column
+    csv: CsvForm | None = None
     verbatim: bool = False  # any kind of value may hide in its strings
+    sha256: str | None = None  # of a file's bytes
     notes: tuple[str, ...] = ()
 
+    def column(self, name: str) -> pa.Array:
+        """Return one column in one piece."""
+        chunked = self.data.column(name)
+        try:
+            if pt.is_dictionary(chunked.type):
+                chunked = chunked.unify_dictionaries()
+            if chunked.num_chunks == 1:
+                return chunked.chunk(0)
+            return pa.concat_arrays(chunked.chunks) if chunked.num_chunks else pa.nulls(0, chunked.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise unreadable(self.role, name, chunked.type) from None
 
-def read(path: Path, role: str) -> RawFile:
-    """Read a file of any known kind, or say in one line why not."""
+
+def read(path: Path, role: str) -> Source:
+    """Read a file of any known kind as it stands, or say in one line why not."""
     kind = _kind(path, role)
     what = f"The {role} file {quoted(path.name)}"
     data = _bytes(path, role)
@@ -53,14 +74,12 @@ def read(path: Path, role: str) -> RawFile:
         raise SchemaError(f"{what} is empty.")
     if kind in TEXT:
         names, table, form = csvfile.parse(data, what=what, tabs=kind == ".tsv")
-        return RawFile(names=tuple(names), data=table, csv=form, sha256=sha256, verbatim=True)
+        return Source(role=role, data=table, labels=tuple(names), csv=form, verbatim=True, sha256=sha256)
     if kind in SHEETS:
-        found = sheet.parse(data, role=role, what=what)
-        return RawFile(
-            names=found.names, data=found.data, csv=None, sha256=sha256, verbatim=True, notes=found.notes
-        )
+        names, table, notes = sheet.parse(data, role=role, what=what)
+        return Source(role=role, data=table, labels=tuple(names), verbatim=True, sha256=sha256, notes=notes)
     table = _columnar(data, kind, what)
-    return RawFile(names=tuple(table.column_names), data=table, csv=None, sha256=sha256)
+    return Source(role=role, data=table, labels=tuple(table.column_names), sha256=sha256)
 
 
 def is_text_file(path: Path) -> bool:
@@ -121,7 +140,11 @@ def _columnar(data: bytes, kind: str, what: str) -> pa.Table:
         name = "a Parquet" if kind in PARQUET else "an Arrow"
         raise SchemaError(f"{what} is damaged or not {name} file.") from None
     for name, column in zip(names, table.columns, strict=True):
-        _require_sound(column, name, what)
+        try:  # Arrow's other functions trust the file, and would trip over what is not sound
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            how = "holds text that is not UTF-8" if "UTF8" in str(error) else "is damaged"
+            raise SchemaError(what, f"column {quoted(name)} {how}.") from None
     return table
 
 
@@ -143,32 +166,23 @@ def _arrow(data: bytes) -> pa.Table:
         return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
 
 
-def _require_sound(column: pa.ChunkedArray, name: str, what: str) -> None:
-    """Refuse what Arrow's other functions would trip over: they trust the file."""
-    try:
-        column.validate(full=True)
-    except pa.ArrowException as error:
-        how = "holds text that is not UTF-8" if "UTF8" in str(error) else "is damaged"
-        raise SchemaError(what, f"column {quoted(name)} {how}.") from None
-
-
 def read_raw(path: str | Path) -> pa.Table:
     """Read a file's rows verbatim: cells of text files as strings, typed files with their types."""
     raw = read(Path(path), "data")
-    renamed = raw.data.rename_columns(list(raw.names))
+    renamed = raw.data.rename_columns(list(raw.labels))
     return renamed.replace_schema_metadata(raw.data.schema.metadata)  # pandas keeps its types there
 
 
 def write_raw(table: pa.Table, path: str | Path, like: str | Path | None = None) -> None:
     """Write rows verbatim, as the path's suffix says; a text file is written like the file ``like``."""
-    raw = read(Path(like), "data") if like is not None and _kind(Path(like), "data") in TEXT else None
+    form = read(Path(like), "data").csv if like is not None and _kind(Path(like), "data") in TEXT else None
     if is_text_file(Path(path)):
         columns = [
             pa.chunked_array([render(chunk, TextFormat()) for chunk in column.chunks], pa.large_string())
             for column in table.columns
         ]
         table = pa.Table.from_arrays(columns, names=table.column_names)
-    write(table, Path(path), raw.csv if raw is not None else None)
+    write(table, Path(path), form)
 
 
 def write(table: pa.Table, path: Path, form: CsvForm | None = None) -> None:

@@ -6,20 +6,21 @@ one more or less. Numbers of people never meet, however near they come.
 
 A free text is neither a category, for hardly two rows share one, nor an identifier, for it tells something
 about people. Rows are compared by how many words it has. What its words repeat is another question, for
-metrics that read them (``written``).
+metrics that read them (:func:`as_words`).
 """
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from tabveil.core.check import listed
-from tabveil.core.table import Categorical, Numeric
+from tabveil.core.table import Categorical, Holds, Numeric
 from tabveil.tables.reading.arrow import Floats
 from tabveil.tables.reading.encode import EncodedColumn
-from tabveil.tables.reading.infer import Declaration
+from tabveil.tables.reading.infer import Declaration, found
 from tabveil.tables.reading.layout import ColumnLayout
 from tabveil.tables.reading.raw_column import EXACT, Kind, Texts
 from tabveil.tables.words import Words
@@ -41,7 +42,7 @@ FEW = 0.1
 NEAR = (1, 2, 5, 10, 100)
 """How far apart numbers are that tell how often equal ones are to be expected."""
 
-_NUMBERS = frozenset(
+NUMBERS = frozenset(
     {"id", "ids", "identifier", "nr", "nbr", "no", "num", "number", "nummer", "key", "uid", "uuid", "guid"}
     | {"mrn", "ssn", "iban", "account", "acct"}
 )
@@ -76,7 +77,7 @@ def identifies(encoded: EncodedColumn, declared: Declaration | None = None) -> b
         case Categorical(name=name):
             return share >= (MANY if names_people(name) else NEARLY_ALL)
         case Numeric(name=name, integer=True) if len(held) and float(np.abs(held).max()) < EXACT:
-            if is_named_so(name, _NUMBERS):
+            if is_named_so(name, NUMBERS):
                 return share >= NEARLY_ALL or (share >= MANY and float(np.median(held)) >= FOUR_DIGITS)
             return share >= NEARLY_ALL and (_kept_apart(held) or _as_long_as_each_other(held))
     return False
@@ -84,7 +85,7 @@ def identifies(encoded: EncodedColumn, declared: Declaration | None = None) -> b
 
 def names_people(name: str) -> bool:
     """Whether a column's name says that it holds names, addresses or numbers of people."""
-    return is_named_so(name, _NUMBERS | _NAMES)
+    return is_named_so(name, NUMBERS | _NAMES)
 
 
 def numbers_people(name: str) -> bool:
@@ -94,21 +95,16 @@ def numbers_people(name: str) -> bool:
     [True, True, True, False, True]
     """
     tokens = _tokens(name)
-    if not is_named_so(name, _NUMBERS | _REACHED):
+    if not is_named_so(name, NUMBERS | _REACHED):
         return False
     about = _PEOPLE | _REACHED | _OF_PEOPLE
     return any(token in about or any(token.startswith(person) for person in _PEOPLE) for token in tokens)
 
 
-def numbers_something(name: str) -> bool:
-    """Whether a column's name says that it holds numbers of something, as id does."""
-    return is_named_so(name, _NUMBERS)
-
-
 def is_named_so(name: str, words: frozenset[str]) -> bool:
     """Whether a column's name ends in one of some words, or says nothing but whom it is about.
 
-    >>> [is_named_so(name, _NUMBERS) for name in ("patient_nbr", "PatientID", "caseid", "Case", "id_count")]
+    >>> [is_named_so(name, NUMBERS) for name in ("patient_nbr", "PatientID", "caseid", "Case", "id_count")]
     [True, True, True, True, False]
     """
     tokens = _tokens(name)
@@ -171,8 +167,7 @@ def as_word_counts(encoded: EncodedColumn) -> EncodedColumn:
         role: words[np.where(np.isnan(codes), -1, codes).astype(np.int64)]
         for role, codes in encoded.cells.items()
     }
-    held = np.concatenate([each[~np.isnan(each)] for each in cells.values()])
-    low, high = (float(held.min()), float(held.max())) if len(held) else (0.0, 0.0)
+    low, high = found([*cells.values()])
     whole = pa.int64()
     return replace(
         encoded,
@@ -184,9 +179,43 @@ def as_word_counts(encoded: EncodedColumn) -> EncodedColumn:
     )
 
 
-def free_text_note(names: list[str]) -> tuple[str, ...]:
-    """Say how texts are looked at."""
-    if not names:
-        return ()
-    how = "rows are compared by how many words it has, and its passages are read by text_replay"
-    return (f"Free text in {listed(names)}: {how}.",)
+def as_words(
+    read: Mapping[str, EncodedColumn], *, texts: Collection[str], identifiers: Collection[str]
+) -> list[EncodedColumn]:
+    """Return the columns of words, for those who look for values and passages that reappear.
+
+    Every column of labels or texts, and of whole numbers that name people their digits; also those that only
+    some of the tables have, as a name is that a release rightly lacks but may hold in a text. ``texts`` are
+    columns of free text, ``identifiers`` those that the user says name people.
+    """
+    words = []
+    for name, encoded in read.items():
+        column, cells = encoded.column, encoded.cells
+        if isinstance(column, Numeric):
+            exact = column.integer and max(abs(column.low), abs(column.high)) < EXACT
+            naming = name in identifiers or names_people(name)
+            if not (exact and naming and encoded.place.kind is Kind.NUMBER):
+                continue
+            known = np.unique(np.concatenate([each[~np.isnan(each)] for each in cells.values()]))
+            column = Categorical(name=name, labels=tuple(f"{number:.0f}" for number in known))
+            cells = {
+                role: np.where(np.isnan(each), np.nan, np.searchsorted(known, each).astype(np.float64))
+                for role, each in cells.items()
+            }
+        elif encoded.place.kind is not Kind.LABELS:
+            continue
+        holds: Holds = "text" if name in texts else "identifiers" if name in identifiers else "labels"
+        words.append(replace(encoded, column=replace(column, holds=holds), cells=cells))
+    return words
+
+
+def notes_on(texts: list[str], identifiers: list[str]) -> tuple[str, ...]:
+    """Say how texts are looked at, and which columns that look like identifiers are compared all the same."""
+    notes = []
+    if texts:
+        how = "rows are compared by how many words it has, and its passages are read by text_replay"
+        notes.append(f"Free text in {listed(texts)}: {how}.")
+    if identifiers:
+        advice = "if these are identifiers, leave them out with --drop-identifiers"
+        notes.append(f"Nearly every row has its own value in {listed(identifiers)}: {advice}.")
+    return tuple(notes)

@@ -6,7 +6,6 @@ release would name them. An ordered column is left whole: its labels are a scale
 polars), which its author listed and which says little in parts.
 """
 
-import datetime as dt
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,7 +27,7 @@ from tabveil.errors import SchemaError
 from tabveil.tables.reading.arrow import Floats
 from tabveil.tables.reading.csvfile import CsvForm
 from tabveil.tables.reading.raw_column import EXACT, Kind, is_text
-from tabveil.tables.reading.text_format import TextFormat, render
+from tabveil.tables.reading.written import TextFormat, render
 
 _MOST_IN_NS = 2**63 // 1000
 """Microseconds."""
@@ -79,27 +78,23 @@ class Layout:
 
 def to_arrow(table: Table, layout: Layout) -> pa.Table:
     """Return an Arrow table with the types that came in."""
-    pairs = layout.of(table)
-    arrays = [_arrow_column(table, column, place) for column, place in pairs]
-    return pa.Table.from_arrays(arrays, names=[str(place.label) for _, place in pairs])
+    return to_native(table, replace(layout, library=Library.ARROW))
 
 
 def to_text(table: Table, layout: Layout) -> pa.Table:
     """Return a table of strings, written as a text file wants them; no cell is null."""
     pairs = layout.of(table)
-    arrays = [
-        pc.fill_null(render(plain_values(table, column, place), place.form), place.form.missing)
-        for column, place in pairs
-    ]
+    arrays = []
+    for column, place in pairs:
+        written = render(_plain_values(table.column(column.name), column, place), place.form)
+        arrays.append(pc.fill_null(written, place.form.missing))
     return pa.Table.from_arrays(arrays, names=[str(place.label) for _, place in pairs])
 
 
 def as_written(values: Floats, column: Column, layout: Layout) -> list[str]:
     """Write single values of a column as text, the way the column does: 18567.0 as 2020-11-01."""
-    table = Table(schema=Schema((column,)), values=values[:, None])
     place = layout.columns[column.name]
-    written: list[str] = render(plain_values(table, column, place), place.form).to_pylist()
-    return written
+    return list(render(_plain_values(values, column, place), place.form).to_pylist())
 
 
 def edges_in_words(values: Floats, column: Column, layout: Layout) -> list[str] | None:
@@ -107,38 +102,33 @@ def edges_in_words(values: Floats, column: Column, layout: Layout) -> list[str] 
     place = layout.columns[column.name]
     match place.kind:
         case Kind.MOMENT:
-            table = Table(schema=Schema((column,)), values=values[:, None])
-            return dates([_at_midnight(item) for item in plain_values(table, column, place).to_pylist()])
+            edges = _plain_values(values, column, place)
+            edges = edges.cast(pa.timestamp("us")) if pt.is_date(edges.type) else edges
+            return dates(edges.to_pylist())
         case Kind.TIME | Kind.DURATION:
             return as_written(values, column, layout)
         case _:
             return None
 
 
-def _at_midnight(moment: dt.date) -> dt.datetime:
-    return moment if isinstance(moment, dt.datetime) else dt.datetime.combine(moment, dt.time())
-
-
 def to_native(table: Table, layout: Layout) -> Any:  # noqa: ANN401 - whichever library the user works with
     """Return the rows as the kind of table that came in: pandas, polars, or Arrow (also for a file)."""
-    pairs = layout.of(table)
+    labels = [place.label for _, place in layout.of(table)]
+    pairs = ((_arrow_column(table, column, place), place) for column, place in layout.of(table))
     match layout.library:
         case Library.PANDAS:
-            parts = [_pandas_column(_arrow_column(table, column, place), place) for column, place in pairs]
+            parts = [_pandas_column(array, place) for array, place in pairs]
             frame = pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(len(table)))
-            frame.columns = pd.Index([place.label for _, place in pairs])
+            frame.columns = pd.Index(labels)
             return frame
         case Library.POLARS:
             import polars as pl  # noqa: PLC0415 - only for those who brought polars tables
 
             return pl.DataFrame(
-                [
-                    _polars_column(pl, _arrow_column(table, column, place), place).alias(place.label)
-                    for column, place in pairs
-                ]
+                [_polars_column(pl, array, place).alias(place.label) for array, place in pairs]
             )
         case _:
-            return to_arrow(table, layout)
+            return pa.Table.from_arrays([array for array, _ in pairs], names=list(map(str, labels)))
 
 
 def cells_as_text(table: Table, layout: Layout) -> tuple[list[str], list[list[str]]]:
@@ -150,15 +140,14 @@ def cells_as_text(table: Table, layout: Layout) -> tuple[list[str], list[list[st
 
 
 def _arrow_column(table: Table, column: Column, place: ColumnLayout) -> pa.Array:
-    values = plain_values(table, column, place)
+    values = _plain_values(table.column(column.name), column, place)
     if is_text(place.type) and not is_text(values.type) and not pt.is_dictionary(values.type):
         return render(values, place.form).cast(place.type)
     return values
 
 
-def plain_values(table: Table, column: Column, place: ColumnLayout) -> pa.Array:
+def _plain_values(cells: Floats, column: Column, place: ColumnLayout) -> pa.Array:
     """Turn cells back into values: numbers, truth values, moments, labels."""
-    cells = table.column(column.name)
     match place.kind:
         case Kind.NUMBER:
             return _numbers(cells, place.plain)
@@ -257,7 +246,12 @@ def _pandas_column(array: pa.Array, place: ColumnLayout) -> "pd.Series[Any]":
     if dtype is None or (array.type != place.type and not pt.is_dictionary(array.type)):
         return array.to_pandas()  # type: ignore[no-any-return] # Arrow has no annotations
     if isinstance(dtype, pd.CategoricalDtype):
-        return _pandas_category(array, dtype)
+        series = array.to_pandas()
+        used = series.cat.remove_unused_categories().cat.categories
+        fresh = [item for item in used if item not in dtype.categories]
+        if fresh:  # its own categories first, then those it did not know
+            dtype = pd.CategoricalDtype([*dtype.categories, *fresh], ordered=dtype.ordered)
+        return series.astype(dtype)  # type: ignore[no-any-return]
     if pd.api.types.is_object_dtype(dtype):
         objects = array.to_pandas().astype(object)
         return objects.where(objects.notna(), place.blank)  # type: ignore[no-any-return]
@@ -266,17 +260,6 @@ def _pandas_column(array: pa.Array, place: ColumnLayout) -> "pd.Series[Any]":
     elif isinstance(dtype, (np.dtype, pd.DatetimeTZDtype)):
         return array.to_pandas().astype(dtype)  # type: ignore[no-any-return]
     return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array]))).astype(dtype)
-
-
-def _pandas_category(array: pa.Array, dtype: pd.CategoricalDtype) -> "pd.Series[Any]":
-    """Return a categorical column with its own categories first, then those it did not know."""
-    series = array.to_pandas()
-    used = series.cat.remove_unused_categories().cat.categories
-    fresh = [item for item in used if item not in dtype.categories]
-    if not fresh:
-        return series.astype(dtype)  # type: ignore[no-any-return]
-    categories = [*dtype.categories, *fresh]
-    return series.astype(pd.CategoricalDtype(categories, ordered=dtype.ordered))  # type: ignore[no-any-return]
 
 
 def _polars_column(pl: Any, array: pa.Array, place: ColumnLayout) -> Any:  # noqa: ANN401 - optional library

@@ -18,7 +18,7 @@ from tabveil.tables.reading.layout import ColumnLayout, Layout, Library
 from tabveil.tables.reading.moments import DATES, MINUTE, STEPS, is_zone
 from tabveil.tables.reading.number_form import GROUPS, MARKS, is_unit
 from tabveil.tables.reading.raw_column import Kind, is_number, is_text
-from tabveil.tables.reading.text_format import MOST_DIGITS, TextFormat
+from tabveil.tables.reading.written import MOST_DIGITS, TextFormat
 
 FORMAT = 2
 _NANOSECONDS = 9  # digits
@@ -75,9 +75,7 @@ def from_json(data: Any) -> Layout:  # noqa: ANN401 - whatever stands in a file
         known = require_plain(_StoredLayout, data, "layout")
         require(len({item.name for item in known.columns}) == len(known.columns), "a column stands twice")
         layout = Layout(
-            library=Library.FILE,
-            columns={item.name: _column(item) for item in known.columns},
-            csv=known.csv,
+            library=Library.FILE, columns={item.name: _column(item) for item in known.columns}, csv=known.csv
         )
         if known.csv is not None:
             require(known.csv.delimiter in tuple(DELIMITERS), "no delimiter")
@@ -113,27 +111,23 @@ class _StoredLayout:
 
 def _column(item: _StoredColumn) -> ColumnLayout:
     kind, plain, came = Kind[item.kind.upper()], _type_from_json(item.plain), _type_from_json(item.type)
-    require(kind in _HELD_AS and _HELD_AS[kind](plain), "a column of values that it cannot hold")
+    holds = kind is Kind.LABELS or any(test(plain) for test in (*_HELD_AS.get(kind, ()), is_text, pt.is_null))
+    require(kind in (*_HELD_AS, Kind.LABELS) and holds, "a column of values that it cannot hold")
     require(came == plain or is_text(came) or pt.is_dictionary(came), "a column of two types")
     require(item.step in _STEPS.get(kind, (1,)), "a column in units of no clock")
     _require_form(item.form)
     return ColumnLayout(label=item.label, kind=kind, type=came, plain=plain, step=item.step, form=item.form)
 
 
-def _or_text(test: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
-    """Values of a declared type may have come as text, or all be missing."""
-    return lambda kind: bool(test(kind) or is_text(kind) or pt.is_null(kind))
-
-
-_HELD_AS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
-    Kind.NUMBER: _or_text(is_number),
-    Kind.BOOLEAN: _or_text(lambda kind: pt.is_boolean(kind) or is_number(kind)),
-    Kind.MOMENT: _or_text(lambda kind: pt.is_date(kind) or pt.is_timestamp(kind)),
-    Kind.TIME: _or_text(pt.is_time),
-    Kind.DURATION: _or_text(pt.is_duration),
-    Kind.LABELS: lambda _: True,
+_HELD_AS: Mapping[Kind, tuple[Callable[[pa.DataType], bool], ...]] = {
+    Kind.NUMBER: (is_number,),
+    Kind.BOOLEAN: (pt.is_boolean, is_number),
+    Kind.MOMENT: (pt.is_date, pt.is_timestamp),
+    Kind.TIME: (pt.is_time,),
+    Kind.DURATION: (pt.is_duration,),
 }
-"""Which types the values of each kind can have; other kinds are decided before a layout is made."""
+"""Which types the values of each kind can have, beside text, and null where all are missing. Labels can have
+any; other kinds are decided before a layout is made."""
 _STEPS: Mapping[Kind, tuple[int, ...]] = {
     Kind.MOMENT: tuple(STEPS.values()),
     Kind.TIME: (MINUTE, *STEPS.values()),

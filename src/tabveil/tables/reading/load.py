@@ -1,26 +1,25 @@
 """The joint load: three tables in, one schema, checked together once."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from tabveil.core.check import listed
 from tabveil.core.result import DroppedColumn, Input
-from tabveil.core.table import Schema, Split, Table
+from tabveil.core.table import Split, Table
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import declare, sources
-from tabveil.tables.reading.encode import EncodedColumn, encode, strangers
-from tabveil.tables.reading.identifiers import as_word_counts, free_text_note, identifies, is_free_text
+from tabveil.tables.reading.csvfile import CsvForm
+from tabveil.tables.reading.encode import EncodedColumn, content_digest, encode, split_of, strangers, table_of
+from tabveil.tables.reading.files import Source
+from tabveil.tables.reading.identifiers import as_word_counts, as_words, identifies, is_free_text, notes_on
 from tabveil.tables.reading.layout import Layout
 from tabveil.tables.reading.people import RowOwners, people_on_both_sides, require_person, suspects
 from tabveil.tables.reading.raw_column import piece_of
-from tabveil.tables.reading.sources import Source
-from tabveil.tables.reading.written import named_split, written_split
 
 Name = TypeVar("Name", bound=str)
 SchemaSource = str | Path | Mapping[str, Any] | declare.SchemaFile | None
@@ -36,7 +35,7 @@ class LoadedTables:
     inputs: dict[str, Input]
     dropped: tuple[DroppedColumn, ...] = ()
     written: Split | None = None  # the words of labels, texts and identifiers, for metrics that read them
-    identifiers: Split | None = None  # columns that name people and stand in train and in the release
+    identifiers: Split | None = None  # what names people in train and in the release, compared or not
     given: Split  # as the files have it
     turned: tuple[str, ...] = ()  # released columns that attacks read on another scale
     parted_by: tuple[str, ...] = ()  # columns by which rows of one person stand in train and in control
@@ -183,14 +182,16 @@ class _Together:
             raise SchemaError(f"No columns are left once identifiers are dropped ({listed(identifiers)}).")
         everything = even | uneven_identifiers | person_column
         n_rows = {role: source.data.num_rows for role, source in given.items()}
-        split = _split(compared, n_rows)
-        written = written_split(
-            everything, n_rows=n_rows, texts=texts, identifiers={*declared.identifiers, *person_column}
-        )
+        split = split_of(compared.values(), n_rows)
+        words = as_words(everything, texts=texts, identifiers={*declared.identifiers, *person_column})
+        written = split_of(words, n_rows) if words else None
         naming = {*identifiers, *uneven_identifiers, *person_column}
-        named = named_split(
-            {name: encoded for name, encoded in everything.items() if name in naming}, n_rows=n_rows
-        )
+        both = [
+            encoded
+            for name, encoded in everything.items()
+            if name in naming and {"train", "synthetic"} <= encoded.cells.keys()
+        ]
+        named = split_of(both, n_rows) if both else None
         owners = None if person is None else RowOwners.of(person_column[person])
         if owners is not None:
             split = owners.number(split)
@@ -202,8 +203,7 @@ class _Together:
             layout=_layout(given["train"], compared),
             notes=(
                 *_notes(given, {name: encoded for name, encoded in even.items() if name not in texts}),
-                *free_text_note(texts),
-                *(() if self.drop_identifiers else _identifier_note(identifiers)),
+                *notes_on(texts, [] if self.drop_identifiers else identifiers),
                 *(() if owners is None or person is None else owners.notes(person)),
             ),
             inputs={
@@ -228,9 +228,7 @@ class _Together:
         return encoded.of_tables(tables, listed=listed)
 
 
-def person_columns(
-    source: Any,  # noqa: ANN401 - a path or any kind of table
-) -> tuple[str, ...]:
+def person_columns(source: Any) -> tuple[str, ...]:  # noqa: ANN401 - a path or any kind of table
     """Return the columns by which one person seems to have several rows, which no split may part."""
     given = {"data": sources.read(source, "data")}
     try:
@@ -241,11 +239,7 @@ def person_columns(
     return people_on_both_sides(columns, (), texts)
 
 
-def _sources(
-    train: Any,  # noqa: ANN401 - as in load_split
-    releases: Mapping[Name, Any],
-    control: Any,  # noqa: ANN401 - likewise
-) -> dict[str, Source]:
+def _sources(train: Any, releases: Mapping[Name, Any], control: Any) -> dict[str, Source]:  # noqa: ANN401
     """Read the tables as they are, and refuse those without rows; a control may have none, and no columns."""
     given = {"train": sources.read(train, "train")}
     if control is not None:
@@ -258,14 +252,6 @@ def _sources(
         nobody = given["train"].data.slice(0, 0)
         given["control"] = replace(given["control"], data=nobody, labels=given["train"].labels)
     return given
-
-
-def _split(columns: Mapping[str, EncodedColumn], n_rows: Mapping[str, int]) -> Split:
-    train, synthetic = (_table(columns, role, n_rows[role]) for role in ("train", "synthetic"))
-    control = (
-        _table(columns, "control", n_rows["control"]) if "control" in n_rows else train.take(np.arange(0))
-    )
-    return Split(train=train, control=control, synthetic=synthetic)
 
 
 def load_table(
@@ -290,9 +276,10 @@ def load_table(
     columns = _encode_all(given, _Reader.of(given, declared, missing), by_schema)
     layout = _layout(given["data"], columns, by_schema)
     texts = tuple(name for name, encoded in columns.items() if is_free_text(encoded, declared.of(name)))
+    csv = CsvForm(delimiter=declared.csv.delimiter, encoding=declared.csv.encoding)
     return LoadedTable(
-        table=_table(columns, "data", given["data"].data.num_rows),
-        layout=replace(layout, csv=declared.csv.form) if form_by_schema else layout,
+        table=table_of(columns.values(), "data", given["data"].data.num_rows),
+        layout=replace(layout, csv=csv) if form_by_schema else layout,
         notes=tuple(_notes(given, columns)),
         input=_input(given["data"], columns),
         declared=whole & columns.keys(),
@@ -371,13 +358,6 @@ def _encode_all(
     return {name: reader.encode(given, name, form_by_schema=name in by_schema) for name in names}
 
 
-def _table(columns: Mapping[str, EncodedColumn], role: str, n_rows: int) -> Table:
-    values = np.empty((n_rows, len(columns)), order="F")  # columns are read one by one
-    for position, encoded in enumerate(columns.values()):
-        values[:, position] = encoded.cells[role]
-    return Table(schema=Schema(tuple(encoded.column for encoded in columns.values())), values=values)
-
-
 def _layout(source: Source, columns: Mapping[str, EncodedColumn], by_schema: Collection[str] = ()) -> Layout:
     """Bind the columns' places to the table they leave as."""
     labels = dict(zip(source.data.column_names, source.labels, strict=True))
@@ -402,16 +382,9 @@ def _input(
     return Input(
         rows=source.data.num_rows,
         columns=source.data.num_columns,
-        sha256=source.sha256 or _content_digest(source.role, columns),
+        sha256=source.sha256 or content_digest(columns, source.role),
         audited_columns=None if kept is None else len(kept),
-        audited_sha256=None if kept is None else _content_digest(source.role, kept),
-    )
-
-
-def _content_digest(role: str, columns: Mapping[str, EncodedColumn]) -> str:
-    """Digest the columns of one table."""
-    return sources.content_digest(
-        {name: encoded.content(role) for name, encoded in columns.items() if role in encoded.unbound}
+        audited_sha256=None if kept is None else content_digest(kept, source.role),
     )
 
 
@@ -428,10 +401,3 @@ def _notes(given: Mapping[str, Source], columns: Mapping[str, EncodedColumn]) ->
             for marker, names in marked.items()
         ),
     ]
-
-
-def _identifier_note(found: Sequence[str]) -> tuple[str, ...]:
-    if not found:
-        return ()
-    advice = "if these are identifiers, leave them out with --drop-identifiers."
-    return (f"Nearly every row has its own value in {listed(found)}: {advice}",)

@@ -65,9 +65,8 @@ class MomentForm:
     @property
     def offset(self) -> int:
         """The zone's distance from UTC, in microseconds."""
-        if self.zone in (None, "Z"):
+        if self.zone is None or self.zone == "Z":
             return 0
-        assert self.zone is not None
         hours, minutes = int(self.zone[1:3]), int(self.zone[-2:])
         return (-1 if self.zone[0] == "-" else 1) * (hours * 60 + minutes) * 60_000_000
 
@@ -112,10 +111,7 @@ def pattern_of(date: str) -> str:
     parts = {"YYYY": r"(?P<year>\d{4})", **dict.fromkeys(("DD", "D"), rf"(?P<day>{digits})")}
     parts |= dict.fromkeys(("MM", "M"), rf"(?P<month>{digits})")
     parts |= dict.fromkeys(NAMED, rf"(?P<month>(?i:{'|'.join(MONTHS)}))")
-    written, end = "", 0
-    for found in _PARTS.finditer(date):
-        written += re.escape(date[end : found.start()]) + parts[found[0]]
-        end = found.end()
+    written = _PARTS.sub(lambda found: parts[found[0]], re.escape(date))
     return rf"^{written}(?P<tail>(?:[T ]\d{{1,2}}:.*)?)$"
 
 
@@ -259,8 +255,7 @@ def ways_of_digits(words: pa.Array) -> tuple[Moments, ...]:
 
 
 def _first(words: pa.Array, pattern: str, part: str) -> str:
-    found: str = pc.struct_field(pc.extract_regex(words.slice(0, 1), pattern), part)[0].as_py()
-    return found
+    return str(pc.struct_field(pc.extract_regex(words.slice(0, 1), pattern), part)[0].as_py())
 
 
 def _readable(words: pa.Array, date: str) -> tuple[Moments, ...]:

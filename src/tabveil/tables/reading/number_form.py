@@ -75,14 +75,10 @@ def ways_of_plain(words: pa.Array) -> tuple[NumberForm, ...]:
 
 
 def ways(words: pa.Array, *, comma: bool) -> tuple[NumberForm, ...]:
-    """Return the ways in which all words are numbers, the likeliest first; none if there is no way.
+    """Return the ways in which all distinct words are numbers, the likeliest first; none if there is no way.
 
-    Parameters
-    ----------
-    words
-        Distinct words; numbers as programs write them are no business of this function.
-    comma
-        The comma is free for decimals: it separates no cells in this file.
+    Numbers as programs write them are no business of this function. The ``comma`` may be free for decimals:
+    it separates no cells in the file.
 
     >>> ways(pa.array(["€ 1.324,85", "€ 12,00"]), comma=False)
     (NumberForm(mark=',', group='.', before='€ ', after='', sign_inside=False),)
@@ -97,9 +93,8 @@ def ways(words: pa.Array, *, comma: bool) -> tuple[NumberForm, ...]:
     )
     units = [pc.unique(part).to_pylist() for part in (before, after)]
     outside, inside = (arrow.matches(part, "-") for part in (lead, sign))
-    if any(len(unit) > 1 for unit in units) or (outside.any() and inside.any()):
-        return ()
-    if (arrow.matches(lead, ".") & arrow.matches(sign, ".")).any():
+    both_signs = (arrow.matches(lead, ".") & arrow.matches(sign, ".")).any()
+    if both_signs or any(len(unit) > 1 for unit in units) or (outside.any() and inside.any()):
         return ()
     form = NumberForm(before=units[0][0], after=units[1][0], sign_inside=bool(inside.any()))
     if not (comma or form.before or form.after) and _may_be_lists(digits):
@@ -236,8 +231,7 @@ def example_of(form: NumberForm, digits: int) -> str:
     """
     thousands = form.group or digits == _THREE  # 12.500 might be read as thousands
     shown = f"{1234.5 if thousands else 12.5:.{digits}f}" if digits else "1234" if thousands else "12"
-    written: str = from_plain(pa.array([f"-{shown}" if form.sign_inside else shown]), form)[0].as_py()
-    return written
+    return str(from_plain(pa.array([f"-{shown}" if form.sign_inside else shown]), form)[0].as_py())
 
 
 def is_unit(unit: str) -> bool:

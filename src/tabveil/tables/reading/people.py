@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabveil.core.check import nearest, quoted
-from tabveil.core.table import Categorical, Floats, Indices, Numeric, Split
+from tabveil.core.table import Floats, Indices, Numeric, Split
 from tabveil.core.wording import plural
 from tabveil.errors import SchemaError
+from tabveil.tables.reading.arrow import hash_rows
 from tabveil.tables.reading.encode import EncodedColumn
-from tabveil.tables.reading.identifiers import FOUR_DIGITS, numbers_people, numbers_something
+from tabveil.tables.reading.files import Source
+from tabveil.tables.reading.identifiers import FOUR_DIGITS, NUMBERS, is_named_so, numbers_people
 from tabveil.tables.reading.raw_column import Kind
-from tabveil.tables.reading.sources import Source
 
 FEWEST_VALUES = 20
 """With fewer different values it is chance, or a group, that train and control share none."""
@@ -174,7 +175,12 @@ def people_on_both_sides(
 
 def _shared(encoded: EncodedColumn) -> Floats | None:
     """Return the cells of a column that may number people, if enough rows of several people's are parted."""
-    if not _may_number(encoded):
+    column, kind = encoded.column, encoded.place.kind
+    if isinstance(column, Numeric):
+        may_number = column.integer and kind is Kind.NUMBER
+    else:
+        may_number = not column.ordered and kind is Kind.LABELS
+    if not may_number:
         return None
     if "data" in encoded.cells:
         cells = encoded.cells["data"]
@@ -193,25 +199,12 @@ def _shared(encoded: EncodedColumn) -> Floats | None:
     return cells if few_each and shared >= max(FEWEST_ROWS, LEAST_SHARE * among) else None
 
 
-def _may_number(encoded: EncodedColumn) -> bool:
-    match encoded.column:
-        case Categorical(ordered=ordered):
-            return not ordered and encoded.place.kind is Kind.LABELS
-        case Numeric(integer=integer):
-            return integer and encoded.place.kind is Kind.NUMBER
-
-
 def _named_so(name: str, cells: Floats, encoded: EncodedColumn) -> bool:
     held = cells[~np.isnan(cells)]
-    if (
-        encoded.place.kind is Kind.NUMBER
-        and float(np.median(held)) < FOUR_DIGITS
-        and not numbers_people(name)
-    ):
-        return False
-    if numbers_people(name):
-        return True
-    return numbers_something(name) and len(np.unique(held)) >= LEAST_DIFFERENT * len(held)
+    small = encoded.place.kind is Kind.NUMBER and float(np.median(held)) < FOUR_DIGITS
+    return numbers_people(name) or (
+        is_named_so(name, NUMBERS) and not small and len(np.unique(held)) >= LEAST_DIFFERENT * len(held)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -232,14 +225,11 @@ class _Rows:
         n_rows = max(map(len, whole.values()), default=0)
         names = tuple(sorted(name for name, cells in whole.items() if len(cells) == n_rows))
         keys = np.empty((n_rows, len(names)), dtype=np.uint64)
-        hashes = np.zeros(n_rows, dtype=np.uint64)
         for place, name in enumerate(names):
             cells = whole[name] + 0.0
             cells[np.isnan(cells)] = np.nan
             keys[:, place] = cells.view(np.uint64)
-            hashes = (hashes ^ keys[:, place]) * np.uint64(0xBF58476D1CE4E5B9)
-            hashes ^= hashes >> np.uint64(29)
-        return cls(names=names, keys=keys, hashes=hashes)
+        return cls(names=names, keys=keys, hashes=hash_rows([*keys.T], n_rows))
 
     def agree_by(self, name: str, cells: Floats) -> bool:
         """Tell whether rows of the same value are as alike as those of one person."""
@@ -252,7 +242,9 @@ class _Rows:
         if len(new) < FEWEST_VALUES:
             return False
         ends = np.append(new[1:], len(order))
-        first = self._chosen(order, np.flatnonzero(np.diff(cells[order]) == 0))
+        first = np.flatnonzero(np.diff(cells[order]) == 0)
+        if len(first) > _MOST_PAIRS:  # those whose rows have the smallest hashes are asked
+            first = first[np.argsort(self.hashes[order[first]], kind="stable")[:_MOST_PAIRS]]
         end = ends[np.searchsorted(new, first, side="right") - 1]
         stranger = np.where(end < len(order), end, new[-1] - 1)  # of the next value, or of the last but one
         one, same, other = order[first], order[first + 1], order[stranger]
@@ -266,9 +258,3 @@ class _Rows:
             return False
         more = (alike[told].mean(axis=0)[asked] - usual[asked]) / (1 - usual[asked])
         return bool(np.median(more) >= MOSTLY and more.max() >= ALWAYS)
-
-    def _chosen(self, order: Indices, places: Indices) -> Indices:
-        """Return some of very many places: those whose rows have the smallest hashes."""
-        if len(places) <= _MOST_PAIRS:
-            return places
-        return places[np.argsort(self.hashes[order[places]], kind="stable")[:_MOST_PAIRS]]

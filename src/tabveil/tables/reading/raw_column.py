@@ -4,7 +4,7 @@ Text files are read as text, so any kind of value may hide in their strings ("ve
 a typed source was meant as text, unless it holds dates, times or numbers that no library reads by itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -154,6 +154,11 @@ class Texts:
         """Flag the rows whose string is flagged."""
         return np.append(flags, False)[self.codes]
 
+    def keep(self, kept: Bools) -> "Texts":
+        """Return the column in which all strings but these are missing."""
+        into = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)
+        return replace(self, codes=into[self.codes], texts=self.texts.filter(pa.array(kept)))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Values:
@@ -177,11 +182,9 @@ RawColumn = Texts | Values
 
 def has_values(piece: RawColumn) -> bool:
     """Whether any row holds something."""
-    match piece:
-        case Texts():
-            return bool((piece.codes >= 0).any())
-        case Values():
-            return bool(piece.array.null_count < len(piece.array))
+    if isinstance(piece, Texts):
+        return bool((piece.codes >= 0).any())
+    return bool(piece.array.null_count < len(piece.array))
 
 
 def piece_of(
@@ -190,12 +193,26 @@ def piece_of(
     """Look at a column once: strings and categories become codes, everything else stays typed."""
     if pt.is_dictionary(array.type):
         return _categories(role, name, array, missing)
-    if is_text(array.type):
-        return _strings(role, name, array, verbatim=verbatim, comma=comma, missing=missing)
-    kind = _typed_kind(role, name, array.type)
-    if pt.is_floating(array.type):
-        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
-    return Values(role=role, array=array, kind=kind)
+    if not is_text(array.type):
+        kind = _typed_kind(role, name, array.type)
+        if pt.is_floating(array.type):
+            array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+        return Values(role=role, array=array, kind=kind)
+    coded = array.cast(pa.large_string()).dictionary_encode()
+    _require_short(role, name, coded.dictionary)
+    words = pc.utf8_trim_whitespace(coded.dictionary)
+    blank = arrow.as_bools(pc.is_in(words, missing))
+    if verbatim:
+        blank |= arrow.as_bools(pc.equal(words, ""))
+    return Texts(
+        role=role,
+        codes=codes_of(coded),
+        texts=coded.dictionary,
+        type=array.type,
+        verbatim=verbatim,
+        comma=comma,
+        blanks=tuple(coded.dictionary.filter(pa.array(blank)).to_pylist()),
+    ).keep(~blank)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -240,27 +257,6 @@ def unreadable(role: str, name: str, kind: pa.DataType) -> SchemaError:
     return SchemaError(
         f"Column {quoted(name)} of {role} has type {quoted(kind)}, which cannot be audited: tabveil reads "
         "numbers, text, true/false, dates and categories. Convert the column or drop it."
-    )
-
-
-def _strings(
-    role: str, name: str, array: pa.Array, *, verbatim: bool, comma: bool, missing: pa.Array
-) -> Texts:
-    coded = array.cast(pa.large_string()).dictionary_encode()
-    _require_short(role, name, coded.dictionary)
-    blank = arrow.as_bools(pc.is_in(pc.utf8_trim_whitespace(coded.dictionary), missing))
-    if verbatim:
-        blank |= arrow.as_bools(pc.equal(pc.utf8_trim_whitespace(coded.dictionary), ""))
-    kept = np.append(np.cumsum(~blank) - 1, -1).astype(np.int32)  # where each string stands among those kept
-    kept[np.append(blank, True)] = -1
-    return Texts(
-        role=role,
-        codes=kept[codes_of(coded)],
-        texts=coded.dictionary.filter(pa.array(~blank)),
-        type=array.type,
-        verbatim=verbatim,
-        comma=comma,
-        blanks=tuple(coded.dictionary.filter(pa.array(blank)).to_pylist()),
     )
 
 

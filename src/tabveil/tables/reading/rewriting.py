@@ -1,7 +1,7 @@
 """Some rows of a table, or other texts in its cells, in the kind of table that came in."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,9 @@ from tabveil.core.table import Indices, Table
 from tabveil.errors import SchemaError
 from tabveil.tables.reading import sources
 from tabveil.tables.reading.arrow import RawTable, computable, missing_cells, take_rows
-from tabveil.tables.reading.files import read_raw
+from tabveil.tables.reading.files import Source, read_raw
 from tabveil.tables.reading.layout import Layout, to_native, to_text
 from tabveil.tables.reading.load import load_table
-from tabveil.tables.reading.sources import Source
 
 
 def raw_rows(data: Any) -> RawTable:  # noqa: ANN401 - a path or any kind of table
@@ -107,16 +106,12 @@ def replace_raw(data: RawTable, columns: Mapping[str, ColumnTexts]) -> RawTable:
     for name, column in columns.items():
         cells = pa.array(_cells(column), None if column.whole else pa.large_string())
         data = data.set_column(data.column_names.index(name), name, cells)
-    return data.replace_schema_metadata(_without_types(data.schema.metadata or {}, columns))
-
-
-def _without_types(metadata: Mapping[bytes, bytes], names: Collection[str]) -> dict[bytes, bytes]:
-    """Forget the types that pandas noted for these columns: they have others now."""
-    if _PANDAS not in metadata:
-        return dict(metadata)
-    noted = json.loads(metadata[_PANDAS])
-    noted["columns"] = [item for item in noted.get("columns", []) if item.get("field_name") not in names]
-    return {**metadata, _PANDAS: json.dumps(noted).encode()}
+    metadata = dict(data.schema.metadata or {})
+    if _PANDAS in metadata:  # pandas noted types for these columns, which have others now
+        noted = json.loads(metadata[_PANDAS])
+        kept = [item for item in noted.get("columns", []) if item.get("field_name") not in columns]
+        metadata[_PANDAS] = json.dumps({**noted, "columns": kept}).encode()
+    return data.replace_schema_metadata(metadata)
 
 
 def replace_native(data: Any, columns: Mapping[str, ColumnTexts]) -> Any:  # noqa: ANN401 - any kind of table

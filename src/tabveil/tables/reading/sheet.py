@@ -10,7 +10,6 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -40,17 +39,11 @@ _NEEDED = (
 Cell = bool | int | float | str | dt.time | dt.date | dt.datetime | dt.timedelta
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Sheet:
-    """A sheet's rows, and what to know about how it was chosen."""
+def parse(data: bytes, *, role: str, what: str) -> tuple[list[str], pa.Table, tuple[str, ...]]:
+    """Read the first sheet of a workbook that anybody can see; ``what`` is what errors call the file.
 
-    names: tuple[str, ...]
-    data: pa.Table  # columns named 0, 1, ...
-    notes: tuple[str, ...] = ()
-
-
-def parse(data: bytes, *, role: str, what: str) -> Sheet:
-    """Read the first sheet of a workbook that anybody can see; ``what`` is what errors call the file."""
+    Returns its header, its rows (columns named 0, 1, ...), and what to know about how it was chosen.
+    """
     try:
         import python_calamine as calamine  # noqa: PLC0415 - only for those who bring spreadsheets
     except ModuleNotFoundError:
@@ -76,16 +69,13 @@ def parse(data: bytes, *, role: str, what: str) -> Sheet:
         raise SchemaError(f"{what} has no sheet with cells in it.")
     if any(isinstance(cell, str) and _CONTROL.search(cell) for row in held for cell in row):
         raise SchemaError(what, "a cell holds a control character, which is no text.")
-    names, columns = _columns(held)
+    columns = [column for column in zip(*held, strict=True) if any(cell != "" for cell in column)]
+    names = [_as_text(name) for name, *_ in columns]
     require_names(names, what)
-    arrays = [_array(cells) for cells in columns]
-    places = [str(place) for place in range(len(names))]
+    arrays = [_array([None if cell == "" else cell for cell in cells]) for _, *cells in columns]
+    table = pa.Table.from_arrays(arrays, names=[str(place) for place in range(len(names))])
     several = f"The {role} file has {len(sheets)} sheets; the first, {quoted(sheets[0])}, was read."
-    return Sheet(
-        names=tuple(names),
-        data=pa.Table.from_arrays(arrays, names=places),
-        notes=(several,) if len(sheets) > 1 else (),
-    )
+    return names, table, (several,) if len(sheets) > 1 else ()
 
 
 def _damaged(what: str) -> SchemaError:
@@ -153,20 +143,16 @@ class _Extent:
                 self.row = int(attributes["r"]) if "r" in attributes else self.row + 1
                 self.column = 0
             case "c":
-                self._go_to(attributes.get("r"))
+                self.column += 1
+                if (place := attributes.get("r")) is not None:
+                    letters = place.rstrip("0123456789")
+                    if letters not in self.letters:
+                        self.letters[letters] = _number_of(letters)
+                    self.row, self.column = int(place[len(letters) :]), self.letters[letters]
             case "v" | "is" | "f":
                 self.rows, self.columns = max(self.rows, self.row), max(self.columns, self.column)
                 if self.rows * self.columns > self.most or self.rows > _ROWS or self.columns > _COLUMNS:
                     raise _TooLargeError
-
-    def _go_to(self, place: str | None) -> None:
-        if place is None:
-            self.column += 1
-            return
-        letters = place.rstrip("0123456789")
-        if letters not in self.letters:
-            self.letters[letters] = _number_of(letters)
-        self.row, self.column = int(place[len(letters) :]), self.letters[letters]
 
 
 def _number_of(letters: str) -> int:
@@ -191,16 +177,6 @@ def _refuse(*_: object) -> None:
     raise ValueError("a workbook has no document type")
 
 
-def _columns(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[list[Cell | None]]]:
-    """Return the names in the first row and the cells below each; a column without both is none."""
-    names, columns = [], []
-    for name, *cells in zip(*rows, strict=True):
-        if name != "" or any(cell != "" for cell in cells):
-            names.append(_as_text(name))
-            columns.append([None if cell == "" else cell for cell in cells])
-    return names, columns
-
-
 def _array(cells: list[Cell | None]) -> pa.Array:
     """Return a column in the type that all its cells have, or as text where they differ."""
     kinds = {type(cell) for cell in cells if cell is not None}
@@ -210,20 +186,15 @@ def _array(cells: list[Cell | None]) -> pa.Array:
     if pa.types.is_timestamp(kind):  # dates and datetimes, of which Arrow makes no one type
         cells = [cell if cell is None or isinstance(cell, dt.datetime) else _midnight(cell) for cell in cells]
     array = pa.array(cells, kind)
-    return _whole(array) if kind == pa.float64() else array
+    try:  # sheets know no whole numbers, only those with decimals
+        return array.cast(pa.int64()) if kind == pa.float64() else array
+    except pa.ArrowInvalid:
+        return array
 
 
 def _midnight(day: Cell) -> dt.datetime:
     assert isinstance(day, dt.date)
     return dt.datetime(day.year, day.month, day.day)  # noqa: DTZ001 - sheets know no zones
-
-
-def _whole(numbers: pa.Array) -> pa.Array:
-    """Return whole numbers as such: sheets know no others than those with decimals."""
-    try:
-        return numbers.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return numbers
 
 
 _TYPES: tuple[tuple[set[type], pa.DataType], ...] = (

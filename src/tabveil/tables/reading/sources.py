@@ -3,10 +3,9 @@
 And which columns the tables of an audit have in common.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,37 +20,9 @@ from tabveil.core.result import DroppedColumn, Role
 from tabveil.errors import ParameterError, SchemaError
 from tabveil.tables.reading import files
 from tabveil.tables.reading.arrow import computable
-from tabveil.tables.reading.csvfile import MOST_COLUMNS, CsvForm
+from tabveil.tables.reading.csvfile import MOST_COLUMNS
+from tabveil.tables.reading.files import Source
 from tabveil.tables.reading.layout import Library
-from tabveil.tables.reading.raw_column import unreadable
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Source:
-    """One table as it came."""
-
-    role: str
-    library: Library
-    data: pa.Table
-    labels: tuple[Any, ...]  # the columns' own names
-    dtypes: Mapping[str, Any] = field(default_factory=dict)  # of a dataframe's columns
-    blanks: Mapping[str, Any] = field(default_factory=dict)  # the missing value of each pandas object column
-    csv: CsvForm | None = None
-    verbatim: bool = False  # any kind of value may hide in its strings
-    sha256: str | None = None  # of a file's bytes
-    notes: tuple[str, ...] = ()
-
-    def column(self, name: str) -> pa.Array:
-        """Return one column in one piece."""
-        chunked = self.data.column(name)
-        try:
-            if pt.is_dictionary(chunked.type):
-                chunked = chunked.unify_dictionaries()
-            if chunked.num_chunks == 1:
-                return chunked.chunk(0)
-            return pa.concat_arrays(chunked.chunks) if chunked.num_chunks else pa.nulls(0, chunked.type)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise unreadable(self.role, name, chunked.type) from None
 
 
 def read(source: Any, role: str) -> Source:  # noqa: ANN401 - a path or any kind of table
@@ -95,35 +66,24 @@ def _distinct(labels: list[Any], role: str) -> tuple[str, ...]:
 
 def _computable(data: pa.Table, names: tuple[str, ...]) -> pa.Table:
     """Return a table under these names, in types that Arrow can compute with, and nothing else."""
-    if not names:
-        return data
-    return pa.Table.from_arrays([computable(column) for column in data.columns], names=list(names))
+    return _table([computable(column) for column in data.columns], names, data.num_rows)
 
 
 def _from_file(path: Path, role: str) -> Source:
     raw = files.read(path, role)
-    labels, data, notes = list(raw.names), raw.data, list(raw.notes)
+    notes = list(raw.notes)
     if raw.csv is not None and raw.csv.encoding not in ("utf-8", "utf-8-sig"):
         notes.append(f"The {role} file is not UTF-8; it was read as {raw.csv.encoding}.")
-    index = [place for place, name in enumerate(labels) if _is_written_index(name, data.column(place), raw)]
-    for place in reversed(index):
-        del labels[place]
-        data = data.remove_column(place)
-        notes.append(f"The {role} file has a row-number column that pandas wrote; it is left out.")
-    names = _distinct(labels, role)
-    return Source(
-        role=role,
-        library=Library.FILE,
-        data=_computable(data, names),
-        labels=names,
-        csv=raw.csv,
-        verbatim=raw.verbatim,
-        sha256=raw.sha256,
-        notes=tuple(notes),
-    )
+    pairs = enumerate(zip(raw.labels, raw.data.columns, strict=True))
+    kept = [place for place, (name, cells) in pairs if not _is_written_index(name, cells, raw)]
+    left_out = f"The {role} file has a row-number column that pandas wrote; it is left out."
+    notes += [left_out] * (len(raw.labels) - len(kept))
+    names = _distinct([raw.labels[place] for place in kept], role)
+    data = _computable(raw.data.select(kept), names)
+    return replace(raw, data=data, labels=names, notes=tuple(notes))
 
 
-def _is_written_index(name: str, cells: pa.ChunkedArray, raw: files.RawFile) -> bool:
+def _is_written_index(name: str, cells: pa.ChunkedArray, raw: Source) -> bool:
     """Tell the index that pandas writes beside the data: a column without a name that counts from 0."""
     if not raw.verbatim:
         return name.startswith("__index_level_")
@@ -135,15 +95,14 @@ def _is_written_index(name: str, cells: pa.ChunkedArray, raw: files.RawFile) -> 
 
 def _from_pandas(frame: pd.DataFrame, role: str) -> Source:
     names = _distinct(list(frame.columns), role)
-    series = [frame.iloc[:, position] for position in range(len(names))]
-    arrays = [_column(item, name, role) for item, name in zip(series, names, strict=True)]
+    series = {name: frame.iloc[:, position] for position, name in enumerate(names)}
     return Source(
         role=role,
         library=Library.PANDAS,
-        data=_table(arrays, names, len(frame)),
+        data=_table([_column(item, name, role) for name, item in series.items()], names, len(frame)),
         labels=tuple(frame.columns),
-        dtypes={name: item.dtype for name, item in zip(names, series, strict=True)},
-        blanks={name: _blank(item) for name, item in zip(names, series, strict=True)},
+        dtypes={name: item.dtype for name, item in series.items()},
+        blanks={name: _blank(item) for name, item in series.items()},
     )
 
 
@@ -194,16 +153,6 @@ def _table(arrays: list[pa.Array], names: tuple[str, ...], n_rows: int) -> pa.Ta
     return pa.Table.from_arrays(arrays, names=list(names))
 
 
-def content_digest(cells: dict[str, bytes]) -> str:
-    """Digest a table's content, column by column in the order of their names."""
-    digest = hashlib.sha256()
-    for name in sorted(cells):
-        label = name.encode("utf-8", "surrogatepass")
-        digest.update(len(label).to_bytes(8, "little") + label)
-        digest.update(len(cells[name]).to_bytes(8, "little") + cells[name])
-    return digest.hexdigest()
-
-
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
@@ -223,19 +172,16 @@ def require_same(
     """
     leader, *others = tables.values()
     passed = {*by_schema, *(identifiers if dropping else ())}
-    ours = [name for name in leader.data.column_names if name not in passed]
+    ours = dict.fromkeys(name for name in leader.data.column_names if name not in passed)
     for other in others:
-        theirs = [name for name in other.data.column_names if name not in passed]
-        ours_only = [name for name in ours if name not in set(theirs)]
-        theirs_only = [name for name in theirs if name not in set(ours)]
+        theirs = dict.fromkeys(name for name in other.data.column_names if name not in passed)
+        ours_only = [name for name in ours if name not in theirs]
+        theirs_only = [name for name in theirs if name not in ours]
         differing = [*ours_only, *theirs_only]
         if not differing:
             continue
-        parts = [
-            f"only in {role}: {listed(only, most=4)}"
-            for role, only in ((leader.role, ours_only), (other.role, theirs_only))
-            if only
-        ]
+        only = {leader.role: ours_only, other.role: theirs_only}
+        parts = [f"only in {role}: {listed(names, most=4)}" for role, names in only.items() if names]
         pairs = [(name, close) for name in theirs_only if (close := nearest(name, ours_only))]
         hint = f"Did you mean {quoted(pairs[0][1])} by {quoted(pairs[0][0])}?" if pairs else None
         named = [name for name in differing if name in identifiers]
