@@ -10,22 +10,16 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.storage.arrays import Arrays, require
-from tabveil.core.table import Indices, Schema, Table
+from tabveil.core.table import Schema, Table
 from tabveil.engines.networks import rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.pategan.accounting import (
-    Accountant,
-    GaussianSums,
-    NoisyMajorities,
-    VotingPlan,
-)
-from tabveil.synthesis.generators.pategan.agreement import AgreementTeachers
+from tabveil.synthesis.generators.pategan.accounting import GaussianSums, NoisyMajorities, VotingPlan
 from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.pategan.network import RowNetwork, VotingGame
+    from tabveil.synthesis.generators.pategan.network import RowNetwork
 
 MOST_NUMBERS = 8_000_000
 """Rows are drawn in chunks whose scores are at most so many numbers."""
@@ -35,35 +29,21 @@ MOST_NETWORKS = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """How the game goes, as far as it differs between teachers of one kind and of another."""
+    """How the game goes, as far as it differs between teachers: the defaults are for those by agreement."""
 
-    n_teachers: int
-    iterations: int
-    batch_size: int
-    student_steps: int
-    memory: int
-    generator_steps: int
-    learning_rate: float
+    n_teachers: int = 5000
+    iterations: int = 300
+    batch_size: int = 128
+    student_steps: int = 4
+    memory: int = 8
+    generator_steps: int = 2
+    learning_rate: float = 5e-3
 
 
 USUAL = {
-    "agreement": Course(
-        n_teachers=5000,
-        iterations=300,
-        batch_size=128,
-        student_steps=4,
-        memory=8,
-        generator_steps=2,
-        learning_rate=5e-3,
-    ),
+    "agreement": Course(),
     "networks": Course(
-        n_teachers=200,
-        iterations=600,
-        batch_size=32,
-        student_steps=1,
-        memory=8,
-        generator_steps=1,
-        learning_rate=2e-4,
+        n_teachers=200, iterations=600, batch_size=32, student_steps=1, generator_steps=1, learning_rate=2e-4
     ),
 }
 """What suits teachers of each kind, unless told otherwise."""
@@ -273,7 +253,12 @@ class PateGan(Maker):
         codes = np.column_stack([item.encode(column) for item, column in cells]) + starts[:-1]
         teacher = rng.integers(self.course.n_teachers, size=(len(codes),))  # each row by itself, and for good
         with seeded(rng, owner=self.name, device=self.device):
-            game = self._game(levels, codes, teacher, plan, rng=rng)
+            from tabveil.synthesis.generators.pategan.network import GAMES  # noqa: PLC0415 - needs torch
+
+            kind, teachers_of = GAMES[self.teachers]
+            network = self.build(levels).to(self.device)
+            teachers = teachers_of(codes, teacher, int(starts[-1]), self, noise=plan.noise, rng=rng)
+            game = kind(network, teachers, self, plan.iterations)
             trained = train(game.kept, game.iteration, epochs=plan.iterations)
         privacy = self.promise(table.schema)
         return PateGanModel(
@@ -287,7 +272,7 @@ class PateGan(Maker):
         )
 
     @property
-    def accountant(self) -> Accountant:
+    def accountant(self) -> GaussianSums | NoisyMajorities:
         """What knows the cost of the votes."""
         if self.teachers == "networks":
             return NoisyMajorities(n_teachers=self.course.n_teachers)
@@ -326,30 +311,6 @@ class PateGan(Maker):
         from tabveil.synthesis.generators.pategan.network import RowNetwork  # noqa: PLC0415 - needs torch
 
         return RowNetwork(tuple(map(len, levels)), latent=self.latent, width=self.width)
-
-    def _game(
-        self,
-        levels: tuple[Levels, ...],
-        codes: Indices,
-        teacher: Indices,
-        plan: VotingPlan,
-        *,
-        rng: Generator,
-    ) -> "VotingGame":
-        """Bring teachers and networks together."""
-        from tabveil.synthesis.generators.pategan.network import AgreementGame, NetworkGame  # noqa: PLC0415 - torch
-
-        n_levels = sum(map(len, levels))
-        network = self.build(levels).to(self.device)
-        if self.teachers == "networks":
-            from tabveil.synthesis.generators.pategan.network import NetworkTeachers  # noqa: PLC0415
-
-            learning = NetworkTeachers(codes, teacher, n_levels, self, noise=plan.noise, rng=rng)
-            return NetworkGame(network, learning, self, plan.iterations)
-        fixed = AgreementTeachers.of(
-            codes, teacher, n_levels, self.course.n_teachers, noise=plan.noise, rng=rng
-        )
-        return AgreementGame(network, fixed, self, plan.iterations)
 
     def _levels(self, table: Table) -> tuple[Levels, ...]:
         """Lay out the levels; only columns whose domain was not declared are looked at."""
