@@ -15,7 +15,7 @@ from tabveil.synthesis.generators.aim import Aim, zcdp
 from tabveil.synthesis.generators.aim.rounds import RoundBudget as AimBudget
 from tabveil.synthesis.generators.aim.synthesizer import ROUNDS_PER_COLUMN
 from tabveil.synthesis.generators.dpctgan import DpCtgan
-from tabveil.synthesis.generators.dpctgan.budget import NoiseBudget
+from tabveil.synthesis.generators.dpctgan.synthesizer import NoiseBudget
 from tabveil.synthesis.generators.pategan import PateGan
 from tabveil.workflows.epsilon.worlds import SETUPS
 

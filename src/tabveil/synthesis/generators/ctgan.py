@@ -89,22 +89,20 @@ class GanModel(FittedModel):
         slots = tuple(slots_from_json(column, item) for column, item in pairs)
         telling = [place for place, item in enumerate(slots) if len(item) > 1]
         require(
-            list(known.conditional) == sorted(set(known.conditional) & set(telling)),
+            list(known.conditional) == [place for place in telling if place in known.conditional],
             "conditional must name columns with more than one slot, in ascending order",
         )
         weights, frequencies = under(arrays, WEIGHTS)
-        require_arrays(
-            frequencies,
-            {
-                f"frequencies{i}": Expected(dtype=np.float64, shape=(len(item),), low=0, high=1)
-                for i, item in enumerate(slots)
-            },
-        )
-        for name, shares in frequencies.items():
-            require(abs(shares.sum() - 1) < ROUNDING, f"array {name!r} must have the sum 1")
+        sizes = {f"frequencies{i}": len(item) for i, item in enumerate(slots)}
+        shares = {
+            name: Expected(dtype=np.float64, shape=(size,), low=0, high=1) for name, size in sizes.items()
+        }
+        require_arrays(frequencies, shares)
+        for name in sizes:
+            require(abs(frequencies[name].sum() - 1) < ROUNDING, f"array {name!r} must have the sum 1")
         return cls(
             slots=slots,
-            frequencies=tuple(frequencies[f"frequencies{i}"] for i in range(len(slots))),
+            frequencies=tuple(frequencies[name] for name in sizes),
             conditional=known.conditional,
             generator=_rebuilt(slots, known.conditional, weights, shared["made_by"]),
             **shared,
@@ -246,8 +244,7 @@ class Ctgan(Maker):
             )
         for width in self.layers:
             check.at_least(self.name, "every width in layers", width, 1)
-        check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
-        check.at_least(self.name, "critic_learning_rate", self.critic_learning_rate, 1e-9)
+        check.settings_at_least(self, 1e-9, "learning_rate", "critic_learning_rate")
         check.below_one(self.name, "averaging", self.averaging)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
 
@@ -272,7 +269,9 @@ class Ctgan(Maker):
             trained = TrainingRecord(history=(), best=0)
             if generator is not None:
                 generator.start_at(frequencies)
-                learner = self._learner(generator.to(self.device), chosen, scalars)
+                from tabveil.synthesis.generators.ctgan_network import GanLearner  # noqa: PLC0415 - needs torch
+
+                learner = GanLearner(self, generator.to(self.device), chosen, scalars)
                 trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs)
                 generator = learner.finish()
         return GanModel(
@@ -285,18 +284,6 @@ class Ctgan(Maker):
             history=trained.history,
             notes=(*redrawn.notes, *trained.notes),
         )
-
-    def _learner(
-        self, generator: "gan_network.Generator", chosen: Indices, scalars: Floats
-    ) -> "gan_network.GanLearner":
-        """Bring generator and rows together; labels are practiced by the logarithm of their count."""
-        from tabveil.synthesis.generators.ctgan_network import Conditions, EncodedRows, GanLearner  # noqa: PLC0415 - needs torch
-
-        layout = generator.layout
-        pairs = zip(chosen.T, layout.sizes, strict=True)
-        practiced = [np.log1p(np.bincount(column, minlength=size)) for column, size in pairs]
-        rows = EncodedRows(layout, chosen, scalars, self.device)
-        return GanLearner(self, generator, rows, Conditions(layout, practiced, self.device))
 
     def _slots(self, table: Table, *, rng: Generator) -> Iterator[Slots]:
         for column in table.schema.columns:

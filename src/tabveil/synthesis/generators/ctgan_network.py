@@ -276,9 +276,18 @@ class RunningAverage:
 class GeneratorLearner:
     """A generator that learns from a critic, private or not."""
 
-    def __init__(self, settings: "Ctgan | DpCtgan", generator: Generator, conditions: Conditions) -> None:
-        self.generator, self.conditions, self.batch_size = generator, conditions, settings.batch_size
-        self.places = torch.from_numpy(generator.layout.condition_slots).to(settings.device)
+    def __init__(
+        self,
+        settings: "Ctgan | DpCtgan",
+        generator: Generator,
+        slots: Indices,
+        scalars: Floats,
+        frequencies: Sequence[Floats],
+    ) -> None:
+        layout, self.generator, self.batch_size = generator.layout, generator, settings.batch_size
+        self.rows = EncodedRows(layout, slots, scalars, settings.device)
+        self.conditions = Conditions(layout, frequencies, settings.device)
+        self.places = torch.from_numpy(layout.condition_slots).to(settings.device)
         self.averaged = RunningAverage(generator, settings.averaging)
         self.optimizer = torch.optim.Adam(
             generator.parameters(), lr=settings.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
@@ -307,13 +316,13 @@ class GeneratorLearner:
 
 
 class GanLearner(GeneratorLearner):
-    """Critic and generator, taking turns."""
+    """Critic and generator, taking turns; labels are practiced by the logarithm of their count."""
 
-    def __init__(
-        self, settings: "Ctgan", generator: Generator, rows: EncodedRows, conditions: Conditions
-    ) -> None:
-        super().__init__(settings, generator, conditions)
-        self.settings, self.rows = settings, rows
+    def __init__(self, settings: "Ctgan", generator: Generator, slots: Indices, scalars: Floats) -> None:
+        sizes = zip(slots.T, generator.layout.sizes, strict=True)
+        practiced = [np.log1p(np.bincount(column, minlength=size)) for column, size in sizes]
+        super().__init__(settings, generator, slots, scalars, practiced)
+        self.settings = settings
         width = generator.layout.width + len(self.places)
         self.critic = Critic(width, layers=settings.layers, pac=settings.pac).to(settings.device)
         self.critic_optimizer = torch.optim.Adam(

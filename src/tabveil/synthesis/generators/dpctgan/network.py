@@ -9,14 +9,8 @@ from numpy.random import Generator as Randomness
 from opacus.grad_sample import GradSampleModuleFastGradientClipping  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
-from tabveil.synthesis.generators.ctgan_network import (
-    BETAS,
-    Conditions,
-    Critic,
-    EncodedRows,
-    Generator,
-    GeneratorLearner,
-)
+from tabveil.core.table import Floats, Indices
+from tabveil.synthesis.generators.ctgan_network import BETAS, Critic, EncodedRows, Generator, GeneratorLearner
 
 if TYPE_CHECKING:
     from tabveil.synthesis.generators.dpctgan.synthesizer import DpCtgan
@@ -113,10 +107,20 @@ class PrivateLearner(GeneratorLearner):
     """Private critic and generator, taking turns; the generator never sees a real row."""
 
     def __init__(
-        self, settings: "DpCtgan", generator: Generator, critic: PrivateCritic, conditions: Conditions
+        self,
+        settings: "DpCtgan",
+        generator: Generator,
+        slots: Indices,
+        scalars: Floats,
+        frequencies: Sequence[Floats],
+        *,
+        n_rows: float,
+        rng: Randomness,
     ) -> None:
-        super().__init__(settings, generator, conditions)
-        self.settings, self.critic, self.taken = settings, critic, 0
+        super().__init__(settings, generator, slots, scalars, frequencies)
+        self.settings, self.taken = settings, 0
+        noise, width = settings.budget.step_noise, generator.layout.width
+        self.critic = PrivateCritic(settings, self.rows, width, noise=noise, n_rows=n_rows, rng=rng)
 
     def epoch(self, _: int) -> tuple[float | None, float | None]:
         """Look once at each row, on average; return the generator's loss, which real rows have no part in."""
