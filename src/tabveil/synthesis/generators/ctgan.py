@@ -15,7 +15,7 @@ from tabveil.core.workers import tell
 from tabveil.engines.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_values import RedrawnTable, redraw_rare_numbers
+from tabveil.synthesis.generators.rare_values import redraw_rare_numbers
 from tabveil.tables.matrices.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 
 if TYPE_CHECKING:
@@ -251,8 +251,7 @@ class Ctgan(Maker):
     def fit(self, table: Table, *, rng: Generator) -> GanModel:
         """Learn a table."""
         require_rows(self.name, table)
-        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else RedrawnTable(table=table)
-        table = redrawn.table
+        table, notes = redraw_rare_numbers(table, rng=rng) if self.smoothing else (table, ())
         slots = tuple(self._slots(table, rng=rng))
         chosen, scalars = encode(table, slots, rng=rng)
         frequencies = tuple(
@@ -282,7 +281,7 @@ class Ctgan(Maker):
             conditional=conditional,
             generator=generator,
             history=trained.history,
-            notes=(*redrawn.notes, *trained.notes),
+            notes=(*notes, *trained.notes),
         )
 
     def _slots(self, table: Table, *, rng: Generator) -> Iterator[Slots]:

@@ -13,7 +13,7 @@ from tabveil.core.table import Table
 from tabveil.core.workers import part
 from tabveil.engines.networks import rebuild, seeded, train, weights_of
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_values import RedrawnTable, redraw_rare_numbers
+from tabveil.synthesis.generators.rare_values import redraw_rare_numbers
 from tabveil.tables.matrices.curves import CurveScheme
 
 if TYPE_CHECKING:
@@ -169,12 +169,11 @@ class Diffusion(Maker):
     def fit(self, table: Table, *, rng: Generator) -> DiffusionModel:
         """Learn a table."""
         require_rows(self.name, table)
-        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else RedrawnTable(table=table)
-        table = redrawn.table
+        table, notes = redraw_rare_numbers(table, rng=rng) if self.smoothing else (table, ())
         encoding = CurveScheme.of(table)
         if not encoding.sizes and not encoding.n_numbers:
             return DiffusionModel(
-                made_by=self, schema=table.schema, encoding=encoding, network=None, notes=redrawn.notes
+                made_by=self, schema=table.schema, encoding=encoding, network=None, notes=notes
             )
         rounds = min(ROUNDS, self.steps)
         n_held_out = min(len(table) // HELD_OUT, MOST_HELD_OUT)
@@ -195,7 +194,7 @@ class Diffusion(Maker):
             encoding=encoding,
             network=learner.kept.eval(),
             history=trained.history,
-            notes=(*redrawn.notes, *trained.notes, *((WITHOUT_HELD_OUT,) if not n_held_out else ())),
+            notes=(*notes, *trained.notes, *((WITHOUT_HELD_OUT,) if not n_held_out else ())),
         )
 
     def build(self, encoding: CurveScheme) -> "DiffusionNetwork":

@@ -13,7 +13,7 @@ from tabveil.core.table import Table
 from tabveil.engines.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_values import RedrawnTable, redraw_rare_numbers
+from tabveil.synthesis.generators.rare_values import redraw_rare_numbers
 from tabveil.tables.matrices.tokens import Drawing, TokenScheme, draw_tokens
 
 if TYPE_CHECKING:
@@ -170,8 +170,7 @@ class Transformer(Maker):
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
         smoothed = self._unhindered().smoothing
-        redrawn = redraw_rare_numbers(table, rng=rng) if smoothed else RedrawnTable(table=table)
-        table, notes = redrawn.table, redrawn.notes
+        table, notes = redraw_rare_numbers(table, rng=rng) if smoothed else (table, ())
         scheme = TokenScheme.of(table)
         if not scheme.places:
             return TransformerModel(

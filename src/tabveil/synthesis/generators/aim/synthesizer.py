@@ -22,7 +22,7 @@ from tabveil.synthesis.generators.aim.estimation import believe
 from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, junction_tree
 from tabveil.synthesis.generators.aim.rounds import PrivateRows, RoundBudget, Rounds, candidates_of
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
+from tabveil.synthesis.generators.privacy import Privacy, conditions
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 
 ROUNDS_PER_COLUMN = 16
@@ -261,14 +261,13 @@ class Aim(Maker):
 
     def promise(self, schema: Schema) -> Privacy:
         """Say what is promised; it follows from the settings alone."""
-        public, read = by_declaration(schema, self.public)
         rho = zcdp.rho_of(self.epsilon, self.delta)
-        return Privacy(
+        return Privacy.over(
+            schema,
+            self.public,
             mechanism="AIM: Gaussian noise on counts, exponential mechanism for what to count",
             epsilon=self.epsilon,
             delta=self.delta,
             accountant=f"zero-concentrated differential privacy, rho = {rho:.6g}",
             adjacency=ADJACENCY,
-            public=public,
-            read_from_data=read,
         )

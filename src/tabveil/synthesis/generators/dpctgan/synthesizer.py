@@ -21,7 +21,7 @@ from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Ta
 from tabveil.engines.networks import TrainingRecord, seeded, train
 from tabveil.synthesis.generators.ctgan import GanModel, build, encode
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
+from tabveil.synthesis.generators.privacy import Privacy, conditions
 from tabveil.tables.matrices.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
 
 PRECISION = 1e-3
@@ -279,8 +279,9 @@ class DpCtgan(Maker):
 
     def promise(self, schema: Schema) -> Privacy:
         """Say what is promised; it follows from the settings alone, and so does the noise (``budget``)."""
-        public, read = by_declaration(schema, self.public)
-        return Privacy(
+        return Privacy.over(
+            schema,
+            self.public,
             mechanism=(
                 "Gaussian noise on counts, then DP-SGD on the critic (Poisson-sampled rows, clipped "
                 "gradients, Gaussian noise)"
@@ -292,8 +293,6 @@ class DpCtgan(Maker):
                 f"at sampling rate {self.sampled:g}"
             ),
             adjacency=ADJACENCY,
-            public=public,
-            read_from_data=read,
         )
 
 

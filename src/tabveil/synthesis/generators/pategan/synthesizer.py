@@ -15,7 +15,7 @@ from tabveil.engines.networks import rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.pategan.accounting import GaussianSums, NoisyMajorities, VotingPlan
-from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
+from tabveil.synthesis.generators.privacy import Privacy, conditions
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 
 if TYPE_CHECKING:
@@ -323,14 +323,13 @@ class PateGan(Maker):
 
     def promise(self, schema: Schema) -> Privacy:
         """Say what is promised; it follows from the settings alone."""
-        public, read = by_declaration(schema, self.public)
         plan = self.plan()
-        return Privacy(
+        return Privacy.over(
+            schema,
+            self.public,
             mechanism=f"PATE-GAN: {RELEASED[self.teachers]}",
             epsilon=min(self.epsilon, self.accountant.epsilon(plan.n_votes, plan.noise, self.delta)),
             delta=self.delta,
             accountant=self.accountant.describe(plan.n_votes, plan.noise),
             adjacency=ADJACENCY,
-            public=public,
-            read_from_data=read,
         )
