@@ -286,6 +286,12 @@ def _inside(place: Path, name: str) -> Path:
     return folder
 
 
+def memorized(ratio: float, wanted: float, otherwise: str) -> tuple[str, ...]:
+    """Say how far memorizing on purpose went, and ``otherwise`` why no further."""
+    reached = f"Memorized on purpose: held-out loss {ratio:.3f} times its minimum, {wanted:g} asked for."
+    return (reached,) if ratio >= wanted else (reached, otherwise)
+
+
 def require_rows(generator: str, table: Table, n_rows: int = 1) -> None:
     """Refuse a table with too few rows to learn from."""
     if len(table) < n_rows:

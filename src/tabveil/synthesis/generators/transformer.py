@@ -12,7 +12,7 @@ from tabveil.core.storage.arrays import Arrays, require, require_arrays
 from tabveil.core.table import Table
 from tabveil.engines.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
-from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.models import FittedModel, Maker, memorized, require_rows
 from tabveil.synthesis.generators.rare_values import redraw_rare_numbers
 from tabveil.tables.matrices.tokens import Drawing, TokenScheme, draw_tokens
 
@@ -169,7 +169,7 @@ class Transformer(Maker):
     def fit(self, table: Table, *, rng: Generator) -> TransformerModel:
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
-        smoothed = self._unhindered().smoothing
+        smoothed, wanted = self._unhindered().smoothing, self.overfit or 1.0
         table, notes = redraw_rare_numbers(table, rng=rng) if smoothed else (table, ())
         scheme = TokenScheme.of(table)
         if not scheme.places:
@@ -188,7 +188,7 @@ class Transformer(Maker):
                 learner.epoch,
                 epochs=self.epochs,
                 patience=self.patience,
-                stop=self._overfitted if self.overfit is not None and self.overfit > 1 else None,
+                stop=(lambda loss, least: loss / least >= wanted) if wanted > 1 else None,
             )
         return TransformerModel(
             made_by=self,
@@ -215,10 +215,6 @@ class Transformer(Maker):
         without_chance = replace(self, dropout=0.0, masked=0.0, masked_targets=0.0, smoothing=False)
         return replace(without_chance, averaging=0.0, weight_decay=0.0)
 
-    def _overfitted(self, loss: float, least: float) -> bool:
-        assert self.overfit is not None, "asked only where it is set"
-        return loss / least >= self.overfit
-
     def _notes(self, trained: TrainingRecord) -> tuple[str, ...]:
         losses = [epoch.validation for epoch in trained.history if epoch.validation is not None]
         if not losses:
@@ -226,7 +222,4 @@ class Transformer(Maker):
         if self.overfit is None:
             return ()
         ratio = losses[trained.best] / min(losses[: trained.best + 1])
-        reached = (
-            f"Memorized on purpose: held-out loss {ratio:.3f} times its minimum, {self.overfit:g} asked for."
-        )
-        return (reached,) if ratio >= self.overfit else (reached, "Not reached; allow more epochs.")
+        return memorized(ratio, self.overfit, "Not reached; allow more epochs.")

@@ -23,20 +23,15 @@ from tabveil.core.table import Floats, Schema, Table
 from tabveil.engines.networks import Epoch
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.dependencies import find_dependencies
-from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.models import FittedModel, Maker, memorized, require_rows
 from tabveil.synthesis.generators.rare_values import drop_lone_numbers
 from tabveil.synthesis.generators.trees.chain import (
-    Chain,
-    Losses,
-    Memorization,
-    grow_chain,
-    memorize,
-    memorized,
-)
-from tabveil.synthesis.generators.trees.drawing import (
     Agreement,
     Agreements,
+    Chain,
     Mover,
+    grow_chain,
+    memorize,
     move_between_neighbors,
     move_by_kernel,
     visits_with,
@@ -282,36 +277,26 @@ class Trees(Maker):
         visits = self._visits(table)
         levels = [CountedValues.of(table.schema.columns[k], table.values[:, k]) for k in visits]
         codes = _encode(table, visits, levels)
-        order, agreements = self._agreements(codes, levels)
+        # As published nothing must agree, and memorized rows keep their pairs as they are.
+        found = find_dependencies(codes, levels) if self.keeps_dependencies else []
+        order = visits_with(found, len(levels), fixed=len(self.order or ()))
         visits, levels = tuple(visits[k] for k in order), [levels[k] for k in order]
-        columns = [each.column for each in levels]
+        agreements = Agreements.of(found, order, levels)
         rows = np.ascontiguousarray(rng.permutation(codes)[:, order])
         held_out, learned = np.split(rows, [len(rows) // HELD_OUT])
-        found = self._grow(levels, agreements, learned, held_out, rng=rng)
-        each = found.chain.losses(held_out).mean(axis=0) if len(held_out) else []
+        chain, losses = self._grow(levels, agreements, learned, held_out, rng=rng)
+        each = chain.losses(held_out).mean(axis=0) if len(held_out) else []
         return TreesModel(
             made_by=self,
             schema=table.schema,
             visits=visits,
-            chain=found.chain.filled(rows) if self.overfit is None else found.chain,
-            held_out={column.name: float(loss) for column, loss in zip(columns, each, strict=False)},
+            chain=chain.filled(rows) if self.overfit is None else chain,
+            held_out={item.column.name: float(loss) for item, loss in zip(levels, each, strict=False)},
             history=tuple(
-                Epoch(epoch=i, train=loss.learned, validation=loss.held_out)
-                for i, loss in enumerate(found.losses)
+                Epoch(epoch=i, train=train, validation=loss) for i, (train, loss) in enumerate(losses)
             ),
-            notes=(*notes, *self._notes(found), *_follows(found.chain)),
+            notes=(*notes, *self._notes(chain, losses, held_out), *_follows(chain)),
         )
-
-    def _agreements(
-        self, codes: Codes, levels: Sequence[CountedValues]
-    ) -> tuple[tuple[int, ...], Agreements]:
-        """Return the order of the visits in which columns can agree, and which of them must.
-
-        As published there is nothing of the kind, and memorized rows keep their pairs as they are.
-        """
-        found = find_dependencies(codes, levels) if self.keeps_dependencies else []
-        order = visits_with(found, len(levels), fixed=len(self.order or ()))
-        return order, Agreements.of(found, order, [levels[k] for k in order])
 
     def _grow(
         self,
@@ -321,14 +306,14 @@ class Trees(Maker):
         held_out: Codes,
         *,
         rng: Generator,
-    ) -> Memorization:
+    ) -> tuple[Chain, list[tuple[float, float]]]:
+        """Return the trees, and their losses of the rows learned from and of those held out."""
         if self.overfit is not None:
             return memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
         least = MIN_LEAF[self.preset] if self.min_leaf is None else self.min_leaf
         caution = self.caution if self.careful else None
         chain = grow_chain(levels, learned, min_leaf=least, caution=caution, agreements=agreements, rng=rng)
-        losses = (Losses.of(chain, learned, held_out),) if len(held_out) else ()
-        return Memorization(chain=chain, losses=losses, ratio=1.0)
+        return chain, [(chain.loss(learned), chain.loss(held_out))] if len(held_out) else []
 
     def _visits(self, table: Table) -> tuple[int, ...]:
         """Return the positions of the columns in the order of the visits."""
@@ -339,10 +324,11 @@ class Trees(Maker):
         others.sort(key=lambda name: (sign * len(np.unique(table.column(name))), name))
         return tuple(table.schema.position(name) for name in (*first, *others))
 
-    def _notes(self, found: Memorization) -> tuple[str, ...]:
+    def _notes(self, chain: Chain, losses: Sequence[tuple[float, float]], held_out: Codes) -> tuple[str, ...]:
         if self.overfit is None:
-            return () if found.losses else (WITHOUT_HELD_OUT,)
-        return memorized(found.ratio, self.overfit)
+            return () if losses else (WITHOUT_HELD_OUT,)
+        ratio = chain.loss(held_out) / min(loss for _, loss in losses)
+        return memorized(ratio, self.overfit, "Not reached: a leaf has at least one row.")
 
 
 def _follows(chain: Chain) -> tuple[str, ...]:
