@@ -13,8 +13,15 @@ from numpy.random import Generator
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.core.workers import tell
 from tabveil.synthesis.generators.aim import zcdp
-from tabveil.synthesis.generators.aim.estimation import Measurement, believe, estimate, estimate_total
-from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, junction_tree
+from tabveil.synthesis.generators.aim.graphical import (
+    Beliefs,
+    Columns,
+    Measurement,
+    believe,
+    estimate,
+    estimate_total,
+    junction_tree,
+)
 from tabveil.tables.matrices.bins import Levels
 
 _KEPT = 4000  # tables of counts that are kept for the next round
@@ -208,11 +215,7 @@ class Rounds:
     def _fit(self) -> Beliefs:
         total = estimate_total(self.measured.values())
         weights = estimate(
-            self._sizes,
-            self.measured,
-            total=total,
-            start=self.weights,
-            iterations=self.iterations,
+            self._sizes, self.measured, total=total, start=self.weights, iterations=self.iterations
         )
         self.weights, self.total = weights, total  # together, or not at all if interrupted
         return believe(self._sizes, weights)

@@ -18,8 +18,7 @@ from tabveil.core.table import LARGEST, Floats, Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.aim import zcdp
-from tabveil.synthesis.generators.aim.estimation import believe
-from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, junction_tree
+from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, believe, junction_tree
 from tabveil.synthesis.generators.aim.rounds import PrivateRows, RoundBudget, Rounds, candidates_of
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.privacy import Privacy, conditions
