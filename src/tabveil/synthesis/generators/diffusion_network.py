@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from tabveil.core.table import Floats, Indices
 from tabveil.core.workers import tell
 from tabveil.engines.networks import require_finite
 from tabveil.tables.matrices.curves import OUTERMOST, CurveRows
@@ -68,14 +67,7 @@ class DiffusionNetwork(nn.Module):
     unsure: Tensor
 
     def __init__(
-        self,
-        n_numbers: int,
-        sizes: Sequence[int],
-        *,
-        timesteps: int,
-        width: int,
-        layers: int,
-        dropout: float,
+        self, n_numbers: int, sizes: Sequence[int], *, timesteps: int, width: int, layers: int, dropout: float
     ) -> None:
         super().__init__()
         counts = torch.tensor(sizes, dtype=torch.int64)
@@ -190,7 +182,7 @@ class Diffusing:
 
     @torch.inference_mode()
     def draw(self, n_rows: int) -> Batch:
-        """Draw rows: start from pure noise and take it out step by step."""
+        """Draw rows, normal deviates and choices: start from pure noise and take it out step by step."""
         rows = Batch(torch.randn(n_rows, self.network.n_numbers, device=self.device), self._random(n_rows))
         for step in reversed(range(self.timesteps)):
             noise, logs = self.network(rows, torch.full((n_rows,), step, device=self.device))
@@ -334,9 +326,3 @@ class DiffusionLearner:
             counts.index_add_(0, noisy.step, torch.ones(len(found), 1, device=device))
         measured = torch.where(counts > 0, squares / counts.clamp(min=1), network.unsure)
         network.unsure.copy_(torch.minimum(measured, network.left[:, None]))
-
-
-def draw(network: DiffusionNetwork, n_rows: int) -> tuple[Floats, Indices]:
-    """Draw rows from a trained network: normal deviates (n, numbers) and choices (n, choices)."""
-    rows = Diffusing(network.eval()).draw(n_rows)
-    return rows.numbers.double().cpu().numpy(), rows.choices.cpu().numpy()

@@ -94,7 +94,11 @@ def save_model(model: Model, folder: Path) -> None:
             raise ParameterError(model.name, "save must make the folder it is given.")
         if (place / MAKER).exists():
             raise ParameterError(model.name, f"save must not write {MAKER}, which says who made it.")
-        if not _names_its_maker(place, model.name):
+        try:
+            said = _maker(place)
+        except (OSError, ValueError):  # a user's own files, of whatever form
+            said = None
+        if said != model.name:
             about = {FORMAT_KEY: FORMAT, "version": __version__, "generator": model.name}
             (place / MAKER).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
@@ -121,13 +125,6 @@ def _maker(place: Path) -> str:
     if not isinstance(name, str):
         raise Unreadable(f"{file} does not say who made the model")
     return name
-
-
-def _names_its_maker(place: Path, name: str) -> bool:
-    try:
-        return _maker(place) == name
-    except (OSError, ValueError):  # a user's own files, of whatever form
-        return False
 
 
 ARRAYS, PARTS = "arrays.npz", "parts"
@@ -225,10 +222,13 @@ class Maker(Synthesizer):
         """Open what a model of this synthesizer saved; everything is checked before any of it is used."""
         place = Path(folder)
         with opening(place):
-            about = _read(place)
+            found = read_json(place / MODEL)
+            require_format(found, FORMAT_KEY, FORMAT)
+            about = require_plain(_StoredModel, found, MODEL)
             if about.generator != cls.name:
                 raise ParameterError(f"the model is by {about.generator}, not by {cls.name}.")
-            made_by, schema = rebuild(cls, about.params, GENERATORS), _schema(about.schema)
+            made_by, schema = rebuild(cls, about.params, GENERATORS), Schema.from_json(about.schema)
+            require(len(schema) > 0, f"{MODEL}: the schema has no columns")
             with np.errstate(all="ignore"):  # settings that nobody could have fitted with
                 own = made_by.promise(schema)
         require_own(place, cls.name, about.privacy, own)
@@ -248,7 +248,7 @@ class Maker(Synthesizer):
 
 @dataclass(frozen=True, kw_only=True)
 class _StoredModel:
-    """What stands in ``model.json``."""
+    """What stands in ``model.json``, as :meth:`FittedModel.save` wrote it."""
 
     __pydantic_config__ = FORBID_OTHERS
 
@@ -262,19 +262,6 @@ class _StoredModel:
     notes: tuple[str, ...]
     state: dict[str, Any]
     parts: tuple[str, ...] = ()  # there were none at first
-
-
-def _read(place: Path) -> _StoredModel:
-    """Read what :meth:`FittedModel.save` wrote."""
-    about = read_json(place / MODEL)
-    require_format(about, FORMAT_KEY, FORMAT)
-    return require_plain(_StoredModel, about, MODEL)
-
-
-def _schema(data: list[Any]) -> Schema:
-    schema = Schema.from_json(data)
-    require(len(schema) > 0, f"{MODEL}: the schema has no columns")
-    return schema
 
 
 def _inside(place: Path, name: str) -> Path:

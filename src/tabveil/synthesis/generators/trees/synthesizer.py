@@ -207,9 +207,9 @@ class Trees(Maker):
     overfit
         Memorize on purpose: shrink the leaves until the held-out loss is this many times its minimum, without
         smoothing or pruning; 1.0 takes the leaf size of the minimum. ``min_leaf`` does not count then, and
-        the columns
-        with the most different values are visited first: a value that only one row has leads to the rest of
-        that row. The ratio reached is in the model's notes, the loss for each leaf size in its history.
+        the columns with the most different values are visited first: a value that only one row has leads to
+        the rest of that row. The ratio reached is in the model's notes, the loss for each leaf size in its
+        history.
 
     Notes
     -----
@@ -284,7 +284,7 @@ class Trees(Maker):
         agreements = Agreements.of(found, order, levels)
         rows = np.ascontiguousarray(rng.permutation(codes)[:, order])
         held_out, learned = np.split(rows, [len(rows) // HELD_OUT])
-        chain, losses = self._grow(levels, agreements, learned, held_out, rng=rng)
+        chain, losses, said = self._grow(levels, agreements, learned, held_out, rng=rng)
         each = chain.losses(held_out).mean(axis=0) if len(held_out) else []
         return TreesModel(
             made_by=self,
@@ -295,7 +295,7 @@ class Trees(Maker):
             history=tuple(
                 Epoch(epoch=i, train=train, validation=loss) for i, (train, loss) in enumerate(losses)
             ),
-            notes=(*notes, *self._notes(chain, losses, held_out), *_follows(chain)),
+            notes=(*notes, *said, *_follows(chain)),
         )
 
     def _grow(
@@ -306,14 +306,19 @@ class Trees(Maker):
         held_out: Codes,
         *,
         rng: Generator,
-    ) -> tuple[Chain, list[tuple[float, float]]]:
-        """Return the trees, and their losses of the rows learned from and of those held out."""
+    ) -> tuple[Chain, list[tuple[float, float]], tuple[str, ...]]:
+        """Return the trees, their losses of the rows learned from and of those held out, and notes."""
         if self.overfit is not None:
-            return memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
+            chain, losses = memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
+            ratio = chain.loss(held_out) / min(loss for _, loss in losses)
+            said = memorized(ratio, self.overfit, "Not reached: a leaf has at least one row.")
+            return chain, losses, said
         least = MIN_LEAF[self.preset] if self.min_leaf is None else self.min_leaf
         caution = self.caution if self.careful else None
         chain = grow_chain(levels, learned, min_leaf=least, caution=caution, agreements=agreements, rng=rng)
-        return chain, [(chain.loss(learned), chain.loss(held_out))] if len(held_out) else []
+        if not len(held_out):
+            return chain, [], (WITHOUT_HELD_OUT,)
+        return chain, [(chain.loss(learned), chain.loss(held_out))], ()
 
     def _visits(self, table: Table) -> tuple[int, ...]:
         """Return the positions of the columns in the order of the visits."""
@@ -323,12 +328,6 @@ class Trees(Maker):
         sign = 1 if self.overfit is None else -1
         others.sort(key=lambda name: (sign * len(np.unique(table.column(name))), name))
         return tuple(table.schema.position(name) for name in (*first, *others))
-
-    def _notes(self, chain: Chain, losses: Sequence[tuple[float, float]], held_out: Codes) -> tuple[str, ...]:
-        if self.overfit is None:
-            return () if losses else (WITHOUT_HELD_OUT,)
-        ratio = chain.loss(held_out) / min(loss for _, loss in losses)
-        return memorized(ratio, self.overfit, "Not reached: a leaf has at least one row.")
 
 
 def _follows(chain: Chain) -> tuple[str, ...]:
