@@ -176,7 +176,7 @@ def _synthesizer(name, device):
     if "generator" in settings:  # which is looked up by its name
         known = importlib.import_module("tabveil.synthesis.generators.models").GENERATORS
         if "trees" not in known:
-            known.add(importlib.import_module("tabveil.synthesis.generators.trees").Trees)
+            known.add(importlib.import_module("tabveil.synthesis.generators.trees.synthesizer").Trees)
     made = getattr(importlib.import_module(f"tabveil.synthesis.generators.{module}"), kind)
     return made(**settings, **({"device": device} if hasattr(made, "device") else {}))
 

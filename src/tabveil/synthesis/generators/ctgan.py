@@ -47,30 +47,22 @@ class GanModel(FittedModel):
         chosen = np.zeros((n_rows, len(self.slots)), dtype=np.int64)
         scalars = np.zeros((n_rows, len(self.slots)))
         if self.generator is not None:
-            chosen, scalars = self._generate(self.generator, n_rows, rng=rng)
-        cells = [slots.decode(chosen[:, place], scalars[:, place]) for place, slots in enumerate(self.slots)]
+            from tabveil.synthesis.generators.ctgan_network import Conditions  # noqa: PLC0415 - needs torch
+
+            layout = self.generator.layout
+            chunk = max(1, MOST_NUMBERS // layout.width)
+            with seeded(rng, owner=self.name) as torch, torch.no_grad():
+                conditions = Conditions(layout, self.frequencies, self.generator.out.weight.device)
+                for start in range(0, n_rows, chunk):
+                    stop = min(start + chunk, n_rows)
+                    rows, _ = self.generator(conditions.vectors(conditions.draw(stop - start)))
+                    require_finite(self.name, rows)
+                    inside, slots = torch.tensor_split(rows, [len(layout.scalar)], dim=1)
+                    chosen[start:stop] = layout.chosen(slots)
+                    scalars[start:stop, list(layout.scalar)] = inside.double().cpu().numpy()
+                    tell("drawing rows", stop / n_rows)
+        cells = [item.decode(chosen[:, place], scalars[:, place]) for place, item in enumerate(self.slots)]
         return Table(schema=self.schema, values=np.column_stack(cells))
-
-    def _generate(
-        self, generator: "gan_network.Generator", n_rows: int, *, rng: Generator
-    ) -> tuple[Indices, Floats]:
-        """Return the slots and the scalars of so many rows, (n, columns) each."""
-        from tabveil.synthesis.generators.ctgan_network import Conditions  # noqa: PLC0415 - needs torch
-
-        layout = generator.layout
-        chunk = max(1, MOST_NUMBERS // layout.width)
-        chosen, scalars = [], np.zeros((n_rows, len(self.slots)))
-        with seeded(rng, owner=self.name) as torch, torch.no_grad():
-            conditions = Conditions(layout, self.frequencies, generator.out.weight.device)
-            for start in range(0, n_rows, chunk):
-                entries = conditions.draw(min(chunk, n_rows - start))
-                rows, _ = generator(conditions.vectors(entries))
-                require_finite(self.name, rows)
-                chosen.append(layout.chosen(rows[:, len(layout.scalar) :]))
-                inside = rows[:, : len(layout.scalar)].double().cpu().numpy()
-                scalars[start : start + len(inside), list(layout.scalar)] = inside
-                tell("drawing rows", (start + len(inside)) / n_rows)
-        return np.concatenate(chosen), scalars
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return slots, frequencies and weights."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from tabveil.core.storage.plain import PlainData
-from tabveil.core.table import Categorical, Schema
+from tabveil.core.table import Categorical, Schema, Table
 from tabveil.errors import ParameterError
+from tabveil.tables.matrices.bins import Levels
 
 Fact = Literal["labels", "range", "decimals", "unit", "missing values", "form"]
 """What may be read from the rows of a column: its labels, or its range and how fine its values are; whether
@@ -69,6 +70,16 @@ class Privacy(PlainData):
         pairs = ((self.epsilon, other.epsilon), (self.delta, other.delta))
         rest = [{**vars(each), "epsilon": 0, "delta": 0} for each in (self, other)]
         return all(math.isclose(*pair, rel_tol=_SAME) for pair in pairs) and rest[0] == rest[1]
+
+
+def levels_to_count(table: Table, public: Collection[str], n_bins: int) -> tuple[Levels, ...]:
+    """Lay out the levels of all columns; only columns whose domain was not declared are looked at."""
+    return tuple(
+        Levels.of(column, n_bins, has_values=True, has_missing=True)
+        if column.name in public
+        else Levels.seen(column, table.column(column.name), n_bins)
+        for column in table.schema.columns
+    )
 
 
 def require_own(place: object, generator: str, stored: Privacy | None, own: Privacy | None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
 from tabveil.errors import ParameterError
 from tabveil.protocols import Synthesizer
-from tabveil.synthesis.generators.pategan import PateGan
+from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.workflows.epsilon.bounds import Accounting
 
 N_COLUMNS = 3

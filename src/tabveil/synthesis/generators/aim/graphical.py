@@ -82,26 +82,24 @@ class JunctionTree:
         return any(set(columns) <= set(clique) for clique in self.cliques)
 
 
-def neighborhoods(n_columns: int, sets: Iterable[Collection[int]]) -> list[int]:
-    """Return each column's neighbors, as bits: columns are neighbors if they stand in one set."""
-    around = [0] * n_columns
+def eliminate(sizes: Sequence[int], sets: Iterable[Collection[int]]) -> list[tuple[int, int]]:
+    """Take out the columns, the one with the smallest table first; columns of one set are neighbors.
+
+    Returns, in the order taken, each column and the neighbors it still had (as bits), which become neighbors
+    of each other.
+    """
+    around = [0] * len(sizes)
     for members in sets:
         together = sum(1 << column for column in members)
         for column in members:
-            around[column] |= together
-    return [bits & ~(1 << column) for column, bits in enumerate(around)]
+            around[column] |= together & ~(1 << column)
+    logs = [math.log(size) for size in sizes]
 
+    def weight(column: int) -> float:
+        return logs[column] + sum(logs[neighbor] for neighbor in _members(around[column]))
 
-def eliminate(logs: Sequence[float], around: Sequence[int]) -> list[tuple[int, int]]:
-    """Take out the columns, the one with the smallest table first.
-
-    ``logs`` are the logarithms of the columns' numbers of levels. Returns, in the order taken, each column
-    and the neighbors it still had (as bits), which become neighbors of each other.
-    """
-    around = list(around)
-    weights = [logs[column] + _weight(logs, bits) for column, bits in enumerate(around)]
-    left = set(range(len(around)))
-    taken = []
+    left, taken = set(range(len(sizes))), []
+    weights = list(map(weight, range(len(sizes))))
     while left:
         column = min(left, key=weights.__getitem__)
         left.remove(column)
@@ -109,13 +107,13 @@ def eliminate(logs: Sequence[float], around: Sequence[int]) -> list[tuple[int, i
         taken.append((column, bits))
         for neighbor in _members(bits):
             around[neighbor] = (around[neighbor] | bits) & ~(1 << neighbor) & ~(1 << column)
-            weights[neighbor] = logs[neighbor] + _weight(logs, around[neighbor])
+            weights[neighbor] = weight(neighbor)
     return taken
 
 
 def junction_tree(sizes: Sequence[int], sets: Iterable[Collection[int]]) -> JunctionTree:
     """Build a tree in which each of the sets lies in one clique."""
-    taken = eliminate([math.log(size) for size in sizes], neighborhoods(len(sizes), sets))
+    taken = eliminate(sizes, sets)
     turn = {column: i for i, (column, _) in enumerate(taken)}
     cliques: list[list[int]] = []
     parents: list[int] = []
@@ -144,10 +142,6 @@ def _members(bits: int) -> list[int]:
         found.append(lowest.bit_length() - 1)
         bits ^= lowest
     return found
-
-
-def _weight(logs: Sequence[float], bits: int) -> float:
-    return sum(logs[column] for column in _members(bits))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

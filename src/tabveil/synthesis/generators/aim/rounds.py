@@ -140,11 +140,6 @@ class RoundBudget:
             self.epsilon = zcdp.choice_for((1 - FOR_MEASURING) * left)
             self.last = True
 
-    def anneal(self) -> None:
-        """Ask with less noise from now on."""
-        self.sigma /= 2
-        self.epsilon *= 2
-
 
 def candidates_of(sets: list[Columns], levels: tuple[Levels, ...]) -> dict[Columns, float]:
     """Return what may be measured: the sets, and all their subsets, by weight.
@@ -182,7 +177,13 @@ class Rounds:
 
     def run(self) -> bool:
         """Spend the budget; returns whether that was interrupted."""
-        self._count_columns()
+        levels = list(self.rows.levels)
+        for i, item in enumerate(levels):  # every column by itself, and the parts of its bins
+            self.measured[i,] = self.rows.measure((i,), self.budget.sigma)
+            if item.n_parts:
+                parts = self.rows.measure_parts(i, self.budget.sigma)
+                levels[i] = item.with_parts(parts, self.budget.sigma**2)
+        self.levels = tuple(levels)
         beliefs = self._fit()
         if not self.candidates:
             return False
@@ -201,16 +202,6 @@ class Rounds:
     @property
     def _sizes(self) -> tuple[int, ...]:
         return tuple(map(len, self.rows.levels))
-
-    def _count_columns(self) -> None:
-        """Count every column by itself, and the parts of its bins."""
-        levels = list(self.rows.levels)
-        for i, item in enumerate(levels):
-            self.measured[i,] = self.rows.measure((i,), self.budget.sigma)
-            if item.n_parts:
-                parts = self.rows.measure_parts(i, self.budget.sigma)
-                levels[i] = item.with_parts(parts, self.budget.sigma**2)
-        self.levels = tuple(levels)
 
     def _fit(self) -> Beliefs:
         total = estimate_total(self.measured.values())
@@ -242,8 +233,9 @@ class Rounds:
         )
         after = self._fit()
         change = float(np.abs(self.total * after.marginal(chosen) - expected).sum())
-        if change <= typical_noise(sigma, expected.size):
-            self.budget.anneal()
+        if change <= typical_noise(sigma, expected.size):  # little news: less noise from now on
+            self.budget.sigma /= 2
+            self.budget.epsilon *= 2
         return after
 
     def closed_to_missing(self, columns: Iterable[int]) -> dict[Columns, Floats]:

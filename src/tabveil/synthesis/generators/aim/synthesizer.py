@@ -21,7 +21,7 @@ from tabveil.synthesis.generators.aim import zcdp
 from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, believe, junction_tree
 from tabveil.synthesis.generators.aim.rounds import PrivateRows, RoundBudget, Rounds, candidates_of
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.privacy import Privacy, conditions
+from tabveil.synthesis.generators.privacy import Privacy, conditions, levels_to_count
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 
 ROUNDS_PER_COLUMN = 16
@@ -75,29 +75,21 @@ class AimModel(FittedModel):
         levels = levels_from_flags(shared["schema"], shared["made_by"].n_bins, known.levels)
         sizes = tuple(map(len, levels))
         for columns in known.sets:
-            ascending = all(
-                first < second for first, second in itertools.pairwise((-1, *columns, len(sizes)))
-            )
+            ascending = list(columns) == [column for column in range(len(sizes)) if column in columns]
             require(ascending and len(columns) > 0, "sets must be of columns, in ascending order")
         require(len(set(known.sets)) == len(known.sets), "sets must differ")
         cells = junction_tree(sizes, known.sets).n_cells
         require(cells <= max(shared["made_by"].max_cells, sum(sizes)), "sets must make a model of its size")
-        shapes = [tuple(sizes[column] for column in columns) for columns in known.sets]
-        # Logarithms of weights are no larger than cells may be: as many as there are columns can be added up.
+        expected = {}
+        for i, columns in enumerate(known.sets):
+            # Logarithms of weights are no larger than cells may be: as many as there are columns can be
+            # added up.
+            shape = tuple(sizes[column] for column in columns)
+            expected[f"weights{i}"] = Expected(dtype=np.float64, shape=shape, low=-LARGEST, high=LARGEST)
         with_parts = {f"share{i}": item for i, item in enumerate(levels) if item.n_parts}
-        require_arrays(
-            arrays,
-            {
-                **{
-                    f"weights{i}": Expected(dtype=np.float64, shape=shape, low=-LARGEST, high=LARGEST)
-                    for i, shape in enumerate(shapes)
-                },
-                **{
-                    name: Expected(dtype=np.float64, shape=(item.n_parts,), low=0, high=1)
-                    for name, item in with_parts.items()
-                },
-            },
-        )
+        for name, item in with_parts.items():
+            expected[name] = Expected(dtype=np.float64, shape=(item.n_parts,), low=0, high=1)
+        require_arrays(arrays, expected)
         for name, item in with_parts.items():
             require(item.can_share(arrays[name]), f"array {name!r} must leave a part of each bin")
         return cls(
@@ -206,12 +198,7 @@ class Aim(Maker):
         """Learn from these rows, within the budget."""
         require_rows(self.name, table)
         check.known_names("aim", "column", self.public, table.schema.names)
-        levels = tuple(
-            Levels.of(column, self.n_bins, has_values=True, has_missing=True)
-            if column.name in self.public
-            else Levels.seen(column, table.column(column.name), self.n_bins)
-            for column in table.schema.columns
-        )
+        levels = levels_to_count(table, self.public, self.n_bins)
         rounds = self._rounds(table, levels, rng=rng)
         with threadpool_limits(1, user_api="blas"):  # its threads cost more than they gain on small tables
             interrupted = rounds.run()

@@ -15,7 +15,7 @@ from tabveil.engines.networks import rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
 from tabveil.synthesis.generators.pategan.accounting import GaussianSums, NoisyMajorities, VotingPlan
-from tabveil.synthesis.generators.privacy import Privacy, conditions
+from tabveil.synthesis.generators.privacy import Privacy, conditions, levels_to_count
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class PateGan(Maker):
         require_rows(self.name, table)
         check.known_names(self.name, "column", self.public, table.schema.names)
         plan = self.plan()
-        levels = self._levels(table)
+        levels = levels_to_count(table, self.public, self.n_bins)
         starts = np.cumsum([0, *map(len, levels)])
         cells = zip(levels, table.values.T, strict=True)
         codes = np.column_stack([item.encode(column) for item, column in cells]) + starts[:-1]
@@ -311,15 +311,6 @@ class PateGan(Maker):
         from tabveil.synthesis.generators.pategan.network import RowNetwork  # noqa: PLC0415 - needs torch
 
         return RowNetwork(tuple(map(len, levels)), latent=self.latent, width=self.width)
-
-    def _levels(self, table: Table) -> tuple[Levels, ...]:
-        """Lay out the levels; only columns whose domain was not declared are looked at."""
-        return tuple(
-            Levels.of(column, self.n_bins, has_values=True, has_missing=True)
-            if column.name in self.public
-            else Levels.seen(column, table.column(column.name), self.n_bins)
-            for column in table.schema.columns
-        )
 
     def promise(self, schema: Schema) -> Privacy:
         """Say what is promised; it follows from the settings alone."""

@@ -273,12 +273,20 @@ class Chain:
         return cells
 
     def losses(self, codes: Codes) -> Floats:
-        """Return the negative log-likelihood (n, columns) of each cell given those before it, in nats."""
+        """Return the negative log-likelihood (n, columns) of each cell given those before it, in nats.
+
+        It is the cell's share in the row's leaf, or certain where it follows, mixed with that overall.
+        """
         losses = np.empty(codes.shape)
         for k, (tree, levels) in enumerate(zip(self.trees, self.levels, strict=True)):
-            losses[:, k] = -np.log(
-                _likelihood(tree, levels, self.agreements.look_up(k, codes), codes, codes[:, k])
-            )
+            goal, follows = codes[:, k], self.agreements.look_up(k, codes)
+            low, high = levels.ranges()
+            totals = np.concatenate([[0], np.cumsum(levels.counts)])
+            in_range = totals[high] - totals[low] + UNSEEN
+            overall = in_range / in_range[np.unique(low)].sum()
+            same, size = tree.in_leaf(tree.leaves(codes), low[goal], high[goal])
+            inside = np.where(follows >= 0, low[follows] == low[goal], same / size)
+            losses[:, k] = -np.log((1 - BESIDE) * inside + BESIDE * overall[goal])
         return losses
 
     def loss(self, codes: Codes) -> float:
@@ -321,20 +329,6 @@ def grow_chain(
         tell("growing trees", (k + 1) / len(levels))
     agreements = agreements or Agreements.of((), range(len(levels)), levels)
     return Chain(levels=tuple(levels), trees=tuple(trees), agreements=agreements.filled(codes))
-
-
-def _likelihood(tree: GrownTree, levels: CountedValues, follows: Codes, codes: Codes, goal: Codes) -> Floats:
-    """Return how likely the goal of each row is: its share in the row's leaf, mixed with that overall.
-
-    What ``follows`` is certain instead of the leaf's share; it is -1 where nothing does.
-    """
-    low, high = levels.ranges()
-    totals = np.concatenate([[0], np.cumsum(levels.counts)])
-    in_range = totals[high] - totals[low] + UNSEEN
-    shares = in_range / in_range[np.unique(low)].sum()
-    same, size = tree.in_leaf(tree.leaves(codes), low[goal], high[goal])
-    inside = np.where(follows >= 0, low[follows] == low[goal], same / size)
-    return np.asarray((1 - BESIDE) * inside + BESIDE * shares[goal])
 
 
 LEAF_SIZES = (377, 233, 144, 89, 55, 34, 21, 13, 8, 5, 3, 2, 1)

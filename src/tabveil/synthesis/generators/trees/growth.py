@@ -213,9 +213,14 @@ def grow(
     for column, place in enumerate(places):
         positions[:, column] = codes[:, column] if place is None else place[codes[:, column]]
     splits = grown_splits(positions, wanted, min_leaf=min_leaf, caution=caution, seed=seed)
-    first_place, kept = _pack(places, used=np.unique(splits.feature))
-    tree = replace(_one_leaf(codes.shape[1]), **splits._asdict(), first_place=first_place, places=kept)
-    return tree.filled(codes, goal)
+    first_place, packed = np.full(len(places), -1), [np.empty(0, dtype=np.int32)]
+    for column in np.unique(splits.feature[splits.feature >= 0]):  # only those that the tree looks at
+        place = places[column]
+        if place is not None:
+            first_place[column] = sum(map(len, packed))
+            packed.append(place)
+    tree = replace(_one_leaf(codes.shape[1]), **splits._asdict(), first_place=first_place)
+    return replace(tree, places=np.concatenate(packed)).filled(codes, goal)
 
 
 def _one_leaf(n_columns: int) -> GrownTree:
@@ -231,18 +236,6 @@ def _one_leaf(n_columns: int) -> GrownTree:
         first=np.zeros(2, dtype=np.int64),
         members=nothing,
     )
-
-
-def _pack(places: Sequence[Codes | None], *, used: Codes) -> tuple[Indices, Codes]:
-    """Put the places of the columns that a tree looks at end to end; say where those of each begin."""
-    first_place, packed, n = np.full(len(places), -1), [np.empty(0, dtype=np.int32)], 0
-    for column in used[used >= 0]:
-        place = places[column]
-        if place is not None:
-            first_place[column] = n
-            packed.append(place)
-            n += len(place)
-    return first_place, np.concatenate(packed)
 
 
 def directions(goal: Codes, levels: CountedValues, *, rng: Generator) -> Floats:
