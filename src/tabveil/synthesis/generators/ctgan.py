@@ -1,6 +1,6 @@
 """CTGAN: a conditional generative adversarial network."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -10,7 +10,7 @@ from numpy.random import Generator
 from tabveil.core import check
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays, under
 from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
-from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
+from tabveil.core.table import Categorical, Floats, Indices, Schema, Table
 from tabveil.core.workers import tell
 from tabveil.engines.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of
 from tabveil.errors import ParameterError
@@ -244,7 +244,12 @@ class Ctgan(Maker):
         """Learn a table."""
         require_rows(self.name, table)
         table, notes = redraw_rare_numbers(table, rng=rng) if self.smoothing else (table, ())
-        slots = tuple(self._slots(table, rng=rng))
+        slots = tuple(
+            seen_labels(column, cells)
+            if isinstance(column, Categorical)
+            else fitted_modes(column, cells, most=self.modes, rng=rng)
+            for column, cells in zip(table.schema.columns, table.values.T, strict=True)
+        )
         chosen, scalars = encode(table, slots, rng=rng)
         frequencies = tuple(
             np.bincount(column, minlength=len(item)) / len(table)
@@ -275,12 +280,3 @@ class Ctgan(Maker):
             history=trained.history,
             notes=(*notes, *trained.notes),
         )
-
-    def _slots(self, table: Table, *, rng: Generator) -> Iterator[Slots]:
-        for column in table.schema.columns:
-            cells = table.column(column.name)
-            match column:
-                case Categorical():
-                    yield seen_labels(column, cells)
-                case Numeric():
-                    yield fitted_modes(column, cells, most=self.modes, rng=rng)

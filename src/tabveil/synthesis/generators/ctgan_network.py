@@ -51,12 +51,11 @@ class RowLayout:
     @cached_property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
         """Blocks of the same size: where they start, how many they are, how large each is."""
-        sizes, counts = np.unique([size for size in self.sizes if size > 1], return_counts=True)
-        ends = np.cumsum(sizes * counts).astype(int)
-        return tuple(
-            (int(end - size * count), int(count), int(size))
-            for end, size, count in zip(ends, sizes, counts, strict=True)
-        )
+        groups, start = [], 0
+        for size in sorted({size for size in self.sizes if size > 1}):
+            groups.append((start, self.sizes.count(size), size))
+            start += size * self.sizes.count(size)
+        return tuple(groups)
 
     @cached_property
     def starts(self) -> Indices:

@@ -46,15 +46,13 @@ class DiffusionModel(FittedModel):
         """Take the noise out of pure noise, step by step."""
         if self.network is None:
             return self.encoding.decode(np.empty((n_rows, 0)), np.empty((n_rows, 0), dtype=np.int64))
-        from tabveil.synthesis.generators.diffusion_network import Diffusing  # noqa: PLC0415 - needs torch
-
         chunk = max(1, MOST_NUMBERS // max(self.made_by.width, sum(self.encoding.sizes)))
-        diffusing, drawn = Diffusing(self.network.eval()), []
+        drawn = []
         with seeded(rng, owner=self.name, width=self.made_by.width):
             for start in range(0, n_rows, chunk):
                 stop = min(start + chunk, n_rows)
                 with part(start / n_rows, stop / n_rows):
-                    rows = diffusing.draw(stop - start)
+                    rows = self.network.eval().draw_rows(stop - start)
                 numbers, choices = rows.numbers.double().cpu().numpy(), rows.choices.cpu().numpy()
                 drawn.append(self.encoding.decode(numbers, choices).values)
         return Table(schema=self.schema, values=np.concatenate(drawn))

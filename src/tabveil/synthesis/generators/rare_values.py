@@ -114,7 +114,7 @@ def redraw_rare_numbers(table: Table, *, rng: Generator) -> tuple[Table, tuple[s
         return redrawn, ()
     note = (
         f"Rare numbers: those that fewer than {LEAST_SHARED_IN_WORDS} rows share, in "
-        f"{plural(sum(n_cells), 'cell')} of {plural(np.count_nonzero(n_cells), 'column')}, learned as "
+        f"{plural(sum(n_cells), 'cell')} of {plural(sum(n > 0 for n in n_cells), 'column')}, learned as "
         f"numbers near them, none beyond what {LEAST_SHARED_IN_WORDS} rows reach."
     )
     return redrawn, (note,)

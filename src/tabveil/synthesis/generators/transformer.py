@@ -39,10 +39,8 @@ class TransformerModel(FittedModel):
         held = 2 * self.made_by.layers * len(self.scheme.places) * self.made_by.width
         chunk = max(1, MOST_NUMBERS[self.made_by.device] // max((1, held, *self.scheme.sizes)))
         with seeded(rng, owner=self.name, width=self.made_by.width):
-            parts = [
-                self._draw_chunk(min(chunk, n_rows - start), rng=rng).values
-                for start in range(0, n_rows, chunk)
-            ]
+            starts = range(0, n_rows, chunk)
+            parts = [self._draw_chunk(min(chunk, n_rows - start), rng=rng).values for start in starts]
         return Table(schema=self.schema, values=np.concatenate(parts))
 
     def _draw_chunk(self, n_rows: int, *, rng: Generator) -> Table:

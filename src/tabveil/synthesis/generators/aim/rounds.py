@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -48,12 +49,12 @@ class PrivateRows:
     levels: tuple[Levels, ...]
     rng: Generator
     spent: float = 0.0
-    _codes: list[Indices] = field(init=False)
     _counted: dict[Columns, Floats] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _codes(self) -> list[Indices]:
         columns = zip(self.levels, self.table.values.T, strict=True)
-        self._codes = [levels.encode(cells) for levels, cells in columns]
+        return [levels.encode(cells) for levels, cells in columns]
 
     def measure(self, columns: Columns, sigma: float) -> Measurement:
         """How many rows have each combination of these columns' levels?"""
@@ -251,11 +252,8 @@ class Rounds:
     def _offered(self, beliefs: Beliefs, limit: float) -> dict[Columns, float]:
         """Leave out what could not be allowed in any case; and thin out what is too much to look at."""
         kept = [columns for columns in self.candidates if len(columns) == 1]
-        joint = [
-            columns
-            for columns in self.candidates
-            if len(columns) > 1 and beliefs.tree.cells_of(columns) <= limit
-        ]
+        joint = [columns for columns in self.candidates if len(columns) > 1]
+        joint = [columns for columns in joint if beliefs.tree.cells_of(columns) <= limit]
         if len(joint) > MOST_CANDIDATES:
             drawn = self.rows.rng.choice(len(joint), MOST_CANDIDATES, replace=False)
             joint = [joint[i] for i in np.sort(drawn)]

@@ -122,15 +122,15 @@ class TreesModel(FittedModel):
         require(set(known.held_out) <= set(schema.names), "held_out must name columns")
         require_arrays(arrays, expected_pieces(_PIECES, len(schema)))
         pieces = {name: split_pieces(arrays, name) for name in _PIECES}
+
+        def of(k: int, what: str, names: tuple[str, ...]) -> dict[str, Any]:
+            return {name: pieces[f"{what}_{name}"][k] for name in names}
+
         levels = tuple(
-            CountedValues(
-                column=schema.columns[position], **{name: pieces[f"levels_{name}"][k] for name in _OF_LEVELS}
-            )
+            CountedValues(column=schema.columns[position], **of(k, "levels", _OF_LEVELS))
             for k, position in enumerate(known.visits)
         )
-        trees = tuple(
-            GrownTree(**{name: pieces[f"trees_{name}"][k] for name in _OF_TREES}) for k in range(len(schema))
-        )
+        trees = tuple(GrownTree(**of(k, "trees", _OF_TREES)) for k in range(len(schema)))
         agreements = Agreements(
             **{
                 name: tuple(
