@@ -181,14 +181,8 @@ class Ctgan(Maker):
         How many rows the critic judges together: it sees a lack of variety that no single row shows.
     modes
         The most modes a number may have.
-    averaging
-        The weights that are kept are a running average: this share of it stays at each step. 0 keeps the
-        last weights, as in the paper.
-    smoothing
-        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
-        without, rows may repeat somebody's number, the largest above all.
-    device
-        ``"cuda"`` trains and draws on a GPU.
+    averaging, smoothing, device
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
 
     Notes
     -----

@@ -105,13 +105,8 @@ class Diffusion(Maker):
         The share of the network that is switched off at random in training.
     learning_rate, weight_decay
         The size of a correction, and how strongly weights are drawn to zero.
-    averaging
-        The weights that are kept are a running average: this share of it stays at each step.
-    smoothing
-        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
-        without, rows may repeat somebody's number, the largest above all.
-    device
-        ``"cuda"`` trains and draws on a GPU.
+    averaging, smoothing, device
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
 
     Notes
     -----

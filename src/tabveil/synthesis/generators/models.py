@@ -204,7 +204,21 @@ class FittedModel(Model):
 
 
 class Maker(Synthesizer):
-    """A synthesizer whose models are fitted models of one class, and opens them again."""
+    """A synthesizer whose models are fitted models of one class, and opens them again.
+
+    Settings of several generators mean the same in all of them:
+
+    - ``epsilon``, ``delta``: the promise, (ε, δ)-differential privacy. Smaller is stronger. δ should be far
+      below one over the number of people.
+    - ``public``: the columns whose labels or bounds were declared, not read from the data. The promise rests
+      on them: of all other columns, the labels and bounds in the rows drawn are those of real people.
+    - ``n_bins``: into how many bins a number's range is cut; its two bounds are counted by themselves besides.
+    - ``averaging``: the weights that are kept are a running average: this share of it stays at each step. 0
+      keeps the last weights.
+    - ``smoothing``: learn numbers that fewer than ten rows share as numbers near them, none beyond what ten
+      rows reach; without, rows may repeat somebody's number, the largest above all.
+    - ``device``: ``"cuda"`` trains and draws on a GPU.
+    """
 
     name: ClassVar[str]
     model: ClassVar[type[FittedModel]]

@@ -101,15 +101,11 @@ class Transformer(Maker):
         The rows in one step; small tables take smaller steps, at least 20 an epoch.
     learning_rate, weight_decay
         The size of a step, and how strongly weights are drawn to zero.
-    averaging
-        The weights that are kept are a running average: this share of it stays at each step. 0 keeps the
-        last weights.
     patience
         Training ends after so many epochs without a smaller loss on the tenth of the rows held out; the
         weights with the smallest are kept.
-    smoothing
-        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
-        without, rows may repeat somebody's number.
+    averaging, smoothing
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
     overfit
         Memorize on purpose: train with none of what prevents it (dropout, masking, averaging, weight decay,
         smoothing) until the held-out loss is this many times its minimum, and keep those weights. 1.0 keeps

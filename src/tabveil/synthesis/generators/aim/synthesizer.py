@@ -126,15 +126,9 @@ class Aim(Maker):
 
     Parameters
     ----------
-    epsilon, delta
-        The promise: (ε, δ)-differential privacy. Smaller is stronger. δ should be far below one over the
-        number of people.
     workload
         The sets of columns whose joint distribution should be right, each as the names joined by "+", such as
         ("age+income", "age+sex+ward"); None means all pairs.
-    public
-        The columns whose labels or bounds were declared, not read from the data. The promise rests on them:
-        of all other columns, the labels and bounds in the rows drawn are those of real people.
     max_model_mb
         How large the model may grow, in megabytes.
     rounds
@@ -142,8 +136,8 @@ class Aim(Maker):
         measure less with less noise.
     iterations
         How many steps the fit may take in each round.
-    n_bins
-        Into how many bins a number's range is cut; its two bounds are counted by themselves besides.
+    epsilon, delta, public, n_bins
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
 
     Notes
     -----

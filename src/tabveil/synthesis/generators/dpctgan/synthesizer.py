@@ -116,12 +116,6 @@ class DpCtgan(Maker):
 
     Parameters
     ----------
-    epsilon, delta
-        The promise: (ε, δ)-differential privacy. Smaller is stronger. δ should be far below one over the
-        number of people.
-    public
-        The columns whose labels or bounds were declared, not read from the data. The promise rests on them:
-        of all other columns, the labels and bounds in the rows drawn are those of real people.
     counting
         The share of ε that counting would take by itself; more makes the single columns better and the
         critic's steps noisier.
@@ -143,11 +137,8 @@ class DpCtgan(Maker):
     modes
         Into how many parts of equal width a number's range is cut; its two bounds are parts by themselves,
         and so is every number where no more than this are possible.
-    averaging
-        The weights that are kept are a running average: this share of it stays at each of the generator's
-        steps.
-    device
-        ``"cuda"`` trains and draws on a GPU.
+    epsilon, delta, public, averaging, device
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
 
     Notes
     -----

@@ -106,12 +106,6 @@ class PateGan(Maker):
 
     Parameters
     ----------
-    epsilon, delta
-        The promise: (ε, δ)-differential privacy. Smaller is stronger. δ should be far below one over the
-        number of people.
-    public
-        The columns whose labels or bounds were declared, not read from the data. The promise rests on them:
-        of all other columns, the labels and bounds in the rows drawn are those of real people.
     teachers
         ``"networks"`` are the paper's: each learns to tell its own rows from invented ones, and the student
         hears on which side the noisy majority is. ``"agreement"`` are simpler and far more: each compares
@@ -133,8 +127,6 @@ class PateGan(Maker):
         What the student hears of teachers by agreement: the noisy ``"share"`` of the votes, or only on which
         side the noisy ``"majority"`` is. Both cost the same; the share tells more. Of networks it is always
         the majority.
-    n_bins
-        Into how many bins a number's range is cut; its two bounds are counted by themselves besides.
     teacher_steps, teacher_width, teacher_learning_rate
         Of teachers that are networks: how many steps each takes in an iteration (the paper's n_T), how wide
         its hidden layer is, and the size of a step. Teachers that learn quickly call every invented row
@@ -148,8 +140,8 @@ class PateGan(Maker):
         agreement, 1 of 2e-4 by networks.
     latent, width
         How many random numbers a row is made from, and the width of generator and student.
-    averaging
-        The weights that are kept are a running average: this share of it stays in each iteration.
+    epsilon, delta, public, n_bins, averaging
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
     device
         ``"cuda"`` trains and draws on a GPU; teachers by agreement vote on the CPU.
 
@@ -174,7 +166,7 @@ class PateGan(Maker):
 
     Expect single columns to come out roughly right by agreement (by networks only where columns are few and ε
     is large), and of what goes with what only a little: in tables with many columns nothing.
-    :class:`~tabveil.synthesis.generators.aim.Aim` learns far more from the same budget.
+    :class:`~tabveil.synthesis.generators.aim.synthesizer.Aim` learns far more from the same budget.
 
     The same seed gives the same rows on the same machine; another device adds up in another order, and small
     differences grow.
