@@ -98,14 +98,14 @@ def test_the_loss_by_hand():
 
 def test_noise_grows_from_almost_none_to_all_there_is():
     diffusing = network(1, (4,), timesteps=100)
-    assert diffusing.network.left[0] > 0.99
-    assert diffusing.network.left[-1] < 0.001
-    assert (diffusing.network.left[1:] < diffusing.network.left[:-1]).all()
+    assert diffusing.left[0] > 0.99
+    assert diffusing.left[-1] < 0.001
+    assert (diffusing.left[1:] < diffusing.left[:-1]).all()
     torch.manual_seed(0)
     noisy = diffusing.blur(Batch(torch.full((40_000, 1), 3.0), torch.ones(40_000, 1, dtype=torch.int64)))
     assert torch.bincount(noisy.step).tolist() == [400] * 100
     for step in (0, 50, 99):
-        left = diffusing.network.left[step].item()
+        left = diffusing.left[step].item()
         rows = Batch(*(part[noisy.step == step] for part in noisy.rows))
         assert rows.numbers.mean().item() == pytest.approx(3 * left**0.5, abs=0.2)
         assert rows.numbers.std().item() == pytest.approx((1 - left) ** 0.5, abs=0.1)
@@ -116,7 +116,7 @@ def test_a_step_back_from_a_choice_by_bayes():
     """Compare with the posterior written out: (one step led here) × (the steps before led there)."""
     diffusing = network(0, (3,), timesteps=10)
     step, n, k = 6, 60_000, 3
-    stays, before = diffusing.network.stays[step].item(), diffusing.network.before[step].item()
+    stays, before = diffusing.stays[step].item(), diffusing.before[step].item()
     torch.manual_seed(0)
     for present, clean in ((0, 0), (0, 1)):
         here = stays * (np.arange(k) == present) + (1 - stays) / k
@@ -132,7 +132,7 @@ def test_the_last_step_back_is_clean():
     diffusing = network(1, (4,), timesteps=10)
     present, clean = torch.tensor([[0], [1]]), torch.tensor([[3], [1]])
     assert diffusing._clearer_choices(present, clean, 0).tolist() == clean.tolist()
-    left = diffusing.network.left[0].item()
+    left = diffusing.left[0].item()
     numbers, noise = torch.tensor([[1.0]]), torch.tensor([[0.5]])
     expected = (1.0 - (1 - left) ** 0.5 * 0.5) / left**0.5
     assert diffusing._clearer_numbers(numbers, noise, 0).item() == pytest.approx(expected, rel=1e-4)
@@ -151,11 +151,11 @@ def test_an_untrained_network_draws_independent_columns():
 
 def test_numbers_come_back_if_the_noise_is_known():
     diffusing = network(1, (), timesteps=50)
-    diffusing.network.unsure.zero_()
+    diffusing.unsure.zero_()
     torch.manual_seed(0)
     numbers, truth = torch.randn(5000, 1), 1.5
     for step in reversed(range(50)):
-        left = diffusing.network.left[step]
+        left = diffusing.left[step]
         numbers = diffusing._clearer_numbers(
             numbers, (numbers - left.sqrt() * truth) / (1 - left).sqrt(), step
         )

@@ -194,8 +194,7 @@ class Ctgan(Maker):
     column with no more numbers than modes; missing is a slot of its own; conditions with more than 512
     labels are condensed by a layer of their own; the generator starts with the right share of each slot in
     every column; and its weights are averaged. Steps grow with the number of labels: columns of thousands,
-    such as identifiers, are better left out. The same seed gives the same rows on the same machine;
-    another device adds up in another order.
+    such as identifiers, are better left out.
 
     References
     ----------

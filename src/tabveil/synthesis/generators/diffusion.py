@@ -122,9 +122,8 @@ class Diffusion(Maker):
 
     Unlike in TabDDPM, the labels' loss is the cross-entropy of the true label; at each step one is drawn from
     what the network says, then the step back is drawn given that label. A number's step back is as wide as
-    the network was measured to be unsure about it. The layers add to what comes in. The same seed gives the
-    same rows on the same machine; another device adds up in another order, and small differences grow. So do
-    several threads, which only networks more than 512 wide use.
+    the network was measured to be unsure about it. The layers add to what comes in. Several threads,
+    which only networks more than 512 wide use, also add up in another order.
 
     References
     ----------

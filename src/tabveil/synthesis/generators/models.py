@@ -209,15 +209,19 @@ class Maker(Synthesizer):
     Settings of several generators mean the same in all of them:
 
     - ``epsilon``, ``delta``: the promise, (ε, δ)-differential privacy. Smaller is stronger. δ should be far
-      below one over the number of people.
+      below one over the number of people. If a person may have several rows, the promise to that person is
+      weaker. Noise is drawn (by ``aim`` and ``dpctgan`` in floating point) by a generator that is made for
+      repeatable experiments, not for secrecy: keep the seed to yourself. An interrupted training has spent
+      less than it states.
     - ``public``: the columns whose labels or bounds were declared, not read from the data. The promise rests
       on them: of all other columns, the labels and bounds in the rows drawn are those of real people.
-    - ``n_bins``: into how many bins a number's range is cut; its two bounds are counted by themselves besides.
+    - ``n_bins``: into how many bins a number's range is cut; its two bounds are counted by themselves.
     - ``averaging``: the weights that are kept are a running average: this share of it stays at each step. 0
       keeps the last weights.
     - ``smoothing``: learn numbers that fewer than ten rows share as numbers near them, none beyond what ten
       rows reach; without, rows may repeat somebody's number, the largest above all.
-    - ``device``: ``"cuda"`` trains and draws on a GPU.
+    - ``device``: ``"cuda"`` trains and draws on a GPU. The same seed gives the same rows on the same machine;
+      another device adds up in another order, and small differences grow.
     """
 
     name: ClassVar[str]

@@ -143,9 +143,7 @@ class Aim(Maker):
     -----
     Costs are added up as zero-concentrated differential privacy (rho): ``1 / (2 sigma²)`` for counts with
     Gaussian noise of standard deviation sigma, ``ε² / 8`` for a choice by the exponential mechanism; the sum
-    is turned into (ε, δ) at the end. Neighbors differ by one row more or less. If a person may have several
-    rows, the promise to that person is weaker. Noise is drawn in floating point by a generator that is made
-    for repeatable experiments, not for secrecy: keep the seed to yourself.
+    is turned into (ε, δ) at the end. Neighbors differ by one row more or less.
 
     The paper fits by mirror descent; here the same fit, with a slight preference for large entropy, is found
     through its smooth dual. How numbers are spread within bins is counted once for each column, beyond the

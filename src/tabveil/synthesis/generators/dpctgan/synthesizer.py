@@ -1,10 +1,4 @@
-"""DP-CTGAN: a generator that learns from a critic, which learns from real rows within a privacy budget.
-
-Two things look at real rows: one noisy count of every column's slots, and the critic's steps, each on rows
-drawn independently with the same chance. Their privacy loss distributions are composed by dp-accounting, for
-tables that differ by one row more or less. Counts and steps are fixed before training, so the budget cannot
-be passed.
-"""
+"""DP-CTGAN: a generator that learns from a critic, which learns from real rows within a privacy budget."""
 
 import math
 from collections.abc import Iterator
@@ -43,7 +37,10 @@ ADJACENCY = (
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseBudget:
-    """The promise and how it is spent: ``counting`` is the share of ε that counting would take alone."""
+    """The promise and how it is spent: ``counting`` is the share of ε that counting would take alone.
+
+    Counts and steps are fixed before training, so the budget cannot be passed.
+    """
 
     epsilon: float
     delta: float
@@ -150,10 +147,7 @@ class DpCtgan(Maker):
     gradient penalty. The loss in the history is the generator's, in which real rows have no part.
 
     The privacy losses of the counts and of the steps (Poisson-sampled Gaussian mechanism) are composed as
-    privacy loss distributions by dp-accounting. Neighbors differ by one row more or less. If a person may
-    have several rows, the promise to that person is weaker. An interrupted training has spent less than it
-    states. Noise is drawn in floating point by a generator that is made for repeatable experiments, not for
-    secrecy: keep the seed to yourself.
+    privacy loss distributions by dp-accounting. Neighbors differ by one row more or less.
 
     References
     ----------

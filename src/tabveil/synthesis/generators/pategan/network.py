@@ -1,12 +1,9 @@
 """The teachers of PATE-GAN of both kinds, its generator of rows, its student, and their game.
 
-Everything that is learned from the rows passes through the votes of the teachers. What is computed from the
-noisy votes needs no further privacy.
-
-Why the promise holds. Every row belongs to one teacher, drawn for each row by itself before anything is
-learned, so a row that is replaced, added or removed changes one teacher and leaves all others as they are. By
-agreement, a teacher's vote on an invented row lies between −1/2 and 1/2, whatever the teacher knows: the sum
-over all teachers changes by 1 at most. What so many votes cost is the business of
+Everything that is learned from the rows passes through the votes of the teachers; what is computed from the
+noisy votes needs no further privacy. Why the promise holds: every row belongs to one teacher, drawn for each
+row by itself before anything is learned, so a row that is replaced, added or removed changes one teacher and
+leaves all others as they are. What the votes of one teacher cost is the business of
 :mod:`tabveil.synthesis.generators.pategan.accounting`.
 """
 

@@ -152,9 +152,7 @@ class PateGan(Maker):
     :mod:`tabveil.synthesis.generators.pategan.accounting` for why it holds: a row belongs to one teacher,
     decided for each row by itself and once; one teacher changes each sum by 1 at most, or its two counts by 1
     each; and every vote is counted. The paper accounts for votes by how far teachers agree, which depends on
-    the data: that is no promise, and is not offered. An interrupted training has spent less than it states.
-    If a person may have several rows, the promise to that person is weaker. Noise is drawn by a generator
-    that is made for repeatable experiments, not for secrecy: keep the seed to yourself.
+    the data: that is no promise, and is not offered.
 
     What differs from the paper with networks: the accounting; rows of labels and bins, drawn by
     Gumbel-softmax, instead of numbers; rows are given to teachers one by one, so their numbers differ a
@@ -167,9 +165,6 @@ class PateGan(Maker):
     Expect single columns to come out roughly right by agreement (by networks only where columns are few and ε
     is large), and of what goes with what only a little: in tables with many columns nothing.
     :class:`~tabveil.synthesis.generators.aim.synthesizer.Aim` learns far more from the same budget.
-
-    The same seed gives the same rows on the same machine; another device adds up in another order, and small
-    differences grow.
 
     References
     ----------

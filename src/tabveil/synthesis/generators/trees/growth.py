@@ -202,40 +202,35 @@ def grow(
     """
     seed = int(rng.integers(2**31))
     wanted = directions(goal, levels, rng=rng)  # (n, directions)
-    if codes.shape[1] == 0 or wanted.shape[1] == 0 or len(codes) < 2 * min_leaf:
-        return _one_leaf(codes.shape[1]).filled(codes, goal)
-    n_seen, least = (len(codes), min_leaf) if caution is None else map(share_grown, (len(codes), min_leaf))
-    places = [
-        None if each.ordered else _places(codes[:n_seen, column], wanted[:n_seen], len(each.counts), least)
-        for column, each in enumerate(features)
-    ]
-    positions: NDArray[np.float32] = np.empty(codes.shape, dtype=np.float32)  # exact up to 16 million levels
-    for column, place in enumerate(places):
-        positions[:, column] = codes[:, column] if place is None else place[codes[:, column]]
-    splits = grown_splits(positions, wanted, min_leaf=min_leaf, caution=caution, seed=seed)
-    first_place, packed = np.full(len(places), -1), [np.empty(0, dtype=np.int32)]
-    for column in np.unique(splits.feature[splits.feature >= 0]):  # only those that the tree looks at
-        place = places[column]
-        if place is not None:
-            first_place[column] = sum(map(len, packed))
-            packed.append(place)
-    tree = replace(_one_leaf(codes.shape[1]), **splits._asdict(), first_place=first_place)
-    return replace(tree, places=np.concatenate(packed)).filled(codes, goal)
-
-
-def _one_leaf(n_columns: int) -> GrownTree:
-    """Return a tree that looks at no column."""
-    none, nothing = np.array([-1], dtype=np.int32), np.empty(0, dtype=np.int32)
-    return GrownTree(
-        feature=none,
-        threshold=np.zeros(1),
-        left=none,
-        right=none,
-        first_place=np.full(n_columns, -1),
-        places=nothing,
+    leaf, none = np.array([-1], dtype=np.int32), np.empty(0, dtype=np.int32)
+    splits, first_place, packed = Splits(leaf, np.zeros(1), leaf, leaf), np.full(codes.shape[1], -1), [none]
+    if codes.shape[1] > 0 and wanted.shape[1] > 0 and len(codes) >= 2 * min_leaf:
+        n_seen, least = (
+            (len(codes), min_leaf) if caution is None else map(share_grown, (len(codes), min_leaf))
+        )
+        places = [
+            None
+            if each.ordered
+            else _places(codes[:n_seen, column], wanted[:n_seen], len(each.counts), least)
+            for column, each in enumerate(features)
+        ]
+        positions: NDArray[np.float32] = np.empty(codes.shape, np.float32)  # exact up to 16 million levels
+        for column, place in enumerate(places):
+            positions[:, column] = codes[:, column] if place is None else place[codes[:, column]]
+        splits = grown_splits(positions, wanted, min_leaf=min_leaf, caution=caution, seed=seed)
+        for column in np.unique(splits.feature[splits.feature >= 0]):  # only those that the tree looks at
+            place = places[column]
+            if place is not None:
+                first_place[column] = sum(map(len, packed))
+                packed.append(place)
+    empty = GrownTree(
+        **splits._asdict(),
+        first_place=first_place,
+        places=np.concatenate(packed),
         first=np.zeros(2, dtype=np.int64),
-        members=nothing,
+        members=none,
     )
+    return empty.filled(codes, goal)
 
 
 def directions(goal: Codes, levels: CountedValues, *, rng: Generator) -> Floats:
