@@ -92,11 +92,22 @@ class GanModel(FittedModel):
         require_arrays(frequencies, shares)
         for name in sizes:
             require(abs(frequencies[name].sum() - 1) < ROUNDING, f"array {name!r} must have the sum 1")
+        made_by, generator = shared["made_by"], None  # of any synthesizer with such a generator
+        if any(len(item) > 1 or item.has_scalar for item in slots):
+            generator = rebuild(
+                lambda: build(slots, known.conditional, embedding=made_by.embedding, layers=made_by.layers),
+                weights,
+                owner=made_by.name,
+                device=made_by.device,
+                not_negative=("running_var", "num_batches_tracked"),
+            )
+        else:
+            require_arrays(weights, {})
         return cls(
             slots=slots,
             frequencies=tuple(frequencies[name] for name in sizes),
             conditional=known.conditional,
-            generator=_rebuilt(slots, known.conditional, weights, shared["made_by"]),
+            generator=generator,
             **shared,
         )
 
@@ -109,25 +120,6 @@ class _GanState:
 
     slots: list[dict[str, Any]]
     conditional: tuple[int, ...]
-
-
-def _rebuilt(
-    slots: tuple[Slots, ...],
-    conditional: tuple[int, ...],
-    weights: Arrays,
-    made_by: Any,  # noqa: ANN401 - any synthesizer with such a generator
-) -> "gan_network.Generator | None":
-    """Return the generator with its weights, or None where there is nothing to choose."""
-    if not any(len(item) > 1 or item.has_scalar for item in slots):
-        require_arrays(weights, {})
-        return None
-    return rebuild(
-        lambda: build(slots, conditional, embedding=made_by.embedding, layers=made_by.layers),
-        weights,
-        owner=made_by.name,
-        device=made_by.device,
-        not_negative=("running_var", "num_batches_tracked"),
-    )
 
 
 def build(

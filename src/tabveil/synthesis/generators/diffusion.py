@@ -101,11 +101,7 @@ class Diffusion(Maker):
         The steps from a row to pure noise. Fewer draw faster.
     layers, width
         The size of the network.
-    dropout
-        The share of the network that is switched off at random in training.
-    learning_rate, weight_decay
-        The size of a correction, and how strongly weights are drawn to zero.
-    averaging, smoothing, device
+    dropout, learning_rate, weight_decay, averaging, smoothing, device
         See :class:`~tabveil.synthesis.generators.models.Maker`.
 
     Notes

@@ -216,6 +216,8 @@ class Maker(Synthesizer):
     - ``public``: the columns whose labels or bounds were declared, not read from the data. The promise rests
       on them: of all other columns, the labels and bounds in the rows drawn are those of real people.
     - ``n_bins``: into how many bins a number's range is cut; its two bounds are counted by themselves.
+    - ``dropout``: the share of the network that is switched off at random in training.
+    - ``learning_rate``, ``weight_decay``: the size of a step, and how strongly weights are drawn to zero.
     - ``averaging``: the weights that are kept are a running average: this share of it stays at each step. 0
       keeps the last weights.
     - ``smoothing``: learn numbers that fewer than ten rows share as numbers near them, none beyond what ten

@@ -88,8 +88,6 @@ class Transformer(Maker):
     ----------
     width, layers, heads
         The size of the network; ``width`` must be a multiple of ``heads``.
-    dropout
-        The share of the network that is switched off at random in training.
     masked
         The share of tokens that the network must do without in training, chosen anew each time.
     masked_targets
@@ -99,12 +97,10 @@ class Transformer(Maker):
         The most often each row is looked at.
     batch_size
         The rows in one step; small tables take smaller steps, at least 20 an epoch.
-    learning_rate, weight_decay
-        The size of a step, and how strongly weights are drawn to zero.
     patience
         Training ends after so many epochs without a smaller loss on the tenth of the rows held out; the
         weights with the smallest are kept.
-    averaging, smoothing
+    dropout, learning_rate, weight_decay, averaging, smoothing
         See :class:`~tabveil.synthesis.generators.models.Maker`.
     overfit
         Memorize on purpose: train with none of what prevents it (dropout, masking, averaging, weight decay,

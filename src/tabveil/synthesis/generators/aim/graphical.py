@@ -339,40 +339,31 @@ class Terms:
     """
 
     def __init__(self, tree: JunctionTree, sets: Iterable[Columns]) -> None:
-        self.tree = tree
-        self.sets = sorted(sets, key=len)
-        self.hosts = [self._host(i) for i in range(len(self.sets))]
+        self.tree, self.sets = tree, sorted(sets, key=len)
+        self.holders = [*self.sets, *tree.cliques]
+        self.hosts = [self._host(i) for i in range(len(self.sets))]  # by their place among the holders
 
-    def _host(self, position: int) -> tuple[bool, int]:
-        members = set(self.sets[position])
-        for i in range(position + 1, len(self.sets)):
+    def _host(self, position: int) -> int:
+        members, n_sets = set(self.sets[position]), len(self.sets)
+        for i in range(position + 1, n_sets):
             if members < set(self.sets[i]):
-                return True, i
-        fitting = (i for i, clique in enumerate(self.tree.cliques) if members <= set(clique))
-        return False, min(fitting, key=lambda i: self.tree.cells_of(self.tree.cliques[i]))
+                return i
+        fitting = (i for i in range(n_sets, len(self.holders)) if members <= set(self.holders[i]))
+        return min(fitting, key=lambda i: self.tree.cells_of(self.holders[i]))
 
     def weights(self, parts: list[Floats]) -> list[Floats]:
         """Add up the weights of all sets, clique by clique."""
-        parts = list(parts)
-        tables = [np.zeros(self.tree.shape(clique)) for clique in self.tree.cliques]
-        for i, (nested, host) in enumerate(self.hosts):
-            axes = self.sets[host] if nested else self.tree.cliques[host]
-            lifted = aligned(parts[i], self.sets[i], axes)
-            if nested:
-                parts[host] = parts[host] + lifted
-            else:
-                tables[host] += lifted
-        return tables
+        tables = [*map(np.array, parts), *(np.zeros(self.tree.shape(clique)) for clique in self.tree.cliques)]
+        for i, host in enumerate(self.hosts):
+            tables[host] += aligned(tables[i], self.sets[i], self.holders[host])
+        return tables[len(self.sets) :]
 
     def marginals(self, beliefs: Beliefs) -> list[Floats]:
         """Return the probabilities of all sets."""
-        found: list[Floats] = [np.empty(0)] * len(self.sets)
-        for i in reversed(range(len(self.sets))):
-            nested, host = self.hosts[i]
-            table = found[host] if nested else beliefs.joint[host]
-            axes = self.sets[host] if nested else self.tree.cliques[host]
-            found[i] = projected(table, axes, self.sets[i])
-        return found
+        found = [*(np.empty(0) for _ in self.sets), *beliefs.joint]
+        for i, host in reversed(list(enumerate(self.hosts))):
+            found[i] = projected(found[host], self.holders[host], self.sets[i])
+        return found[: len(self.sets)]
 
 
 def believe(sizes: tuple[int, ...], weights: Weights) -> Beliefs:

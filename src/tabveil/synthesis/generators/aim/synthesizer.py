@@ -173,8 +173,7 @@ class Aim(Maker):
         check.between("aim", "delta", self.delta, 0, 1)
         check.between("aim", "max_model_mb", self.max_model_mb, 0, math.inf)
         check.at_most("aim", "max_model_mb", self.max_model_mb, MOST_MEGABYTES)
-        check.at_least("aim", "iterations", self.iterations, 1)
-        check.at_least("aim", "n_bins", self.n_bins, 1)
+        check.settings_at_least(self, 1, "iterations", "n_bins")
         check.at_most("aim", "n_bins", self.n_bins, MOST_BINS)
         if self.workload is not None:
             check.at_least("aim", "the number of sets in workload", len(self.workload), 1)

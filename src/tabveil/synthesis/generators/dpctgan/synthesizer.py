@@ -122,12 +122,10 @@ class DpCtgan(Maker):
         The chance of each row to take part in a step of the critic.
     max_grad_norm
         The length that the gradient of a row is cut to.
-    critic_steps
-        How many steps the critic takes for each of the generator's.
     batch_size
         The invented rows in one step; ``sampled`` decides how many real ones there are.
-    learning_rate, critic_learning_rate
-        The size of a step of the generator and of the critic.
+    critic_steps, learning_rate, critic_learning_rate
+        See :class:`~tabveil.synthesis.generators.ctgan.Ctgan`.
     embedding, layers, critic_layers
         How many random numbers a row is made from, and the widths of the layers. A small critic suffers less
         from noise.

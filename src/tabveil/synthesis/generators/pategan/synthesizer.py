@@ -225,8 +225,8 @@ class PateGan(Maker):
     @property
     def course(self) -> Course:
         """How the game goes: what suits the teachers, where nothing was said."""
-        names = [item.name for item in fields(Course)]
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        settings = {item.name: getattr(self, item.name) for item in fields(Course)}
+        given = {name: value for name, value in settings.items() if value is not None}
         return replace(USUAL[self.teachers], **given)
 
     def fit(self, table: Table, *, rng: Generator) -> PateGanModel:
