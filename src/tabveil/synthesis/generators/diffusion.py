@@ -40,7 +40,7 @@ class DiffusionModel(FittedModel):
     """How rows are encoded, and the network."""
 
     encoding: CurveScheme
-    network: "DiffusionNetwork | None"  # None if all rows are the same
+    network: "DiffusionNetwork | None" = None  # None if all rows are the same
 
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Take the noise out of pure noise, step by step."""
@@ -70,7 +70,7 @@ class DiffusionModel(FittedModel):
         encoding = CurveScheme.from_state(shared["schema"], others)
         if not encoding.sizes and not encoding.n_numbers:
             require_arrays(weights, {})
-            return cls(encoding=encoding, network=None, **shared)
+            return cls(encoding=encoding, **shared)
         made_by: Diffusion = shared["made_by"]
         require(made_by.layers <= len(weights), "every layer must have its weights")
         network = rebuild(
@@ -162,9 +162,7 @@ class Diffusion(Maker):
         table, notes = redraw_rare_numbers(table, rng=rng) if self.smoothing else (table, ())
         encoding = CurveScheme.of(table)
         if not encoding.sizes and not encoding.n_numbers:
-            return DiffusionModel(
-                made_by=self, schema=table.schema, encoding=encoding, network=None, notes=notes
-            )
+            return DiffusionModel(made_by=self, schema=table.schema, encoding=encoding, notes=notes)
         rounds = min(ROUNDS, self.steps)
         n_held_out = min(len(table) // HELD_OUT, MOST_HELD_OUT)
         with seeded(rng, owner=self.name, device=self.device, width=self.width):

@@ -32,7 +32,7 @@ class TransformerModel(FittedModel):
     """The vocabulary and the network."""
 
     scheme: TokenScheme
-    network: "TransformerNetwork | None"  # None if all rows are the same
+    network: "TransformerNetwork | None" = None  # None if all rows are the same
 
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Write rows token by token; only tokens that can end in a valid row are ever drawn."""
@@ -68,7 +68,7 @@ class TransformerModel(FittedModel):
         scheme = TokenScheme.from_json(shared["schema"], state["columns"])
         if not scheme.places:
             require_arrays(arrays, {})
-            return cls(scheme=scheme, network=None, **shared)
+            return cls(scheme=scheme, **shared)
         made_by: Transformer = shared["made_by"]
         require(made_by.layers <= len(arrays), "every layer must have its weights")
         network = rebuild(lambda: made_by.build(scheme), arrays, owner=made_by.name, device=made_by.device)
@@ -163,9 +163,7 @@ class Transformer(Maker):
         table, notes = redraw_rare_numbers(table, rng=rng) if smoothed else (table, ())
         scheme = TokenScheme.of(table)
         if not scheme.places:
-            return TransformerModel(
-                made_by=self, schema=table.schema, scheme=scheme, network=None, notes=notes
-            )
+            return TransformerModel(made_by=self, schema=table.schema, scheme=scheme, notes=notes)
         with seeded(rng, owner=self.name, device=self.device, width=self.width) as torch:
             from tabveil.synthesis.generators.transformer_network import TransformerLearner  # noqa: PLC0415 - needs torch
 

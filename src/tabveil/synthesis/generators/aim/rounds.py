@@ -127,11 +127,8 @@ class RoundBudget:
     @classmethod
     def over(cls, rho: float, rounds: int) -> Self:
         """Lay a budget out over so many rounds."""
-        return cls(
-            rho=rho,
-            sigma=zcdp.sigma_for(FOR_MEASURING * rho / rounds),
-            epsilon=zcdp.choice_for((1 - FOR_MEASURING) * rho / rounds),
-        )
+        measuring, choosing = FOR_MEASURING * rho / rounds, (1 - FOR_MEASURING) * rho / rounds
+        return cls(rho=rho, sigma=zcdp.sigma_for(measuring), epsilon=zcdp.choice_for(choosing))
 
     def prepare(self, spent: float) -> None:
         """Use up in the next round what would not be enough for two."""

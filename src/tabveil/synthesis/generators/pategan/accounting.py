@@ -130,9 +130,24 @@ class NoisyMajorities:
         """Return the ε that so many votes with this noise take at a δ."""
         return max(0.0, float((n_votes * self._divergences(noise) + _converting(delta)).min()))
 
+    @lru_cache(maxsize=256)  # noqa: B019 - it keeps no more than a number alive
     def least_noise(self, n_votes: int, epsilon: float, delta: float) -> float:
         """Return the noise with which so many votes keep the promise, and hardly more."""
-        return _least_noise(self, n_votes, epsilon, delta)
+
+        def excess(log_noise: float) -> float:
+            return math.log(max(self.epsilon(n_votes, math.exp(log_noise), delta), _TINY) / epsilon)
+
+        # As if the noise were Gaussian: near enough to start from.
+        low = high = math.log(math.sqrt(n_votes) / mu_of(epsilon, delta))
+        step = 1.0
+        while excess(high) > 0:
+            high, step = high + step, 2 * step
+        while excess(low) <= 0:
+            low, step = low - step, 2 * step
+        noise = math.exp(float(brentq(excess, low, high, xtol=_EXACT))) * (1 + _CLOSE)
+        while self.epsilon(n_votes, noise, delta) > epsilon:  # never on the wrong side
+            noise *= 1 + _CLOSE
+        return noise
 
     def most_votes(self, noise: float, epsilon: float, delta: float) -> int:
         """Return how many votes with this noise keep the promise."""
@@ -182,23 +197,6 @@ def _renyi(order: float, first: tuple[Floats, Floats], second: tuple[Floats, Flo
 def _converting(delta: float) -> Floats:
     """Return what to add at each order to a divergence to get ε at a δ."""
     return np.log1p(-1 / _ORDERS) - (math.log(delta) + np.log(_ORDERS)) / (_ORDERS - 1)
-
-
-@lru_cache(maxsize=256)
-def _least_noise(accountant: NoisyMajorities, n_votes: int, epsilon: float, delta: float) -> float:
-    def excess(log_noise: float) -> float:
-        return math.log(max(accountant.epsilon(n_votes, math.exp(log_noise), delta), _TINY) / epsilon)
-
-    low = high = math.log(math.sqrt(n_votes) / mu_of(epsilon, delta))  # about what Gaussian noise would cost
-    step = 1.0
-    while excess(high) > 0:
-        high, step = high + step, 2 * step
-    while excess(low) <= 0:
-        low, step = low - step, 2 * step
-    noise = math.exp(float(brentq(excess, low, high, xtol=_EXACT))) * (1 + _CLOSE)
-    while accountant.epsilon(n_votes, noise, delta) > epsilon:  # never on the wrong side
-        noise *= 1 + _CLOSE
-    return noise
 
 
 @dataclass(frozen=True, kw_only=True)

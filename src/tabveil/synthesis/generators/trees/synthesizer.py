@@ -283,8 +283,8 @@ class Trees(Maker):
         visits, levels = tuple(visits[k] for k in order), [levels[k] for k in order]
         agreements = Agreements.of(found, order, levels)
         rows = np.ascontiguousarray(rng.permutation(codes)[:, order])
-        held_out, learned = np.split(rows, [len(rows) // HELD_OUT])
-        chain, losses, said = self._grow(levels, agreements, learned, held_out, rng=rng)
+        held_out = rows[: len(rows) // HELD_OUT]
+        chain, losses, said = self._grow(levels, agreements, rows, rng=rng)
         each = chain.losses(held_out).mean(axis=0) if len(held_out) else []
         return TreesModel(
             made_by=self,
@@ -299,15 +299,10 @@ class Trees(Maker):
         )
 
     def _grow(
-        self,
-        levels: Sequence[CountedValues],
-        agreements: Agreements,
-        learned: Codes,
-        held_out: Codes,
-        *,
-        rng: Generator,
+        self, levels: Sequence[CountedValues], agreements: Agreements, rows: Codes, *, rng: Generator
     ) -> tuple[Chain, list[tuple[float, float]], tuple[str, ...]]:
         """Return the trees, their losses of the rows learned from and of those held out, and notes."""
+        held_out, learned = np.split(rows, [len(rows) // HELD_OUT])
         if self.overfit is not None:
             chain, losses = memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
             ratio = chain.loss(held_out) / min(loss for _, loss in losses)
