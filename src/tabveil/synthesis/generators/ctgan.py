@@ -9,12 +9,12 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays, under
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Categorical, Floats, Indices, Schema, Table
 from tabveil.core.workers import tell
 from tabveil.engines.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of
 from tabveil.errors import ParameterError
-from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.models import FittedModel, Maker, PlainState, require_rows
 from tabveil.synthesis.generators.rare_values import redraw_rare_numbers
 from tabveil.tables.matrices.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 
@@ -113,11 +113,7 @@ class GanModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _GanState:
-    """What is stored of a model beside its arrays."""
-
-    __pydantic_config__ = FORBID_OTHERS
-
+class _GanState(PlainState):
     slots: list[dict[str, Any]]
     conditional: tuple[int, ...]
 

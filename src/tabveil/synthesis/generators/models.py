@@ -203,6 +203,13 @@ class FittedModel(Model):
                 save_model(part, place / PARTS / name)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlainState:
+    """What is stored beside arrays, as plain data: these fields and no others."""
+
+    __pydantic_config__ = FORBID_OTHERS
+
+
 class Maker(Synthesizer):
     """A synthesizer whose models are fitted models of one class, and opens them again.
 
@@ -267,10 +274,8 @@ class Maker(Synthesizer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _StoredModel:
+class _StoredModel(PlainState):
     """What stands in ``model.json``, as :meth:`FittedModel.save` wrote it."""
-
-    __pydantic_config__ = FORBID_OTHERS
 
     tabveil_model: int
     version: str

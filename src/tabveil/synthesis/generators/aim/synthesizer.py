@@ -13,14 +13,14 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # c
 
 from tabveil.core import check
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import LARGEST, Floats, Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.aim import zcdp
 from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, believe, junction_tree
 from tabveil.synthesis.generators.aim.rounds import PrivateRows, RoundBudget, Rounds, candidates_of
-from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.models import FittedModel, Maker, PlainState, require_rows
 from tabveil.synthesis.generators.privacy import Privacy, conditions, levels_to_count
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 
@@ -101,11 +101,7 @@ class AimModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _AimState:
-    """What is stored of a model beside its arrays."""
-
-    __pydantic_config__ = FORBID_OTHERS
-
+class _AimState(PlainState):
     levels: list[Any]
     sets: tuple[Columns, ...]
     n_rows: float

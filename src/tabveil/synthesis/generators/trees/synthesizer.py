@@ -18,12 +18,12 @@ from tabveil.core.storage.arrays import (
     require_arrays,
     split_pieces,
 )
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Floats, Schema, Table
 from tabveil.engines.networks import Epoch
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.dependencies import find_dependencies
-from tabveil.synthesis.generators.models import FittedModel, Maker, memorized, require_rows
+from tabveil.synthesis.generators.models import FittedModel, Maker, PlainState, memorized, require_rows
 from tabveil.synthesis.generators.rare_values import drop_lone_numbers
 from tabveil.synthesis.generators.trees.chain import (
     Agreement,
@@ -160,11 +160,7 @@ class TreesModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TreesState:
-    """What is stored of a model beside its arrays."""
-
-    __pydantic_config__ = FORBID_OTHERS
-
+class _TreesState(PlainState):
     visits: tuple[int, ...]
     looked_up: tuple[int, ...]
     drawn: tuple[int, ...]
