@@ -159,8 +159,8 @@ class Transformer(Maker):
     def fit(self, table: Table, *, rng: Generator) -> TransformerModel:
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
-        smoothed, wanted = self._unhindered().smoothing, self.overfit or 1.0
-        table, notes = redraw_rare_numbers(table, rng=rng) if smoothed else (table, ())
+        settings, wanted = self._unhindered(), self.overfit or 1.0
+        table, notes = redraw_rare_numbers(table, rng=rng) if settings.smoothing else (table, ())
         scheme = TokenScheme.of(table)
         if not scheme.places:
             return TransformerModel(made_by=self, schema=table.schema, scheme=scheme, notes=notes)
@@ -170,7 +170,7 @@ class Transformer(Maker):
             rows = torch.from_numpy(rng.permutation(scheme.encode(table))).to(self.device)
             n_held_out = len(rows) // HELD_OUT
             network = self.build(scheme).to(self.device)
-            learner = TransformerLearner(network, rows[n_held_out:], rows[:n_held_out], self._unhindered())
+            learner = TransformerLearner(network, rows[n_held_out:], rows[:n_held_out], settings)
             trained = train(
                 learner.kept,
                 learner.epoch,
