@@ -36,13 +36,13 @@ _SMALL = {"width": 64, "layers": 2, "heads": 4, "epochs": 30}
 GENERATORS = {
     "copy": ("bootstrap", "Bootstrap", {}, 400),
     "marginals": ("marginals", "Marginals", {}, 400),
-    "trees": ("trees", "Trees", {}, 400),
-    "trees, as published": ("trees", "Trees", {"preset": "published", "smoothing": False}, 400),
+    "trees": ("trees.synthesizer", "Trees", {}, 400),
+    "trees, as published": ("trees.synthesizer", "Trees", {"preset": "published", "smoothing": False}, 400),
     "transformer, small": ("transformer", "Transformer", _SMALL, 200),
     "ctgan, small": ("ctgan", "Ctgan", {"epochs": 100, "layers": (128, 128)}, 200),
-    "aim, ε = 1": ("aim", "Aim", {"epsilon": 1.0}, 200),
-    "aim, ε = 10": ("aim", "Aim", {"epsilon": 10.0}, 200),
-    "aim, ε = 100": ("aim", "Aim", {"epsilon": 100.0}, 200),
+    "aim, ε = 1": ("aim.synthesizer", "Aim", {"epsilon": 1.0}, 200),
+    "aim, ε = 10": ("aim.synthesizer", "Aim", {"epsilon": 10.0}, 200),
+    "aim, ε = 100": ("aim.synthesizer", "Aim", {"epsilon": 100.0}, 200),
     "hybrid, k = 5, post, trees": (
         "hybrid.synthesizer",
         "Hybrid",
@@ -176,7 +176,7 @@ def _synthesizer(name, device):
     if "generator" in settings:  # which is looked up by its name
         known = importlib.import_module("tabveil.synthesis.generators.models").GENERATORS
         if "trees" not in known:
-            known.add(importlib.import_module("tabveil.synthesis.generators.trees").Trees)
+            known.add(importlib.import_module("tabveil.synthesis.generators.trees.synthesizer").Trees)
     made = getattr(importlib.import_module(f"tabveil.synthesis.generators.{module}"), kind)
     return made(**settings, **({"device": device} if hasattr(made, "device") else {}))
 

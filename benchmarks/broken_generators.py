@@ -11,12 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from tabveil.core.table import Schema, Split, Table
-from tabveil.synthesis.generators.aim import Aim, zcdp
+from tabveil.synthesis.generators.aim import zcdp
 from tabveil.synthesis.generators.aim.rounds import RoundBudget as AimBudget
-from tabveil.synthesis.generators.aim.synthesizer import ROUNDS_PER_COLUMN
-from tabveil.synthesis.generators.dpctgan import DpCtgan
-from tabveil.synthesis.generators.dpctgan.budget import NoiseBudget
-from tabveil.synthesis.generators.pategan import PateGan
+from tabveil.synthesis.generators.aim.synthesizer import ROUNDS_PER_COLUMN, Aim
+from tabveil.synthesis.generators.dpctgan.synthesizer import DpCtgan, NoiseBudget
+from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.workflows.epsilon.worlds import SETUPS
 
 OFF = 0.01

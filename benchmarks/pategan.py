@@ -15,7 +15,7 @@ from tabveil.core import workers
 from tabveil.core.storage.files import write_text
 from tabveil.core.table import Split
 from tabveil.metrics.utility import measure as utility_of
-from tabveil.synthesis.generators.pategan import PateGan
+from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.tables.reading import load_table
 
 N_TRAIN = 5000

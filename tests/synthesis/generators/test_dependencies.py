@@ -11,7 +11,7 @@ from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import load_model
 from tabveil.synthesis.generators.dependencies import Dependency, dependencies_of, families, pairs
 from tabveil.synthesis.generators.rare_values import pool_rare_labels
-from tabveil.synthesis.generators.trees.drawing import visits_with
+from tabveil.synthesis.generators.trees.chain import visits_with
 from tabveil.synthesis.generators.trees.synthesizer import Trees
 from tabveil.tables import reading as frame
 from tabveil.workflows.synthesizing import learn, synthesize

@@ -16,7 +16,7 @@ from tabveil.synthesis.generators.diffusion import WITHOUT_HELD_OUT, Diffusion
 
 torch = pytest.importorskip("torch")
 
-from tabveil.synthesis.generators.diffusion_network import Batch, Diffusing, DiffusionNetwork, NoisyBatch  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.diffusion_network import Batch, DiffusionNetwork, NoisyBatch  # noqa: E402 - needs torch
 
 QUICK = {"steps": 10, "batch_size": 32, "timesteps": 8, "width": 16, "layers": 1}
 SMALL = {"steps": 500, "batch_size": 128, "timesteps": 40, "width": 64, "layers": 2, "learning_rate": 3e-3}
@@ -93,19 +93,19 @@ def test_the_loss_by_hand():
     noisy = NoisyBatch(rows=clean, noise=torch.tensor([[2.0], [-1.0]]), step=torch.tensor([3, 7]))
     # The network says no noise and the shares, at all times: squares 4 and 1, then the logs; three columns.
     expected = (4 + 1 - np.log(0.7 * 3.5 / 5.5) - np.log(0.3 * 0.5 / 5.5)) / 6
-    assert Diffusing(start).loss(clean, noisy).item() == pytest.approx(expected, rel=1e-5)
+    assert start.loss(clean, noisy).item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_noise_grows_from_almost_none_to_all_there_is():
-    diffusing = Diffusing(network(1, (4,), timesteps=100))
-    assert diffusing.network.left[0] > 0.99
-    assert diffusing.network.left[-1] < 0.001
-    assert (diffusing.network.left[1:] < diffusing.network.left[:-1]).all()
+    diffusing = network(1, (4,), timesteps=100)
+    assert diffusing.left[0] > 0.99
+    assert diffusing.left[-1] < 0.001
+    assert (diffusing.left[1:] < diffusing.left[:-1]).all()
     torch.manual_seed(0)
     noisy = diffusing.blur(Batch(torch.full((40_000, 1), 3.0), torch.ones(40_000, 1, dtype=torch.int64)))
     assert torch.bincount(noisy.step).tolist() == [400] * 100
     for step in (0, 50, 99):
-        left = diffusing.network.left[step].item()
+        left = diffusing.left[step].item()
         rows = Batch(*(part[noisy.step == step] for part in noisy.rows))
         assert rows.numbers.mean().item() == pytest.approx(3 * left**0.5, abs=0.2)
         assert rows.numbers.std().item() == pytest.approx((1 - left) ** 0.5, abs=0.1)
@@ -114,9 +114,9 @@ def test_noise_grows_from_almost_none_to_all_there_is():
 
 def test_a_step_back_from_a_choice_by_bayes():
     """Compare with the posterior written out: (one step led here) × (the steps before led there)."""
-    diffusing = Diffusing(network(0, (3,), timesteps=10))
+    diffusing = network(0, (3,), timesteps=10)
     step, n, k = 6, 60_000, 3
-    stays, before = diffusing.network.stays[step].item(), diffusing.network.before[step].item()
+    stays, before = diffusing.stays[step].item(), diffusing.before[step].item()
     torch.manual_seed(0)
     for present, clean in ((0, 0), (0, 1)):
         here = stays * (np.arange(k) == present) + (1 - stays) / k
@@ -129,10 +129,10 @@ def test_a_step_back_from_a_choice_by_bayes():
 
 
 def test_the_last_step_back_is_clean():
-    diffusing = Diffusing(network(1, (4,), timesteps=10))
+    diffusing = network(1, (4,), timesteps=10)
     present, clean = torch.tensor([[0], [1]]), torch.tensor([[3], [1]])
     assert diffusing._clearer_choices(present, clean, 0).tolist() == clean.tolist()
-    left = diffusing.network.left[0].item()
+    left = diffusing.left[0].item()
     numbers, noise = torch.tensor([[1.0]]), torch.tensor([[0.5]])
     expected = (1.0 - (1 - left) ** 0.5 * 0.5) / left**0.5
     assert diffusing._clearer_numbers(numbers, noise, 0).item() == pytest.approx(expected, rel=1e-4)
@@ -142,7 +142,7 @@ def test_an_untrained_network_draws_independent_columns():
     start = network(2, (4,), timesteps=10)
     start.know_shares(torch.tensor([[0], [1], [1], [3]] * 250))
     torch.manual_seed(0)
-    drawn = Diffusing(start).draw(5000)
+    drawn = start.draw_rows(5000)
     assert drawn.numbers.mean(dim=0).numpy() == pytest.approx([0, 0], abs=0.06)
     assert drawn.numbers.std(dim=0).numpy() == pytest.approx([1, 1], abs=0.06)
     shares = torch.bincount(drawn.choices[:, 0], minlength=4).double().numpy() / 5000
@@ -150,12 +150,12 @@ def test_an_untrained_network_draws_independent_columns():
 
 
 def test_numbers_come_back_if_the_noise_is_known():
-    diffusing = Diffusing(network(1, (), timesteps=50))
-    diffusing.network.unsure.zero_()
+    diffusing = network(1, (), timesteps=50)
+    diffusing.unsure.zero_()
     torch.manual_seed(0)
     numbers, truth = torch.randn(5000, 1), 1.5
     for step in reversed(range(50)):
-        left = diffusing.network.left[step]
+        left = diffusing.left[step]
         numbers = diffusing._clearer_numbers(
             numbers, (numbers - left.sqrt() * truth) / (1 - left).sqrt(), step
         )
@@ -163,7 +163,7 @@ def test_numbers_come_back_if_the_noise_is_known():
 
 
 def test_options_are_chosen_as_likely_as_they_are():
-    diffusing = Diffusing(network(0, (2, 3)))
+    diffusing = network(0, (2, 3))
     torch.manual_seed(0)
     shares = torch.tensor([0.2, 0.8, 0.5, 0.0, 0.5])
     drawn = diffusing._choose(shares.log().expand(20_000, -1))

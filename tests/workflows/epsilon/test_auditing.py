@@ -14,7 +14,7 @@ from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators import GENERATORS
-from tabveil.synthesis.generators.pategan import PateGan
+from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.workflows.epsilon import EpsilonFinding, Worlds, audit_epsilon, equal_rows
 from tabveil.workflows.epsilon.bounds import Guess
 from tabveil.workflows.epsilon.worlds import DEFAULT, SETUPS, setup_of

@@ -16,7 +16,7 @@ import pytest
 from tabveil.errors import SchemaError
 from tabveil.synthesis.generators import GENERATORS
 from tabveil.synthesis.generators.dpctgan import synthesizer as dpctgan
-from tabveil.synthesis.generators.pategan import PateGan
+from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.tables.matrices.bins import Bins, Levels
 from tabveil.workflows.synthesizing import TableModel, learn
 from tabveil.workflows.synthesizing.learning import is_private

@@ -26,9 +26,8 @@ class MarginalsModel(FittedModel):
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Draw every cell by itself."""
         levels = zip(self.schema.columns, self.values, self.counts, strict=True)
-        return Table(
-            schema=self.schema, values=np.column_stack([_drawn(*each, n_rows, rng=rng) for each in levels])
-        )
+        cells = [_drawn(*each, n_rows, rng=rng) for each in levels]
+        return Table(schema=self.schema, values=np.column_stack(cells))
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return the values and counts."""
@@ -45,17 +44,15 @@ class MarginalsModel(FittedModel):
             expected[f"values{i}"] = Expected(dtype=np.float64, shape=(None,), missing=True)
             expected[f"counts{i}"] = Expected(dtype=np.int64, shape=(None,), low=1, high=MOST_ROWS)
         require_arrays(arrays, expected)
+        values, counts = (
+            [arrays[f"{what}{i}"] for i in range(len(columns))] for what in ("values", "counts")
+        )
         for i, column in enumerate(columns):
-            values, counts = arrays[f"values{i}"], arrays[f"counts{i}"]
             require(
-                len(values) == len(counts) > 0 and ascending(values) and holds(column, values),
+                len(values[i]) == len(counts[i]) > 0 and ascending(values[i]) and holds(column, values[i]),
                 f"array 'values{i}' must hold different values of the column {column.name!r}",
             )
-        return cls(
-            values=tuple(arrays[f"values{i}"] for i in range(len(columns))),
-            counts=tuple(arrays[f"counts{i}"] for i in range(len(columns))),
-            **shared,
-        )
+        return cls(values=tuple(values), counts=tuple(counts), **shared)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """CTGAN: a conditional generative adversarial network."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -9,13 +9,13 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays, under
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
-from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
+from tabveil.core.storage.plain import require_plain
+from tabveil.core.table import Categorical, Floats, Indices, Schema, Table
 from tabveil.core.workers import tell
 from tabveil.engines.networks import TrainingRecord, rebuild, require_finite, seeded, train, weights_of
 from tabveil.errors import ParameterError
-from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_values import RedrawnTable, redraw_rare_numbers
+from tabveil.synthesis.generators.models import FittedModel, Maker, PlainState, require_rows
+from tabveil.synthesis.generators.rare_values import redraw_rare_numbers
 from tabveil.tables.matrices.modes import MOST_MODES, Slots, fitted_modes, seen_labels, slots_from_json
 
 if TYPE_CHECKING:
@@ -47,30 +47,22 @@ class GanModel(FittedModel):
         chosen = np.zeros((n_rows, len(self.slots)), dtype=np.int64)
         scalars = np.zeros((n_rows, len(self.slots)))
         if self.generator is not None:
-            chosen, scalars = self._generate(self.generator, n_rows, rng=rng)
-        cells = [slots.decode(chosen[:, place], scalars[:, place]) for place, slots in enumerate(self.slots)]
+            from tabveil.synthesis.generators.ctgan_network import Conditions  # noqa: PLC0415 - needs torch
+
+            layout = self.generator.layout
+            chunk = max(1, MOST_NUMBERS // layout.width)
+            with seeded(rng, owner=self.name) as torch, torch.no_grad():
+                conditions = Conditions(layout, self.frequencies, self.generator.out.weight.device)
+                for start in range(0, n_rows, chunk):
+                    stop = min(start + chunk, n_rows)
+                    rows, _ = self.generator(conditions.vectors(conditions.draw(stop - start)))
+                    require_finite(self.name, rows)
+                    inside, slots = torch.tensor_split(rows, [len(layout.scalar)], dim=1)
+                    chosen[start:stop] = layout.chosen(slots)
+                    scalars[start:stop, list(layout.scalar)] = inside.double().cpu().numpy()
+                    tell("drawing rows", stop / n_rows)
+        cells = [item.decode(chosen[:, place], scalars[:, place]) for place, item in enumerate(self.slots)]
         return Table(schema=self.schema, values=np.column_stack(cells))
-
-    def _generate(
-        self, generator: "gan_network.Generator", n_rows: int, *, rng: Generator
-    ) -> tuple[Indices, Floats]:
-        """Return the slots and the scalars of so many rows, (n, columns) each."""
-        from tabveil.synthesis.generators.ctgan_network import Conditions  # noqa: PLC0415 - needs torch
-
-        layout = generator.layout
-        chunk = max(1, MOST_NUMBERS // layout.width)
-        chosen, scalars = [], np.zeros((n_rows, len(self.slots)))
-        with seeded(rng, owner=self.name) as torch, torch.no_grad():
-            conditions = Conditions(layout, self.frequencies, generator.out.weight.device)
-            for start in range(0, n_rows, chunk):
-                entries = conditions.draw(min(chunk, n_rows - start))
-                rows, _ = generator(conditions.vectors(entries))
-                require_finite(self.name, rows)
-                chosen.append(layout.chosen(rows[:, len(layout.scalar) :]))
-                inside = rows[:, : len(layout.scalar)].double().cpu().numpy()
-                scalars[start : start + len(inside), list(layout.scalar)] = inside
-                tell("drawing rows", (start + len(inside)) / n_rows)
-        return np.concatenate(chosen), scalars
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return slots, frequencies and weights."""
@@ -89,55 +81,41 @@ class GanModel(FittedModel):
         slots = tuple(slots_from_json(column, item) for column, item in pairs)
         telling = [place for place, item in enumerate(slots) if len(item) > 1]
         require(
-            list(known.conditional) == sorted(set(known.conditional) & set(telling)),
+            list(known.conditional) == [place for place in telling if place in known.conditional],
             "conditional must name columns with more than one slot, in ascending order",
         )
         weights, frequencies = under(arrays, WEIGHTS)
-        require_arrays(
-            frequencies,
-            {
-                f"frequencies{i}": Expected(dtype=np.float64, shape=(len(item),), low=0, high=1)
-                for i, item in enumerate(slots)
-            },
-        )
-        for name, shares in frequencies.items():
-            require(abs(shares.sum() - 1) < ROUNDING, f"array {name!r} must have the sum 1")
+        sizes = {f"frequencies{i}": len(item) for i, item in enumerate(slots)}
+        shares = {
+            name: Expected(dtype=np.float64, shape=(size,), low=0, high=1) for name, size in sizes.items()
+        }
+        require_arrays(frequencies, shares)
+        for name in sizes:
+            require(abs(frequencies[name].sum() - 1) < ROUNDING, f"array {name!r} must have the sum 1")
+        made_by, generator = shared["made_by"], None  # of any synthesizer with such a generator
+        if any(len(item) > 1 or item.has_scalar for item in slots):
+            generator = rebuild(
+                lambda: build(slots, known.conditional, embedding=made_by.embedding, layers=made_by.layers),
+                weights,
+                owner=made_by.name,
+                device=made_by.device,
+                not_negative=("running_var", "num_batches_tracked"),
+            )
+        else:
+            require_arrays(weights, {})
         return cls(
             slots=slots,
-            frequencies=tuple(frequencies[f"frequencies{i}"] for i in range(len(slots))),
+            frequencies=tuple(frequencies[name] for name in sizes),
             conditional=known.conditional,
-            generator=_rebuilt(slots, known.conditional, weights, shared["made_by"]),
+            generator=generator,
             **shared,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _GanState:
-    """What is stored of a model beside its arrays."""
-
-    __pydantic_config__ = FORBID_OTHERS
-
+class _GanState(PlainState):
     slots: list[dict[str, Any]]
     conditional: tuple[int, ...]
-
-
-def _rebuilt(
-    slots: tuple[Slots, ...],
-    conditional: tuple[int, ...],
-    weights: Arrays,
-    made_by: Any,  # noqa: ANN401 - any synthesizer with such a generator
-) -> "gan_network.Generator | None":
-    """Return the generator with its weights, or None where there is nothing to choose."""
-    if not any(len(item) > 1 or item.has_scalar for item in slots):
-        require_arrays(weights, {})
-        return None
-    return rebuild(
-        lambda: build(slots, conditional, embedding=made_by.embedding, layers=made_by.layers),
-        weights,
-        owner=made_by.name,
-        device=made_by.device,
-        not_negative=("running_var", "num_batches_tracked"),
-    )
 
 
 def build(
@@ -191,14 +169,8 @@ class Ctgan(Maker):
         How many rows the critic judges together: it sees a lack of variety that no single row shows.
     modes
         The most modes a number may have.
-    averaging
-        The weights that are kept are a running average: this share of it stays at each step. 0 keeps the
-        last weights, as in the paper.
-    smoothing
-        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
-        without, rows may repeat somebody's number, the largest above all.
-    device
-        ``"cuda"`` trains and draws on a GPU.
+    averaging, smoothing, device
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
 
     Notes
     -----
@@ -210,8 +182,7 @@ class Ctgan(Maker):
     column with no more numbers than modes; missing is a slot of its own; conditions with more than 512
     labels are condensed by a layer of their own; the generator starts with the right share of each slot in
     every column; and its weights are averaged. Steps grow with the number of labels: columns of thousands,
-    such as identifiers, are better left out. The same seed gives the same rows on the same machine;
-    another device adds up in another order.
+    such as identifiers, are better left out.
 
     References
     ----------
@@ -246,17 +217,20 @@ class Ctgan(Maker):
             )
         for width in self.layers:
             check.at_least(self.name, "every width in layers", width, 1)
-        check.at_least(self.name, "learning_rate", self.learning_rate, 1e-9)
-        check.at_least(self.name, "critic_learning_rate", self.critic_learning_rate, 1e-9)
+        check.settings_at_least(self, 1e-9, "learning_rate", "critic_learning_rate")
         check.below_one(self.name, "averaging", self.averaging)
         check.one_of(self.name, "device", self.device, ("cpu", "cuda"))
 
     def fit(self, table: Table, *, rng: Generator) -> GanModel:
         """Learn a table."""
         require_rows(self.name, table)
-        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else RedrawnTable(table=table)
-        table = redrawn.table
-        slots = tuple(self._slots(table, rng=rng))
+        table, notes = redraw_rare_numbers(table, rng=rng) if self.smoothing else (table, ())
+        slots = tuple(
+            seen_labels(column, cells)
+            if isinstance(column, Categorical)
+            else fitted_modes(column, cells, most=self.modes, rng=rng)
+            for column, cells in zip(table.schema.columns, table.values.T, strict=True)
+        )
         chosen, scalars = encode(table, slots, rng=rng)
         frequencies = tuple(
             np.bincount(column, minlength=len(item)) / len(table)
@@ -272,7 +246,9 @@ class Ctgan(Maker):
             trained = TrainingRecord(history=(), best=0)
             if generator is not None:
                 generator.start_at(frequencies)
-                learner = self._learner(generator.to(self.device), chosen, scalars)
+                from tabveil.synthesis.generators.ctgan_network import GanLearner  # noqa: PLC0415 - needs torch
+
+                learner = GanLearner(self, generator.to(self.device), chosen, scalars)
                 trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs)
                 generator = learner.finish()
         return GanModel(
@@ -283,26 +259,5 @@ class Ctgan(Maker):
             conditional=conditional,
             generator=generator,
             history=trained.history,
-            notes=(*redrawn.notes, *trained.notes),
+            notes=(*notes, *trained.notes),
         )
-
-    def _learner(
-        self, generator: "gan_network.Generator", chosen: Indices, scalars: Floats
-    ) -> "gan_network.GanLearner":
-        """Bring generator and rows together; labels are practiced by the logarithm of their count."""
-        from tabveil.synthesis.generators.ctgan_network import Conditions, EncodedRows, GanLearner  # noqa: PLC0415 - needs torch
-
-        layout = generator.layout
-        pairs = zip(chosen.T, layout.sizes, strict=True)
-        practiced = [np.log1p(np.bincount(column, minlength=size)) for column, size in pairs]
-        rows = EncodedRows(layout, chosen, scalars, self.device)
-        return GanLearner(self, generator, rows, Conditions(layout, practiced, self.device))
-
-    def _slots(self, table: Table, *, rng: Generator) -> Iterator[Slots]:
-        for column in table.schema.columns:
-            cells = table.column(column.name)
-            match column:
-                case Categorical():
-                    yield seen_labels(column, cells)
-                case Numeric():
-                    yield fitted_modes(column, cells, most=self.modes, rng=rng)

@@ -20,6 +20,7 @@ from tabveil.core.workers import tell
 
 if TYPE_CHECKING:
     from tabveil.synthesis.generators.ctgan import Ctgan
+    from tabveil.synthesis.generators.dpctgan.synthesizer import DpCtgan
 
 TEMPERATURE = 0.2
 LEAK = 0.2
@@ -50,12 +51,11 @@ class RowLayout:
     @cached_property
     def groups(self) -> tuple[tuple[int, int, int], ...]:
         """Blocks of the same size: where they start, how many they are, how large each is."""
-        sizes, counts = np.unique([size for size in self.sizes if size > 1], return_counts=True)
-        ends = np.cumsum(sizes * counts).astype(int)
-        return tuple(
-            (int(end - size * count), int(count), int(size))
-            for end, size, count in zip(ends, sizes, counts, strict=True)
-        )
+        groups, start = [], 0
+        for size in sorted({size for size in self.sizes if size > 1}):
+            groups.append((start, self.sizes.count(size), size))
+            start += size * self.sizes.count(size)
+        return tuple(groups)
 
     @cached_property
     def starts(self) -> Indices:
@@ -90,18 +90,14 @@ class RowLayout:
 
     def chosen(self, slots: Tensor) -> Indices:
         """Return the largest slot of every column (n, columns); 0 where a column has but one."""
-        parts = [
-            slots[:, start : start + count * size].reshape(-1, count, size).argmax(-1)
-            for start, count, size in self.groups
-        ]
         found = np.zeros((len(slots), len(self.sizes)), dtype=np.int64)
-        if parts:
+        if self.telling:
             by_place = sorted(self.telling, key=lambda column: int(self.starts[column]))
-            found[:, by_place] = torch.cat(parts, dim=1).cpu().numpy()
+            found[:, by_place] = self.by_block(slots, lambda block: block.argmax(-1)).cpu().numpy()
         return found
 
     def by_block(self, slots: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
-        """Apply a function that keeps the shape to the blocks (n, blocks, size) of each size."""
+        """Apply a function to the blocks (n, blocks, size) of each size; return its answers side by side."""
         parts = [
             function(slots[:, start : start + count * size].reshape(-1, count, size)).flatten(1)
             for start, count, size in self.groups
@@ -260,8 +256,7 @@ class RunningAverage:
     def update(self) -> None:
         """Take in the present weights."""
         if self.share:
-            pairs = zip(self.kept.parameters(), self.generator.parameters(), strict=True)
-            for kept, present in pairs:
+            for kept, present in zip(self.kept.parameters(), self.generator.parameters(), strict=True):
                 kept.lerp_(present, 1 - self.share)
 
     @torch.no_grad()
@@ -277,21 +272,58 @@ class RunningAverage:
         return self.kept.eval()
 
 
-class GanLearner:
-    """Critic and generator, taking turns."""
+class GeneratorLearner:
+    """A generator that learns from a critic, private or not."""
 
     def __init__(
-        self, settings: "Ctgan", generator: Generator, rows: EncodedRows, conditions: Conditions
+        self,
+        settings: "Ctgan | DpCtgan",
+        generator: Generator,
+        slots: Indices,
+        scalars: Floats,
+        frequencies: Sequence[Floats],
     ) -> None:
-        self.settings, self.rows, self.conditions, self.generator = settings, rows, conditions, generator
-        layout, device = generator.layout, settings.device
-        n_entries = len(layout.condition_slots)
-        self.critic = Critic(layout.width + n_entries, layers=settings.layers, pac=settings.pac).to(device)
-        self.places = torch.from_numpy(layout.condition_slots).to(device)
+        layout, self.generator, self.batch_size = generator.layout, generator, settings.batch_size
+        self.rows = EncodedRows(layout, slots, scalars, settings.device)
+        self.conditions = Conditions(layout, frequencies, settings.device)
+        self.places = torch.from_numpy(layout.condition_slots).to(settings.device)
         self.averaged = RunningAverage(generator, settings.averaging)
-        self.generator_optimizer = torch.optim.Adam(
+        self.optimizer = torch.optim.Adam(
             generator.parameters(), lr=settings.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
         )
+
+    def draw_conditions(self) -> tuple[Tensor, Tensor]:
+        """Draw as many conditions as a batch has rows; return their entries and their vectors."""
+        entries = self.conditions.draw(self.batch_size)
+        return entries, self.conditions.vectors(entries)
+
+    def teach_generator(self, judge: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        """Take a step toward rows that are judged well, given their conditions; return the loss."""
+        entries, condition = self.draw_conditions()
+        made, chances = self.generator(condition)
+        asked = self.places[entries] if len(self.places) else entries[:0]
+        loss: Tensor = condition_loss(chances, asked) - judge(made, condition).mean()
+        self.optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        self.optimizer.step()
+        self.averaged.update()
+        return loss.detach()
+
+    def finish(self) -> Generator:
+        """Return the generator that is kept."""
+        return self.averaged.settle(self.draw_conditions()[1] for _ in range(SETTLING))
+
+
+class GanLearner(GeneratorLearner):
+    """Critic and generator, taking turns; labels are practiced by the logarithm of their count."""
+
+    def __init__(self, settings: "Ctgan", generator: Generator, slots: Indices, scalars: Floats) -> None:
+        sizes = zip(slots.T, generator.layout.sizes, strict=True)
+        practiced = [np.log1p(np.bincount(column, minlength=size)) for column, size in sizes]
+        super().__init__(settings, generator, slots, scalars, practiced)
+        self.settings = settings
+        width = generator.layout.width + len(self.places)
+        self.critic = Critic(width, layers=settings.layers, pac=settings.pac).to(settings.device)
         self.critic_optimizer = torch.optim.Adam(
             self.critic.parameters(), lr=settings.critic_learning_rate, betas=BETAS
         )
@@ -302,14 +334,14 @@ class GanLearner:
         distances = []
         for i in range(steps):
             distances += [self._teach_critic() for _ in range(self.settings.critic_steps)]
-            self._teach_generator()
-            self.averaged.update()
+            self.critic.requires_grad_(False)  # it only judges now
+            self.teach_generator(lambda made, condition: self.critic(torch.cat([made, condition], dim=1)))
+            self.critic.requires_grad_(True)
             tell(f"step {i + 1} of {steps}", (i + 1) / steps)
         return float(torch.stack(distances).mean()), None
 
     def _teach_critic(self) -> Tensor:
-        entries = self.conditions.draw(self.settings.batch_size)
-        condition = self.conditions.vectors(entries)
+        entries, condition = self.draw_conditions()
         with torch.no_grad():
             made, _ = self.generator(condition)
         real = torch.cat([self.rows.matching(entries), condition], dim=1)
@@ -320,20 +352,3 @@ class GanLearner:
         torch.autograd.backward(penalty(self.critic, real, fake) - distance)
         self.critic_optimizer.step()
         return distance.detach()
-
-    def _teach_generator(self) -> None:
-        entries = self.conditions.draw(self.settings.batch_size)
-        condition = self.conditions.vectors(entries)
-        made, chances = self.generator(condition)
-        self.critic.requires_grad_(False)  # it only judges now
-        score = self.critic(torch.cat([made, condition], dim=1)).mean()
-        asked = self.places[entries] if len(self.places) else entries[:0]
-        self.generator_optimizer.zero_grad()
-        torch.autograd.backward(condition_loss(chances, asked) - score)
-        self.generator_optimizer.step()
-        self.critic.requires_grad_(True)
-
-    def finish(self) -> Generator:
-        """Return the generator that is kept."""
-        draw = (self.conditions.draw(self.settings.batch_size) for _ in range(SETTLING))
-        return self.averaged.settle(self.conditions.vectors(entries) for entries in draw)

@@ -13,7 +13,7 @@ from tabveil.core.table import Table
 from tabveil.core.workers import part
 from tabveil.engines.networks import rebuild, seeded, train, weights_of
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_values import RedrawnTable, redraw_rare_numbers
+from tabveil.synthesis.generators.rare_values import redraw_rare_numbers
 from tabveil.tables.matrices.curves import CurveScheme
 
 if TYPE_CHECKING:
@@ -40,21 +40,21 @@ class DiffusionModel(FittedModel):
     """How rows are encoded, and the network."""
 
     encoding: CurveScheme
-    network: "DiffusionNetwork | None"  # None if all rows are the same
+    network: "DiffusionNetwork | None" = None  # None if all rows are the same
 
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Take the noise out of pure noise, step by step."""
         if self.network is None:
             return self.encoding.decode(np.empty((n_rows, 0)), np.empty((n_rows, 0), dtype=np.int64))
-        from tabveil.synthesis.generators.diffusion_network import draw  # noqa: PLC0415 - needs torch
-
         chunk = max(1, MOST_NUMBERS // max(self.made_by.width, sum(self.encoding.sizes)))
         drawn = []
         with seeded(rng, owner=self.name, width=self.made_by.width):
             for start in range(0, n_rows, chunk):
                 stop = min(start + chunk, n_rows)
                 with part(start / n_rows, stop / n_rows):
-                    drawn.append(self.encoding.decode(*draw(self.network, stop - start)).values)
+                    rows = self.network.eval().draw_rows(stop - start)
+                numbers, choices = rows.numbers.double().cpu().numpy(), rows.choices.cpu().numpy()
+                drawn.append(self.encoding.decode(numbers, choices).values)
         return Table(schema=self.schema, values=np.concatenate(drawn))
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
@@ -70,7 +70,7 @@ class DiffusionModel(FittedModel):
         encoding = CurveScheme.from_state(shared["schema"], others)
         if not encoding.sizes and not encoding.n_numbers:
             require_arrays(weights, {})
-            return cls(encoding=encoding, network=None, **shared)
+            return cls(encoding=encoding, **shared)
         made_by: Diffusion = shared["made_by"]
         require(made_by.layers <= len(weights), "every layer must have its weights")
         network = rebuild(
@@ -101,17 +101,8 @@ class Diffusion(Maker):
         The steps from a row to pure noise. Fewer draw faster.
     layers, width
         The size of the network.
-    dropout
-        The share of the network that is switched off at random in training.
-    learning_rate, weight_decay
-        The size of a correction, and how strongly weights are drawn to zero.
-    averaging
-        The weights that are kept are a running average: this share of it stays at each step.
-    smoothing
-        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
-        without, rows may repeat somebody's number, the largest above all.
-    device
-        ``"cuda"`` trains and draws on a GPU.
+    dropout, learning_rate, weight_decay, averaging, smoothing, device
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
 
     Notes
     -----
@@ -127,9 +118,8 @@ class Diffusion(Maker):
 
     Unlike in TabDDPM, the labels' loss is the cross-entropy of the true label; at each step one is drawn from
     what the network says, then the step back is drawn given that label. A number's step back is as wide as
-    the network was measured to be unsure about it. The layers add to what comes in. The same seed gives the
-    same rows on the same machine; another device adds up in another order, and small differences grow. So do
-    several threads, which only networks more than 512 wide use.
+    the network was measured to be unsure about it. The layers add to what comes in. Several threads,
+    which only networks more than 512 wide use, also add up in another order.
 
     References
     ----------
@@ -169,13 +159,10 @@ class Diffusion(Maker):
     def fit(self, table: Table, *, rng: Generator) -> DiffusionModel:
         """Learn a table."""
         require_rows(self.name, table)
-        redrawn = redraw_rare_numbers(table, rng=rng) if self.smoothing else RedrawnTable(table=table)
-        table = redrawn.table
+        table, notes = redraw_rare_numbers(table, rng=rng) if self.smoothing else (table, ())
         encoding = CurveScheme.of(table)
         if not encoding.sizes and not encoding.n_numbers:
-            return DiffusionModel(
-                made_by=self, schema=table.schema, encoding=encoding, network=None, notes=redrawn.notes
-            )
+            return DiffusionModel(made_by=self, schema=table.schema, encoding=encoding, notes=notes)
         rounds = min(ROUNDS, self.steps)
         n_held_out = min(len(table) // HELD_OUT, MOST_HELD_OUT)
         with seeded(rng, owner=self.name, device=self.device, width=self.width):
@@ -195,7 +182,7 @@ class Diffusion(Maker):
             encoding=encoding,
             network=learner.kept.eval(),
             history=trained.history,
-            notes=(*redrawn.notes, *trained.notes, *((WITHOUT_HELD_OUT,) if not n_held_out else ())),
+            notes=(*notes, *trained.notes, *((WITHOUT_HELD_OUT,) if not n_held_out else ())),
         )
 
     def build(self, encoding: CurveScheme) -> "DiffusionNetwork":

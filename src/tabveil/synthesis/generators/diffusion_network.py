@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from tabveil.core.table import Floats, Indices
 from tabveil.core.workers import tell
 from tabveil.engines.networks import require_finite
 from tabveil.tables.matrices.curves import OUTERMOST, CurveRows
@@ -56,7 +55,10 @@ class NoisyBatch(NamedTuple):
 
 
 class DiffusionNetwork(nn.Module):
-    """A multilayer perceptron over numbers, embedded choices and the time."""
+    """A multilayer perceptron over numbers, embedded choices and the time.
+
+    Noise is added to rows in small steps, and taken out again.
+    """
 
     first: Tensor
     segment: Tensor
@@ -68,14 +70,7 @@ class DiffusionNetwork(nn.Module):
     unsure: Tensor
 
     def __init__(
-        self,
-        n_numbers: int,
-        sizes: Sequence[int],
-        *,
-        timesteps: int,
-        width: int,
-        layers: int,
-        dropout: float,
+        self, n_numbers: int, sizes: Sequence[int], *, timesteps: int, width: int, layers: int, dropout: float
     ) -> None:
         super().__init__()
         counts = torch.tensor(sizes, dtype=torch.int64)
@@ -133,6 +128,88 @@ class DiffusionNetwork(nn.Module):
         totals = torch.zeros_like(top).index_add(1, self.segment, shifted.exp())
         return shifted - totals.log()[:, self.segment]
 
+    def blur(self, rows: Batch) -> NoisyBatch:
+        """Add the noise of all steps up to one, which differs from row to row, each equally often."""
+        n, device = len(rows.numbers), self.waves.device
+        step = (torch.arange(n, device=device) + torch.rand(n, device=device)) / n * self.timesteps
+        step = step.long().clamp(max=self.timesteps - 1)
+        left = self.left[step][:, None]
+        noise = torch.randn_like(rows.numbers)
+        numbers = left.sqrt() * rows.numbers + (1 - left).sqrt() * noise
+        kept = torch.rand(rows.choices.shape, device=device) < left
+        return NoisyBatch(Batch(numbers, torch.where(kept, rows.choices, self._random(n))), noise, step)
+
+    def _random(self, n_rows: int) -> Tensor:
+        """Choose at random."""
+        u = torch.rand(n_rows, len(self.sizes), device=self.waves.device)
+        return torch.minimum((u * self.sizes).long(), self.sizes - 1)
+
+    def loss(self, clean: Batch, noisy: NoisyBatch) -> Tensor:
+        """Return the mean over columns: the error about the noise, and the surprise at the true choice."""
+        found, logs = self(noisy.rows, noisy.step)
+        total = ((found - noisy.noise) ** 2).sum()
+        if len(self.sizes):
+            total = total - logs.gather(1, clean.choices + self.first).sum()
+        loss: Tensor = total / (len(found) * (self.n_numbers + len(self.sizes)))
+        return loss
+
+    @torch.inference_mode()
+    def draw_rows(self, n_rows: int) -> Batch:
+        """Draw rows, normal deviates and choices: start from pure noise and take it out step by step."""
+        rows = Batch(torch.randn(n_rows, self.n_numbers, device=self.waves.device), self._random(n_rows))
+        for step in reversed(range(self.timesteps)):
+            noise, logs = self(rows, torch.full((n_rows,), step, device=self.waves.device))
+            require_finite("diffusion", noise, logs)
+            rows = Batch(
+                self._clearer_numbers(rows.numbers, noise, step),
+                self._clearer_choices(rows.choices, self._choose(logs), step),
+            )
+            tell("drawing rows", 1 - step / self.timesteps)
+        return rows
+
+    def _clearer_numbers(self, numbers: Tensor, noise: Tensor, step: int) -> Tensor:
+        """Go one step back, given the noise that was found (Ho et al. 2020).
+
+        The spread is that of the step itself, and what the network is unsure about (Bao et al. 2022).
+        """
+        stays, left, before = self.stays[step], self.left[step], self.before[step]
+        clean = ((numbers - (1 - left).sqrt() * noise) / left.sqrt()).clamp(-FARTHEST, FARTHEST)
+        of_clean = before.sqrt() * (1 - stays) / (1 - left)
+        of_present = stays.sqrt() * (1 - before) / (1 - left)
+        variance = (1 - before) / (1 - left) * (1 - stays)
+        if step:  # the last step back adds no noise: nothing would take it out again
+            variance = variance + of_clean**2 * (1 - left) / left * self.unsure[step]
+        return of_clean * clean + of_present * numbers + variance.sqrt() * torch.randn_like(numbers)
+
+    def _clearer_choices(self, choices: Tensor, clean: Tensor, step: int) -> Tensor:
+        """Go one step back, given what was chosen before the noise (Hoogeboom et al. 2021).
+
+        The product of "one step led here" and "all steps before led there" is, multiplied out: the present
+        choice, the clean one, or any, each with a weight.
+        """
+        stays, before, sizes = self.stays[step], self.before[step], self.sizes
+        keep = stays * (1 - before) / sizes + (choices == clean) * stays * before  # (n, choices)
+        take = (1 - stays) * before / sizes  # (choices,)
+        anything = (1 - stays) * (1 - before) / sizes  # (choices,)
+        u = torch.rand(choices.shape, device=self.waves.device) * (keep + take + anything)
+        other = torch.where(u < keep + take, clean, self._random(len(choices)))
+        return torch.where(u < keep, choices, other)
+
+    def _choose(self, logs: Tensor) -> Tensor:
+        """Draw one option of each choice.
+
+        The probabilities of all choices are added up in a row: those of choice c end at c + 1.
+        """
+        n_choices = len(self.sizes)
+        if n_choices == 0:
+            return torch.empty(len(logs), 0, dtype=torch.int64, device=self.waves.device)
+        ends = logs.exp().double().cumsum(dim=1)
+        places = torch.arange(n_choices, device=self.waves.device) + torch.rand(
+            len(logs), n_choices, dtype=torch.float64, device=self.waves.device
+        )
+        found = torch.searchsorted(ends, places, right=True) - self.first
+        return torch.minimum(found.clamp(min=0), self.sizes - 1)
+
 
 def _waves(timesteps: int, width: int) -> Tensor:
     """Return sines and cosines of each time, fast and slow ones."""
@@ -155,98 +232,6 @@ def _schedule(timesteps: int) -> tuple[Tensor, Tensor, Tensor]:
     return stays.float(), left.float(), before.float()
 
 
-class Diffusing:
-    """Adds noise to rows in small steps, and takes it out again."""
-
-    def __init__(self, network: DiffusionNetwork) -> None:
-        self.network, self.timesteps, self.device = network, network.timesteps, network.waves.device
-        self._schedule = network.stays, network.left, network.before
-
-    def blur(self, rows: Batch) -> NoisyBatch:
-        """Add the noise of all steps up to one, which differs from row to row, each equally often."""
-        n = len(rows.numbers)
-        step = (torch.arange(n, device=self.device) + torch.rand(n, device=self.device)) / n * self.timesteps
-        step = step.long().clamp(max=self.timesteps - 1)
-        left = self._schedule[1][step][:, None]
-        noise = torch.randn_like(rows.numbers)
-        numbers = left.sqrt() * rows.numbers + (1 - left).sqrt() * noise
-        kept = torch.rand(rows.choices.shape, device=self.device) < left
-        return NoisyBatch(Batch(numbers, torch.where(kept, rows.choices, self._random(n))), noise, step)
-
-    def _random(self, n_rows: int) -> Tensor:
-        """Choose at random."""
-        u = torch.rand(n_rows, len(self.network.sizes), device=self.device)
-        return torch.minimum((u * self.network.sizes).long(), self.network.sizes - 1)
-
-    def loss(self, clean: Batch, noisy: NoisyBatch) -> Tensor:
-        """Return the mean over columns: the error about the noise, and the surprise at the true choice."""
-        network = self.network
-        found, logs = network(noisy.rows, noisy.step)
-        total = ((found - noisy.noise) ** 2).sum()
-        if len(network.sizes):
-            total = total - logs.gather(1, clean.choices + network.first).sum()
-        loss: Tensor = total / (len(found) * (network.n_numbers + len(network.sizes)))
-        return loss
-
-    @torch.inference_mode()
-    def draw(self, n_rows: int) -> Batch:
-        """Draw rows: start from pure noise and take it out step by step."""
-        rows = Batch(torch.randn(n_rows, self.network.n_numbers, device=self.device), self._random(n_rows))
-        for step in reversed(range(self.timesteps)):
-            noise, logs = self.network(rows, torch.full((n_rows,), step, device=self.device))
-            require_finite("diffusion", noise, logs)
-            rows = Batch(
-                self._clearer_numbers(rows.numbers, noise, step),
-                self._clearer_choices(rows.choices, self._choose(logs), step),
-            )
-            tell("drawing rows", 1 - step / self.timesteps)
-        return rows
-
-    def _clearer_numbers(self, numbers: Tensor, noise: Tensor, step: int) -> Tensor:
-        """Go one step back, given the noise that was found (Ho et al. 2020).
-
-        The spread is that of the step itself, and what the network is unsure about (Bao et al. 2022).
-        """
-        stays, left, before = (shares[step] for shares in self._schedule)
-        clean = ((numbers - (1 - left).sqrt() * noise) / left.sqrt()).clamp(-FARTHEST, FARTHEST)
-        of_clean = before.sqrt() * (1 - stays) / (1 - left)
-        of_present = stays.sqrt() * (1 - before) / (1 - left)
-        variance = (1 - before) / (1 - left) * (1 - stays)
-        if step:  # the last step back adds no noise: nothing would take it out again
-            variance = variance + of_clean**2 * (1 - left) / left * self.network.unsure[step]
-        return of_clean * clean + of_present * numbers + variance.sqrt() * torch.randn_like(numbers)
-
-    def _clearer_choices(self, choices: Tensor, clean: Tensor, step: int) -> Tensor:
-        """Go one step back, given what was chosen before the noise (Hoogeboom et al. 2021).
-
-        The product of "one step led here" and "all steps before led there" is, multiplied out: the present
-        choice, the clean one, or any, each with a weight.
-        """
-        stays, _, before = (shares[step] for shares in self._schedule)
-        sizes = self.network.sizes
-        keep = stays * (1 - before) / sizes + (choices == clean) * stays * before  # (n, choices)
-        take = (1 - stays) * before / sizes  # (choices,)
-        anything = (1 - stays) * (1 - before) / sizes  # (choices,)
-        u = torch.rand(choices.shape, device=self.device) * (keep + take + anything)
-        other = torch.where(u < keep + take, clean, self._random(len(choices)))
-        return torch.where(u < keep, choices, other)
-
-    def _choose(self, logs: Tensor) -> Tensor:
-        """Draw one option of each choice.
-
-        The probabilities of all choices are added up in a row: those of choice c end at c + 1.
-        """
-        n_choices = len(self.network.sizes)
-        if n_choices == 0:
-            return torch.empty(len(logs), 0, dtype=torch.int64, device=self.device)
-        ends = logs.exp().double().cumsum(dim=1)
-        places = torch.arange(n_choices, device=self.device) + torch.rand(
-            len(logs), n_choices, dtype=torch.float64, device=self.device
-        )
-        found = torch.searchsorted(ends, places, right=True) - self.network.first
-        return torch.minimum(found.clamp(min=0), self.network.sizes - 1)
-
-
 class DiffusionLearner:
     """Trains a network round by round; ``kept`` is the network whose weights count, their running average."""
 
@@ -262,14 +247,13 @@ class DiffusionLearner:
         self.n_held_out, self.n_rows = n_held_out, len(self.start)
         network.know_shares(self.choices[n_held_out:])
         self.kept = copy.deepcopy(network)
-        self.diffusing, self.averaged = (Diffusing(each) for each in (network, self.kept))
         self.at_once = max(settings.batch_size, MOST_PROBABILITIES // max(len(network.segment), 1))
         self.held_out: list[tuple[Batch, NoisyBatch]] = []  # always with the same noise
         if n_held_out:
             rows_again = torch.arange(n_held_out, device=device).repeat(-(-LEAST_HELD_OUT // n_held_out))
             for chosen in torch.split(rows_again, self.at_once):
                 clean = self._clean(chosen)
-                self.held_out.append((clean, self.diffusing.blur(clean)))
+                self.held_out.append((clean, self.network.blur(clean)))
         self.n_steps = 0
         self.optimizer = torch.optim.AdamW(
             network.parameters(), weight_decay=settings.weight_decay, fused=True
@@ -301,7 +285,7 @@ class DiffusionLearner:
             group["lr"] = settings.learning_rate * min(left, (self.n_steps + 1) / WARM_UP)
         self.n_steps += 1
         clean = self._clean(self._choose_rows(settings.batch_size))
-        loss = self.diffusing.loss(clean, self.diffusing.blur(clean))
+        loss = self.network.loss(clean, self.network.blur(clean))
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
@@ -317,7 +301,7 @@ class DiffusionLearner:
         self.kept.eval()
         sizes = [len(noisy.step) for _, noisy in self.held_out]
         with torch.inference_mode():
-            losses = [self.averaged.loss(*piece) * n for piece, n in zip(self.held_out, sizes, strict=True)]
+            losses = [self.kept.loss(*piece) * n for piece, n in zip(self.held_out, sizes, strict=True)]
         return float(sum(losses)) / sum(sizes)
 
     @torch.inference_mode()
@@ -328,15 +312,9 @@ class DiffusionLearner:
         squares, counts = torch.zeros_like(network.unsure), torch.zeros(n_steps, 1, device=device)
         for chosen in torch.split(self._choose_rows(ROWS_A_STEP * n_steps), self.at_once):
             clean = self._clean(chosen)
-            noisy = self.averaged.blur(clean)
+            noisy = self.kept.blur(clean)
             found, _ = network(noisy.rows, noisy.step)
             squares.index_add_(0, noisy.step, (found - noisy.noise) ** 2)
             counts.index_add_(0, noisy.step, torch.ones(len(found), 1, device=device))
         measured = torch.where(counts > 0, squares / counts.clamp(min=1), network.unsure)
         network.unsure.copy_(torch.minimum(measured, network.left[:, None]))
-
-
-def draw(network: DiffusionNetwork, n_rows: int) -> tuple[Floats, Indices]:
-    """Draw rows from a trained network: normal deviates (n, numbers) and choices (n, choices)."""
-    rows = Diffusing(network.eval()).draw(n_rows)
-    return rows.numbers.double().cpu().numpy(), rows.choices.cpu().numpy()

@@ -94,7 +94,11 @@ def save_model(model: Model, folder: Path) -> None:
             raise ParameterError(model.name, "save must make the folder it is given.")
         if (place / MAKER).exists():
             raise ParameterError(model.name, f"save must not write {MAKER}, which says who made it.")
-        if not _names_its_maker(place, model.name):
+        try:
+            said = _maker(place)
+        except (OSError, ValueError):  # a user's own files, of whatever form
+            said = None
+        if said != model.name:
             about = {FORMAT_KEY: FORMAT, "version": __version__, "generator": model.name}
             (place / MAKER).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
@@ -121,13 +125,6 @@ def _maker(place: Path) -> str:
     if not isinstance(name, str):
         raise Unreadable(f"{file} does not say who made the model")
     return name
-
-
-def _names_its_maker(place: Path, name: str) -> bool:
-    try:
-        return _maker(place) == name
-    except (OSError, ValueError):  # a user's own files, of whatever form
-        return False
 
 
 ARRAYS, PARTS = "arrays.npz", "parts"
@@ -206,8 +203,35 @@ class FittedModel(Model):
                 save_model(part, place / PARTS / name)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlainState:
+    """What is stored beside arrays, as plain data: these fields and no others."""
+
+    __pydantic_config__ = FORBID_OTHERS
+
+
 class Maker(Synthesizer):
-    """A synthesizer whose models are fitted models of one class, and opens them again."""
+    """A synthesizer whose models are fitted models of one class, and opens them again.
+
+    Settings of several generators mean the same in all of them:
+
+    - ``epsilon``, ``delta``: the promise, (ε, δ)-differential privacy. Smaller is stronger. δ should be far
+      below one over the number of people. If a person may have several rows, the promise to that person is
+      weaker. Noise is drawn (by ``aim`` and ``dpctgan`` in floating point) by a generator that is made for
+      repeatable experiments, not for secrecy: keep the seed to yourself. An interrupted training has spent
+      less than it states.
+    - ``public``: the columns whose labels or bounds were declared, not read from the data. The promise rests
+      on them: of all other columns, the labels and bounds in the rows drawn are those of real people.
+    - ``n_bins``: into how many bins a number's range is cut; its two bounds are counted by themselves.
+    - ``dropout``: the share of the network that is switched off at random in training.
+    - ``learning_rate``, ``weight_decay``: the size of a step, and how strongly weights are drawn to zero.
+    - ``averaging``: the weights that are kept are a running average: this share of it stays at each step. 0
+      keeps the last weights.
+    - ``smoothing``: learn numbers that fewer than ten rows share as numbers near them, none beyond what ten
+      rows reach; without, rows may repeat somebody's number, the largest above all.
+    - ``device``: ``"cuda"`` trains and draws on a GPU. The same seed gives the same rows on the same machine;
+      another device adds up in another order, and small differences grow.
+    """
 
     name: ClassVar[str]
     model: ClassVar[type[FittedModel]]
@@ -225,10 +249,13 @@ class Maker(Synthesizer):
         """Open what a model of this synthesizer saved; everything is checked before any of it is used."""
         place = Path(folder)
         with opening(place):
-            about = _read(place)
+            found = read_json(place / MODEL)
+            require_format(found, FORMAT_KEY, FORMAT)
+            about = require_plain(_StoredModel, found, MODEL)
             if about.generator != cls.name:
                 raise ParameterError(f"the model is by {about.generator}, not by {cls.name}.")
-            made_by, schema = rebuild(cls, about.params, GENERATORS), _schema(about.schema)
+            made_by, schema = rebuild(cls, about.params, GENERATORS), Schema.from_json(about.schema)
+            require(len(schema) > 0, f"{MODEL}: the schema has no columns")
             with np.errstate(all="ignore"):  # settings that nobody could have fitted with
                 own = made_by.promise(schema)
         require_own(place, cls.name, about.privacy, own)
@@ -247,10 +274,8 @@ class Maker(Synthesizer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _StoredModel:
-    """What stands in ``model.json``."""
-
-    __pydantic_config__ = FORBID_OTHERS
+class _StoredModel(PlainState):
+    """What stands in ``model.json``, as :meth:`FittedModel.save` wrote it."""
 
     tabveil_model: int
     version: str
@@ -264,19 +289,6 @@ class _StoredModel:
     parts: tuple[str, ...] = ()  # there were none at first
 
 
-def _read(place: Path) -> _StoredModel:
-    """Read what :meth:`FittedModel.save` wrote."""
-    about = read_json(place / MODEL)
-    require_format(about, FORMAT_KEY, FORMAT)
-    return require_plain(_StoredModel, about, MODEL)
-
-
-def _schema(data: list[Any]) -> Schema:
-    schema = Schema.from_json(data)
-    require(len(schema) > 0, f"{MODEL}: the schema has no columns")
-    return schema
-
-
 def _inside(place: Path, name: str) -> Path:
     """Return the folder of a part, which must stand in that of the model, not behind a link."""
     folder = place / PARTS / name
@@ -284,6 +296,12 @@ def _inside(place: Path, name: str) -> Path:
         require(name.isidentifier(), f"a part's name must be letters, got {name!r}")
         require(folder.resolve() == place.resolve() / PARTS / name, f"{PARTS}/{name} is a link")
     return folder
+
+
+def memorized(ratio: float, wanted: float, otherwise: str) -> tuple[str, ...]:
+    """Say how far memorizing on purpose went, and ``otherwise`` why no further."""
+    reached = f"Memorized on purpose: held-out loss {ratio:.3f} times its minimum, {wanted:g} asked for."
+    return (reached,) if ratio >= wanted else (reached, otherwise)
 
 
 def require_rows(generator: str, table: Table, n_rows: int = 1) -> None:

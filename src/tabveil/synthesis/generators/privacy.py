@@ -1,13 +1,14 @@
 """A promise of differential privacy, and in words what it rests on: the same for all private generators."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from tabveil.core.storage.plain import from_plain, to_plain
-from tabveil.core.table import Categorical, Column, Schema
+from tabveil.core.storage.plain import PlainData
+from tabveil.core.table import Categorical, Schema, Table
 from tabveil.errors import ParameterError
+from tabveil.tables.matrices.bins import Levels
 
 Fact = Literal["labels", "range", "decimals", "unit", "missing values", "form"]
 """What may be read from the rows of a column: its labels, or its range and how fine its values are; whether
@@ -28,7 +29,7 @@ _SAME = 1e-9  # relative difference of two machines that compute one number
 
 
 @dataclass(frozen=True, kw_only=True)
-class Privacy:
+class Privacy(PlainData):
     """A promise of differential privacy, with everything it rests on.
 
     ``adjacency`` says which two tables count as neighbors; ``public`` names the columns about which the user
@@ -44,15 +45,25 @@ class Privacy:
     public: tuple[str, ...] = ()
     read_from_data: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        data: dict[str, Any] = to_plain(self)
-        return data
-
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
-        """Rebuild what :meth:`to_json` wrote."""
-        return from_plain(cls, data)
+    def over(cls, schema: Schema, public: Collection[str], **promised: Any) -> Self:  # noqa: ANN401
+        """Promise this for a table of which the user declared some columns; of the others all was read.
+
+        A column is declared as a whole or not at all: of one whose schema leaves anything open, all is
+        counted as read, so the promise never claims too much.
+        """
+        read: dict[str, tuple[Fact, ...]] = {}
+        for column in schema.columns:
+            if isinstance(column, Categorical):
+                read[column.name] = "labels", "missing values", "form"
+            else:
+                digits: Fact = "unit" if column.arbitrary_zero else "decimals"
+                read[column.name] = "range", digits, "missing values", "form"
+        return cls(
+            public=tuple(name for name in schema.names if name in public),
+            read_from_data={name: facts for name, facts in read.items() if name not in public},
+            **promised,
+        )
 
     def says_the_same(self, other: "Privacy") -> bool:
         """Whether two promises are one, up to the last digits of its numbers."""
@@ -61,24 +72,14 @@ class Privacy:
         return all(math.isclose(*pair, rel_tol=_SAME) for pair in pairs) and rest[0] == rest[1]
 
 
-def by_declaration(
-    schema: Schema, public: tuple[str, ...]
-) -> tuple[tuple[str, ...], dict[str, tuple[Fact, ...]]]:
-    """Return the columns that the user declared, and what was read from the rows of each of the others.
-
-    A column is declared as a whole or not at all: of one whose schema leaves anything open, all is counted
-    as read, so the promise never claims too much.
-    """
-    return (
-        tuple(name for name in schema.names if name in public),
-        {column.name: _facts(column) for column in schema.columns if column.name not in public},
+def levels_to_count(table: Table, public: Collection[str], n_bins: int) -> tuple[Levels, ...]:
+    """Lay out the levels of all columns; only columns whose domain was not declared are looked at."""
+    return tuple(
+        Levels.of(column, n_bins, has_values=True, has_missing=True)
+        if column.name in public
+        else Levels.seen(column, table.column(column.name), n_bins)
+        for column in table.schema.columns
     )
-
-
-def _facts(column: Column) -> tuple[Fact, ...]:
-    if isinstance(column, Categorical):
-        return "labels", "missing values", "form"
-    return "range", "unit" if column.arbitrary_zero else "decimals", "missing values", "form"
 
 
 def require_own(place: object, generator: str, stored: Privacy | None, own: Privacy | None) -> None:

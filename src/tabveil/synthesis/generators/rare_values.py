@@ -27,16 +27,11 @@ class PooledTable:
     @property
     def note(self) -> str:
         """What was replaced, in a sentence."""
-        labels = _counted(self.n_labels, "label")
-        cells, columns = _counted(self.n_cells, "cell"), _counted(len(self.columns), "column")
         return (
-            f"Rare labels: {labels} that fewer than {LEAST_SHARED_IN_WORDS} rows share, in {cells} of "
-            f"{columns}, learned as other labels of the column, or as missing where it has none."
+            f"Rare labels: {plural(self.n_labels, 'label')} that fewer than {LEAST_SHARED_IN_WORDS} rows "
+            f"share, in {plural(self.n_cells, 'cell')} of {plural(len(self.columns), 'column')}, learned as "
+            "other labels of the column, or as missing where it has none."
         )
-
-
-def _counted(n: int, thing: str) -> str:
-    return f"{n:,} {thing}{'s'[: n != 1]}"
 
 
 def pool_rare_labels(
@@ -64,19 +59,17 @@ def pool_rare_labels(
         taken = _take_from_others(values, family, rare, rng=rng)
         left[taken[:, None], family] = False
     for position in np.flatnonzero(left.any(axis=0)).tolist():
-        _draw_others(values[:, position], rare[:, position], left[:, position], rng=rng)
+        # Another label, drawn as often as rows share it; missing if there is none.
+        cells = values[:, position]
+        shared, counts = np.unique(cells[~rare[:, position] & ~np.isnan(cells)], return_counts=True)
+        n = left[:, position].sum()
+        cells[left[:, position]] = rng.choice(shared, n, p=counts / counts.sum()) if len(shared) else np.nan
     return PooledTable(
         table=Table(schema=table.schema, values=values),
         n_labels=n_labels,
         n_cells=int(rare.sum()),
         columns=tuple(columns),
     )
-
-
-def _draw_others(cells: Floats, rare: NDArray[np.bool_], left: NDArray[np.bool_], *, rng: Generator) -> None:
-    """Draw another label for the cells that are left, as often as rows share it; missing if there is none."""
-    shared, counts = np.unique(cells[~rare & ~np.isnan(cells)], return_counts=True)
-    cells[left] = rng.choice(shared, left.sum(), p=counts / counts.sum()) if len(shared) else np.nan
 
 
 def _take_from_others(values: Floats, family: Indices, rare: NDArray[np.bool_], *, rng: Generator) -> Indices:
@@ -107,39 +100,24 @@ def _take_from_others(values: Floats, family: Indices, rare: NDArray[np.bool_], 
     return needy
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RedrawnTable:
-    """A table with stand-ins for rare numbers, in how many cells, and of how many columns."""
-
-    table: Table
-    n_cells: int = 0
-    n_columns: int = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was replaced, in a sentence; nothing if nothing was."""
-        if not self.n_cells:
-            return ()
-        note = (
-            f"Rare numbers: those that fewer than {LEAST_SHARED_IN_WORDS} rows share, in "
-            f"{plural(self.n_cells, 'cell')} of {plural(self.n_columns, 'column')}, learned as numbers near "
-            f"them, none beyond what {LEAST_SHARED_IN_WORDS} rows reach."
-        )
-        return (note,)
-
-
-def redraw_rare_numbers(table: Table, *, rng: Generator) -> RedrawnTable:
-    """Replace numbers that fewer than :data:`~tabveil.core.people.LEAST_SHARED` rows share."""
+def redraw_rare_numbers(table: Table, *, rng: Generator) -> tuple[Table, tuple[str, ...]]:
+    """Replace numbers that fewer than :data:`~tabveil.core.people.LEAST_SHARED` rows share; say how many."""
     values, n_cells = np.array(table.values), []
     for position, column in enumerate(table.schema.columns):
         if isinstance(column, Numeric):
-            n_cells.append(_count_rare(values[:, position]))
-            values[:, position] = stand_ins(column, values[:, position], rng=rng)
-    return RedrawnTable(
-        table=Table(schema=table.schema, values=values),
-        n_cells=sum(n_cells),
-        n_columns=sum(n > 0 for n in n_cells),
+            cells = values[:, position]
+            counts = np.unique(cells[~np.isnan(cells)], return_counts=True)[1]
+            n_cells.append(int(counts[counts < LEAST_SHARED].sum()))
+            values[:, position] = stand_ins(column, cells, rng=rng)
+    redrawn = Table(schema=table.schema, values=values)
+    if not any(n_cells):
+        return redrawn, ()
+    note = (
+        f"Rare numbers: those that fewer than {LEAST_SHARED_IN_WORDS} rows share, in "
+        f"{plural(sum(n_cells), 'cell')} of {plural(sum(n > 0 for n in n_cells), 'column')}, learned as "
+        f"numbers near them, none beyond what {LEAST_SHARED_IN_WORDS} rows reach."
     )
+    return redrawn, (note,)
 
 
 def drop_lone_numbers(table: Table) -> tuple[Table, tuple[str, ...]]:
@@ -158,9 +136,3 @@ def drop_lone_numbers(table: Table) -> tuple[Table, tuple[str, ...]]:
         "a number, learned as missing."
     )
     return Table(schema=table.schema, values=values), (note,)
-
-
-def _count_rare(cells: Floats) -> int:
-    """Return how many cells hold a number that few rows share."""
-    _, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
-    return int(counts[counts < LEAST_SHARED].sum())

@@ -12,8 +12,8 @@ from tabveil.core.storage.arrays import Arrays, require, require_arrays
 from tabveil.core.table import Table
 from tabveil.engines.networks import TrainingRecord, rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
-from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.rare_values import RedrawnTable, redraw_rare_numbers
+from tabveil.synthesis.generators.models import FittedModel, Maker, memorized, require_rows
+from tabveil.synthesis.generators.rare_values import redraw_rare_numbers
 from tabveil.tables.matrices.tokens import Drawing, TokenScheme, draw_tokens
 
 if TYPE_CHECKING:
@@ -32,17 +32,15 @@ class TransformerModel(FittedModel):
     """The vocabulary and the network."""
 
     scheme: TokenScheme
-    network: "TransformerNetwork | None"  # None if all rows are the same
+    network: "TransformerNetwork | None" = None  # None if all rows are the same
 
     def draw(self, n_rows: int, *, rng: Generator) -> Table:
         """Write rows token by token; only tokens that can end in a valid row are ever drawn."""
         held = 2 * self.made_by.layers * len(self.scheme.places) * self.made_by.width
         chunk = max(1, MOST_NUMBERS[self.made_by.device] // max((1, held, *self.scheme.sizes)))
         with seeded(rng, owner=self.name, width=self.made_by.width):
-            parts = [
-                self._draw_chunk(min(chunk, n_rows - start), rng=rng).values
-                for start in range(0, n_rows, chunk)
-            ]
+            starts = range(0, n_rows, chunk)
+            parts = [self._draw_chunk(min(chunk, n_rows - start), rng=rng).values for start in starts]
         return Table(schema=self.schema, values=np.concatenate(parts))
 
     def _draw_chunk(self, n_rows: int, *, rng: Generator) -> Table:
@@ -70,7 +68,7 @@ class TransformerModel(FittedModel):
         scheme = TokenScheme.from_json(shared["schema"], state["columns"])
         if not scheme.places:
             require_arrays(arrays, {})
-            return cls(scheme=scheme, network=None, **shared)
+            return cls(scheme=scheme, **shared)
         made_by: Transformer = shared["made_by"]
         require(made_by.layers <= len(arrays), "every layer must have its weights")
         network = rebuild(lambda: made_by.build(scheme), arrays, owner=made_by.name, device=made_by.device)
@@ -90,8 +88,6 @@ class Transformer(Maker):
     ----------
     width, layers, heads
         The size of the network; ``width`` must be a multiple of ``heads``.
-    dropout
-        The share of the network that is switched off at random in training.
     masked
         The share of tokens that the network must do without in training, chosen anew each time.
     masked_targets
@@ -101,17 +97,11 @@ class Transformer(Maker):
         The most often each row is looked at.
     batch_size
         The rows in one step; small tables take smaller steps, at least 20 an epoch.
-    learning_rate, weight_decay
-        The size of a step, and how strongly weights are drawn to zero.
-    averaging
-        The weights that are kept are a running average: this share of it stays at each step. 0 keeps the
-        last weights.
     patience
         Training ends after so many epochs without a smaller loss on the tenth of the rows held out; the
         weights with the smallest are kept.
-    smoothing
-        Learn numbers that fewer than ten rows share as numbers near them, none beyond what ten rows reach;
-        without, rows may repeat somebody's number.
+    dropout, learning_rate, weight_decay, averaging, smoothing
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
     overfit
         Memorize on purpose: train with none of what prevents it (dropout, masking, averaging, weight decay,
         smoothing) until the held-out loss is this many times its minimum, and keep those weights. 1.0 keeps
@@ -169,27 +159,24 @@ class Transformer(Maker):
     def fit(self, table: Table, *, rng: Generator) -> TransformerModel:
         """Learn a table."""
         require_rows(self.name, table, 1 if self.overfit is None else HELD_OUT)
-        smoothed = self._unhindered().smoothing
-        redrawn = redraw_rare_numbers(table, rng=rng) if smoothed else RedrawnTable(table=table)
-        table, notes = redrawn.table, redrawn.notes
+        settings, wanted = self._unhindered(), self.overfit or 1.0
+        table, notes = redraw_rare_numbers(table, rng=rng) if settings.smoothing else (table, ())
         scheme = TokenScheme.of(table)
         if not scheme.places:
-            return TransformerModel(
-                made_by=self, schema=table.schema, scheme=scheme, network=None, notes=notes
-            )
+            return TransformerModel(made_by=self, schema=table.schema, scheme=scheme, notes=notes)
         with seeded(rng, owner=self.name, device=self.device, width=self.width) as torch:
             from tabveil.synthesis.generators.transformer_network import TransformerLearner  # noqa: PLC0415 - needs torch
 
             rows = torch.from_numpy(rng.permutation(scheme.encode(table))).to(self.device)
             n_held_out = len(rows) // HELD_OUT
             network = self.build(scheme).to(self.device)
-            learner = TransformerLearner(network, rows[n_held_out:], rows[:n_held_out], self._unhindered())
+            learner = TransformerLearner(network, rows[n_held_out:], rows[:n_held_out], settings)
             trained = train(
                 learner.kept,
                 learner.epoch,
                 epochs=self.epochs,
                 patience=self.patience,
-                stop=self._overfitted if self.overfit is not None and self.overfit > 1 else None,
+                stop=(lambda loss, least: loss / least >= wanted) if wanted > 1 else None,
             )
         return TransformerModel(
             made_by=self,
@@ -216,10 +203,6 @@ class Transformer(Maker):
         without_chance = replace(self, dropout=0.0, masked=0.0, masked_targets=0.0, smoothing=False)
         return replace(without_chance, averaging=0.0, weight_decay=0.0)
 
-    def _overfitted(self, loss: float, least: float) -> bool:
-        assert self.overfit is not None, "asked only where it is set"
-        return loss / least >= self.overfit
-
     def _notes(self, trained: TrainingRecord) -> tuple[str, ...]:
         losses = [epoch.validation for epoch in trained.history if epoch.validation is not None]
         if not losses:
@@ -227,7 +210,4 @@ class Transformer(Maker):
         if self.overfit is None:
             return ()
         ratio = losses[trained.best] / min(losses[: trained.best + 1])
-        reached = (
-            f"Memorized on purpose: held-out loss {ratio:.3f} times its minimum, {self.overfit:g} asked for."
-        )
-        return (reached,) if ratio >= self.overfit else (reached, "Not reached; allow more epochs.")
+        return memorized(ratio, self.overfit, "Not reached; allow more epochs.")

@@ -34,13 +34,26 @@ MOST_NUMBERS = 4_000_000
 """Held-out rows are read in chunks whose states are at most so many numbers."""
 
 
-class Cache:
-    """The keys and values of the positions already read, for every layer."""
+class Reader:
+    """Reads rows while they are written, position by position.
 
-    def __init__(self, n_rows: int, network: "TransformerNetwork") -> None:
+    It holds the keys and values of the positions already read, for every layer.
+    """
+
+    def __init__(self, network: "TransformerNetwork", n_rows: int) -> None:
+        self.network, self.device = network, network.start.device
         n_positions, width = len(network.sizes), network.width // network.heads
         shape = (len(network.blocks), 2, n_rows, network.heads, n_positions, width)
-        self.held = torch.empty(shape, device=network.start.device)
+        self.held = torch.empty(shape, device=self.device)
+
+    def scores(self, position: int, previous: NDArray[np.int64] | None) -> NDArray[np.float32]:
+        """Return the scores (n, tokens) of a position, given the tokens of the one before (None at 0)."""
+        tokens = None if previous is None else torch.from_numpy(previous).to(self.device)
+        with torch.inference_mode(), _precision(self.device):
+            scores = self.network.step(position, tokens, self)
+        require_finite("transformer", scores)
+        found: NDArray[np.float32] = scores.float().cpu().numpy()
+        return found
 
     def extend(self, layer: int, position: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Add one position, return all up to it."""
@@ -59,23 +72,22 @@ class Block(nn.Module):
         self.attend, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.widen, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
-    def forward(self, x: Tensor, cache: Cache | None = None, layer: int = 0, position: int = 0) -> Tensor:
-        """Return x (n, positions, width) with what was found added; with a cache, x is one position."""
+    def forward(self, x: Tensor, reader: Reader | None = None, layer: int = 0, position: int = 0) -> Tensor:
+        """Return x (n, positions, width) with what was found added; with a reader, x is one position."""
         n, length, width = x.shape
         projected = self.attend(self.before_attention(x)).view(n, length, 3, self.heads, width // self.heads)
         query, key, value = projected.permute(2, 0, 3, 1, 4)  # each (n, heads, length, width / heads)
-        if cache is not None:
-            key, value = cache.extend(layer, position, key, value)
+        if reader is not None:
+            key, value = reader.extend(layer, position, key, value)
             query = query.to(key.dtype)
         dropout = self.dropout if self.training else 0.0
         seen = functional.scaled_dot_product_attention(
-            query, key, value, dropout_p=dropout, is_causal=cache is None
+            query, key, value, dropout_p=dropout, is_causal=reader is None
         )
-        x = x + self._drop(self.mix(seen.transpose(1, 2).reshape(n, length, width)))
-        return x + self._drop(self.narrow(functional.gelu(self.widen(self.before_layers(x)))))
-
-    def _drop(self, x: Tensor) -> Tensor:
-        return functional.dropout(x, self.dropout, self.training)
+        x = x + functional.dropout(self.mix(seen.transpose(1, 2).reshape(n, length, width)), dropout)
+        return x + functional.dropout(
+            self.narrow(functional.gelu(self.widen(self.before_layers(x)))), dropout
+        )
 
 
 class TransformerNetwork(nn.Module):
@@ -136,34 +148,17 @@ class TransformerNetwork(nn.Module):
             )
         return total / len(tokens)
 
-    def step(self, position: int, previous: Tensor | None, cache: Cache) -> Tensor:
+    def step(self, position: int, previous: Tensor | None, reader: Reader) -> Tensor:
         """Return the scores (n, tokens) of a position, given the tokens of the one before (None at 0)."""
         if previous is None:
-            x = self.start.expand(cache.held.shape[2], -1)
+            x = self.start.expand(reader.held.shape[2], -1)
         else:
             x = self.embedding(previous + self.first[position - 1])
         x = (x + self.places[position])[:, None]  # (n, 1, width)
         for layer, block in enumerate(self.blocks):
-            x = block(x, cache, layer, position)
+            x = block(x, reader, layer, position)
         scores: Tensor = self.scores[position](self.after(x[:, 0]))
         return scores
-
-
-class Reader:
-    """Reads rows while they are written, position by position."""
-
-    def __init__(self, network: TransformerNetwork, n_rows: int) -> None:
-        self.network, self.device = network, network.start.device
-        self.cache = Cache(n_rows, network)
-
-    def scores(self, position: int, previous: NDArray[np.int64] | None) -> NDArray[np.float32]:
-        """Return the scores (n, tokens) of a position, given the tokens of the one before (None at 0)."""
-        tokens = None if previous is None else torch.from_numpy(previous).to(self.device)
-        with torch.inference_mode(), _precision(self.device):
-            scores = self.network.step(position, tokens, self.cache)
-        require_finite("transformer", scores)
-        found: NDArray[np.float32] = scores.float().cpu().numpy()
-        return found
 
 
 class TransformerLearner:

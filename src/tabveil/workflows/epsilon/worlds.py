@@ -25,7 +25,7 @@ from tabveil.errors import ParameterError, TabveilError
 from tabveil.protocols import Synthesizer
 from tabveil.synthesis.generators import Account
 from tabveil.synthesis.generators.models import require_model
-from tabveil.synthesis.generators.pategan import PateGan
+from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.workflows.cells.engine import Task, engine
 from tabveil.workflows.cells.store import JsonFolder
 from tabveil.workflows.epsilon.bounds import Accounting

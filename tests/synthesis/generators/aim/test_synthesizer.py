@@ -13,7 +13,7 @@ from tabveil.synthesis import generators
 from tabveil.synthesis.generators import load_model
 from tabveil.synthesis.generators.aim import rounds as aim_rows
 from tabveil.synthesis.generators.aim import zcdp
-from tabveil.synthesis.generators.aim.estimation import believe
+from tabveil.synthesis.generators.aim.graphical import believe
 from tabveil.synthesis.generators.aim.rounds import PrivateRows, RoundBudget, candidates_of
 from tabveil.synthesis.generators.aim.synthesizer import Aim
 from tabveil.tables.matrices.bins import Levels

@@ -104,7 +104,7 @@ def test_chances_by_hand():
 
 
 def test_chances_are_those_of_the_votes():
-    draws = network_teachers.add_noise(np.zeros((2, 40_000)), 5.0, rng=rng())
+    draws = network_teachers.add_laplace(np.zeros((2, 40_000)), 5.0, rng=rng())
     for difference in (-7.0, 2.0):
         expected = np.exp(log_chances(np.array([difference]), 5.0)[0][0])
         assert np.mean(difference + draws[0] > draws[1]) == pytest.approx(expected, abs=0.01)
@@ -220,7 +220,7 @@ def test_a_teacher_sees_its_own_rows_alone():
 @pytest.mark.parametrize("n_teachers", [1, 3, 40])
 def test_one_row_changes_one_teacher_and_no_difference_by_more_than_two(change, n_teachers, monkeypatch):
     heard = []
-    monkeypatch.setattr(network_teachers, "add_noise", lambda count, *_, **__: heard.append(count) or count)
+    monkeypatch.setattr(network_teachers, "add_laplace", lambda count, *_, **__: heard.append(count) or count)
     rows = rng(1).integers([0, 5, 10], [5, 10, 15], (20, 3))
     replaced = rows.copy()
     replaced[-1] = (rows[-1] - [0, 5, 10] + 1) % 5 + [0, 5, 10]
@@ -246,7 +246,7 @@ def test_one_row_changes_one_teacher_and_no_difference_by_more_than_two(change, 
 
 
 def test_teachers_learn_to_tell_their_rows(monkeypatch):
-    monkeypatch.setattr(network_teachers, "add_noise", only)
+    monkeypatch.setattr(network_teachers, "add_laplace", only)
     teachers = teachers_of(np.zeros((60, 1), dtype=int), 3, 6, teacher_learning_rate=0.05)
     for _ in range(60):
         teachers.learn(marks(1, 2, 1, 2, n_levels=3))
@@ -256,7 +256,7 @@ def test_teachers_learn_to_tell_their_rows(monkeypatch):
 
 def test_a_teacher_without_rows_has_no_say_and_learns_nothing(monkeypatch):
     heard = []
-    monkeypatch.setattr(network_teachers, "add_noise", lambda count, *_, **__: heard.append(count) or count)
+    monkeypatch.setattr(network_teachers, "add_laplace", lambda count, *_, **__: heard.append(count) or count)
     teachers = teachers_of([[0]], 2, 50)
     before = teachers.weights[0].detach().clone()
     teachers.learn(marks(0, 1, n_levels=2))
@@ -267,7 +267,7 @@ def test_a_teacher_without_rows_has_no_say_and_learns_nothing(monkeypatch):
 
 
 def test_noise_is_laplacian_of_the_stated_scale():
-    noise = network_teachers.add_noise(np.zeros(50_000), 25.0, rng=rng())
+    noise = network_teachers.add_laplace(np.zeros(50_000), 25.0, rng=rng())
     assert np.abs(noise).mean() == pytest.approx(25.0, rel=0.02)  # the mean distance is the scale
     assert noise.std() == pytest.approx(25.0 * math.sqrt(2), rel=0.03)
 
@@ -278,7 +278,7 @@ ALIKE = (5, 5 + 2**32, 5 + 2**63)
 
 def test_secrets_have_more_bits_than_a_seed_of_torch(monkeypatch):
     manual_seed, given_to, heard = torch.manual_seed, [], []
-    made, add_noise = NetworkTeachers.__init__, network_teachers.add_noise
+    made, add_noise = NetworkTeachers.__init__, network_teachers.add_laplace
 
     def watched(self, *args, **kwargs):
         made(self, *args, **kwargs)
@@ -290,7 +290,7 @@ def test_secrets_have_more_bits_than_a_seed_of_torch(monkeypatch):
 
     monkeypatch.setattr(torch, "manual_seed", lambda _: manual_seed(0))
     monkeypatch.setattr(NetworkTeachers, "__init__", watched)
-    monkeypatch.setattr(network_teachers, "add_noise", overheard)
+    monkeypatch.setattr(network_teachers, "add_laplace", overheard)
     noises = []
     for seed in ALIKE:
         heard.clear()
@@ -369,7 +369,7 @@ def test_a_canary_is_found_no_more_often_than_stated():
 
 
 def test_without_noise_the_canary_is_found(monkeypatch):
-    monkeypatch.setattr(network_teachers, "add_noise", only)
+    monkeypatch.setattr(network_teachers, "add_laplace", only)
     assert proven_by_models(40, epsilon=1.0) > 1
 
 

@@ -16,7 +16,6 @@ from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError, TabveilError
 from tabveil.synthesis.generators import GENERATORS, load_model
-from tabveil.synthesis.generators.pategan import agreement
 from tabveil.synthesis.generators.pategan.accounting import (
     GaussianSums,
     VotingPlan,
@@ -24,11 +23,13 @@ from tabveil.synthesis.generators.pategan.accounting import (
     epsilon_of,
     mu_of,
 )
-from tabveil.synthesis.generators.pategan.agreement import AgreementTeachers, ballot
 from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 from tabveil.workflows.epsilon.bounds import GuessCounts, least_epsilon
 
 torch = pytest.importorskip("torch")
+
+from tabveil.synthesis.generators.pategan import network as voting  # noqa: E402 - needs torch
+from tabveil.synthesis.generators.pategan.network import AgreementTeachers, ballot  # noqa: E402 - needs torch
 
 QUICK = {"iterations": 5, "batch_size": 16, "width": 16, "latent": 4}
 OUTSPOKEN = {"epsilon": 500.0, "n_teachers": 500, "iterations": 100, "width": 32, "latent": 8}
@@ -137,7 +138,8 @@ def only(votes, noise, *, rng):
 def teachers_of(rows, n_levels, n_teachers, seed=0):
     random = rng(seed)
     teacher = random.integers(n_teachers, size=len(rows))
-    return AgreementTeachers.of(np.asarray(rows), teacher, n_levels, n_teachers, noise=1.0, rng=random)
+    settings_ = PateGan(n_teachers=n_teachers)
+    return AgreementTeachers(np.asarray(rows), teacher, n_levels, settings_, noise=1.0, rng=random)
 
 
 def marks(*rows):
@@ -155,7 +157,7 @@ def test_every_row_belongs_to_one_teacher():
 
 
 def test_votes_by_hand(monkeypatch):
-    monkeypatch.setattr(agreement, "add_noise", only)
+    monkeypatch.setattr(voting, "add_gaussian", only)
     teachers = teachers_of([[0, 2], [0, 3]], 4, 1)  # one teacher; levels 0 or 1, and 2 or 3
     asked = marks([1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1])
     # columns that agree with its rows: 2 and 1, 1 and 2, 1 and 0, 0 and 1; mean squares 2.5, 2.5, 0.5, 0.5
@@ -165,7 +167,7 @@ def test_votes_by_hand(monkeypatch):
 
 
 def test_teachers_vote_by_their_own_rows_alone(monkeypatch):
-    monkeypatch.setattr(agreement, "add_noise", only)
+    monkeypatch.setattr(voting, "add_gaussian", only)
     teachers = teachers_of([[0], [0], [0], [1]], 2, 1000)  # a teacher for each row
     assert len(teachers.first) == 4
     np.testing.assert_allclose(1000 * teachers.vote(marks([1, 0], [0, 1]), marks(0.5, 0.5)), [1, -1])  # 3:1
@@ -178,7 +180,7 @@ def test_each_teacher_calls_half_of_a_batch_real():
 
 
 def test_a_teacher_without_rows_abstains(monkeypatch):
-    monkeypatch.setattr(agreement, "add_noise", only)
+    monkeypatch.setattr(voting, "add_gaussian", only)
     teachers = teachers_of([[0]], 2, 1000)
     sums = 1000 * teachers.vote(marks([1, 0], [0, 1]), marks(0.5, 0.5))
     np.testing.assert_allclose(sums, [0.5, -0.5])
@@ -195,7 +197,7 @@ def test_one_row_moves_no_sum_by_more_than_one(change, seed, n_teachers):
     other = {"replaced": other, "added": np.vstack([rows, other[-1:]]), "removed": rows[:-1]}[change]
     asked, usual = random.integers(0, 2, (30, 15)).astype(np.float32), random.random(30, dtype=np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agreement, "add_noise", only)
+        patch.setattr(voting, "add_gaussian", only)
         first, second = (
             teachers_of(table, 15, n_teachers, seed).vote(asked, usual) for table in (rows, other)
         )
@@ -203,7 +205,7 @@ def test_one_row_moves_no_sum_by_more_than_one(change, seed, n_teachers):
 
 
 def test_noise_has_the_stated_size_and_halves_only():
-    noisy = agreement.add_noise(np.full(20_000, 3.5), 25.0, rng=rng())
+    noisy = voting.add_gaussian(np.full(20_000, 3.5), 25.0, rng=rng())
     assert noisy.mean() == pytest.approx(3.5, abs=0.7)
     assert noisy.std() == pytest.approx(25.0, rel=0.02)
     np.testing.assert_array_equal(2 * noisy, np.round(2 * noisy))
@@ -211,19 +213,19 @@ def test_noise_has_the_stated_size_and_halves_only():
 
 def test_secrets_have_more_bits_than_a_seed_of_torch(monkeypatch):
     manual_seed, given_to, heard = torch.manual_seed, [], []
-    of, add_noise = AgreementTeachers.of, agreement.add_noise
+    made, add_noise = AgreementTeachers.__init__, voting.add_gaussian
 
-    def watched(levels, teacher, *args, **kwargs):
+    def watched(self, levels, teacher, *args, **kwargs):
         given_to.append(teacher)
-        return of(levels, teacher, *args, **kwargs)
+        made(self, levels, teacher, *args, **kwargs)
 
     def overheard(votes, noise, *, rng):
         heard.append(add_noise(np.zeros_like(votes), noise, rng=rng))
         return votes + heard[-1]
 
     monkeypatch.setattr(torch, "manual_seed", lambda _: manual_seed(0))
-    monkeypatch.setattr(AgreementTeachers, "of", watched)
-    monkeypatch.setattr(agreement, "add_noise", overheard)
+    monkeypatch.setattr(AgreementTeachers, "__init__", watched)
+    monkeypatch.setattr(voting, "add_gaussian", overheard)
     for seed in (5, 5 + 2**32, 5 + 2**63):  # alike for a generator with a seed of 32 or 63 bits
         PateGan(**{**QUICK, "iterations": 1}).fit(people(), rng=rng(seed))
     for found in (heard, given_to):
@@ -245,8 +247,8 @@ def proven_by_votes(noise, n_votes, cut, *, delta, n=20_000):
     sides = np.where(asked[:, 0] == 1, 1.0, -1.0)
     found = []
     for seed, level in enumerate((0, 1)):
-        teachers = AgreementTeachers.of(
-            np.array([[level]]), np.array([0]), 2, 1, noise=noise, rng=rng(10 + seed)
+        teachers = AgreementTeachers(
+            np.array([[level]]), np.array([0]), 2, PateGan(n_teachers=1), noise=noise, rng=rng(10 + seed)
         )
         votes = teachers.vote(asked, np.full(len(asked), 0.5, dtype=np.float32))
         found.append((votes * sides).reshape(n, n_votes).sum(axis=1) / (noise * math.sqrt(n_votes)))

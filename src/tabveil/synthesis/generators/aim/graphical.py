@@ -1,13 +1,35 @@
-"""A probabilistic graphical model of a table of levels: a junction tree, and belief propagation on it."""
+"""A graphical model of a table of levels: a junction tree, belief propagation, and a fit to noisy counts.
 
+Noisy counts of overlapping sets of columns contradict each other and can be negative. Among all distributions
+the one is sought that is nearest to them, with a slight preference for large entropy:
+
+    minimize over p   Σ (n · p_cell - count)² / (2 · variance)  -  flatness · n · entropy(p)
+
+The solution has one weight w a measured cell, and its dual, which has no constraints,
+
+    minimize over w   n · log Σ exp(w)  -  Σ w · count  +  flatness / 2 · Σ variance · w²
+
+is smooth: L-BFGS solves it in some dozens of passes of belief propagation, from the weights of the round
+before. At the solution ``n · p_cell = count - flatness · variance · w``. The flatness is set so that in the
+most precise counts a weight of 1 moves a count by :data:`FLATNESS` standard deviations of its noise: far less
+than noise does, and enough to keep weights of empty cells from running away.
+
+References
+----------
+- McKenna, R., Sheldon, D. and Miklau, G. (2019). Graphical-model based estimation and inference for
+  differential privacy. ICML.
+"""
+
+import itertools
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from string import ascii_letters
 
 import numpy as np
 from numpy.random import Generator
+from scipy.optimize import minimize
 
 from tabveil.core.sampling import draw_given
 from tabveil.core.table import Floats, Indices
@@ -60,26 +82,24 @@ class JunctionTree:
         return any(set(columns) <= set(clique) for clique in self.cliques)
 
 
-def neighborhoods(n_columns: int, sets: Iterable[Collection[int]]) -> list[int]:
-    """Return each column's neighbors, as bits: columns are neighbors if they stand in one set."""
-    around = [0] * n_columns
+def eliminate(sizes: Sequence[int], sets: Iterable[Collection[int]]) -> list[tuple[int, int]]:
+    """Take out the columns, the one with the smallest table first; columns of one set are neighbors.
+
+    Returns, in the order taken, each column and the neighbors it still had (as bits), which become neighbors
+    of each other.
+    """
+    around = [0] * len(sizes)
     for members in sets:
         together = sum(1 << column for column in members)
         for column in members:
-            around[column] |= together
-    return [bits & ~(1 << column) for column, bits in enumerate(around)]
+            around[column] |= together & ~(1 << column)
+    logs = [math.log(size) for size in sizes]
 
+    def weight(column: int) -> float:
+        return logs[column] + sum(logs[neighbor] for neighbor in _members(around[column]))
 
-def eliminate(logs: Sequence[float], around: Sequence[int]) -> list[tuple[int, int]]:
-    """Take out the columns, the one with the smallest table first.
-
-    ``logs`` are the logarithms of the columns' numbers of levels. Returns, in the order taken, each column
-    and the neighbors it still had (as bits), which become neighbors of each other.
-    """
-    around = list(around)
-    weights = [logs[column] + _weight(logs, bits) for column, bits in enumerate(around)]
-    left = set(range(len(around)))
-    taken = []
+    left, taken = set(range(len(sizes))), []
+    weights = list(map(weight, range(len(sizes))))
     while left:
         column = min(left, key=weights.__getitem__)
         left.remove(column)
@@ -87,13 +107,13 @@ def eliminate(logs: Sequence[float], around: Sequence[int]) -> list[tuple[int, i
         taken.append((column, bits))
         for neighbor in _members(bits):
             around[neighbor] = (around[neighbor] | bits) & ~(1 << neighbor) & ~(1 << column)
-            weights[neighbor] = logs[neighbor] + _weight(logs, around[neighbor])
+            weights[neighbor] = weight(neighbor)
     return taken
 
 
 def junction_tree(sizes: Sequence[int], sets: Iterable[Collection[int]]) -> JunctionTree:
     """Build a tree in which each of the sets lies in one clique."""
-    taken = eliminate([math.log(size) for size in sizes], neighborhoods(len(sizes), sets))
+    taken = eliminate(sizes, sets)
     turn = {column: i for i, (column, _) in enumerate(taken)}
     cliques: list[list[int]] = []
     parents: list[int] = []
@@ -111,10 +131,7 @@ def junction_tree(sizes: Sequence[int], sets: Iterable[Collection[int]]) -> Junc
         parents.append(parent)
         shared.append(len(neighbors))
     return JunctionTree(
-        sizes=tuple(sizes),
-        cliques=tuple(map(tuple, cliques)),
-        parents=tuple(parents),
-        shared=tuple(shared),
+        sizes=tuple(sizes), cliques=tuple(map(tuple, cliques)), parents=tuple(parents), shared=tuple(shared)
     )
 
 
@@ -125,10 +142,6 @@ def _members(bits: int) -> list[int]:
         found.append(lowest.bit_length() - 1)
         bits ^= lowest
     return found
-
-
-def _weight(logs: Sequence[float], bits: int) -> float:
-    return sum(logs[column] for column in _members(bits))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -147,11 +160,20 @@ class Beliefs:
 
     def marginal(self, columns: Columns) -> Floats:
         """Return the joint probabilities of some columns, whether or not a clique holds them all."""
-        tops = {self.tree.top[column] for column in columns}
-        meeting = self._meeting(tops)
-        if meeting == ROOT:  # nothing joins them: each tree's part by itself
-            return self._product_of_trees(columns)
-        axes, table = self._collect(meeting, frozenset(columns), self.joint[meeting], ())
+        trees: dict[int, list[int]] = {}
+        for column in columns:
+            trees.setdefault(self._paths[self.tree.top[column]][0], []).append(column)
+        if len(trees) > 1:  # nothing joins them: each tree's part by itself
+            table, axes = np.ones(()), tuple(itertools.chain(*trees.values()))
+            for part in trees.values():
+                table = np.multiply.outer(table, self.marginal(tuple(part)))
+        else:
+            found = {self.tree.top[column] for column in columns}
+            while len(found) > 1:  # up to the lowest clique above, or among, all of these
+                lowest = max(found, key=lambda clique: self._paths[clique][1])
+                found = found - {lowest} | {self.tree.parents[lowest]}
+            (meeting,) = found
+            axes, table = self._collect(meeting, frozenset(columns), self.joint[meeting], ())
         return np.transpose(table, [axes.index(column) for column in columns])
 
     def sample(self, n_rows: int, *, rng: Generator) -> Indices:
@@ -163,45 +185,22 @@ class Beliefs:
         rows = np.zeros((n_rows, len(self.tree.sizes)), dtype=np.int64)
         for clique, members in enumerate(self.tree.cliques):
             separator, own = self.tree.separator(clique), members[self.tree.shared[clique] :]
-            conditions = _flat(rows, separator, self.tree.shape(separator))
-            outcomes = draw_given(
-                self.given[clique].reshape(-1, self.tree.cells_of(own)), conditions, rng=rng
-            )
+            conditions = np.zeros(n_rows, dtype=np.int64)
+            if separator:
+                conditions = np.ravel_multi_index(tuple(rows[:, separator].T), self.tree.shape(separator))
+            chances = self.given[clique].reshape(-1, self.tree.cells_of(own))
+            outcomes = draw_given(chances, conditions, rng=rng)
             rows[:, own] = np.column_stack(np.unravel_index(outcomes, self.tree.shape(own)))
         return rows
 
     @cached_property
-    def _depths(self) -> list[int]:
-        depths: list[int] = []
-        for parent in self.tree.parents:
-            depths.append(0 if parent == ROOT else depths[parent] + 1)
-        return depths
-
-    def _meeting(self, cliques: set[int]) -> int:
-        """Return the lowest clique above (or among) all of these, or ROOT if they lie in different trees."""
-        found = set(cliques)
-        while len(found) > 1:
-            lowest = max(found, key=self._depths.__getitem__)
-            found.remove(lowest)
-            if self.tree.parents[lowest] == ROOT:
-                return ROOT
-            found.add(self.tree.parents[lowest])
-        return found.pop()
-
-    def _root_of(self, clique: int) -> int:
-        while self.tree.parents[clique] != ROOT:
-            clique = self.tree.parents[clique]
-        return clique
-
-    def _product_of_trees(self, columns: Columns) -> Floats:
-        parts: dict[int, list[int]] = {}
-        for column in columns:
-            parts.setdefault(self._root_of(self.tree.top[column]), []).append(column)
-        table = np.ones(())
-        for part in parts.values():
-            table = np.multiply.outer(table, self.marginal(tuple(part)))
-        axes = [column for part in parts.values() for column in part]
-        return np.transpose(table, [axes.index(column) for column in columns])
+    def _paths(self) -> list[tuple[int, int]]:
+        """The root above each clique, and how far below it the clique is."""
+        paths: list[tuple[int, int]] = []
+        for clique, parent in enumerate(self.tree.parents):
+            root, depth = (clique, 0) if parent == ROOT else paths[parent]
+            paths.append((root, depth + 1))
+        return paths
 
     def _collect(
         self, clique: int, wanted: frozenset[int], table: Floats, kept: Columns
@@ -271,39 +270,29 @@ def propagate(tree: JunctionTree, weights: list[Floats]) -> Beliefs:
     return Beliefs(tree=tree, given=tuple(given), joint=tuple(joint), log_total=log_total)
 
 
-@dataclass(frozen=True)
-class _Placement:
-    """How the axes of a table lie among those of a larger one."""
-
-    order: tuple[int, ...]  # of the smaller table's axes in the larger one
-    back: tuple[int, ...]  # the inverse
-    slots: tuple[slice | None, ...]  # None where the larger table has an axis of its own
-    dropped: tuple[int, ...]  # those axes
-
-
 @lru_cache(maxsize=10_000)
-def _placement(columns: Columns, axes: Columns) -> _Placement:
+def _placement(columns: Columns, axes: Columns) -> tuple[Columns, Columns, tuple[slice | None, ...], Columns]:
+    """Say how the axes of a table lie among those of a larger one.
+
+    Returns their order there, the inverse of it, None for each axis that only the larger table has, and which
+    of its axes these are.
+    """
     order = tuple(sorted(range(len(columns)), key=lambda i: axes.index(columns[i])))
-    return _Placement(
-        order=order,
-        back=tuple(order.index(i) for i in range(len(columns))),
-        slots=tuple(slice(None) if column in columns else None for column in axes),
-        dropped=tuple(i for i, column in enumerate(axes) if column not in columns),
-    )
+    back = tuple(order.index(i) for i in range(len(columns)))
+    slots = tuple(slice(None) if column in columns else None for column in axes)
+    return order, back, slots, tuple(i for i, slot in enumerate(slots) if slot is None)
 
 
 def projected(table: Floats, axes: Columns, columns: Columns) -> Floats:
     """Sum a table down to some of its columns, in their order."""
-    place = _placement(columns, axes)
-    return (
-        table.sum(axis=place.dropped).transpose(place.back) if place.dropped else table.transpose(place.back)
-    )
+    _, back, _, dropped = _placement(columns, axes)
+    return (table.sum(axis=dropped) if dropped else table).transpose(back)
 
 
 def aligned(table: Floats, columns: Columns, axes: Columns) -> Floats:
     """Give a table the axes of a larger one (of length 1 where it has none), so that both can be added."""
-    place = _placement(columns, axes)
-    return table.transpose(place.order)[place.slots]
+    order, _, slots, _ = _placement(columns, axes)
+    return table.transpose(order)[slots]
 
 
 def _contract(left: Floats, axes: Columns, right: Floats, others: Columns, out: Columns) -> Floats:
@@ -314,8 +303,100 @@ def _contract(left: Floats, axes: Columns, right: Floats, others: Columns, out: 
     return result
 
 
-def _flat(rows: Indices, columns: Columns, shape: tuple[int, ...]) -> Indices:
-    """Return one number for each combination of some columns' levels."""
-    if not columns:
-        return np.zeros(len(rows), dtype=np.int64)
-    return np.ravel_multi_index(tuple(rows[:, column] for column in columns), shape).astype(np.int64)
+FLATNESS = 0.05
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measurement:
+    """Noisy counts of the combinations of some columns, and the variance of each."""
+
+    counts: Floats
+    variances: Floats
+
+    def with_another(self, other: "Measurement") -> "Measurement":
+        """Pool two measurements of the same columns: each counts by its precision."""
+        mine, theirs = 1 / self.variances, 1 / other.variances
+        counts = (self.counts * mine + other.counts * theirs) / (mine + theirs)
+        return Measurement(counts=counts, variances=1 / (mine + theirs))
+
+
+MeasuredColumn = Mapping[Columns, Measurement]
+Weights = Mapping[Columns, Floats]
+
+
+def estimate_total(measured: Iterable[Measurement]) -> float:
+    """Estimate the number of rows from noisy counts alone: each sum by its precision, at least 1."""
+    sums = [(float(item.counts.sum()), float(item.variances.sum())) for item in measured]
+    precision = sum(1 / variance for _, variance in sums)
+    return max(sum(total / variance for total, variance in sums) / precision, 1.0)
+
+
+class Terms:
+    """Where each measured set lies: in a larger measured set, or in a clique.
+
+    Sums are taken and weights are added along this nesting, so that a clique's (large) table is touched once
+    for each largest set in it.
+    """
+
+    def __init__(self, tree: JunctionTree, sets: Iterable[Columns]) -> None:
+        self.tree, self.sets = tree, sorted(sets, key=len)
+        self.holders = [*self.sets, *tree.cliques]
+        self.hosts = [self._host(i) for i in range(len(self.sets))]  # by their place among the holders
+
+    def _host(self, position: int) -> int:
+        members, n_sets = set(self.sets[position]), len(self.sets)
+        for i in range(position + 1, n_sets):
+            if members < set(self.sets[i]):
+                return i
+        fitting = (i for i in range(n_sets, len(self.holders)) if members <= set(self.holders[i]))
+        return min(fitting, key=lambda i: self.tree.cells_of(self.holders[i]))
+
+    def weights(self, parts: list[Floats]) -> list[Floats]:
+        """Add up the weights of all sets, clique by clique."""
+        tables = [*map(np.array, parts), *(np.zeros(self.tree.shape(clique)) for clique in self.tree.cliques)]
+        for i, host in enumerate(self.hosts):
+            tables[host] += aligned(tables[i], self.sets[i], self.holders[host])
+        return tables[len(self.sets) :]
+
+    def marginals(self, beliefs: Beliefs) -> list[Floats]:
+        """Return the probabilities of all sets."""
+        found = [*(np.empty(0) for _ in self.sets), *beliefs.joint]
+        for i, host in reversed(list(enumerate(self.hosts))):
+            found[i] = projected(found[host], self.holders[host], self.sets[i])
+        return found[: len(self.sets)]
+
+
+def believe(sizes: tuple[int, ...], weights: Weights) -> Beliefs:
+    """Return the distribution that weights define."""
+    terms = Terms(junction_tree(sizes, weights), weights)
+    return propagate(terms.tree, terms.weights([weights[columns] for columns in terms.sets]))
+
+
+def estimate(
+    sizes: tuple[int, ...], measured: MeasuredColumn, *, total: float, start: Weights, iterations: int
+) -> dict[Columns, Floats]:
+    """Find the weights of the distribution nearest to what was measured, from those of an earlier round."""
+    terms = Terms(junction_tree(sizes, measured), measured)
+    shapes = [measured[columns].counts.shape for columns in terms.sets]
+    counts = np.concatenate([measured[columns].counts.ravel() for columns in terms.sets])
+    variances = np.concatenate([measured[columns].variances.ravel() for columns in terms.sets])
+    pull = FLATNESS / np.sqrt(variances.min()) * variances
+    scale = 1 / np.sqrt(pull + np.maximum(counts, 0))  # about the inverse root of the curvature
+    ends = list(itertools.accumulate(map(math.prod, shapes)))
+    places = list(zip([0, *ends], ends, shapes, strict=False))
+
+    def unpacked(vector: Floats) -> list[Floats]:
+        return [vector[start:end].reshape(shape) for start, end, shape in places]
+
+    def loss(scaled: Floats) -> tuple[float, Floats]:
+        vector = scaled * scale
+        beliefs = propagate(terms.tree, terms.weights(unpacked(vector)))
+        expected = total * np.concatenate([table.ravel() for table in terms.marginals(beliefs)])
+        value = total * beliefs.log_total - vector @ counts + (pull * vector) @ vector / 2
+        return value, (expected - counts + pull * vector) * scale
+
+    known = [start.get(columns, np.zeros(shape)) for columns, shape in zip(terms.sets, shapes, strict=True)]
+    first = np.concatenate([table.ravel() for table in known])
+    options = {"maxiter": iterations, "maxcor": 30, "ftol": 1e-9, "gtol": 1e-3}
+    found = minimize(loss, first / scale, jac=True, method="L-BFGS-B", options=options)
+    return dict(zip(terms.sets, unpacked(found.x * scale), strict=True))

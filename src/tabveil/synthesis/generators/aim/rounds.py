@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -13,8 +14,15 @@ from numpy.random import Generator
 from tabveil.core.table import Floats, Indices, Table
 from tabveil.core.workers import tell
 from tabveil.synthesis.generators.aim import zcdp
-from tabveil.synthesis.generators.aim.estimation import Measurement, believe, estimate, estimate_total
-from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, junction_tree
+from tabveil.synthesis.generators.aim.graphical import (
+    Beliefs,
+    Columns,
+    Measurement,
+    believe,
+    estimate,
+    estimate_total,
+    junction_tree,
+)
 from tabveil.tables.matrices.bins import Levels
 
 _KEPT = 4000  # tables of counts that are kept for the next round
@@ -41,12 +49,12 @@ class PrivateRows:
     levels: tuple[Levels, ...]
     rng: Generator
     spent: float = 0.0
-    _codes: list[Indices] = field(init=False)
     _counted: dict[Columns, Floats] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _codes(self) -> list[Indices]:
         columns = zip(self.levels, self.table.values.T, strict=True)
-        self._codes = [levels.encode(cells) for levels, cells in columns]
+        return [levels.encode(cells) for levels, cells in columns]
 
     def measure(self, columns: Columns, sigma: float) -> Measurement:
         """How many rows have each combination of these columns' levels?"""
@@ -119,11 +127,8 @@ class RoundBudget:
     @classmethod
     def over(cls, rho: float, rounds: int) -> Self:
         """Lay a budget out over so many rounds."""
-        return cls(
-            rho=rho,
-            sigma=zcdp.sigma_for(FOR_MEASURING * rho / rounds),
-            epsilon=zcdp.choice_for((1 - FOR_MEASURING) * rho / rounds),
-        )
+        measuring, choosing = FOR_MEASURING * rho / rounds, (1 - FOR_MEASURING) * rho / rounds
+        return cls(rho=rho, sigma=zcdp.sigma_for(measuring), epsilon=zcdp.choice_for(choosing))
 
     def prepare(self, spent: float) -> None:
         """Use up in the next round what would not be enough for two."""
@@ -132,11 +137,6 @@ class RoundBudget:
             self.sigma = zcdp.sigma_for(FOR_MEASURING * left)
             self.epsilon = zcdp.choice_for((1 - FOR_MEASURING) * left)
             self.last = True
-
-    def anneal(self) -> None:
-        """Ask with less noise from now on."""
-        self.sigma /= 2
-        self.epsilon *= 2
 
 
 def candidates_of(sets: list[Columns], levels: tuple[Levels, ...]) -> dict[Columns, float]:
@@ -175,7 +175,13 @@ class Rounds:
 
     def run(self) -> bool:
         """Spend the budget; returns whether that was interrupted."""
-        self._count_columns()
+        levels = list(self.rows.levels)
+        for i, item in enumerate(levels):  # every column by itself, and the parts of its bins
+            self.measured[i,] = self.rows.measure((i,), self.budget.sigma)
+            if item.n_parts:
+                parts = self.rows.measure_parts(i, self.budget.sigma)
+                levels[i] = item.with_parts(parts, self.budget.sigma**2)
+        self.levels = tuple(levels)
         beliefs = self._fit()
         if not self.candidates:
             return False
@@ -195,24 +201,10 @@ class Rounds:
     def _sizes(self) -> tuple[int, ...]:
         return tuple(map(len, self.rows.levels))
 
-    def _count_columns(self) -> None:
-        """Count every column by itself, and the parts of its bins."""
-        levels = list(self.rows.levels)
-        for i, item in enumerate(levels):
-            self.measured[i,] = self.rows.measure((i,), self.budget.sigma)
-            if item.n_parts:
-                parts = self.rows.measure_parts(i, self.budget.sigma)
-                levels[i] = item.with_parts(parts, self.budget.sigma**2)
-        self.levels = tuple(levels)
-
     def _fit(self) -> Beliefs:
         total = estimate_total(self.measured.values())
         weights = estimate(
-            self._sizes,
-            self.measured,
-            total=total,
-            start=self.weights,
-            iterations=self.iterations,
+            self._sizes, self.measured, total=total, start=self.weights, iterations=self.iterations
         )
         self.weights, self.total = weights, total  # together, or not at all if interrupted
         return believe(self._sizes, weights)
@@ -239,8 +231,9 @@ class Rounds:
         )
         after = self._fit()
         change = float(np.abs(self.total * after.marginal(chosen) - expected).sum())
-        if change <= typical_noise(sigma, expected.size):
-            self.budget.anneal()
+        if change <= typical_noise(sigma, expected.size):  # little news: less noise from now on
+            self.budget.sigma /= 2
+            self.budget.epsilon *= 2
         return after
 
     def closed_to_missing(self, columns: Iterable[int]) -> dict[Columns, Floats]:
@@ -256,11 +249,8 @@ class Rounds:
     def _offered(self, beliefs: Beliefs, limit: float) -> dict[Columns, float]:
         """Leave out what could not be allowed in any case; and thin out what is too much to look at."""
         kept = [columns for columns in self.candidates if len(columns) == 1]
-        joint = [
-            columns
-            for columns in self.candidates
-            if len(columns) > 1 and beliefs.tree.cells_of(columns) <= limit
-        ]
+        joint = [columns for columns in self.candidates if len(columns) > 1]
+        joint = [columns for columns in joint if beliefs.tree.cells_of(columns) <= limit]
         if len(joint) > MOST_CANDIDATES:
             drawn = self.rows.rng.choice(len(joint), MOST_CANDIDATES, replace=False)
             joint = [joint[i] for i in np.sort(drawn)]

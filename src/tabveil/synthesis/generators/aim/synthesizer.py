@@ -13,16 +13,15 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # c
 
 from tabveil.core import check
 from tabveil.core.storage.arrays import Arrays, Expected, require, require_arrays
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import LARGEST, Floats, Schema, Table
 from tabveil.engines.networks import INTERRUPTED
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.aim import zcdp
-from tabveil.synthesis.generators.aim.estimation import believe
-from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, junction_tree
+from tabveil.synthesis.generators.aim.graphical import Beliefs, Columns, believe, junction_tree
 from tabveil.synthesis.generators.aim.rounds import PrivateRows, RoundBudget, Rounds, candidates_of
-from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
+from tabveil.synthesis.generators.models import FittedModel, Maker, PlainState, require_rows
+from tabveil.synthesis.generators.privacy import Privacy, conditions, levels_to_count
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 
 ROUNDS_PER_COLUMN = 16
@@ -76,29 +75,21 @@ class AimModel(FittedModel):
         levels = levels_from_flags(shared["schema"], shared["made_by"].n_bins, known.levels)
         sizes = tuple(map(len, levels))
         for columns in known.sets:
-            ascending = all(
-                first < second for first, second in itertools.pairwise((-1, *columns, len(sizes)))
-            )
+            ascending = list(columns) == [column for column in range(len(sizes)) if column in columns]
             require(ascending and len(columns) > 0, "sets must be of columns, in ascending order")
         require(len(set(known.sets)) == len(known.sets), "sets must differ")
         cells = junction_tree(sizes, known.sets).n_cells
         require(cells <= max(shared["made_by"].max_cells, sum(sizes)), "sets must make a model of its size")
-        shapes = [tuple(sizes[column] for column in columns) for columns in known.sets]
-        # Logarithms of weights are no larger than cells may be: as many as there are columns can be added up.
+        expected = {}
+        for i, columns in enumerate(known.sets):
+            # Logarithms of weights are no larger than cells may be: as many as there are columns can be
+            # added up.
+            shape = tuple(sizes[column] for column in columns)
+            expected[f"weights{i}"] = Expected(dtype=np.float64, shape=shape, low=-LARGEST, high=LARGEST)
         with_parts = {f"share{i}": item for i, item in enumerate(levels) if item.n_parts}
-        require_arrays(
-            arrays,
-            {
-                **{
-                    f"weights{i}": Expected(dtype=np.float64, shape=shape, low=-LARGEST, high=LARGEST)
-                    for i, shape in enumerate(shapes)
-                },
-                **{
-                    name: Expected(dtype=np.float64, shape=(item.n_parts,), low=0, high=1)
-                    for name, item in with_parts.items()
-                },
-            },
-        )
+        for name, item in with_parts.items():
+            expected[name] = Expected(dtype=np.float64, shape=(item.n_parts,), low=0, high=1)
+        require_arrays(arrays, expected)
         for name, item in with_parts.items():
             require(item.can_share(arrays[name]), f"array {name!r} must leave a part of each bin")
         return cls(
@@ -110,11 +101,7 @@ class AimModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _AimState:
-    """What is stored of a model beside its arrays."""
-
-    __pydantic_config__ = FORBID_OTHERS
-
+class _AimState(PlainState):
     levels: list[Any]
     sets: tuple[Columns, ...]
     n_rows: float
@@ -135,15 +122,9 @@ class Aim(Maker):
 
     Parameters
     ----------
-    epsilon, delta
-        The promise: (ε, δ)-differential privacy. Smaller is stronger. δ should be far below one over the
-        number of people.
     workload
         The sets of columns whose joint distribution should be right, each as the names joined by "+", such as
         ("age+income", "age+sex+ward"); None means all pairs.
-    public
-        The columns whose labels or bounds were declared, not read from the data. The promise rests on them:
-        of all other columns, the labels and bounds in the rows drawn are those of real people.
     max_model_mb
         How large the model may grow, in megabytes.
     rounds
@@ -151,16 +132,14 @@ class Aim(Maker):
         measure less with less noise.
     iterations
         How many steps the fit may take in each round.
-    n_bins
-        Into how many bins a number's range is cut; its two bounds are counted by themselves besides.
+    epsilon, delta, public, n_bins
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
 
     Notes
     -----
     Costs are added up as zero-concentrated differential privacy (rho): ``1 / (2 sigma²)`` for counts with
     Gaussian noise of standard deviation sigma, ``ε² / 8`` for a choice by the exponential mechanism; the sum
-    is turned into (ε, δ) at the end. Neighbors differ by one row more or less. If a person may have several
-    rows, the promise to that person is weaker. Noise is drawn in floating point by a generator that is made
-    for repeatable experiments, not for secrecy: keep the seed to yourself.
+    is turned into (ε, δ) at the end. Neighbors differ by one row more or less.
 
     The paper fits by mirror descent; here the same fit, with a slight preference for large entropy, is found
     through its smooth dual. How numbers are spread within bins is counted once for each column, beyond the
@@ -190,8 +169,7 @@ class Aim(Maker):
         check.between("aim", "delta", self.delta, 0, 1)
         check.between("aim", "max_model_mb", self.max_model_mb, 0, math.inf)
         check.at_most("aim", "max_model_mb", self.max_model_mb, MOST_MEGABYTES)
-        check.at_least("aim", "iterations", self.iterations, 1)
-        check.at_least("aim", "n_bins", self.n_bins, 1)
+        check.settings_at_least(self, 1, "iterations", "n_bins")
         check.at_most("aim", "n_bins", self.n_bins, MOST_BINS)
         if self.workload is not None:
             check.at_least("aim", "the number of sets in workload", len(self.workload), 1)
@@ -207,12 +185,7 @@ class Aim(Maker):
         """Learn from these rows, within the budget."""
         require_rows(self.name, table)
         check.known_names("aim", "column", self.public, table.schema.names)
-        levels = tuple(
-            Levels.of(column, self.n_bins, has_values=True, has_missing=True)
-            if column.name in self.public
-            else Levels.seen(column, table.column(column.name), self.n_bins)
-            for column in table.schema.columns
-        )
+        levels = levels_to_count(table, self.public, self.n_bins)
         rounds = self._rounds(table, levels, rng=rng)
         with threadpool_limits(1, user_api="blas"):  # its threads cost more than they gain on small tables
             interrupted = rounds.run()
@@ -261,14 +234,13 @@ class Aim(Maker):
 
     def promise(self, schema: Schema) -> Privacy:
         """Say what is promised; it follows from the settings alone."""
-        public, read = by_declaration(schema, self.public)
         rho = zcdp.rho_of(self.epsilon, self.delta)
-        return Privacy(
+        return Privacy.over(
+            schema,
+            self.public,
             mechanism="AIM: Gaussian noise on counts, exponential mechanism for what to count",
             epsilon=self.epsilon,
             delta=self.delta,
             accountant=f"zero-concentrated differential privacy, rho = {rho:.6g}",
             adjacency=ADJACENCY,
-            public=public,
-            read_from_data=read,
         )

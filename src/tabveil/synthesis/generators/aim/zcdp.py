@@ -15,6 +15,7 @@ References
 """
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 from scipy.optimize import minimize_scalar
@@ -71,14 +72,8 @@ def delta_of(rho: float, epsilon: float) -> float:
 @lru_cache
 def epsilon_of(rho: float, delta: float) -> float:
     """Return the smallest ε found that holds at this δ for a cost of ``rho``."""
-    low, high = 0.0, rho + 2 * math.sqrt(rho * math.log(1 / delta))  # the bound of Bun and Steinke
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if delta_of(rho, middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    most = rho + 2 * math.sqrt(rho * math.log(1 / delta))  # the bound of Bun and Steinke
+    return _last(lambda epsilon: delta_of(rho, epsilon) > delta, most)[1]
 
 
 @lru_cache
@@ -88,11 +83,14 @@ def rho_of(epsilon: float, delta: float) -> float:
     >>> 0.0 < rho_of(1.0, 1e-9) < rho_of(2.0, 1e-9)
     True
     """
-    low, high = 0.0, epsilon + 1.0  # of that cost, no order keeps ε at any δ below 1
+    most = epsilon + 1.0  # of that cost, no order keeps ε at any δ below 1
+    return _last(lambda rho: delta_of(rho, epsilon) <= delta, most)[0]
+
+
+def _last(fits: Callable[[float], bool], high: float) -> tuple[float, float]:
+    """Return the last number from 0 on that fits, and the first that does not."""
+    low = 0.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if delta_of(middle, epsilon) <= delta:
-            low = middle
-        else:
-            high = middle
-    return low
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low, high

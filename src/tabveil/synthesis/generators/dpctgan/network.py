@@ -9,17 +9,8 @@ from numpy.random import Generator as Randomness
 from opacus.grad_sample import GradSampleModuleFastGradientClipping  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
-from tabveil.synthesis.generators.ctgan_network import (
-    BETAS,
-    SETTLING,
-    WEIGHT_DECAY,
-    Conditions,
-    Critic,
-    EncodedRows,
-    Generator,
-    RunningAverage,
-    condition_loss,
-)
+from tabveil.core.table import Floats, Indices
+from tabveil.synthesis.generators.ctgan_network import BETAS, Critic, EncodedRows, Generator, GeneratorLearner
 
 if TYPE_CHECKING:
     from tabveil.synthesis.generators.dpctgan.synthesizer import DpCtgan
@@ -83,11 +74,6 @@ class PrivateCritic:
         self.private.disable_hooks()
         return torch.autograd.grad((share * scores).sum(), weights)
 
-    def score(self, rows: Tensor) -> Tensor:
-        """Judge generated rows."""
-        scores: Tensor = self.critic(rows)
-        return scores
-
 
 def add_noise(sums: Sequence[Tensor], spread: float, *, rng: Randomness) -> Sequence[Tensor]:
     """Add normal noise to sums of clipped gradients."""
@@ -117,45 +103,33 @@ class Steepest:
             weight.div_(right.norm().clamp(min=1.0))
 
 
-class PrivateLearner:
+class PrivateLearner(GeneratorLearner):
     """Private critic and generator, taking turns; the generator never sees a real row."""
 
     def __init__(
-        self, settings: "DpCtgan", generator: Generator, critic: PrivateCritic, conditions: Conditions
+        self,
+        settings: "DpCtgan",
+        generator: Generator,
+        slots: Indices,
+        scalars: Floats,
+        frequencies: Sequence[Floats],
+        *,
+        n_rows: float,
+        rng: Randomness,
     ) -> None:
-        self.settings, self.generator, self.critic, self.conditions = settings, generator, critic, conditions
-        self.places = torch.from_numpy(generator.layout.condition_slots).to(settings.device)
-        self.averaged = RunningAverage(generator, settings.averaging)
-        self.optimizer = torch.optim.Adam(
-            generator.parameters(), lr=settings.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
-        )
-        self.taken = 0
+        super().__init__(settings, generator, slots, scalars, frequencies)
+        self.settings, self.taken = settings, 0
+        noise, width = settings.budget.step_noise, generator.layout.width
+        self.critic = PrivateCritic(settings, self.rows, width, noise=noise, n_rows=n_rows, rng=rng)
 
     def epoch(self, _: int) -> tuple[float | None, float | None]:
         """Look once at each row, on average; return the generator's loss, which real rows have no part in."""
         losses = []
         for _ in range(self.settings.steps_per_epoch):
             with torch.no_grad():
-                fake, _ = self.generator(
-                    self.conditions.vectors(self.conditions.draw(self.settings.batch_size))
-                )
+                fake, _ = self.generator(self.draw_conditions()[1])
             self.critic.learn(fake)
             self.taken += 1
             if self.taken % self.settings.critic_steps == 0:
-                losses.append(self._teach_generator())
-                self.averaged.update()
+                losses.append(self.teach_generator(lambda made, _: self.critic.critic(made)))
         return (float(torch.stack(losses).mean()) if losses else None), None
-
-    def _teach_generator(self) -> Tensor:
-        entries = self.conditions.draw(self.settings.batch_size)
-        made, chances = self.generator(self.conditions.vectors(entries))
-        loss: Tensor = condition_loss(chances, self.places[entries]) - self.critic.score(made).mean()
-        self.optimizer.zero_grad()
-        torch.autograd.backward(loss)
-        self.optimizer.step()
-        return loss.detach()
-
-    def finish(self) -> Generator:
-        """Return the generator that is kept."""
-        draw = (self.conditions.draw(self.settings.batch_size) for _ in range(SETTLING))
-        return self.averaged.settle(self.conditions.vectors(entries) for entries in draw)

@@ -3,24 +3,29 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from functools import cache, cached_property, lru_cache
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
+from scipy.optimize import brentq
 
 from tabveil.core import check
 from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Table
 from tabveil.engines.networks import TrainingRecord, seeded, train
 from tabveil.synthesis.generators.ctgan import GanModel, build, encode
-from tabveil.synthesis.generators.dpctgan.budget import NoiseBudget
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
+from tabveil.synthesis.generators.privacy import Privacy, conditions
 from tabveil.tables.matrices.modes import MOST_MODES, Slots, declared_labels, equal_modes, seen_labels
 
-if TYPE_CHECKING:
-    from tabveil.synthesis.generators import ctgan_network as gan_network
-    from tabveil.synthesis.generators.dpctgan import network as dpctgan_network
-
+PRECISION = 1e-3
+"""How near to the promised ε, relatively."""
+LEAST_NOISE = 0.3
+"""Where the search starts at least: less noise makes for long distributions."""
+WIDER = 0.3
+_TINY = 1e-30
+INTERVAL = 3e-4
+"""How finely losses are counted, relative to ε; coarser only ever means more noise."""
 EVEN = 2.0
 """How much further the scalars spread at first than is usual: about evenly over a mode."""
 
@@ -28,6 +33,73 @@ ADJACENCY = (
     "Two tables are neighbors if one has one row more (add or remove one row). The number of rows is not "
     "taken as public: it is estimated from noisy counts."
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseBudget:
+    """The promise and how it is spent: ``counting`` is the share of ε that counting would take alone.
+
+    Counts and steps are fixed before training, so the budget cannot be passed.
+    """
+
+    epsilon: float
+    delta: float
+    counting: float
+    sampled: float
+    steps: int
+
+    @cached_property
+    def count_noise(self) -> float:
+        """The noise of the counts, in multiples of what one row can change."""
+        return least_noise(self.epsilon * self.counting, self.delta)
+
+    @cached_property
+    def step_noise(self) -> float:
+        """The noise of each step of the critic, in multiples of the clipping norm."""
+        return least_noise(
+            self.epsilon, self.delta, count_noise=self.count_noise, sampled=self.sampled, steps=self.steps
+        )
+
+
+@lru_cache(maxsize=256)
+def least_noise(
+    epsilon: float, delta: float, *, count_noise: float | None = None, sampled: float = 1.0, steps: int = 1
+) -> float:
+    """Return the least noise found that keeps the promise, of so many steps; a count may come before them.
+
+    Each row takes part in a step with the same chance.
+    """
+    import dp_accounting  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra, and slow to load
+    from dp_accounting import pld  # noqa: PLC0415 - likewise
+
+    aim = epsilon * (1 - PRECISION)
+
+    @cache
+    def excess(log_noise: float) -> float:
+        accountant = pld.PLDAccountant(
+            dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE,
+            value_discretization_interval=INTERVAL * epsilon,
+        )
+        if count_noise is not None:
+            accountant.compose(dp_accounting.GaussianDpEvent(count_noise))
+        step = dp_accounting.GaussianDpEvent(math.exp(log_noise))
+        accountant.compose(
+            step if sampled == 1 else dp_accounting.PoissonSampledDpEvent(sampled, step), steps
+        )
+        spent = float(accountant.get_epsilon(delta))
+        return math.log(min(max(spent, _TINY), 1 / _TINY) / aim)
+
+    # As if all steps were one Gaussian mechanism: near enough to start from.
+    tail = math.sqrt(2 * math.log(1.25 / delta))
+    low = high = math.log(max(LEAST_NOISE, sampled * math.sqrt(steps) * tail / epsilon))
+    while excess(high) > 0:
+        high += WIDER
+    while excess(low) <= 0:
+        low -= WIDER
+    found = float(brentq(excess, low, high, xtol=PRECISION / 4))
+    while excess(found) > math.log(epsilon / aim):  # never on the wrong side
+        found += PRECISION / 4
+    return math.exp(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +113,6 @@ class DpCtgan(Maker):
 
     Parameters
     ----------
-    epsilon, delta
-        The promise: (ε, δ)-differential privacy. Smaller is stronger. δ should be far below one over the
-        number of people.
-    public
-        The columns whose labels or bounds were declared, not read from the data. The promise rests on them:
-        of all other columns, the labels and bounds in the rows drawn are those of real people.
     counting
         The share of ε that counting would take by itself; more makes the single columns better and the
         critic's steps noisier.
@@ -56,23 +122,18 @@ class DpCtgan(Maker):
         The chance of each row to take part in a step of the critic.
     max_grad_norm
         The length that the gradient of a row is cut to.
-    critic_steps
-        How many steps the critic takes for each of the generator's.
     batch_size
         The invented rows in one step; ``sampled`` decides how many real ones there are.
-    learning_rate, critic_learning_rate
-        The size of a step of the generator and of the critic.
+    critic_steps, learning_rate, critic_learning_rate
+        See :class:`~tabveil.synthesis.generators.ctgan.Ctgan`.
     embedding, layers, critic_layers
         How many random numbers a row is made from, and the widths of the layers. A small critic suffers less
         from noise.
     modes
         Into how many parts of equal width a number's range is cut; its two bounds are parts by themselves,
         and so is every number where no more than this are possible.
-    averaging
-        The weights that are kept are a running average: this share of it stays at each of the generator's
-        steps.
-    device
-        ``"cuda"`` trains and draws on a GPU.
+    epsilon, delta, public, averaging, device
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
 
     Notes
     -----
@@ -84,10 +145,7 @@ class DpCtgan(Maker):
     gradient penalty. The loss in the history is the generator's, in which real rows have no part.
 
     The privacy losses of the counts and of the steps (Poisson-sampled Gaussian mechanism) are composed as
-    privacy loss distributions by dp-accounting. Neighbors differ by one row more or less. If a person may
-    have several rows, the promise to that person is weaker. An interrupted training has spent less than it
-    states. Noise is drawn in floating point by a generator that is made for repeatable experiments, not for
-    secrecy: keep the seed to yourself.
+    privacy loss distributions by dp-accounting. Neighbors differ by one row more or less.
 
     References
     ----------
@@ -158,15 +216,20 @@ class DpCtgan(Maker):
         check.known_names(self.name, "column", self.public, table.schema.names)
         slots = tuple(self._slots(table))
         chosen, scalars = encode(table, slots, rng=rng)
-        budget = self.budget
-        counted = NoisyCounts.of(chosen, tuple(map(len, slots)), noise=budget.count_noise, rng=rng)
+        n_rows, frequencies = noisy_counts(
+            chosen, tuple(map(len, slots)), noise=self.budget.count_noise, rng=rng
+        )
         conditional = tuple(place for place, item in enumerate(slots) if len(item) > 1)
         with seeded(rng, owner=self.name, device=self.device):
             generator = build(slots, conditional, embedding=self.embedding, layers=self.layers)
             trained = TrainingRecord(history=(), best=0)
             if generator is not None:
-                generator.start_at(counted.frequencies, gain=EVEN)
-                learner = self._learner(generator.to(self.device), chosen, scalars, counted, rng=rng)
+                generator.start_at(frequencies, gain=EVEN)
+                from tabveil.synthesis.generators.dpctgan.network import PrivateLearner  # noqa: PLC0415 - needs torch
+
+                learner = PrivateLearner(
+                    self, generator.to(self.device), chosen, scalars, frequencies, n_rows=n_rows, rng=rng
+                )
                 trained = train(learner.averaged.kept, learner.epoch, epochs=self.epochs)
                 generator = learner.finish()
         privacy = self.promise(table.schema)
@@ -174,7 +237,7 @@ class DpCtgan(Maker):
             made_by=self,
             schema=table.schema,
             slots=slots,
-            frequencies=counted.frequencies,
+            frequencies=frequencies,
             conditional=conditional,
             generator=generator,
             history=trained.history,
@@ -182,30 +245,10 @@ class DpCtgan(Maker):
             notes=(*conditions(privacy), *trained.notes),
         )
 
-    def _learner(
-        self,
-        generator: "gan_network.Generator",
-        chosen: Indices,
-        scalars: Floats,
-        counted: "NoisyCounts",
-        *,
-        rng: Generator,
-    ) -> "dpctgan_network.PrivateLearner":
-        """Bring generator and private critic together."""
-        from tabveil.synthesis.generators.ctgan_network import Conditions, EncodedRows  # noqa: PLC0415 - need torch
-        from tabveil.synthesis.generators.dpctgan.network import PrivateCritic, PrivateLearner  # noqa: PLC0415
-
-        layout = generator.layout
-        rows = EncodedRows(layout, chosen, scalars, self.device)
-        noise = self.budget.step_noise
-        critic = PrivateCritic(self, rows, layout.width, noise=noise, n_rows=counted.n_rows, rng=rng)
-        return PrivateLearner(self, generator, critic, Conditions(layout, counted.frequencies, self.device))
-
     def _slots(self, table: Table) -> Iterator[Slots]:
         """Divide the domain of each column; of columns that were not declared the rows decide what it is."""
         for column in table.schema.columns:
             declared, cells = column.name in self.public, table.column(column.name)
-            missing = np.isnan(cells)
             match column:
                 case Categorical():
                     yield declared_labels(column) if declared else seen_labels(column, cells)
@@ -213,14 +256,15 @@ class DpCtgan(Maker):
                     yield equal_modes(
                         column,
                         n_modes=self.modes,
-                        has_values=declared or not bool(missing.all()),
-                        has_missing=declared or bool(missing.any()),
+                        has_values=declared or not np.isnan(cells).all(),
+                        has_missing=declared or bool(np.isnan(cells).any()),
                     )
 
     def promise(self, schema: Schema) -> Privacy:
         """Say what is promised; it follows from the settings alone, and so does the noise (``budget``)."""
-        public, read = by_declaration(schema, self.public)
-        return Privacy(
+        return Privacy.over(
+            schema,
+            self.public,
             mechanism=(
                 "Gaussian noise on counts, then DP-SGD on the critic (Poisson-sampled rows, clipped "
                 "gradients, Gaussian noise)"
@@ -232,43 +276,32 @@ class DpCtgan(Maker):
                 f"at sampling rate {self.sampled:g}"
             ),
             adjacency=ADJACENCY,
-            public=public,
-            read_from_data=read,
         )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class NoisyCounts:
-    """How many rows there are and what share of them each slot has, from noisy counts."""
+def noisy_counts(
+    chosen: Indices, sizes: tuple[int, ...], *, noise: float, rng: Generator
+) -> tuple[float, tuple[Floats, ...]]:
+    """Return how many rows there are and what share of them each slot has, from noisy counts.
 
-    n_rows: float
-    frequencies: tuple[Floats, ...]
-
-    @classmethod
-    def of(cls, chosen: Indices, sizes: tuple[int, ...], *, noise: float, rng: Generator) -> "NoisyCounts":
-        """Count the slots (n, columns) once, all columns together.
-
-        A row counts once in every column that has a choice, so it changes the counts by the square root of
-        their number.
-        """
-        telling = [place for place, size in enumerate(sizes) if size > 1]
-        spread = noise * math.sqrt(len(telling))
-        noisy = {
-            place: np.bincount(chosen[:, place], minlength=sizes[place])
-            + spread * rng.standard_normal(sizes[place])
-            for place in telling
-        }
-        n_rows = 1.0
-        if noisy:  # a column with fewer slots knows the number of rows better
-            totals = [counts.sum() for counts in noisy.values()]
-            n_rows = max(1.0, float(np.average(totals, weights=[1 / len(c) for c in noisy.values()])))
-        return cls(
-            n_rows=n_rows,
-            frequencies=tuple(
-                nearest_shares(noisy[place] / n_rows) if place in noisy else np.ones(size)
-                for place, size in enumerate(sizes)
-            ),
-        )
+    The slots (n, columns) are counted once, all columns together. A row counts once in every column that has
+    a choice, so it changes the counts by the square root of their number.
+    """
+    telling = [place for place, size in enumerate(sizes) if size > 1]
+    spread = noise * math.sqrt(len(telling))
+    noisy = {
+        place: np.bincount(chosen[:, place], minlength=sizes[place])
+        + spread * rng.standard_normal(sizes[place])
+        for place in telling
+    }
+    n_rows = 1.0
+    if noisy:  # a column with fewer slots knows the number of rows better
+        totals = [counts.sum() for counts in noisy.values()]
+        n_rows = max(1.0, float(np.average(totals, weights=[1 / len(c) for c in noisy.values()])))
+    return n_rows, tuple(
+        nearest_shares(noisy[place] / n_rows) if place in noisy else np.ones(size)
+        for place, size in enumerate(sizes)
+    )
 
 
 def nearest_shares(noisy: Floats) -> Floats:

@@ -27,9 +27,10 @@ References
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -64,13 +65,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     >>> round(mu_of(1.0, 1e-5), 4)
     0.2681
     """
-    low, high = 0.0, 1.0
-    while delta_of(high, epsilon) <= delta:
-        low, high = high, 2 * high
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta_of(middle, epsilon) <= delta else (low, middle)
-    return low
+    return _last(lambda mu: delta_of(mu, epsilon) <= delta)[0]
 
 
 def epsilon_of(mu: float, delta: float) -> float:
@@ -79,29 +74,18 @@ def epsilon_of(mu: float, delta: float) -> float:
     >>> round(epsilon_of(mu_of(3.0, 1e-6), 1e-6), 9)
     3.0
     """
+    return _last(lambda epsilon: delta_of(mu, epsilon) > delta)[1]
+
+
+def _last(fits: Callable[[float], bool]) -> tuple[float, float]:
+    """Return the last number from 0 on that fits, and the first that does not."""
     low, high = 0.0, 1.0
-    while delta_of(mu, high) > delta:
+    while fits(high):
         low, high = high, 2 * high
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (low, middle) if delta_of(mu, middle) <= delta else (middle, high)
-    return high
-
-
-class Accountant(Protocol):
-    """Knows what votes of one kind cost."""
-
-    def epsilon(self, n_votes: int, noise: float, delta: float) -> float:
-        """Return the ε that so many votes with this noise take at a δ."""
-
-    def least_noise(self, n_votes: int, epsilon: float, delta: float) -> float:
-        """Return the noise with which so many votes keep the promise."""
-
-    def most_votes(self, noise: float, epsilon: float, delta: float) -> int:
-        """Return how many votes with this noise keep the promise."""
-
-    def describe(self, n_votes: int, noise: float) -> str:
-        """Say in words what was accounted for."""
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low, high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +130,24 @@ class NoisyMajorities:
         """Return the ε that so many votes with this noise take at a δ."""
         return max(0.0, float((n_votes * self._divergences(noise) + _converting(delta)).min()))
 
+    @lru_cache(maxsize=256)  # noqa: B019 - it keeps no more than a number alive
     def least_noise(self, n_votes: int, epsilon: float, delta: float) -> float:
         """Return the noise with which so many votes keep the promise, and hardly more."""
-        return _least_noise(self, n_votes, epsilon, delta)
+
+        def excess(log_noise: float) -> float:
+            return math.log(max(self.epsilon(n_votes, math.exp(log_noise), delta), _TINY) / epsilon)
+
+        # As if the noise were Gaussian: near enough to start from.
+        low = high = math.log(math.sqrt(n_votes) / mu_of(epsilon, delta))
+        step = 1.0
+        while excess(high) > 0:
+            high, step = high + step, 2 * step
+        while excess(low) <= 0:
+            low, step = low - step, 2 * step
+        noise = math.exp(float(brentq(excess, low, high, xtol=_EXACT))) * (1 + _CLOSE)
+        while self.epsilon(n_votes, noise, delta) > epsilon:  # never on the wrong side
+            noise *= 1 + _CLOSE
+        return noise
 
     def most_votes(self, noise: float, epsilon: float, delta: float) -> int:
         """Return how many votes with this noise keep the promise."""
@@ -200,23 +199,6 @@ def _converting(delta: float) -> Floats:
     return np.log1p(-1 / _ORDERS) - (math.log(delta) + np.log(_ORDERS)) / (_ORDERS - 1)
 
 
-@lru_cache(maxsize=256)
-def _least_noise(accountant: NoisyMajorities, n_votes: int, epsilon: float, delta: float) -> float:
-    def excess(log_noise: float) -> float:
-        return math.log(max(accountant.epsilon(n_votes, math.exp(log_noise), delta), _TINY) / epsilon)
-
-    low = high = math.log(math.sqrt(n_votes) / mu_of(epsilon, delta))  # about what Gaussian noise would cost
-    step = 1.0
-    while excess(high) > 0:
-        high, step = high + step, 2 * step
-    while excess(low) <= 0:
-        low, step = low - step, 2 * step
-    noise = math.exp(float(brentq(excess, low, high, xtol=_EXACT))) * (1 + _CLOSE)
-    while accountant.epsilon(n_votes, noise, delta) > epsilon:  # never on the wrong side
-        noise *= 1 + _CLOSE
-    return noise
-
-
 @dataclass(frozen=True, kw_only=True)
 class VotingPlan:
     """How many votes are held, and the noise on each: fixed before the first, whatever the rows are."""
@@ -228,7 +210,7 @@ class VotingPlan:
     @classmethod
     def within(
         cls,
-        accountant: Accountant,
+        accountant: GaussianSums | NoisyMajorities,
         epsilon: float,
         delta: float,
         *,

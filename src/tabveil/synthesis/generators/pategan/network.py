@@ -1,34 +1,48 @@
-"""The networks of PATE-GAN: teachers as published, a generator of rows, a student, and their game."""
+"""The teachers of PATE-GAN of both kinds, its generator of rows, its student, and their game.
+
+Everything that is learned from the rows passes through the votes of the teachers; what is computed from the
+noisy votes needs no further privacy. Why the promise holds: every row belongs to one teacher, drawn for each
+row by itself before anything is learned, so a row that is replaced, added or removed changes one teacher and
+leaves all others as they are. What the votes of one teacher cost is the business of
+:mod:`tabveil.synthesis.generators.pategan.accounting`.
+"""
 
 import copy
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from torch import Tensor, nn
 from torch.nn import functional
 
 from tabveil.core.table import Floats, Indices
 from tabveil.engines.networks import require_finite
-from tabveil.synthesis.generators.pategan.agreement import AgreementTeachers
 
 if TYPE_CHECKING:
     from tabveil.synthesis.generators.pategan.synthesizer import PateGan
 
-
-MOST_INPUTS = 512
-"""Where there are more levels than these, each is given one of so many inputs at random, the same for all."""
-LEAK = 0.2
-BETAS = (0.5, 0.9)
-"""Of Adam: little momentum, because the other side moves, too."""
+Marks = NDArray[np.float32]
 
 
-class NetworkTeachers:
-    """So many networks of one hidden layer, each with rows of its own; ``held`` counts the votes held."""
+class AgreementTeachers:
+    """Teachers that each know their own rows; ``held`` counts the votes that were held.
+
+    ``levels`` (n_rows, n_columns) are the levels each row has, out of ``n_levels`` for all columns;
+    ``teacher`` (n_rows,) was drawn for each row by itself.
+
+    A teacher finds a row real if it agrees more with the teacher's own rows than with invented ones: the
+    score is the mean square of the number of columns in which they agree, less the same for invented rows.
+    (The square makes it count whether columns agree together: it is the sum over all columns and all pairs.)
+    Given a batch of invented rows, a teacher finds the half with the higher scores, for +1/2, and the other
+    half, for −1/2; a tie, or having no rows, is a vote of 0.
+    """
 
     def __init__(
         self,
@@ -40,11 +54,64 @@ class NetworkTeachers:
         noise: float,
         rng: Generator,
     ) -> None:
-        """Give every row to its teacher.
+        self.n_teachers, self.noise, self.rng, self.held = settings.course.n_teachers, noise, rng, 0
+        order = np.argsort(teacher, kind="stable")
+        ends = np.arange(0, levels.size + 1, levels.shape[1])
+        ones = np.ones(levels.size, dtype=np.float32)  # for the levels that a row has; teacher after teacher
+        self.rows = csr_array((ones, levels[order].reshape(-1), ends), shape=(len(levels), n_levels))
+        self.first = np.unique(teacher[order], return_index=True)[1]  # (teachers with rows,)
 
-        ``levels`` (n_rows, n_columns) are the levels each row has, out of ``n_levels`` for all columns;
-        ``teacher`` (n_rows,) was drawn for each row by itself.
+    def vote(self, asked: Marks, usual: Marks) -> Floats:
+        """Which of the invented rows ``asked`` look real? Returns noisy sums of votes, as shares of all.
+
+        ``asked`` (n_asked, n_levels) holds 1 for the levels that a row has, ``usual`` (n_asked,) the mean
+        square of the number of columns in which each agrees with other invented rows.
         """
+        self.held += len(asked)
+        agreeing = self.rows @ asked.T  # (n_rows, n_asked) columns in which they agree
+        agreeing *= agreeing
+        own = np.add.reduceat(agreeing, self.first, axis=0)  # (teachers, n_asked)
+        n_own = np.diff(self.first, append=self.rows.shape[0])
+        votes = ballot(own / n_own[:, None] - usual).sum(axis=0)
+        return add_gaussian(votes, self.noise, rng=self.rng) / self.n_teachers
+
+
+def ballot(scores: Floats) -> Floats:
+    """Return each teacher's votes (teachers, rows): +1/2 for the half of the rows that it scores higher.
+
+    >>> ballot(np.array([[3.0, 1.0, 2.0, 9.0], [5.0, 5.0, 5.0, 5.0]]))
+    array([[ 0.5, -0.5, -0.5,  0.5],
+           [ 0. ,  0. ,  0. ,  0. ]])
+    """
+    votes: Floats = np.sign(scores - np.median(scores, axis=1, keepdims=True)) / 2
+    return votes
+
+
+def add_gaussian(votes: Floats, noise: float, *, rng: Generator) -> Floats:
+    """Add Gaussian noise to sums of votes, in halves: the last digits of a float could betray the sum."""
+    return np.rint(2 * (votes + rng.normal(0.0, noise, votes.shape))) / 2
+
+
+MOST_INPUTS = 512
+"""Where there are more levels than these, each is given one of so many inputs at random, the same for all."""
+LEAK = 0.2
+BETAS = (0.5, 0.9)
+"""Of Adam: little momentum, because the other side moves, too."""
+
+
+class NetworkTeachers:
+    """So many networks of one hidden layer, made of what :class:`AgreementTeachers` are made of."""
+
+    def __init__(
+        self,
+        levels: Indices,
+        teacher: Indices,
+        n_levels: int,
+        settings: "PateGan",
+        *,
+        noise: float,
+        rng: Generator,
+    ) -> None:
         self.noise, self.rng, self.held = noise, rng, 0
         device, n_teachers, width = settings.device, settings.course.n_teachers, settings.teacher_width
         order = np.argsort(teacher, kind="stable")
@@ -79,7 +146,7 @@ class NetworkTeachers:
         yes = (self._scores(self._shared(asked)) > 0) & self.informed  # (n, teachers)
         in_favor = yes.sum(dim=1).cpu().numpy().astype(float)
         against = float(self.informed.sum()) - in_favor
-        in_favor, against = (add_noise(count, self.noise, rng=self.rng) for count in (in_favor, against))
+        in_favor, against = (add_laplace(count, self.noise, rng=self.rng) for count in (in_favor, against))
         return torch.from_numpy(in_favor > against).to(asked)
 
     def _own(self, n: int) -> Tensor:
@@ -104,7 +171,7 @@ class NetworkTeachers:
         return (hidden * last).sum(dim=2) + last_bias
 
 
-def add_noise(counts: Floats, scale: float, *, rng: Generator) -> Floats:
+def add_laplace(counts: Floats, scale: float, *, rng: Generator) -> Floats:
     """Add Laplace noise to counts of votes."""
     return counts + rng.laplace(0.0, scale, counts.shape)
 
@@ -145,7 +212,8 @@ class RowNetwork(nn.Module):
         """Draw the level of each column, (n_rows, n_columns)."""
         found = self(n_rows)
         require_finite("pategan", *found)
-        columns = [(scores + _gumbel(scores)).argmax(dim=1) for scores in found]
+        # With Gumbel noise, the largest score is that of a level drawn by its chance.
+        columns = [(scores - torch.empty_like(scores).exponential_().log()).argmax(dim=1) for scores in found]
         return torch.stack(columns, dim=1)
 
     def invent(self, n_rows: int) -> Tensor:
@@ -157,14 +225,8 @@ class RowNetwork(nn.Module):
     @torch.no_grad()
     def marked(self, n_rows: int) -> Tensor:
         """Draw rows as exact ones and zeros, (n_rows, all levels)."""
-        levels = self.draw(n_rows)
-        columns = zip(levels.unbind(dim=1), self.sizes, strict=True)
-        marks = [functional.one_hot(column, size) for column, size in columns]
-        return torch.cat(marks, dim=1).float()
-
-
-def _gumbel(like: Tensor) -> Tensor:
-    return -torch.empty_like(like).exponential_().log()
+        columns = zip(self.draw(n_rows).unbind(dim=1), self.sizes, strict=True)
+        return torch.cat([functional.one_hot(column, size) for column, size in columns], dim=1).float()
 
 
 class VotingGame(ABC):
@@ -173,42 +235,48 @@ class VotingGame(ABC):
     ``kept`` is the running average of the generator.
     """
 
-    def __init__(self, network: RowNetwork, settings: "PateGan", iterations: int) -> None:
-        self.network, self.settings, self.iterations = network, settings, iterations
-        self.kept = copy.deepcopy(network)
+    error: Callable[..., Tensor]
+    """How far the student's scores are from what the teachers answered."""
+
+    def __init__(
+        self,
+        network: RowNetwork,
+        teachers: Any,  # noqa: ANN401 - of the kind that the game is for
+        settings: "PateGan",
+        iterations: int,
+    ) -> None:
+        self.network, self.teachers, self.settings, self.iterations = network, teachers, settings, iterations
+        self.kept, course = copy.deepcopy(network), settings.course
         self.student = nn.Sequential(
             nn.Linear(sum(network.sizes), settings.width), nn.LeakyReLU(LEAK), nn.Linear(settings.width, 1)
         ).to(settings.device)
-        self.generator_steps = torch.optim.Adam(
-            network.parameters(), settings.course.learning_rate, betas=BETAS
-        )
+        self.generator_steps = torch.optim.Adam(network.parameters(), course.learning_rate, betas=BETAS)
         self.student_steps = torch.optim.Adam(
             self.student.parameters(), settings.student_learning_rate, betas=BETAS
         )
-        self.remembered: deque[tuple[Tensor, Tensor]] = deque(maxlen=settings.course.memory)
+        self.remembered: deque[tuple[Tensor, Tensor]] = deque(maxlen=course.memory)
 
     def iteration(self, i: int) -> tuple[float, None]:
         """Have the teachers teach the student, improve the generator; returns the student's loss."""
-        loss = self.instruct()
+        loss, course = self.instruct(), self.settings.course
         for group in self.generator_steps.param_groups:
-            group["lr"] = (
-                self.settings.course.learning_rate * (1 + math.cos(math.pi * i / self.iterations)) / 2
-            )
-        for _ in range(self.settings.course.generator_steps):
+            group["lr"] = course.learning_rate * (1 + math.cos(math.pi * i / self.iterations)) / 2
+        for _ in range(course.generator_steps):
             displeasure = self.displeasure(self.student(self.network.invent(LEARNED_FROM)))
             self.generator_steps.zero_grad()
             torch.autograd.backward(displeasure)
             self.generator_steps.step()
-        self._average(i)
+        new = max(
+            1 - self.settings.averaging, 1 / (i + 1)
+        )  # the first steps do not weigh more than later ones
+        with torch.no_grad():
+            for average, present in zip(self.kept.parameters(), self.network.parameters(), strict=True):
+                average.lerp_(present, new)
         return loss, None
 
     @abstractmethod
     def instruct(self) -> float:
         """Ask the teachers and teach the student; returns its loss."""
-
-    @abstractmethod
-    def error(self, scores: Tensor, answers: Tensor) -> Tensor:
-        """Return how far the student's scores are from what the teachers answered."""
 
     @abstractmethod
     def displeasure(self, scores: Tensor) -> Tensor:
@@ -227,22 +295,12 @@ class VotingGame(ABC):
             self.student_steps.step()
         return float(loss.detach())
 
-    @torch.no_grad()
-    def _average(self, i: int) -> None:
-        """Let the average follow the generator; the first steps do not weigh more than later ones."""
-        new = max(1 - self.settings.averaging, 1 / (i + 1))
-        for average, present in zip(self.kept.parameters(), self.network.parameters(), strict=True):
-            average.lerp_(present, new)
-
 
 class AgreementGame(VotingGame):
     """Teachers divide a batch into halves; the student learns their shares by least squares."""
 
-    def __init__(
-        self, network: RowNetwork, teachers: AgreementTeachers, settings: "PateGan", iterations: int
-    ) -> None:
-        super().__init__(network, settings, iterations)
-        self.teachers = teachers
+    teachers: AgreementTeachers
+    error = staticmethod(functional.mse_loss)
 
     def instruct(self) -> float:
         """Have the teachers vote once on newly invented rows, and learn from all answers remembered."""
@@ -255,10 +313,6 @@ class AgreementGame(VotingGame):
         self.remembered.append((asked, answers))
         return self.teach(self.settings.course.student_steps)
 
-    def error(self, scores: Tensor, answers: Tensor) -> Tensor:
-        """Return the mean squared error."""
-        return functional.mse_loss(scores, answers)
-
     def displeasure(self, scores: Tensor) -> Tensor:
         """Return minus the mean score."""
         return -scores.mean()
@@ -267,11 +321,8 @@ class AgreementGame(VotingGame):
 class NetworkGame(VotingGame):
     """Teachers are networks that learn, too; the student learns their majorities, as published."""
 
-    def __init__(
-        self, network: RowNetwork, teachers: NetworkTeachers, settings: "PateGan", iterations: int
-    ) -> None:
-        super().__init__(network, settings, iterations)
-        self.teachers = teachers
+    teachers: NetworkTeachers
+    error = staticmethod(functional.binary_cross_entropy_with_logits)
 
     def instruct(self) -> float:
         """Let the teachers take their steps, then the student its own, each with a batch of new votes."""
@@ -284,10 +335,10 @@ class NetworkGame(VotingGame):
             loss = self.teach(1)
         return loss
 
-    def error(self, scores: Tensor, answers: Tensor) -> Tensor:
-        """Return the cross-entropy."""
-        return functional.binary_cross_entropy_with_logits(scores, answers)
-
     def displeasure(self, scores: Tensor) -> Tensor:
         """Return the mean logarithm of the chance, in the student's eyes, that a row is invented."""
         return functional.logsigmoid(-scores).mean()
+
+
+GAMES = {"agreement": (AgreementGame, AgreementTeachers), "networks": (NetworkGame, NetworkTeachers)}
+"""The game and the teachers of each kind."""

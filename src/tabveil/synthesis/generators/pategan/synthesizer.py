@@ -10,22 +10,16 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.storage.arrays import Arrays, require
-from tabveil.core.table import Indices, Schema, Table
+from tabveil.core.table import Schema, Table
 from tabveil.engines.networks import rebuild, seeded, train, weights_of
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
-from tabveil.synthesis.generators.pategan.accounting import (
-    Accountant,
-    GaussianSums,
-    NoisyMajorities,
-    VotingPlan,
-)
-from tabveil.synthesis.generators.pategan.agreement import AgreementTeachers
-from tabveil.synthesis.generators.privacy import Privacy, by_declaration, conditions
+from tabveil.synthesis.generators.pategan.accounting import GaussianSums, NoisyMajorities, VotingPlan
+from tabveil.synthesis.generators.privacy import Privacy, conditions, levels_to_count
 from tabveil.tables.matrices.bins import MOST_BINS, Levels, flags_of, levels_from_flags
 
 if TYPE_CHECKING:
-    from tabveil.synthesis.generators.pategan.network import RowNetwork, VotingGame
+    from tabveil.synthesis.generators.pategan.network import RowNetwork
 
 MOST_NUMBERS = 8_000_000
 """Rows are drawn in chunks whose scores are at most so many numbers."""
@@ -35,35 +29,21 @@ MOST_NETWORKS = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """How the game goes, as far as it differs between teachers of one kind and of another."""
+    """How the game goes, as far as it differs between teachers: the defaults are for those by agreement."""
 
-    n_teachers: int
-    iterations: int
-    batch_size: int
-    student_steps: int
-    memory: int
-    generator_steps: int
-    learning_rate: float
+    n_teachers: int = 5000
+    iterations: int = 300
+    batch_size: int = 128
+    student_steps: int = 4
+    memory: int = 8
+    generator_steps: int = 2
+    learning_rate: float = 5e-3
 
 
 USUAL = {
-    "agreement": Course(
-        n_teachers=5000,
-        iterations=300,
-        batch_size=128,
-        student_steps=4,
-        memory=8,
-        generator_steps=2,
-        learning_rate=5e-3,
-    ),
+    "agreement": Course(),
     "networks": Course(
-        n_teachers=200,
-        iterations=600,
-        batch_size=32,
-        student_steps=1,
-        memory=8,
-        generator_steps=1,
-        learning_rate=2e-4,
+        n_teachers=200, iterations=600, batch_size=32, student_steps=1, generator_steps=1, learning_rate=2e-4
     ),
 }
 """What suits teachers of each kind, unless told otherwise."""
@@ -126,12 +106,6 @@ class PateGan(Maker):
 
     Parameters
     ----------
-    epsilon, delta
-        The promise: (ε, δ)-differential privacy. Smaller is stronger. δ should be far below one over the
-        number of people.
-    public
-        The columns whose labels or bounds were declared, not read from the data. The promise rests on them:
-        of all other columns, the labels and bounds in the rows drawn are those of real people.
     teachers
         ``"networks"`` are the paper's: each learns to tell its own rows from invented ones, and the student
         hears on which side the noisy majority is. ``"agreement"`` are simpler and far more: each compares
@@ -153,8 +127,6 @@ class PateGan(Maker):
         What the student hears of teachers by agreement: the noisy ``"share"`` of the votes, or only on which
         side the noisy ``"majority"`` is. Both cost the same; the share tells more. Of networks it is always
         the majority.
-    n_bins
-        Into how many bins a number's range is cut; its two bounds are counted by themselves besides.
     teacher_steps, teacher_width, teacher_learning_rate
         Of teachers that are networks: how many steps each takes in an iteration (the paper's n_T), how wide
         its hidden layer is, and the size of a step. Teachers that learn quickly call every invented row
@@ -168,8 +140,8 @@ class PateGan(Maker):
         agreement, 1 of 2e-4 by networks.
     latent, width
         How many random numbers a row is made from, and the width of generator and student.
-    averaging
-        The weights that are kept are a running average: this share of it stays in each iteration.
+    epsilon, delta, public, n_bins, averaging
+        See :class:`~tabveil.synthesis.generators.models.Maker`.
     device
         ``"cuda"`` trains and draws on a GPU; teachers by agreement vote on the CPU.
 
@@ -180,9 +152,7 @@ class PateGan(Maker):
     :mod:`tabveil.synthesis.generators.pategan.accounting` for why it holds: a row belongs to one teacher,
     decided for each row by itself and once; one teacher changes each sum by 1 at most, or its two counts by 1
     each; and every vote is counted. The paper accounts for votes by how far teachers agree, which depends on
-    the data: that is no promise, and is not offered. An interrupted training has spent less than it states.
-    If a person may have several rows, the promise to that person is weaker. Noise is drawn by a generator
-    that is made for repeatable experiments, not for secrecy: keep the seed to yourself.
+    the data: that is no promise, and is not offered.
 
     What differs from the paper with networks: the accounting; rows of labels and bins, drawn by
     Gumbel-softmax, instead of numbers; rows are given to teachers one by one, so their numbers differ a
@@ -194,10 +164,7 @@ class PateGan(Maker):
 
     Expect single columns to come out roughly right by agreement (by networks only where columns are few and ε
     is large), and of what goes with what only a little: in tables with many columns nothing.
-    :class:`~tabveil.synthesis.generators.aim.Aim` learns far more from the same budget.
-
-    The same seed gives the same rows on the same machine; another device adds up in another order, and small
-    differences grow.
+    :class:`~tabveil.synthesis.generators.aim.synthesizer.Aim` learns far more from the same budget.
 
     References
     ----------
@@ -258,8 +225,8 @@ class PateGan(Maker):
     @property
     def course(self) -> Course:
         """How the game goes: what suits the teachers, where nothing was said."""
-        names = [item.name for item in fields(Course)]
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        settings = {item.name: getattr(self, item.name) for item in fields(Course)}
+        given = {name: value for name, value in settings.items() if value is not None}
         return replace(USUAL[self.teachers], **given)
 
     def fit(self, table: Table, *, rng: Generator) -> PateGanModel:
@@ -267,13 +234,18 @@ class PateGan(Maker):
         require_rows(self.name, table)
         check.known_names(self.name, "column", self.public, table.schema.names)
         plan = self.plan()
-        levels = self._levels(table)
+        levels = levels_to_count(table, self.public, self.n_bins)
         starts = np.cumsum([0, *map(len, levels)])
         cells = zip(levels, table.values.T, strict=True)
         codes = np.column_stack([item.encode(column) for item, column in cells]) + starts[:-1]
         teacher = rng.integers(self.course.n_teachers, size=(len(codes),))  # each row by itself, and for good
         with seeded(rng, owner=self.name, device=self.device):
-            game = self._game(levels, codes, teacher, plan, rng=rng)
+            from tabveil.synthesis.generators.pategan.network import GAMES  # noqa: PLC0415 - needs torch
+
+            kind, teachers_of = GAMES[self.teachers]
+            network = self.build(levels).to(self.device)
+            teachers = teachers_of(codes, teacher, int(starts[-1]), self, noise=plan.noise, rng=rng)
+            game = kind(network, teachers, self, plan.iterations)
             trained = train(game.kept, game.iteration, epochs=plan.iterations)
         privacy = self.promise(table.schema)
         return PateGanModel(
@@ -287,7 +259,7 @@ class PateGan(Maker):
         )
 
     @property
-    def accountant(self) -> Accountant:
+    def accountant(self) -> GaussianSums | NoisyMajorities:
         """What knows the cost of the votes."""
         if self.teachers == "networks":
             return NoisyMajorities(n_teachers=self.course.n_teachers)
@@ -327,49 +299,15 @@ class PateGan(Maker):
 
         return RowNetwork(tuple(map(len, levels)), latent=self.latent, width=self.width)
 
-    def _game(
-        self,
-        levels: tuple[Levels, ...],
-        codes: Indices,
-        teacher: Indices,
-        plan: VotingPlan,
-        *,
-        rng: Generator,
-    ) -> "VotingGame":
-        """Bring teachers and networks together."""
-        from tabveil.synthesis.generators.pategan.network import AgreementGame, NetworkGame  # noqa: PLC0415 - torch
-
-        n_levels = sum(map(len, levels))
-        network = self.build(levels).to(self.device)
-        if self.teachers == "networks":
-            from tabveil.synthesis.generators.pategan.network import NetworkTeachers  # noqa: PLC0415
-
-            learning = NetworkTeachers(codes, teacher, n_levels, self, noise=plan.noise, rng=rng)
-            return NetworkGame(network, learning, self, plan.iterations)
-        fixed = AgreementTeachers.of(
-            codes, teacher, n_levels, self.course.n_teachers, noise=plan.noise, rng=rng
-        )
-        return AgreementGame(network, fixed, self, plan.iterations)
-
-    def _levels(self, table: Table) -> tuple[Levels, ...]:
-        """Lay out the levels; only columns whose domain was not declared are looked at."""
-        return tuple(
-            Levels.of(column, self.n_bins, has_values=True, has_missing=True)
-            if column.name in self.public
-            else Levels.seen(column, table.column(column.name), self.n_bins)
-            for column in table.schema.columns
-        )
-
     def promise(self, schema: Schema) -> Privacy:
         """Say what is promised; it follows from the settings alone."""
-        public, read = by_declaration(schema, self.public)
         plan = self.plan()
-        return Privacy(
+        return Privacy.over(
+            schema,
+            self.public,
             mechanism=f"PATE-GAN: {RELEASED[self.teachers]}",
             epsilon=min(self.epsilon, self.accountant.epsilon(plan.n_votes, plan.noise, self.delta)),
             delta=self.delta,
             accountant=self.accountant.describe(plan.n_votes, plan.noise),
             adjacency=ADJACENCY,
-            public=public,
-            read_from_data=read,
         )

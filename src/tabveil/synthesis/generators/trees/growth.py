@@ -45,10 +45,9 @@ def grown_splits(
     splits = Splits(grown.feature.astype(np.int32), grown.threshold, left, right)
     if caution is None:
         return splits
-    leaves = grown.apply(positions)
-    sizes = np.bincount(leaves, minlength=len(left))
-    gains = _Gains(means=grown.value[:, :, 0], leaves=leaves[n_grown:], wanted=wanted[n_grown:])
-    return _cut(splits, _kept(splits, sizes, gains, min_leaf=min_leaf, caution=caution))
+    leaves, means = grown.apply(positions), grown.value[:, :, 0]
+    kept = _kept(splits, means, leaves, wanted, n_grown=n_grown, min_leaf=min_leaf, caution=caution)
+    return _cut(splits, kept)
 
 
 def share_grown(n_rows: int) -> int:
@@ -56,44 +55,40 @@ def share_grown(n_rows: int) -> int:
     return max(int(n_rows * GROWN_FROM), 1)
 
 
-class _Gains:
-    """What splits gain for rows that ended in these leaves, from the leaves up.
+def _kept(
+    splits: Splits,
+    means: Floats,
+    leaves: Codes,
+    wanted: Floats,
+    *,
+    n_grown: int,
+    min_leaf: int,
+    caution: float,
+) -> list[bool]:
+    """Say for each node whether it stays parted: whether the rows it was not grown from are better so.
 
-    ``means`` (nodes, directions) is what each node predicts, ``wanted`` (n, directions) what the rows have.
+    ``means`` (nodes, directions) is what each node predicts, ``leaves`` (n,) where the rows ended, ``wanted``
+    (n, directions) what they have.
     """
-
-    def __init__(self, *, means: Floats, leaves: Codes, wanted: Floats) -> None:
-        order = np.argsort(leaves, kind="stable")
-        bounds = np.searchsorted(leaves[order], np.arange(len(means) + 1))
-        self._means, self._wanted = means, wanted
-        self._rows = [order[first:end] for first, end in pairwise(bounds)]
-        self._losses = ((wanted - means[leaves]) ** 2).sum(axis=1)  # of what is left of the tree
-
-    def beyond(self, node: int, children: tuple[int, int], caution: float) -> bool:
-        """Say whether a node is better parted, beyond chance."""
-        rows = self._rows[node] = np.concatenate([self._rows[child] for child in children])
-        whole = ((self._wanted[rows] - self._means[node]) ** 2).sum(axis=1)
-        gains = whole - self._losses[rows]
-        return bool(gains.sum() > caution * np.sqrt((gains**2).sum()))
-
-    def merge(self, node: int) -> None:
-        """Make a node a leaf."""
-        rows = self._rows[node]
-        self._losses[rows] = ((self._wanted[rows] - self._means[node]) ** 2).sum(axis=1)
-
-
-def _kept(splits: Splits, sizes: Indices, gains: _Gains, *, min_leaf: int, caution: float) -> list[bool]:
-    """Say for each node whether it stays parted; ``sizes`` (nodes,) is how many rows are in each leaf."""
+    sizes = np.bincount(leaves, minlength=len(means))
+    leaves, wanted = leaves[n_grown:], wanted[n_grown:]
+    order = np.argsort(leaves, kind="stable")
+    bounds = np.searchsorted(leaves[order], np.arange(len(means) + 1))
+    rows = [order[first:end] for first, end in pairwise(bounds)]
+    losses = ((wanted - means[leaves]) ** 2).sum(axis=1)  # of what is left of the tree
     kept = [False] * len(sizes)
     for node in range(len(sizes) - 1, -1, -1):
         children = int(splits.left[node]), int(splits.right[node])
         if children[0] < 0:
             continue
         sizes[node] = sum(sizes[child] for child in children)
-        better = gains.beyond(node, children, caution)
-        kept[node] = better and min(sizes[child] for child in children) >= min_leaf
+        here = rows[node] = np.concatenate([rows[child] for child in children])
+        whole = ((wanted[here] - means[node]) ** 2).sum(axis=1)
+        gains = whole - losses[here]
+        better = gains.sum() > caution * np.sqrt((gains**2).sum())  # beyond chance
+        kept[node] = bool(better) and min(sizes[child] for child in children) >= min_leaf
         if not kept[node]:
-            gains.merge(node)
+            losses[here] = whole
     return kept
 
 
@@ -207,47 +202,35 @@ def grow(
     """
     seed = int(rng.integers(2**31))
     wanted = directions(goal, levels, rng=rng)  # (n, directions)
-    if codes.shape[1] == 0 or wanted.shape[1] == 0 or len(codes) < 2 * min_leaf:
-        return _one_leaf(codes.shape[1]).filled(codes, goal)
-    n_seen, least = (len(codes), min_leaf) if caution is None else map(share_grown, (len(codes), min_leaf))
-    places = [
-        None if each.ordered else _places(codes[:n_seen, column], wanted[:n_seen], len(each.counts), least)
-        for column, each in enumerate(features)
-    ]
-    positions: NDArray[np.float32] = np.empty(codes.shape, dtype=np.float32)  # exact up to 16 million levels
-    for column, place in enumerate(places):
-        positions[:, column] = codes[:, column] if place is None else place[codes[:, column]]
-    splits = grown_splits(positions, wanted, min_leaf=min_leaf, caution=caution, seed=seed)
-    first_place, kept = _pack(places, used=np.unique(splits.feature))
-    tree = replace(_one_leaf(codes.shape[1]), **splits._asdict(), first_place=first_place, places=kept)
-    return tree.filled(codes, goal)
-
-
-def _one_leaf(n_columns: int) -> GrownTree:
-    """Return a tree that looks at no column."""
-    none, nothing = np.array([-1], dtype=np.int32), np.empty(0, dtype=np.int32)
-    return GrownTree(
-        feature=none,
-        threshold=np.zeros(1),
-        left=none,
-        right=none,
-        first_place=np.full(n_columns, -1),
-        places=nothing,
+    leaf, none = np.array([-1], dtype=np.int32), np.empty(0, dtype=np.int32)
+    splits, first_place, packed = Splits(leaf, np.zeros(1), leaf, leaf), np.full(codes.shape[1], -1), [none]
+    if codes.shape[1] > 0 and wanted.shape[1] > 0 and len(codes) >= 2 * min_leaf:
+        n_seen, least = (
+            (len(codes), min_leaf) if caution is None else map(share_grown, (len(codes), min_leaf))
+        )
+        places = [
+            None
+            if each.ordered
+            else _places(codes[:n_seen, column], wanted[:n_seen], len(each.counts), least)
+            for column, each in enumerate(features)
+        ]
+        positions: NDArray[np.float32] = np.empty(codes.shape, np.float32)  # exact up to 16 million levels
+        for column, place in enumerate(places):
+            positions[:, column] = codes[:, column] if place is None else place[codes[:, column]]
+        splits = grown_splits(positions, wanted, min_leaf=min_leaf, caution=caution, seed=seed)
+        for column in np.unique(splits.feature[splits.feature >= 0]):  # only those that the tree looks at
+            place = places[column]
+            if place is not None:
+                first_place[column] = sum(map(len, packed))
+                packed.append(place)
+    empty = GrownTree(
+        **splits._asdict(),
+        first_place=first_place,
+        places=np.concatenate(packed),
         first=np.zeros(2, dtype=np.int64),
-        members=nothing,
+        members=none,
     )
-
-
-def _pack(places: Sequence[Codes | None], *, used: Codes) -> tuple[Indices, Codes]:
-    """Put the places of the columns that a tree looks at end to end; say where those of each begin."""
-    first_place, packed, n = np.full(len(places), -1), [np.empty(0, dtype=np.int32)], 0
-    for column in used[used >= 0]:
-        place = places[column]
-        if place is not None:
-            first_place[column] = n
-            packed.append(place)
-            n += len(place)
-    return first_place, np.concatenate(packed)
+    return empty.filled(codes, goal)
 
 
 def directions(goal: Codes, levels: CountedValues, *, rng: Generator) -> Floats:

@@ -18,25 +18,20 @@ from tabveil.core.storage.arrays import (
     require_arrays,
     split_pieces,
 )
-from tabveil.core.storage.plain import FORBID_OTHERS, require_plain
+from tabveil.core.storage.plain import require_plain
 from tabveil.core.table import Floats, Schema, Table
 from tabveil.engines.networks import Epoch
 from tabveil.errors import ParameterError
 from tabveil.synthesis.generators.dependencies import find_dependencies
-from tabveil.synthesis.generators.models import FittedModel, Maker, require_rows
+from tabveil.synthesis.generators.models import FittedModel, Maker, PlainState, memorized, require_rows
 from tabveil.synthesis.generators.rare_values import drop_lone_numbers
 from tabveil.synthesis.generators.trees.chain import (
-    Chain,
-    Losses,
-    Memorization,
-    grow_chain,
-    memorize,
-    memorized,
-)
-from tabveil.synthesis.generators.trees.drawing import (
     Agreement,
     Agreements,
+    Chain,
     Mover,
+    grow_chain,
+    memorize,
     move_between_neighbors,
     move_by_kernel,
     visits_with,
@@ -127,15 +122,15 @@ class TreesModel(FittedModel):
         require(set(known.held_out) <= set(schema.names), "held_out must name columns")
         require_arrays(arrays, expected_pieces(_PIECES, len(schema)))
         pieces = {name: split_pieces(arrays, name) for name in _PIECES}
+
+        def of(k: int, what: str, names: tuple[str, ...]) -> dict[str, Any]:
+            return {name: pieces[f"{what}_{name}"][k] for name in names}
+
         levels = tuple(
-            CountedValues(
-                column=schema.columns[position], **{name: pieces[f"levels_{name}"][k] for name in _OF_LEVELS}
-            )
+            CountedValues(column=schema.columns[position], **of(k, "levels", _OF_LEVELS))
             for k, position in enumerate(known.visits)
         )
-        trees = tuple(
-            GrownTree(**{name: pieces[f"trees_{name}"][k] for name in _OF_TREES}) for k in range(len(schema))
-        )
+        trees = tuple(GrownTree(**of(k, "trees", _OF_TREES)) for k in range(len(schema)))
         agreements = Agreements(
             **{
                 name: tuple(
@@ -165,11 +160,7 @@ class TreesModel(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TreesState:
-    """What is stored of a model beside its arrays."""
-
-    __pydantic_config__ = FORBID_OTHERS
-
+class _TreesState(PlainState):
     visits: tuple[int, ...]
     looked_up: tuple[int, ...]
     drawn: tuple[int, ...]
@@ -212,9 +203,9 @@ class Trees(Maker):
     overfit
         Memorize on purpose: shrink the leaves until the held-out loss is this many times its minimum, without
         smoothing or pruning; 1.0 takes the leaf size of the minimum. ``min_leaf`` does not count then, and
-        the columns
-        with the most different values are visited first: a value that only one row has leads to the rest of
-        that row. The ratio reached is in the model's notes, the loss for each leaf size in its history.
+        the columns with the most different values are visited first: a value that only one row has leads to
+        the rest of that row. The ratio reached is in the model's notes, the loss for each leaf size in its
+        history.
 
     Notes
     -----
@@ -282,53 +273,43 @@ class Trees(Maker):
         visits = self._visits(table)
         levels = [CountedValues.of(table.schema.columns[k], table.values[:, k]) for k in visits]
         codes = _encode(table, visits, levels)
-        order, agreements = self._agreements(codes, levels)
+        # As published nothing must agree, and memorized rows keep their pairs as they are.
+        found = find_dependencies(codes, levels) if self.keeps_dependencies else []
+        order = visits_with(found, len(levels), fixed=len(self.order or ()))
         visits, levels = tuple(visits[k] for k in order), [levels[k] for k in order]
-        columns = [each.column for each in levels]
+        agreements = Agreements.of(found, order, levels)
         rows = np.ascontiguousarray(rng.permutation(codes)[:, order])
-        held_out, learned = np.split(rows, [len(rows) // HELD_OUT])
-        found = self._grow(levels, agreements, learned, held_out, rng=rng)
-        each = found.chain.losses(held_out).mean(axis=0) if len(held_out) else []
+        held_out = rows[: len(rows) // HELD_OUT]
+        chain, losses, said = self._grow(levels, agreements, rows, rng=rng)
+        each = chain.losses(held_out).mean(axis=0) if len(held_out) else []
         return TreesModel(
             made_by=self,
             schema=table.schema,
             visits=visits,
-            chain=found.chain.filled(rows) if self.overfit is None else found.chain,
-            held_out={column.name: float(loss) for column, loss in zip(columns, each, strict=False)},
+            chain=chain.filled(rows) if self.overfit is None else chain,
+            held_out={item.column.name: float(loss) for item, loss in zip(levels, each, strict=False)},
             history=tuple(
-                Epoch(epoch=i, train=loss.learned, validation=loss.held_out)
-                for i, loss in enumerate(found.losses)
+                Epoch(epoch=i, train=train, validation=loss) for i, (train, loss) in enumerate(losses)
             ),
-            notes=(*notes, *self._notes(found), *_follows(found.chain)),
+            notes=(*notes, *said, *_follows(chain)),
         )
 
-    def _agreements(
-        self, codes: Codes, levels: Sequence[CountedValues]
-    ) -> tuple[tuple[int, ...], Agreements]:
-        """Return the order of the visits in which columns can agree, and which of them must.
-
-        As published there is nothing of the kind, and memorized rows keep their pairs as they are.
-        """
-        found = find_dependencies(codes, levels) if self.keeps_dependencies else []
-        order = visits_with(found, len(levels), fixed=len(self.order or ()))
-        return order, Agreements.of(found, order, [levels[k] for k in order])
-
     def _grow(
-        self,
-        levels: Sequence[CountedValues],
-        agreements: Agreements,
-        learned: Codes,
-        held_out: Codes,
-        *,
-        rng: Generator,
-    ) -> Memorization:
+        self, levels: Sequence[CountedValues], agreements: Agreements, rows: Codes, *, rng: Generator
+    ) -> tuple[Chain, list[tuple[float, float]], tuple[str, ...]]:
+        """Return the trees, their losses of the rows learned from and of those held out, and notes."""
+        held_out, learned = np.split(rows, [len(rows) // HELD_OUT])
         if self.overfit is not None:
-            return memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
+            chain, losses = memorize(levels, learned, held_out, ratio=self.overfit, rng=rng)
+            ratio = chain.loss(held_out) / min(loss for _, loss in losses)
+            said = memorized(ratio, self.overfit, "Not reached: a leaf has at least one row.")
+            return chain, losses, said
         least = MIN_LEAF[self.preset] if self.min_leaf is None else self.min_leaf
         caution = self.caution if self.careful else None
         chain = grow_chain(levels, learned, min_leaf=least, caution=caution, agreements=agreements, rng=rng)
-        losses = (Losses.of(chain, learned, held_out),) if len(held_out) else ()
-        return Memorization(chain=chain, losses=losses, ratio=1.0)
+        if not len(held_out):
+            return chain, [], (WITHOUT_HELD_OUT,)
+        return chain, [(chain.loss(learned), chain.loss(held_out))], ()
 
     def _visits(self, table: Table) -> tuple[int, ...]:
         """Return the positions of the columns in the order of the visits."""
@@ -338,11 +319,6 @@ class Trees(Maker):
         sign = 1 if self.overfit is None else -1
         others.sort(key=lambda name: (sign * len(np.unique(table.column(name))), name))
         return tuple(table.schema.position(name) for name in (*first, *others))
-
-    def _notes(self, found: Memorization) -> tuple[str, ...]:
-        if self.overfit is None:
-            return () if found.losses else (WITHOUT_HELD_OUT,)
-        return memorized(found.ratio, self.overfit)
 
 
 def _follows(chain: Chain) -> tuple[str, ...]:

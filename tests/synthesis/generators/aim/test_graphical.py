@@ -8,14 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tabveil.core.sampling import draw_given
-from tabveil.synthesis.generators.aim.estimation import (
+from tabveil.synthesis.generators.aim.graphical import (
     FLATNESS,
     Measurement,
+    aligned,
     believe,
     estimate,
     estimate_total,
+    junction_tree,
+    projected,
 )
-from tabveil.synthesis.generators.aim.graphical import aligned, junction_tree, projected
 
 
 def rng(seed=0):
