@@ -15,6 +15,7 @@ import numpy as np
 
 from tabveil.core.storage.plain import PlainData
 from tabveil.core.wording import joined, listed, plural
+from tabveil.metrics.properties.replay.numbers import WITHOUT_PLANS, numbering_plans
 from tabveil.metrics.properties.replay.patterns import (
     PLURALS,
     Kind,
@@ -26,7 +27,6 @@ from tabveil.metrics.properties.replay.patterns import (
     titled_names,
     titled_places,
 )
-from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
 from tabveil.metrics.properties.replay.sources import FEWEST_CHARACTERS, MOST_WORDS, values_of, without_title
 from tabveil.tables.reading.rewriting import ColumnTexts
 from tabveil.tables.words import word_spans

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tabveil.metrics.properties.replay import checksums
-from tabveil.metrics.properties.replay.phones import is_phone, phone_key
+from tabveil.metrics.properties.replay import numbers
 
 Kind = Literal[
     "full name",
@@ -175,34 +174,34 @@ _PATTERNS = (
     _Pattern(
         kind="account number",
         form=_form(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"),
-        valid=checksums.is_iban,
+        valid=numbers.is_iban,
     ),
     _Pattern(
-        form=_form(r"[1278] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}"), valid=checksums.is_french
+        form=_form(r"[1278] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}"), valid=numbers.is_french
     ),
     _Pattern(
         kind="account number",
         form=_form(
             r"(?<!\d[ -])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{5})(?![ -]\d)"
         ),
-        valid=checksums.is_card,
+        valid=numbers.is_card,
     ),
     _Pattern(
         kind="phone number",
         form=re.compile(r"(?<![\w+])\+\d(?:[ ()./-]{0,3}\d){7,14}(?!\w)"),
         around=_PLUS,
-        key=lambda text: phone_key(text) if is_phone(text) else "",
+        key=lambda text: numbers.phone_key(text) if numbers.is_phone(text) else "",
     ),
-    _Pattern(form=_form(r"\d{3}-\d{2}-\d{4}"), valid=checksums.is_us_social_security),
-    _Pattern(form=_form(r"\d{3} \d{3} \d{4}"), valid=checksums.is_nhs),
-    _Pattern(form=_form(r"\d{4} \d{4} \d{4}"), valid=checksums.is_aadhaar),
-    _Pattern(form=_form(r"\d{3}\.\d{3}\.\d{3}-\d{2}"), valid=checksums.is_cpf),
-    _Pattern(form=_form(r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"), valid=checksums.is_belgian),
-    _Pattern(form=_form(r"\d{6}[-+]\d{4}"), valid=checksums.luhn),
-    _Pattern(form=_form(r"(?:\d{8}|[XYZ]-?\d{7})-?[A-Z]"), valid=checksums.is_spanish),
-    _Pattern(form=_form(r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]"), valid=checksums.is_italian),
+    _Pattern(form=_form(r"\d{3}-\d{2}-\d{4}"), valid=numbers.is_us_social_security),
+    _Pattern(form=_form(r"\d{3} \d{3} \d{4}"), valid=numbers.is_nhs),
+    _Pattern(form=_form(r"\d{4} \d{4} \d{4}"), valid=numbers.is_aadhaar),
+    _Pattern(form=_form(r"\d{3}\.\d{3}\.\d{3}-\d{2}"), valid=numbers.is_cpf),
+    _Pattern(form=_form(r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"), valid=numbers.is_belgian),
+    _Pattern(form=_form(r"\d{6}[-+]\d{4}"), valid=numbers.luhn),
+    _Pattern(form=_form(r"(?:\d{8}|[XYZ]-?\d{7})-?[A-Z]"), valid=numbers.is_spanish),
+    _Pattern(form=_form(r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]"), valid=numbers.is_italian),
     _Pattern(form=_form(r"(?![DFIQUV])[A-Z](?![DFIQUVO])[A-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]")),  # British
-    _Pattern(form=_form(r"\d{17}[\dX]"), valid=checksums.is_chinese),
+    _Pattern(form=_form(r"\d{17}[\dX]"), valid=numbers.is_chinese),
     _Pattern(
         kind="postal address",
         around=_DIGITS,

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.findings import Setting
+from tabveil.core.people import Flags
 from tabveil.core.result import Labels, Result
 from tabveil.core.table import Split
 from tabveil.core.wording import listed, name, plural, share_of
 from tabveil.errors import NothingToAsk
+from tabveil.metrics.properties.replay.numbers import WITHOUT_PLANS, numbering_plans
 from tabveil.metrics.properties.replay.patterns import PART_OF_A_NAME, PLURALS, Kind
-from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
-from tabveil.metrics.properties.replay.reappearance import Asking, Flags, Reappearance, Replay
+from tabveil.metrics.properties.replay.reappearance import Asking, Reappearance, Replay
 from tabveil.metrics.properties.replay.sources import ValueSource, sources
 
 PART: Kind = "part of a name"
@@ -74,7 +75,12 @@ class PiiReplay(Replay):
         everywhere = sources(split)
         if not everywhere:
             raise NothingToAsk(self.name, f"{self.without}.")
-        lacking = [source for source in everywhere if _lacks_control(source, split)]
+        lacking = [  # nobody of control could be found by these
+            source
+            for source in everywhere
+            if len(split.control)
+            and any(np.isnan(split.control.column(each)).all() for each in source.columns)
+        ]
         by_row = [source for source in everywhere if source not in lacking]
         found = [source.of_people(split) for source in by_row]
         if not found:
@@ -163,13 +169,6 @@ def _asked_of(source: ValueSource) -> Asking:
             **found.counts,
             "different_values": source.different,
         },
-    )
-
-
-def _lacks_control(source: ValueSource, split: Split) -> bool:
-    """Tell a source whose column control lacks: nobody of control could be found by it."""
-    return len(split.control) > 0 and any(
-        np.isnan(split.control.column(column)).all() for column in source.columns
     )
 
 

@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE, Estimate, difference, rate, sidak, strongest
 from tabveil.core.findings import Configuration, Setting
-from tabveil.core.result import Labels, Result, Scores, Threat, params_of
+from tabveil.core.people import Flags
+from tabveil.core.result import Result, Scores, Threat, params_of
 from tabveil.protocols import Metric
-
-Flags = NDArray[np.bool_]
 
 _NO_CONTROL = "No control: what reappears may be common to all people, so no risk is derived."
 _NO_ROOM = "Something of all control people reappears: there is no room for a risk."
@@ -45,9 +43,6 @@ class Replay(Metric):
 
     confidence: float = CONFIDENCE
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    labels: ClassVar[Labels]
     reads_words: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -101,17 +96,17 @@ class Asking:
         A weighted sum of rates, or of differences of rates, has the bounds of its parts added in squares
         (MOVER; Zou and Donner 2008): they hold where nothing was counted, too.
         """
-        sides = [(each.weight, each.train, each.control) for each in self.levels]
-        attack = _weighted([(weight, _rate(train, confidence)) for weight, train, _ in sides])
+        levels = [
+            (each.weight, *((int(side.sum()), len(side)) for side in (each.train, each.control)))
+            for each in self.levels
+        ]
+        attack = _weighted([(weight, rate(*train, confidence)) for weight, train, _ in levels])
         found = Configuration(setting=self.setting, attack=attack, facts=self.facts)
         if len(self.levels[0].control) == 0:
             return found
-        control = _weighted([(weight, _rate(others, confidence)) for weight, _, others in sides])
+        control = _weighted([(weight, rate(*others, confidence)) for weight, _, others in levels])
         more = _weighted(
-            [
-                (weight, difference(int(own.sum()), len(own), int(others.sum()), len(others), confidence))
-                for weight, own, others in sides
-            ]
+            [(weight, difference(*train, *others, confidence)) for weight, train, others in levels]
         )
         room = 1 - control.value
         risk = None
@@ -120,10 +115,6 @@ class Asking:
             high = min(more.high / room, max(value, 1.0))
             risk = Estimate(value=value, low=more.low / room, high=high, n=more.n)
         return replace(found, control=control, risk=risk)
-
-
-def _rate(flags: Flags, confidence: float) -> Estimate:
-    return rate(int(flags.sum()), len(flags), confidence)
 
 
 def _weighted(parts: Sequence[tuple[float, Estimate]]) -> Estimate:

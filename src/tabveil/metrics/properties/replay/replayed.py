@@ -21,13 +21,12 @@ import numpy as np
 from tabveil.core.estimate import CONFIDENCE, chance_of_at_least, difference, probit, sidak
 from tabveil.core.estimate.risk import exact_chance
 from tabveil.core.findings import Configuration
-from tabveil.core.people import numbered
+from tabveil.core.people import Flags, numbered
 from tabveil.core.result import Result
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.core.wording import UNSEEN, listed, percent, plural
 from tabveil.metrics.properties.replay.patterns import PLURALS
 from tabveil.metrics.properties.replay.pii import PART, PiiReplay
-from tabveil.metrics.properties.replay.reappearance import Flags
 from tabveil.metrics.properties.replay.text import TextReplay
 from tabveil.metrics.traces import Trace
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tabveil.core.people import any_of_person
+from tabveil.core.people import Flags, any_of_person
 from tabveil.core.table import Categorical, Indices, Split, Table
+from tabveil.metrics.properties.replay.numbers import phone_key
 from tabveil.metrics.properties.replay.patterns import (
     Kind,
     RecognizedValue,
@@ -22,8 +23,6 @@ from tabveil.metrics.properties.replay.patterns import (
     titled_names,
     values_in,
 )
-from tabveil.metrics.properties.replay.phones import phone_key
-from tabveil.metrics.properties.replay.reappearance import Flags
 from tabveil.tables.words import Words, found_phrases
 
 MOST_WORDS = 10
@@ -70,7 +69,10 @@ def sources(split: Split) -> list[ValueSource]:
         key=lambda column: column.name,
     )
     looked_at = [_Column.of(column, split) for column in columns]
-    pairs = list(_pairs(looked_at))
+    firsts, lasts = (
+        [column for column in looked_at if name_part(column.name) == part] for part in ("first", "last")
+    )
+    pairs = [_Pair(first=first, last=last) for first, last in zip(firsts, lasts, strict=False)]
     release = _Release.of(looked_at, pairs, split.synthetic)
     found = [source for column in looked_at for source in _of_column(column, release, split)]
     found += [_of_pair(pair, release, split) for pair in pairs]
@@ -88,35 +90,20 @@ class _Column:
 
     @classmethod
     def of(cls, column: Categorical, split: Split) -> "_Column":
-        train, control, released = (
-            _used(column, table) for table in (split.train, split.control, split.synthetic)
-        )
-        used = train | control | released
-        read = [(label, bool(use)) for label, use in zip(column.labels, used, strict=True)]
-        declared = (  # by the schema's word alone
-            column.holds == "identifiers"
-            and kind_called(column.name) is None
-            and name_part(column.name) is None
-        )
-        found = [list(values_of(column.name, label)) if use else [] for label, use in read]
-        if declared:
-            for values, (label, use) in zip(found, read, strict=True):
-                values.extend([RecognizedValue(kind="identifier", key=compact(label).casefold())] * use)
+        used = [_used(column, table) for table in (split.synthetic, split.train, split.control)]
+        read = [
+            label if use else None for label, use in zip(column.labels, np.any(used, axis=0), strict=True)
+        ]
         return cls(
             column=column,
-            released=released,
-            found=tuple(map(tuple, found)),
-            names=tuple(tuple(_names(column, label)) if use else () for label, use in read),
+            released=used[0],
+            found=tuple(() if label is None else tuple(_values(column, label)) for label in read),
+            names=tuple(() if label is None else tuple(_names(column, label)) for label in read),
         )
 
     @property
     def name(self) -> str:
         return self.column.name
-
-    @property
-    def kinds(self) -> list[Kind]:
-        """The kinds of values that some label holds, names left out."""
-        return sorted({found.kind for each in self.found for found in each})
 
 
 def _used(column: Categorical, table: Table) -> Flags:
@@ -137,6 +124,13 @@ def values_of(column: str, label: str) -> Iterator[RecognizedValue]:
         yield RecognizedValue(kind=kind, key=key)
     if kind is None or not key or kind == "postal address":
         yield from values_in(label)
+
+
+def _values(column: Categorical, label: str) -> Iterator[RecognizedValue]:
+    """Find the values of a label, also of one that is an identifier by the schema's word alone."""
+    yield from values_of(column.name, label)
+    if column.holds == "identifiers" and kind_called(column.name) is None and name_part(column.name) is None:
+        yield RecognizedValue(kind="identifier", key=compact(label).casefold())
 
 
 def _key_of(kind: Kind | None, label: str) -> str:
@@ -191,13 +185,6 @@ class _Pair:
         return [f"{firsts[code // n_last]} {lasts[code % n_last]}" for code in different.tolist()], owners
 
 
-def _pairs(columns: Sequence[_Column]) -> Iterator[_Pair]:
-    """Pair first names with surnames, in the order of the columns' names."""
-    firsts = [column for column in columns if name_part(column.name) == "first"]
-    lasts = [column for column in columns if name_part(column.name) == "last"]
-    yield from (_Pair(first=first, last=last) for first, last in zip(firsts, lasts, strict=False))
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Release:
     """What stands in the release: values, words of names, and all texts to look for names in."""
@@ -233,7 +220,7 @@ class _Release:
 
 
 def _of_column(column: _Column, release: _Release, split: Split) -> Iterator[ValueSource]:
-    for kind in column.kinds:
+    for kind in sorted({found.kind for each in column.found for found in each}):  # names left out
         of_kind = [tuple(found for found in each if found.kind == kind) for each in column.found]
         holds = _flags(map(bool, of_kind))
         there = _flags(any(found in release.values for found in each) for each in of_kind)

@@ -9,12 +9,12 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.findings import Setting
-from tabveil.core.people import any_of_person, numbered
+from tabveil.core.people import Flags, any_of_person, numbered
 from tabveil.core.result import Labels, Result
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.core.wording import name, plural, share_of
 from tabveil.errors import NothingToAsk
-from tabveil.metrics.properties.replay.reappearance import Asking, Flags, Reappearance, Replay
+from tabveil.metrics.properties.replay.reappearance import Asking, Reappearance, Replay
 from tabveil.tables.words import Passages, Words
 
 SHORTEST = 3
