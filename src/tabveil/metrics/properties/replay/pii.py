@@ -129,8 +129,7 @@ class PiiReplay(Replay):
 def _together(found: Sequence[ValueSource], split: Split) -> tuple[Asking, dict[str, int]]:
     """Ask about people by the most that is given away of each, whole or in part; and count them."""
     n_train, n_control = split.train.n_people, split.control.n_people
-    whole = [source for source in found if source.kind != PART]
-    parts = [source for source in found if source.kind == PART]
+    whole, parts = ([each for each in found if (each.kind == PART) is part] for part in (False, True))
     named = Reappearance(
         train=_any((source.train for source in whole), n_train),
         control=_any((source.control for source in whole), n_control),

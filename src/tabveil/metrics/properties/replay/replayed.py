@@ -161,7 +161,7 @@ def case_numbers(split: Split, *, confidence: float = CONFIDENCE) -> Trace | Non
     >>> case_numbers(Split(train=train, control=control, synthetic=rows)).p_value > 0.05
     True
     """
-    found = [item for name in sorted(split.schema.names) for item in _identifiers(split, name)]
+    found = [item for name in sorted(split.schema.names) if (item := _identifiers(split, name)) is not None]
     if not found:
         return None
     seen = sorted(
@@ -214,18 +214,17 @@ def numbered_apart(split: Split) -> frozenset[str]:
     return frozenset(name for name, both in sides.items() if both and not _are_mixed(_along(both)[0]))
 
 
-def _identifiers(split: Split, name: str) -> Iterator[_Occurrence]:
+def _identifiers(split: Split, name: str) -> _Occurrence | None:
     """Compare the people of both tables by one column, if both have identifiers there."""
     sides = _owners(split, name)
     if not sides:
-        return
+        return None
     train, control = sides
     of_train, released = _along(sides)
     if not _are_mixed(of_train):
-        yield _neighbors(name, of_train, released)
-        return
+        return _neighbors(name, of_train, released)
     hits, others = int(train.released.sum()), int(control.released.sum())
-    yield _Occurrence(
+    return _Occurrence(
         label=listed([name]),
         column=name,
         p_value=exact_chance(hits, len(train.place), others, len(control.place)),
