@@ -9,18 +9,18 @@ from supplies.populations import SCHEMAS, population, rows, split
 
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.correlation import CodeCells, NumberCells, associate, relate
+from tabveil.metrics.utility.correlation import Cells, associate, relate
+from tabveil.metrics.utility.distances import ComparedTables
 
 NAN = np.nan
 
 
 def numbers(*cells):
-    return NumberCells(cells=np.array(cells, dtype=float))
+    return Cells(cells=np.array(cells, dtype=float))
 
 
 def codes(*cells, n_levels=None):
-    return CodeCells(cells=np.array(cells), n_levels=n_levels or max(cells) + 1)
+    return Cells(cells=np.array(cells), n_levels=n_levels or max(cells) + 1)
 
 
 def related(tables):
@@ -83,9 +83,9 @@ def pairs_of_columns(n, rng):
     wealth = region + rng.normal(size=n)
     wealth[rng.random(n) < 0.2] = NAN
     return {
-        "pearson": (NumberCells(cells=age), NumberCells(cells=income)),
-        "ratio": (NumberCells(cells=wealth), CodeCells(cells=region, n_levels=3)),
-        "cramer": (CodeCells(cells=region, n_levels=3), CodeCells(cells=job, n_levels=4)),
+        "pearson": (Cells(cells=age), Cells(cells=income)),
+        "ratio": (Cells(cells=wealth), Cells(cells=region, n_levels=3)),
+        "cramer": (Cells(cells=region, n_levels=3), Cells(cells=job, n_levels=4)),
     }
 
 

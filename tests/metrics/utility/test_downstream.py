@@ -8,8 +8,8 @@ from supplies.populations import SCHEMAS, population, rows, split
 
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import relate
+from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.downstream import (
     choose_targets,
     compare_labels,

@@ -11,26 +11,18 @@ from tabveil.core import workers
 from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.distances import FOLDED, DistanceSum
+from tabveil.metrics.utility.distances import FOLDED, ComparedTables, DistanceSum
 from tabveil.metrics.utility.findings import Associations, Figure
 from tabveil.metrics.utility.utility_kernels import correlation_ratio, cramers_v, pearson
 from tabveil.tables.matrices.ordinal import ComparedLevels
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NumberCells:
-    """A column of numbers, NaN for missing."""
+class Cells:
+    """A column: of numbers, NaN for missing, or of codes of labels, missing being one of them."""
 
-    cells: Floats  # (n,)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CodeCells:
-    """A column of labels, missing being one of them; ``n_levels`` counts those of all tables compared."""
-
-    cells: Indices  # (n,)
-    n_levels: int
+    cells: Floats | Indices  # (n,)
+    n_levels: int = 0  # labels of all tables compared; 0 for numbers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +38,7 @@ class Association:
         return float((self.influence**2).sum()) / max(len(self.influence), 1) ** 2
 
 
-def associate(a: NumberCells | CodeCells, b: NumberCells | CodeCells) -> Association:
+def associate(a: Cells, b: Cells) -> Association:
     """Measure a pair of columns by the measure that fits them.
 
     Two columns of numbers by Pearson's correlation over the rows that have both, in [-1, 1].
@@ -61,11 +53,11 @@ def associate(a: NumberCells | CodeCells, b: NumberCells | CodeCells) -> Associa
     negative: V itself grows with the number of labels even where columns are independent.
     """
     influence = np.zeros(len(a.cells))
-    if isinstance(a, CodeCells):
-        if not isinstance(b, CodeCells):
-            return associate(b, a)
+    if a.n_levels and b.n_levels:
         value = cramers_v(a.cells, b.cells, a.n_levels, b.n_levels, influence)
-    elif isinstance(b, CodeCells):
+    elif a.n_levels:
+        return associate(b, a)
+    elif b.n_levels:
         value = correlation_ratio(a.cells, b.cells, b.n_levels, influence)
     else:
         value = pearson(a.cells, b.cells, influence)
@@ -115,7 +107,9 @@ def relate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: Genera
             found = [associate(columns[i][t], columns[j][t]) for t in range(3)]
             matrices[:, i, j] = matrices[:, j, i] = [item.value for item in found]
             for total, other in zip(parts[start // at_once], found[1:], strict=True):
-                _add_difference(total, found[0], other)
+                gap, sign = abs(found[0].value - other.value), np.sign(found[0].value - other.value)
+                floor = FOLDED * float(np.sqrt(found[0].variance + other.variance))
+                total.add(gap, floor, sign * found[0].influence, -sign * other.influence)
 
     workers.each_chunk(len(pairs), at_once, work, doing="comparing pairs of columns")
     fresh, synthetic = DistanceSum(), DistanceSum()
@@ -149,16 +143,16 @@ def _most_changed(names: tuple[str, ...], real: Floats, synthetic: Floats) -> As
     )
 
 
-def _prepare(column: Column, tables: Sequence[Table]) -> list[NumberCells] | list[CodeCells]:
+def _prepare(column: Column, tables: Sequence[Table]) -> list[Cells]:
     """Return a column of each table as numbers, or as codes of its most frequent labels."""
     match column:
         case Numeric(name=name):
-            return [NumberCells(cells=np.array(table.column(name))) for table in tables]
+            return [Cells(cells=np.array(table.column(name))) for table in tables]
         case Categorical():
             levels = ComparedLevels.of(column, tables)
             codes = _frequent(np.bincount(np.concatenate(levels.rows), minlength=len(levels)), len(tables))
             n_levels = int(codes.max()) + 1
-            return [CodeCells(cells=codes[rows], n_levels=n_levels) for rows in levels.rows]
+            return [Cells(cells=codes[rows], n_levels=n_levels) for rows in levels.rows]
 
 
 def _frequent(counts: Indices, n_tables: int) -> Indices:
@@ -174,9 +168,3 @@ def _frequent(counts: Indices, n_tables: int) -> Indices:
     rare = rank >= n_kept
     rest = n_kept if counts[rare].sum() >= least else max(n_kept - 1, 0)
     return np.where(rare, rest, rank)
-
-
-def _add_difference(total: DistanceSum, real: Association, other: Association) -> None:
-    gap = real.value - other.value
-    floor = FOLDED * float(np.sqrt(real.variance + other.variance))
-    total.add(abs(gap), floor, np.sign(gap) * real.influence, -np.sign(gap) * other.influence)

@@ -13,8 +13,8 @@ from tabveil.core.people import sum_by_person
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.engines.boosting import STEPS, train
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.correlation import Relations
+from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.findings import Figure, TargetUtility
 from tabveil.metrics.utility.telling_apart import tell_apart
 from tabveil.tables.matrices.ordinal import shares_of_range
@@ -101,11 +101,7 @@ def predict_targets(
     if len(sides.real.schema) < 2:  # noqa: PLR2004 - a target and something to predict it from
         raise NotApplicable("downstream", "needs at least two columns, a target and one to predict it from.")
     sides = sides.at_most(MOST_ROWS, rng=rng)
-    tasks = [
-        task
-        for name in targets
-        if (task := _Target.of(sides, name, _predictors(sides, name, related))) is not None
-    ]
+    tasks = [task for name in targets if (task := _Target.of(sides, name, _predictors(sides, name, related)))]
     if not tasks:
         raise NotApplicable(
             "downstream",
@@ -113,15 +109,14 @@ def predict_targets(
             f"{LEAST_ROWS} values in the real and in the synthetic rows.",
         )
 
-    def work(start: int, stop: int) -> None:
-        for job in range(start, stop):
-            tasks[job // 2].learn(job % 2)
-
-    workers.each_chunk(2 * len(tasks), 1, work, doing="training on synthetic, testing on real rows")
-    done = {task.column.name for task in tasks}
-    return tuple(task.utility(confidence) for task in tasks), tuple(
-        name for name in targets if name not in done
+    workers.each_chunk(
+        2 * len(tasks),
+        1,
+        lambda job, _: tasks[job // 2].learn(job % 2),
+        doing="training on synthetic, testing on real rows",
     )
+    done = {task.column.name: task.utility(confidence) for task in tasks}
+    return tuple(done.values()), tuple(name for name in targets if name not in done)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,27 +126,23 @@ class _Target:
     column: Column
     test: Table
     truth: Floats  # (n,) codes of labels, or numbers as shares of their range
-    learn_from: tuple[Table, Table]  # synthetic, fresh; the latter may have too few rows
-    goals: tuple[Floats, Floats]
+    learn_from: list[Table]  # synthetic, fresh; the latter may have too few rows
+    goals: list[Floats]
     guesses: list[Floats | None]  # of the synthetic and of the fresh rows' model
 
     @classmethod
     def of(cls, sides: ComparedTables, name: str, others: Sequence[str]) -> "_Target | None":
         column = sides.real.schema[name]
-        test, synthetic, fresh = (
+        tables = [
             table.take(np.flatnonzero(~np.isnan(table.column(name))))
             for table in (sides.real, sides.synthetic, sides.fresh)
-        )
-        truth, *goals = (shares_of_range(column, table.column(name)) for table in (test, synthetic, fresh))
-        if min(len(test), len(synthetic)) < LEAST_ROWS or truth.min() == truth.max():
+        ]
+        truth, *goals = (shares_of_range(column, table.column(name)) for table in tables)
+        if min(map(len, tables[:2])) < LEAST_ROWS or truth.min() == truth.max():
             return None
+        test, *learn_from = (table.select(others) for table in tables)
         return cls(
-            column=column,
-            test=test.select(others),
-            truth=truth,
-            learn_from=(synthetic.select(others), fresh.select(others)),
-            goals=(goals[SYNTHETIC], goals[FRESH]),
-            guesses=[None, None],
+            column=column, test=test, truth=truth, learn_from=learn_from, goals=goals, guesses=[None, None]
         )
 
     def learn(self, side: int) -> None:
@@ -159,11 +150,8 @@ class _Target:
         rows, goal = self.learn_from[side], self.goals[side]
         if len(rows) < LEAST_ROWS:
             return
-        match self.column:
-            case Categorical():
-                self.guesses[side] = guess_labels(rows, goal, self.test)
-            case Numeric():
-                self.guesses[side] = guess_numbers(rows, goal, self.test)
+        guess = guess_labels if isinstance(self.column, Categorical) else guess_numbers
+        self.guesses[side] = guess(rows, goal, self.test)
 
     def utility(self, confidence: float) -> TargetUtility:
         """Compare the two."""

@@ -12,7 +12,7 @@ from tabveil.core.sampling import draw, shuffled
 from tabveil.core.table import Floats, Indices, Numeric, Table
 from tabveil.engines.boosting import train
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.compared_tables import ComparedTables
+from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.findings import Figure
 from tabveil.metrics.utility.utility_kernels import kernel_sum
 from tabveil.tables.matrices.ordinal import unit
@@ -38,13 +38,7 @@ def discrepancy(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: G
     result may be slightly negative; blocks share no rows, so their scatter gives the interval.
     """
     needed = 2 * LEAST_BLOCKS
-    sizes = len(sides.real), len(sides.synthetic)
-    if min(sizes) < needed:
-        raise NotApplicable(
-            "mmd",
-            f"needs at least {needed} real and as many synthetic rows to compare, got {sizes[0]} and "
-            f"{sizes[1]}.",
-        )
+    _require_rows("mmd", sides, needed)
     real, synthetic, fresh = (
         unit(shuffled(table, rng=rng).table) for table in (sides.real, sides.synthetic, sides.fresh)
     )
@@ -57,6 +51,13 @@ def discrepancy(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: G
         value=_estimate(real, synthetic, numeric, width, confidence),
         reference=_estimate(real, fresh, numeric, width, confidence) if has_fresh else None,
     )
+
+
+def _require_rows(name: str, sides: ComparedTables, least: int) -> None:
+    n_real, n_synthetic = len(sides.real), len(sides.synthetic)
+    if min(n_real, n_synthetic) < least:
+        needs = f"needs at least {least} real and as many synthetic rows to compare"
+        raise NotApplicable(name, f"{needs}, got {n_real} and {n_synthetic}.")
 
 
 def _median_distance(cells: Floats, numeric: np.ndarray, *, rng: Generator) -> float:
@@ -76,10 +77,9 @@ def _estimate(a: Floats, b: Floats, numeric: np.ndarray, width: float, confidenc
     n_blocks = min(n // size, MOST_BLOCKS)
     found = np.empty(n_blocks)
 
-    def work(start: int, stop: int) -> None:
-        for block in range(start, stop):
-            rows = slice(block * size, (block + 1) * size)
-            found[block] = unbiased(a[rows], b[rows], numeric, width)
+    def work(block: int, _: int) -> None:
+        rows = slice(block * size, (block + 1) * size)
+        found[block] = unbiased(a[rows], b[rows], numeric, width)
 
     workers.each_chunk(n_blocks, 1, work, doing="comparing densities")
     error = float(found.std(ddof=1)) / np.sqrt(n_blocks)
@@ -107,22 +107,17 @@ def discriminate(sides: ComparedTables, *, confidence: float = CONFIDENCE, rng: 
     over two or over five folds, held 0.5 in 88 of 100 fresh tables), but never less than one half alone.
     Where people have several rows, all rows of one are in the same half, and people are counted.
     """
-    n_real, n_synthetic = len(sides.real), len(sides.synthetic)
-    if min(n_real, n_synthetic) < LEAST_ROWS:
-        raise NotApplicable(
-            "discriminator",
-            f"needs at least {LEAST_ROWS} real and as many synthetic rows to compare, got "
-            f"{n_real} and {n_synthetic}.",
-        )
+    _require_rows("discriminator", sides, LEAST_ROWS)
     tasks = [_Discriminator.of(sides.real, sides.synthetic, rng=rng)]
     if len(sides.fresh) >= LEAST_ROWS:
         tasks.append(_Discriminator.of(sides.real, sides.fresh, rng=rng))
 
-    def work(start: int, stop: int) -> None:
-        for job in range(start, stop):
-            tasks[job // N_HALVES].guess_half(job % N_HALVES)
-
-    workers.each_chunk(len(tasks) * N_HALVES, 1, work, doing="telling synthetic from real rows")
+    workers.each_chunk(
+        len(tasks) * N_HALVES,
+        1,
+        lambda job, _: tasks[job // N_HALVES].guess_half(job % N_HALVES),
+        doing="telling synthetic from real rows",
+    )
     accuracies = [task.accuracy(confidence) for task in tasks]
     return Figure(value=accuracies[0], reference=accuracies[1] if len(tasks) > 1 else None)
 

@@ -19,7 +19,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Split, Table
 from tabveil.core.workers import Listener, tell, working
 from tabveil.errors import NotApplicable, ParameterError, TabveilError
-from tabveil.metrics.utility.one_figure import measure_one
+from tabveil.metrics.utility import measure_one
 from tabveil.protocols import Dataset, People, Release
 from tabveil.synthesis.risks import Generated
 from tabveil.version import __version__

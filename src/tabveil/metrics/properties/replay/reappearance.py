@@ -96,10 +96,7 @@ class Asking:
         A weighted sum of rates, or of differences of rates, has the bounds of its parts added in squares
         (MOVER; Zou and Donner 2008): they hold where nothing was counted, too.
         """
-        levels = [
-            (each.weight, *((int(side.sum()), len(side)) for side in (each.train, each.control)))
-            for each in self.levels
-        ]
+        levels = [(each.weight, _counted(each.train), _counted(each.control)) for each in self.levels]
         attack = _weighted([(weight, rate(*train, confidence)) for weight, train, _ in levels])
         found = Configuration(setting=self.setting, attack=attack, facts=self.facts)
         if len(self.levels[0].control) == 0:
@@ -115,6 +112,10 @@ class Asking:
             high = min(more.high / room, max(value, 1.0))
             risk = Estimate(value=value, low=more.low / room, high=high, n=more.n)
         return replace(found, control=control, risk=risk)
+
+
+def _counted(flags: Flags) -> tuple[int, int]:
+    return int(flags.sum()), len(flags)
 
 
 def _weighted(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
