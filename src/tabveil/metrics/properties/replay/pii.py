@@ -1,14 +1,13 @@
 """PII replay: values that identify real people and stand in the release."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core.findings import Setting
-from tabveil.core.people import Flags
 from tabveil.core.result import Labels, Result
 from tabveil.core.table import Split
 from tabveil.core.wording import listed, name, plural, share_of
@@ -81,15 +80,14 @@ class PiiReplay(Replay):
             if len(split.control)
             and any(np.isnan(split.control.column(each)).all() for each in source.columns)
         ]
-        by_row = [source for source in everywhere if source not in lacking]
-        found = [source.of_people(split) for source in by_row]
+        found = [source for source in everywhere if source not in lacking]
         if not found:
             raise NothingToAsk(
                 self.name,
                 f"control lacks the columns with identifying values "
                 f"({listed(_columns(everywhere))}), so there is nothing to compare with.",
             )
-        asked = [_asked_of(source) for source in found]
+        asked = [_asked_of(source, split) for source in found]
         together, people = _together(found, split)
         if len(found) > 1:
             asked.insert(0, together)
@@ -100,7 +98,7 @@ class PiiReplay(Replay):
             notes.append(WITHOUT_PLANS)
         return self.answer(
             asked,
-            np.logical_or.reduce([source.train for source in by_row]),
+            np.logical_or.reduce([source.found.train for source in found]),
             details={"kinds": sorted({source.kind for source in found}), **people},
             notes=notes,
         )
@@ -128,44 +126,40 @@ class PiiReplay(Replay):
 
 def _together(found: Sequence[ValueSource], split: Split) -> tuple[Asking, dict[str, int]]:
     """Ask about people by the most that is given away of each, whole or in part; and count them."""
-    n_train, n_control = split.train.n_people, split.control.n_people
+
+    def of_any(rows: Iterable[Reappearance]) -> Reappearance:
+        people = [each.of_people(split) for each in rows]
+        train, control = (np.zeros(table.n_people, dtype=np.bool_) for table in (split.train, split.control))
+        return Reappearance(
+            train=np.logical_or.reduce([train, *(each.train for each in people)]),
+            control=np.logical_or.reduce([control, *(each.control for each in people)]),
+        )
+
     whole, parts = ([each for each in found if (each.kind == PART) is part] for part in (False, True))
-    named = Reappearance(
-        train=_any((source.train for source in whole), n_train),
-        control=_any((source.control for source in whole), n_control),
-    )
+    named, in_part = (of_any(source.found for source in side) for side in (whole, parts))
     in_part = Reappearance(
-        train=_any((source.train for source in parts), n_train) & ~named.train,
-        control=_any((source.control for source in parts), n_control) & ~named.control,
-        weight=PART_OF_A_NAME,
+        train=in_part.train & ~named.train, control=in_part.control & ~named.control, weight=PART_OF_A_NAME
     )
-    people = {**named.counts, **{f"{key}_in_part": count for key, count in in_part.counts.items()}}
-    holding = {
-        "train_holding": int(_any((source.train_holds for source in whole), n_train).sum()),
-        "control_holding": int(_any((source.control_holds for source in whole), n_control).sum()),
-    }  # people of whom something could reappear that names them whole
+    people = {**named.counts(), **in_part.counts("people_in_part")}
+    # People of whom something could reappear that names them whole.
+    holding = of_any(source.holds for source in whole).counts("holding")
     levels = [named, in_part] if parts else [named]
     setting = Setting(label="all kinds, weighted")
     return Asking(setting=setting, levels=levels, facts={**people, **holding}), people
 
 
-def _any(flags: Iterable[Flags], n_rows: int) -> Flags:
-    return np.asarray(np.logical_or.reduce([np.zeros(n_rows, dtype=np.bool_), *flags]))
-
-
-def _asked_of(source: ValueSource) -> Asking:
+def _asked_of(source: ValueSource, split: Split) -> Asking:
     """Ask about one source alone."""
     where = ", ".join(source.columns)
     weight = PART_OF_A_NAME if source.kind == PART else 1.0
-    found = Reappearance(train=source.train, control=source.control, weight=weight)
+    found = replace(source.found.of_people(split), weight=weight)
     return Asking(
         setting=Setting(label=f"{PLURALS[source.kind]} in {where}", target=where),
         levels=[found],
         facts={
             "kind": source.kind,
-            "train_holding": int(source.train_holds.sum()),
-            "control_holding": int(source.control_holds.sum()),
-            **found.counts,
+            **source.holds.of_people(split).counts("holding"),
+            **found.counts(),
             "different_values": source.different,
         },
     )

@@ -8,15 +8,16 @@ phrase is, and however many rows each table has: two rates, compared as such.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE, Estimate, difference, rate, sidak, strongest
 from tabveil.core.findings import Configuration, Setting
-from tabveil.core.people import Flags
+from tabveil.core.people import Flags, any_of_person
 from tabveil.core.result import Result, Scores, Threat, params_of
+from tabveil.core.table import Split
 from tabveil.protocols import Metric
 
 _NO_CONTROL = "No control: what reappears may be common to all people, so no risk is derived."
@@ -31,10 +32,16 @@ class Reappearance:
     control: Flags  # (n_control,)
     weight: float = 1.0
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many people these are."""
-        return {"train_people": int(self.train.sum()), "control_people": int(self.control.sum())}
+    def of_people(self, split: Split) -> Self:
+        """Say of people what this says of rows, by any of their rows."""
+        train, control = split.train.people, split.control.people
+        return replace(
+            self, train=any_of_person(self.train, train), control=any_of_person(self.control, control)
+        )
+
+    def counts(self, what: str = "people") -> dict[str, int]:
+        """Return how many these are, named after the tables and ``what`` they are."""
+        return {f"train_{what}": int(self.train.sum()), f"control_{what}": int(self.control.sum())}
 
 
 @dataclass(frozen=True, kw_only=True)

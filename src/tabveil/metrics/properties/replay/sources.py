@@ -7,11 +7,11 @@ text of the release. Everything else is known by its form wherever it stands, or
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from tabveil.core.people import Flags, any_of_person
+from tabveil.core.people import Flags
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.metrics.properties.replay.numbers import phone_key
 from tabveil.metrics.properties.replay.patterns import (
@@ -23,6 +23,7 @@ from tabveil.metrics.properties.replay.patterns import (
     titled_names,
     values_in,
 )
+from tabveil.metrics.properties.replay.reappearance import Reappearance
 from tabveil.tables.words import Words, found_phrases
 
 MOST_WORDS = 10
@@ -44,22 +45,9 @@ class ValueSource:
 
     kind: Kind
     columns: tuple[str, ...]
-    train_holds: Flags  # (n_train,)
-    control_holds: Flags  # (n_control,)
-    train: Flags  # (n_train,)
-    control: Flags  # (n_control,)
+    holds: Reappearance
+    found: Reappearance
     different: int  # values of training people that stand in the release
-
-    def of_people(self, split: Split) -> "ValueSource":
-        """Say the same of people, by any of their rows."""
-        train, control = split.train.people, split.control.people
-        return replace(
-            self,
-            train_holds=any_of_person(self.train_holds, train),
-            control_holds=any_of_person(self.control_holds, control),
-            train=any_of_person(self.train, train),
-            control=any_of_person(self.control, control),
-        )
 
 
 def sources(split: Split) -> list[ValueSource]:
@@ -76,7 +64,7 @@ def sources(split: Split) -> list[ValueSource]:
     release = _Release.of(looked_at, pairs, split.synthetic)
     found = [source for column in looked_at for source in _of_column(column, release, split)]
     found += [_of_pair(pair, release, split) for pair in pairs]
-    return [source for source in found if source.train_holds.any()]
+    return [source for source in found if source.holds.train.any()]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -246,29 +234,26 @@ def _flags(items: Iterable[bool]) -> Flags:
 
 
 def _source(kind: Kind, column: _Column, holds: Flags, there: Flags, split: Split) -> ValueSource:
-    of_rows = np.append(holds, False), np.append(there, False)  # code -1 is the last
     train, control = _codes(split.train, column.name), _codes(split.control, column.name)
+    of_codes = np.append(holds, False), np.append(there, False)  # code -1 is the last
+    held, found = (Reappearance(train=flags[train], control=flags[control]) for flags in of_codes)
     return ValueSource(
         kind=kind,
         columns=(column.name,),
-        train_holds=of_rows[0][train],
-        control_holds=of_rows[0][control],
-        train=of_rows[1][train],
-        control=of_rows[1][control],
+        holds=held,
+        found=found,
         different=int((there & _used(column.column, split.train)).sum()),
     )
 
 
 def _of_pair(pair: _Pair, release: _Release, split: Split) -> ValueSource:
     names, owners = pair.names(split.train)
-    there = release.hold_names(names)
     others, of_others = pair.names(split.control)
+    there, of_control = (np.append(release.hold_names(each), False) for each in (names, others))
     return ValueSource(
         kind="full name",
         columns=(pair.first.name, pair.last.name),
-        train_holds=owners >= 0,
-        control_holds=of_others >= 0,
-        train=np.append(there, False)[owners],  # -1, no name, is the last
-        control=np.append(release.hold_names(others), False)[of_others],
+        holds=Reappearance(train=owners >= 0, control=of_others >= 0),
+        found=Reappearance(train=there[owners], control=of_control[of_others]),  # -1, no name, is the last
         different=int(there.sum()),
     )

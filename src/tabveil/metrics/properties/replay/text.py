@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.findings import Setting
-from tabveil.core.people import Flags, any_of_person, numbered
+from tabveil.core.people import Flags, numbered
 from tabveil.core.result import Labels, Result
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.core.wording import name, plural, share_of
@@ -171,24 +171,17 @@ class _Texts:
 
     def asking(self, split: Split, repeated: Flags, n: int, column: str | None) -> Asking:
         """Ask whose texts, in any column or in one, are flagged as repeated by ``n`` words."""
-
-        def of_people(flags: Flags) -> Reappearance:
-            train, control = (
-                any_of_person(self.rows_with(table, flags, column), table.people)
-                for table in (split.train, split.control)
-            )
-            return Reappearance(train=train, control=control)
-
-        found, holding = of_people(repeated), of_people(np.ones_like(repeated))
+        found, holding = (
+            Reappearance(
+                train=self.rows_with(split.train, flags, column),
+                control=self.rows_with(split.control, flags, column),
+            ).of_people(split)
+            for flags in (repeated, np.ones_like(repeated))
+        )
         return Asking(
             setting=Setting(label=f"{n} words{'' if column is None else f' in {column}'}", target=column),
             levels=[found],
-            facts={
-                "words": n,
-                "train_holding": int(holding.train.sum()),
-                "control_holding": int(holding.control.sum()),
-                **found.counts,
-            },
+            facts={"words": n, **holding.counts("holding"), **found.counts()},
         )
 
     def rows_with(self, table: Table, flags: Flags, column: str | None = None) -> Flags:
