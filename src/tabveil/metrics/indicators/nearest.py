@@ -255,9 +255,12 @@ class NearestNeighbors(ByDistance):
         compared = sides(self.name, split, rng=rng)
         ks, notes = self._possible(compared)
         space = self.space(split)
-        attacked, fresh = (
-            _means(nearest(space, compared.reference, rows, ks[-1]).distance)
+        distances = (
+            nearest(space, compared.reference, rows, ks[-1]).distance
             for rows in (compared.attacked.table, compared.fresh)
+        )
+        attacked, fresh = (  # the mean of the first k in column k - 1; equal distances give equal means
+            np.round(np.cumsum(each, axis=1) / np.arange(1, ks[-1] + 1), 12) for each in distances
         )
         level = sidak(self.confidence, len(ks))
         found = {
@@ -312,9 +315,3 @@ class NearestNeighbors(ByDistance):
             return ks, compared.notes
         too_many = ", ".join(str(k) for k in self.n_neighbors if k > n)
         return ks, (*compared.notes, f"Left out, since only {n} train {whose} are compared: k = {too_many}.")
-
-
-def _means(distances: Floats) -> Floats:
-    """Return the mean of the first k distances in column k - 1."""
-    means = np.cumsum(distances, axis=1) / np.arange(1, distances.shape[1] + 1)
-    return np.round(means, 12)  # equal distances give equal means

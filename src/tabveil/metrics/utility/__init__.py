@@ -15,7 +15,7 @@ from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.result import Omission
 from tabveil.core.table import Split
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.correlation import Relations, relate
+from tabveil.metrics.utility.correlation import relate
 from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.downstream import choose_targets, named_targets, predict_targets
 from tabveil.metrics.utility.findings import (
@@ -121,6 +121,19 @@ def measure(
                 skipped.append(Omission(metric=name, reason=str(reason)))
                 return None
 
+    def predicted() -> tuple[TargetUtility, ...]:
+        """Predict the columns asked for, or those that can be predicted best."""
+        chosen = asked or (choose_targets(sides, related) if related else ())
+        found, untested = predict_targets(
+            sides, chosen, related=related, confidence=confidence, rng=streams[4]
+        )
+        if not asked:
+            why = "the most strongly associated with any one other column"
+            notes.append(f"Chosen as targets, {why}: {', '.join(item.name for item in found)}.")
+        if untested:
+            notes.append(f"Not predicted, with too few or only equal values: {', '.join(untested)}.")
+        return found
+
     workers.tell("comparing columns", 0.0)
     with workers.part(0, 0.05):
         columns, overall = measure_columns(split, sides, halved=halved, rare=rare, confidence=confidence)
@@ -129,12 +142,7 @@ def measure(
     told_apart = attempt(
         "discriminator", 0.2, 0.4, lambda: discriminate(sides, confidence=confidence, rng=streams[3])
     )
-    targets = attempt(
-        "downstream",
-        0.4,
-        0.9,
-        lambda: _targets(sides, asked, related, notes, confidence, rng=streams[4]),
-    )
+    targets = attempt("downstream", 0.4, 0.9, predicted)
     rules = attempt(
         "rules",
         0.9,
@@ -162,26 +170,6 @@ def measure(
         notes=tuple(notes),
         seconds=time.perf_counter() - start,
     )
-
-
-def _targets(
-    sides: ComparedTables,
-    asked: tuple[str, ...],
-    related: Relations | None,
-    notes: list[str],
-    confidence: float,
-    *,
-    rng: Generator,
-) -> tuple[TargetUtility, ...]:
-    """Predict the columns asked for, or those that can be predicted best."""
-    targets = asked or (choose_targets(sides, related) if related else ())
-    found, untested = predict_targets(sides, targets, related=related, confidence=confidence, rng=rng)
-    if not asked:
-        names = ", ".join(item.name for item in found)
-        notes.append(f"Chosen as targets, the most strongly associated with any one other column: {names}.")
-    if untested:
-        notes.append(f"Not predicted, with too few or only equal values: {', '.join(untested)}.")
-    return found
 
 
 def measure_one(

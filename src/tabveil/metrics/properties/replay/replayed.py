@@ -203,8 +203,7 @@ class _IdentifierHolders:
         people, person = np.unique(whose, return_inverse=True)
         place = np.full(len(people), len(alone), dtype=np.int64)
         np.minimum.at(place, person, values[kept])
-        hit = np.zeros(len(people), dtype=np.bool_)
-        np.logical_or.at(hit, person, released[values[kept]] > 0)
+        hit = np.bincount(person, weights=released[values[kept]], minlength=len(people)) > 0
         return cls(n_people=n_people, place=place, released=hit, n_rows=int(released[own].sum()))
 
 
@@ -248,12 +247,8 @@ def _owners(split: Split, name: str) -> list[_IdentifierHolders]:
     if isinstance(column, Categorical):
         labels = [column.labels[code] for code in known.astype(np.int64).tolist()]
         rank[sorted(rank.tolist(), key=lambda place: (len(labels[place]), labels[place]))] = rank.copy()
-    values = []
-    for each in cells:
-        held = ~np.isnan(each)
-        numbers = np.full(len(each), -1, dtype=np.int64)
-        numbers[held] = rank[np.searchsorted(known, each[held])]
-        values.append(numbers)
+    # A missing one stands after all others.
+    values = [np.append(rank, -1)[np.searchsorted(known, each)] for each in cells]
     counts = [np.bincount(each[each >= 0], minlength=len(known)) for each in values]
     sides = [
         _IdentifierHolders.of(table, values[own], (counts[own] > 0) & (counts[1 - own] == 0), counts[2])

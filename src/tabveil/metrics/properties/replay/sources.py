@@ -60,7 +60,7 @@ def sources(split: Split) -> list[ValueSource]:
     firsts, lasts = (
         [column for column in looked_at if name_part(column.name) == part] for part in ("first", "last")
     )
-    pairs = [_Pair(first=first, last=last) for first, last in zip(firsts, lasts, strict=False)]
+    pairs = list(zip(firsts, lasts, strict=False))
     release = _Release.of(looked_at, pairs, split.synthetic)
     found = [source for column in looked_at for source in _of_column(column, release, split)]
     found += [_of_pair(pair, release, split) for pair in pairs]
@@ -154,23 +154,19 @@ def _names(column: Categorical, label: str) -> Iterator[str]:
         yield from titled_names(label)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Pair:
-    """Two columns of first names and surnames."""
+Pair = tuple[_Column, _Column]
+"""First names and surnames."""
 
-    first: _Column
-    last: _Column
 
-    def names(self, table: Table) -> tuple[list[str], Indices]:
-        """Return the different full names of a table, and which one each row has, -1 for none."""
-        first, last = _codes(table, self.first.name), _codes(table, self.last.name)
-        both = (first >= 0) & (last >= 0)
-        n_last = max(len(self.last.column.labels), 1)
-        different, place = np.unique(first[both] * n_last + last[both], return_inverse=True)
-        owners = np.full(len(table), -1, dtype=np.int64)
-        owners[both] = place
-        firsts, lasts = self.first.column.labels, self.last.column.labels
-        return [f"{firsts[code // n_last]} {lasts[code % n_last]}" for code in different.tolist()], owners
+def _full_names(pair: Pair, table: Table) -> tuple[list[str], Indices]:
+    """Return the different full names of a table, and which one each row has, -1 for none."""
+    first, last = (_codes(table, column.name) for column in pair)
+    firsts, lasts = (column.column.labels for column in pair)
+    both, n_last = (first >= 0) & (last >= 0), max(len(lasts), 1)
+    different, place = np.unique(first[both] * n_last + last[both], return_inverse=True)
+    owners = np.full(len(table), -1, dtype=np.int64)
+    owners[both] = place
+    return [f"{firsts[code // n_last]} {lasts[code % n_last]}" for code in different.tolist()], owners
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -182,10 +178,10 @@ class _Release:
     words: Words
 
     @classmethod
-    def of(cls, columns: Sequence[_Column], pairs: Sequence[_Pair], synthetic: Table) -> "_Release":
+    def of(cls, columns: Sequence[_Column], pairs: Sequence[Pair], synthetic: Table) -> "_Release":
         places = [(column, place) for column in columns for place in np.flatnonzero(column.released).tolist()]
         texts = [column.column.labels[place] for column, place in places]
-        joined = [name for pair in pairs for name in pair.names(synthetic)[0]]
+        joined = [name for pair in pairs for name in _full_names(pair, synthetic)[0]]
         named = [name for column, place in places for name in column.names[place]]
         return cls(
             values=frozenset(found for column, place in places for found in column.found[place]),
@@ -203,8 +199,7 @@ class _Release:
 
     def hold_labels(self, labels: Sequence[str]) -> Flags:
         """Flag the addresses or identifiers that stand somewhere as they are written, (n_labels,)."""
-        long_enough = np.array([len(compact(label)) >= FEWEST_CHARACTERS for label in labels], dtype=np.bool_)
-        return self._hold(labels) & long_enough
+        return self._hold(labels) & _flags(len(compact(label)) >= FEWEST_CHARACTERS for label in labels)
 
 
 def _of_column(column: _Column, release: _Release, split: Split) -> Iterator[ValueSource]:
@@ -219,8 +214,7 @@ def _of_column(column: _Column, release: _Release, split: Split) -> Iterator[Val
     if any(full):
         names = [name for each in full for name in each]
         owner = np.repeat(np.arange(len(full)), [len(each) for each in full])
-        there = np.zeros(len(full), dtype=np.bool_)
-        there[owner[release.hold_names(names)]] = True
+        there = np.bincount(owner[release.hold_names(names)], minlength=len(full)) > 0
         yield _source("full name", column, _flags(map(bool, full)), there, split)
     if name_part(column.name) is not None:
         parts = [{word.casefold() for name in each for word in _WORD.findall(name)} for each in column.names]
@@ -246,13 +240,14 @@ def _source(kind: Kind, column: _Column, holds: Flags, there: Flags, split: Spli
     )
 
 
-def _of_pair(pair: _Pair, release: _Release, split: Split) -> ValueSource:
-    names, owners = pair.names(split.train)
-    others, of_others = pair.names(split.control)
+def _of_pair(pair: Pair, release: _Release, split: Split) -> ValueSource:
+    (names, owners), (others, of_others) = (
+        _full_names(pair, table) for table in (split.train, split.control)
+    )
     there, of_control = (np.append(release.hold_names(each), False) for each in (names, others))
     return ValueSource(
         kind="full name",
-        columns=(pair.first.name, pair.last.name),
+        columns=tuple(column.name for column in pair),
         holds=Reappearance(train=owners >= 0, control=of_others >= 0),
         found=Reappearance(train=there[owners], control=of_control[of_others]),  # -1, no name, is the last
         different=int(there.sum()),
