@@ -260,8 +260,8 @@ class ClosestShare(ByDistance):
         synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
         real = _RealRows.of(split.train, split.control, rng=rng)
         found = nearest(space, real.records, synthetic.table, min(MOST_TIES, len(real.records)))
-        part = real.part_of_train(found)
-        attack, chance = real.share(found, part, self.confidence), known(real.chance, len(part))
+        part, attack = real.share(found, self.confidence)
+        chance = known(real.chance, len(part))
         risk = excess(attack, chance, real.worst) if real.worst - real.chance > NO_ROOM else None
         if risk is None:
             raise NotApplicable(self.name, "train and control hold the same rows.")
@@ -327,29 +327,26 @@ class _RealRows:
         """What training rows would score: each has itself as the nearest, and what equals it."""
         return float(np.sort(self.train**2 / self.rows).sum()) / int(self.train.sum())
 
-    def part_of_train(self, found: NearestRows) -> Floats:
-        """Return which part of each synthetic row's nearest rows is train, (m,)."""
-        tied = found.distance == found.distance[:, :1]
-        of_train, of_all = ((counts[found.index] * tied).sum(axis=1) for counts in (self.train, self.rows))
-        return np.asarray(of_train / of_all)
+    def share(self, found: NearestRows, confidence: float) -> tuple[Floats, Estimate]:
+        """Return which part of each synthetic row's nearest rows is train, (m,), and the mean of the parts.
 
-    def share(self, found: NearestRows, part: Floats, confidence: float) -> Estimate:
-        """Return the mean part of train, between Wilson's bounds for as many coins as it is worth.
-
+        That lies between Wilson's bounds for as many coins as it is worth.
         The real rows are the observations, each with the synthetic rows it owns, and the noise is the sum of
         squares of what they own. As the number of training rows is given, were all to own equally many there
         would be no noise at all: what they own on average is taken off.
         """
-        m, n = len(part), int(self.rows.sum())
         tied = found.distance == found.distance[:, :1]
-        of_one = tied / (self.rows[found.index] * tied).sum(axis=1, keepdims=True)  # what a row of each owns
+        of_train, of_all = ((counts[found.index] * tied).sum(axis=1) for counts in (self.train, self.rows))
+        part = np.asarray(of_train / of_all)
+        m, n = len(part), int(self.rows.sum())
+        of_one = tied / of_all[:, None]  # what a row of each owns
         owned = np.bincount(found.index.ravel(), weights=of_one.ravel(), minlength=len(self.rows))
         if self.people is not None:
             worth = m * m / self.people.noise(np.asarray(owned, np.float64), self.chance)
         else:
             noise = (float(np.sort(self.rows * owned**2).sum()) - m * m / n) * n / (n - 1)
             worth = m * m / max(noise, 1.0)
-        return share(float(np.sort(part).mean()), m, effective=worth, confidence=confidence)
+        return part, share(float(np.sort(part).mean()), m, effective=worth, confidence=confidence)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,7 +15,6 @@ from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.result import Omission
 from tabveil.core.table import Split
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.correlation import relate
 from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.downstream import choose_targets, named_targets, predict_targets
 from tabveil.metrics.utility.findings import (
@@ -33,9 +32,9 @@ from tabveil.metrics.utility.findings import (
     TargetUtility,
     Utility,
 )
+from tabveil.metrics.utility.joint import discrepancy, discriminate, relate
 from tabveil.metrics.utility.marginals import measure_columns
 from tabveil.metrics.utility.rules import RuleTables, find_rules
-from tabveil.metrics.utility.telling_apart import discrepancy, discriminate
 
 __all__ = [
     "DOWNSTREAM",

@@ -1,7 +1,7 @@
 """Train on synthetic, test on real (TSTR): is a model learned from the release as good as one from people?"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,9 @@ from tabveil.core.people import sum_by_person
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.engines.boosting import STEPS, train
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.correlation import Relations
 from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.findings import Figure, TargetUtility
-from tabveil.metrics.utility.telling_apart import tell_apart
+from tabveil.metrics.utility.joint import Relations, tell_apart
 from tabveil.tables.matrices.ordinal import shares_of_range
 
 N_TARGETS = 3
@@ -250,17 +249,16 @@ def compare_numbers(
         mean = float(squares.mean()) / each
         return root_score(mean, float((squares - mean * rows).std()) / each / math.sqrt(n), n, confidence)
 
+    def of_both(measured: Callable[[Floats], Estimate]) -> Figure:
+        return Figure(value=measured(squares), reference=None if of_fresh is None else measured(of_fresh))
+
     squares = sum_by_person(synthetic**2, people)
     of_fresh = None if fresh is None else sum_by_person(fresh**2, people)
     return TargetUtility(
         name=name,
         score="r2",
-        figure=Figure(
-            value=determination(squares), reference=None if of_fresh is None else determination(of_fresh)
-        ),
+        figure=of_both(determination),
         gap=None if of_fresh is None else ratio_of_means(squares - of_fresh, spread, confidence=confidence),
         baseline=known(0.0, len(truth)),
-        range_score=Figure(
-            value=range_score(squares), reference=None if of_fresh is None else range_score(of_fresh)
-        ),
+        range_score=of_both(range_score),
     )

@@ -187,18 +187,6 @@ def _distances(column: Column, sides: ComparedTables, *, halved: bool) -> dict[s
     return found
 
 
-def _often_enough(levels: ComparedLevels) -> ComparedLevels:
-    """Merge levels too rare for chi-squared to have its distribution."""
-    compared = levels.rows[REAL], levels.rows[SYNTHETIC]
-    counts = np.bincount(np.concatenate(compared), minlength=len(levels))[:-1]
-    sizes = [len(rows) for rows in compared]
-    rare = counts * min(sizes) < LEAST_EXPECTED * sum(sizes)
-    if rare.sum() < 2:  # noqa: PLR2004 - one level alone is merged with nothing
-        return levels
-    groups = np.where(rare, 0, np.cumsum(~rare))
-    return levels.merged(groups)
-
-
 def beside_missing(counts: LevelCounts, distance: Callable[[LevelCounts], Distance]) -> Distance:
     """Extend a distance between numbers to tables in which some are missing (the last level).
 
@@ -229,7 +217,13 @@ def _conditional(slope: Floats, shares: Floats, present: float, common: float) -
 
 def _chi_squared(measured: _ColumnDistance) -> ChiSquared | None:
     """Test whether real and synthetic rows have one distribution, rare levels taken together."""
-    counts, distance = replace(measured, levels=_often_enough(measured.levels)).between(SYNTHETIC)
+    levels = measured.levels
+    sizes = [len(levels.rows[side]) for side in (REAL, SYNTHETIC)]
+    both = np.concatenate((levels.rows[REAL], levels.rows[SYNTHETIC]))
+    rare = np.bincount(both, minlength=len(levels))[:-1] * min(sizes) < LEAST_EXPECTED * sum(sizes)
+    if rare.sum() > 1:  # too rare for chi-squared to have its distribution; one alone is merged with nothing
+        levels = levels.merged(np.where(rare, 0, np.cumsum(~rare)))
+    counts, distance = replace(measured, levels=levels).between(SYNTHETIC)
     dof = int(np.count_nonzero(counts.real + counts.other)) - 1
     if dof == 0:
         return None

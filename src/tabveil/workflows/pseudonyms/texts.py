@@ -26,8 +26,10 @@ from tabveil.metrics.properties.replay.patterns import (
     places_in,
     titled_names,
     titled_places,
+    values_of,
+    without_title,
 )
-from tabveil.metrics.properties.replay.sources import FEWEST_CHARACTERS, MOST_WORDS, values_of, without_title
+from tabveil.metrics.properties.replay.pii import FEWEST_CHARACTERS, MOST_WORDS
 from tabveil.tables.reading.rewriting import ColumnTexts
 from tabveil.tables.words import word_spans
 from tabveil.workflows.pseudonyms.keys import ColumnPseudonyms, Style, hashes, invented

@@ -6,7 +6,7 @@ from supplies.words_of_people import split_of
 
 from tabveil.metrics.properties.replay import numbers
 from tabveil.metrics.properties.replay.patterns import kind_called, name_part, titled_names, values_in
-from tabveil.metrics.properties.replay.sources import sources
+from tabveil.metrics.properties.replay.pii import sources
 
 EXAMPLES = {
     "anna.b-c+d@mail.example.org": "e-mail address",

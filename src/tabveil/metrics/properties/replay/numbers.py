@@ -84,10 +84,13 @@ def is_us_social_security(digits: str) -> bool:
     return area not in ("000", "666") and area[0] != "9" and group != "00" and serial != "0000"
 
 
+def _weighted(digits: str, heaviest: int) -> int:
+    return sum(int(digit) * weight for digit, weight in zip(digits, range(heaviest, 1, -1), strict=False))
+
+
 def is_nhs(digits: str) -> bool:
     """Tell a number of England's health service: ten digits, by eleven."""
-    total = sum(int(digit) * weight for digit, weight in zip(digits, range(10, 1, -1), strict=False))
-    return (11 - total % 11) % 11 == int(digits[9])
+    return (11 - _weighted(digits, 10) % 11) % 11 == int(digits[9])
 
 
 def is_aadhaar(digits: str) -> bool:
@@ -107,15 +110,8 @@ def is_aadhaar(digits: str) -> bool:
 
 def is_cpf(digits: str) -> bool:
     """Tell a Brazilian taxpayer's number: eleven digits, of which two check the others."""
-    if len(set(digits)) == 1:
-        return False
-    for known in (9, 10):
-        total = sum(
-            int(digit) * weight for digit, weight in zip(digits, range(known + 1, 1, -1), strict=False)
-        )
-        if total * 10 % 11 % 10 != int(digits[known]):
-            return False
-    return True
+    fits = (_weighted(digits, known + 1) * 10 % 11 % 10 == int(digits[known]) for known in (9, 10))
+    return len(set(digits)) > 1 and all(fits)
 
 
 def is_belgian(digits: str) -> bool:

@@ -64,6 +64,13 @@ _CALLED: Mapping[Kind, frozenset[str]] = {
 }
 _NO_PLACE = frozenset({"ip", "mac", "web", "url", "bitcoin", "wallet"})
 """Addresses of something else than people."""
+_FEWEST_DIGITS = 6  # of a number that belongs to one person
+_PHONE_DIGITS = range(6, 16)
+_TITLE_WORDS = frozenset(
+    {"mr", "mrs", "ms", "miss", "dr", "prof", "herr", "herrn", "frau", "mme", "mlle", "sr", "sra", "jr"}
+    | {"signor", "signora", "md", "phd"}
+)
+NAME_WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 
 def kind_called(name: str) -> Kind | None:
@@ -266,3 +273,38 @@ def titled_places(text: str) -> Iterator[tuple[int, int]]:
     if any(title in text for title in _TITLES):
         for match in _TITLED.finditer(text):
             yield match.start(1), match.start(1) + len(match[1].rstrip())
+
+
+def values_of(column: str, label: str) -> Iterator[RecognizedValue]:
+    """Find the values of a label: by its column's name, and by their forms."""
+    kind = kind_called(column)
+    key = _key_of(kind, label)
+    if kind is not None and key:
+        yield RecognizedValue(kind=kind, key=key)
+    if kind is None or not key or kind == "postal address":
+        yield from values_in(label)
+
+
+def _key_of(kind: Kind | None, label: str) -> str:
+    """Return what a label of a column that is called so is compared by; empty if it is none."""
+    digits = sum(letter.isdigit() for letter in label)
+    match kind:
+        case "phone number" if digits in _PHONE_DIGITS:
+            return numbers.phone_key(label)
+        case "account number" | "national identifier" if digits >= _FEWEST_DIGITS:
+            return compact(label).upper()
+        case "postal address" if digits and len(NAME_WORD.findall(label)) > 1:
+            return compact(label).casefold()
+        case _:
+            return ""
+
+
+def without_title(label: str) -> str:
+    """Return a name without titles, in the order of first name and surname.
+
+    >>> without_title("Schmidt, Dr. Anna")
+    'Anna Schmidt'
+    """
+    before, comma, after = label.partition(",")
+    words = NAME_WORD.findall(f"{after} {before}" if comma else label)
+    return " ".join(word for word in words if word.casefold() not in _TITLE_WORDS)

@@ -9,8 +9,8 @@ from supplies.populations import SCHEMAS, population, rows, split
 
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.correlation import Cells, associate, relate
 from tabveil.metrics.utility.distances import ComparedTables
+from tabveil.metrics.utility.joint import Cells, associate, relate
 
 NAN = np.nan
 
@@ -144,7 +144,7 @@ def test_one_column_has_no_pairs():
 
 
 def test_of_many_columns_the_most_changed_are_listed(monkeypatch):
-    monkeypatch.setattr("tabveil.metrics.utility.correlation.MOST_SHOWN", 2)
+    monkeypatch.setattr("tabveil.metrics.utility.joint.MOST_SHOWN", 2)
     schema = Schema(tuple(Numeric(name=name, low=0, high=9) for name in "abc"))
     real = [[1, 1, 1], [2, 2, 3], [3, 3, 2]]  # b follows a, c half
     found = related(split(schema, real, real, [[1, 1, 3], [2, 2, 2], [3, 3, 1]]))
@@ -156,6 +156,6 @@ def test_of_many_columns_the_most_changed_are_listed(monkeypatch):
 
 
 def test_many_columns_are_compared_on_fewer_rows(monkeypatch):
-    monkeypatch.setattr("tabveil.metrics.utility.correlation.MOST_CELLS", 0)
-    monkeypatch.setattr("tabveil.metrics.utility.correlation.LEAST_ROWS", 50)
+    monkeypatch.setattr("tabveil.metrics.utility.joint.MOST_CELLS", 0)
+    monkeypatch.setattr("tabveil.metrics.utility.joint.LEAST_SAMPLED", 50)
     assert related(population("normal", (100, 100, 100))).figure.value.n == 50
