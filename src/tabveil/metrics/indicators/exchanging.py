@@ -101,8 +101,8 @@ class AdversarialAccuracy(ByDistance):
         gap = _gap_of_accuracies(before, after, exchange, worst=_worst(space, before, exchange.before))
         if gap.n_groups < 2:  # noqa: PLR2004 - nothing varies
             raise NotApplicable(self.name, "all real rows are each other's neighbors, no error can be given.")
-        roles = {"train": split.train, "synthetic": split.synthetic}
-        larger = [f"{role} ({len(table):,})" for role, table in roles.items() if len(table) > n]
+        sizes = {"train": len(split.train), "synthetic": len(split.synthetic)}
+        larger = [f"{role} ({size:,})" for role, size in sizes.items() if size > n]
         notes = [f"Compared on {n:,} rows of each; sampled down: {', '.join(larger)}."] if larger else []
         return Result(
             metric=self.name,
@@ -156,12 +156,6 @@ class _Entanglement:
     @property
     def accuracy(self) -> float:
         return (self.real_side + self.synthetic_side) / 2
-
-    @property
-    def influences(self) -> tuple[Floats, Floats]:
-        """What each real and each synthetic row moves the accuracy by."""
-        real, synthetic = self.real_right - self.real_side, self.synthetic_right - self.synthetic_side
-        return real / (2 * len(real)), synthetic / (2 * len(real))
 
 
 def _entanglement(space: Space, real: Table, synthetic: Table, within_synthetic: Floats) -> _Entanglement:
@@ -224,7 +218,11 @@ def _gap_of_accuracies(
         without = before.without_each, after.without_each
         return exchange.gap_of_people((before.accuracy, after.accuracy), without, worst)
     kept, n, n_kept = exchange.kept, len(before.real_right), len(exchange.kept)
-    (real_before, synthetic_before), (real_after, synthetic_after) = before.influences, after.influences
+    # What each real and each synthetic row moves the accuracy by.
+    real_before, real_after = ((each.real_right - each.real_side) / (2 * n) for each in (before, after))
+    synthetic_before, synthetic_after = (
+        (each.synthetic_right - each.synthetic_side) / (2 * n) for each in (before, after)
+    )
     stayed = np.zeros(n)
     stayed[kept] = real_after[:n_kept]
     by_before = np.concatenate([real_before, np.zeros(n - n_kept), synthetic_before])

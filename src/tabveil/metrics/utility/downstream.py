@@ -47,12 +47,13 @@ def choose_targets(sides: ComparedTables, related: Relations) -> tuple[str, ...]
     wide = max(len(sides.real.schema), MOST_COLUMNS)
     most_labels = max(MOST_LABELS * MOST_COLUMNS // wide, LEAST_LABELS)
     strengths = np.abs(related.fresh) - 2 * np.eye(len(related.fresh))  # never with itself
-    ranked = []
-    for position, name in enumerate(sides.real.schema.names):
-        strongest = float(strengths[position].max(initial=-1.0))
-        if 0 < strongest < TWIN and _suitable(sides, name, most_labels):
-            ranked.append((-round(strongest, 9), name))
-    return tuple(name for _, name in sorted(ranked)[:N_TARGETS])
+    strongest = zip(strengths.max(axis=1, initial=-1.0).tolist(), sides.real.schema.names, strict=True)
+    ranked = sorted(
+        (-round(strength, 9), name)
+        for strength, name in strongest
+        if 0 < strength < TWIN and _suitable(sides, name, most_labels)
+    )
+    return tuple(name for _, name in ranked[:N_TARGETS])
 
 
 def _suitable(sides: ComparedTables, name: str, most_labels: int) -> bool:
@@ -145,7 +146,6 @@ class _Target:
         )
 
     def learn(self, side: int) -> None:
-        """Train one of the two models and let it guess."""
         rows, goal = self.learn_from[side], self.goals[side]
         if len(rows) < LEAST_ROWS:
             return
@@ -153,7 +153,6 @@ class _Target:
         self.guesses[side] = guess(rows, goal, self.test)
 
     def utility(self, confidence: float) -> TargetUtility:
-        """Compare the two."""
         guessed, reference = self.guesses[SYNTHETIC], self.guesses[FRESH]
         assert guessed is not None, "there are synthetic rows"
         match self.column:

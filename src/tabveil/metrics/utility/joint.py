@@ -314,7 +314,6 @@ class _Discriminator:
         self.correct[guess] = np.where(chance == EVEN, EVEN, right)
 
     def accuracy(self, confidence: float) -> Estimate:
-        """Return the share of rows guessed right."""
         n, worth = len(self.correct), self.n_people / N_HALVES
         return share(float(self.correct.mean()), n, effective=worth, confidence=confidence)
 

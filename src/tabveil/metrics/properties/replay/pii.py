@@ -353,7 +353,6 @@ def _together(found: Sequence[ValueSource], split: Split) -> tuple[Asking, dict[
 
 
 def _asked_of(source: ValueSource, split: Split) -> Asking:
-    """Ask about one source alone."""
     where = ", ".join(source.columns)
     weight = PART_OF_A_NAME if source.kind == PART else 1.0
     found = replace(source.found.of_people(split), weight=weight)

@@ -16,7 +16,7 @@ from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE, Estimate, difference, rate, sidak, strongest
 from tabveil.core.findings import Configuration, Setting
 from tabveil.core.people import Flags, any_of_person
-from tabveil.core.result import Result, Scores, Threat, params_of
+from tabveil.core.result import Result, Scores, params_of
 from tabveil.core.table import Split
 from tabveil.protocols import Metric
 
@@ -46,7 +46,7 @@ class Reappearance:
 
 @dataclass(frozen=True, kw_only=True)
 class Replay(Metric):
-    """What metrics of what reappears share: a confidence, tables of words, and nobody who attacks."""
+    """A confidence, and tables of words. What stands in a release needs no attacker."""
 
     confidence: float = CONFIDENCE
 
@@ -83,10 +83,6 @@ class Replay(Metric):
             scores=(Scores(table="train", rows=np.arange(len(by_row)), values=by_row.astype(np.float64)),),
             notes=(*why, *notes),
         )
-
-    def threat(self, result: Result) -> Threat | None:  # noqa: ARG002 - nobody attacks
-        """Say that there is no attacker: what stands in a release needs none."""
-        return None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

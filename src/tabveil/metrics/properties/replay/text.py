@@ -1,6 +1,5 @@
 """Text replay: passages of training texts that stand in the release."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, Self
@@ -130,8 +129,7 @@ class TextReplay(Replay):
 class _Texts:
     """The different texts of all columns of text, and how many people hold each."""
 
-    columns: tuple[str, ...]
-    starts: dict[str, int]  # where the texts of each column begin
+    columns: dict[str, int]  # where the texts of each begin
     words: Words
     train: Indices  # (n_texts,)
     control: Indices  # (n_texts,)
@@ -142,18 +140,19 @@ class _Texts:
     def of(cls, split: Split) -> Self:
         columns = sorted(split.schema.columns, key=lambda column: column.name)
         held = [item for item in columns if isinstance(item, Categorical) and item.holds == "text"]
-        names = tuple(column.name for column in held)
-        sizes = [len(column.labels) for column in held]
-        sides = [_Had.of(table, held) for table in (split.train, split.control, split.synthetic)]
-        train, control, released = (np.bincount(side.text, minlength=sum(sizes)) for side in sides)
+        labels = [label for column in held for label in column.labels]
+        starts = accumulate((len(column.labels) for column in held), initial=0)
+        starts_of = dict(zip((column.name for column in held), starts, strict=False))
+        tables = split.train, split.control, split.synthetic
+        sides = [_Had.of(table, starts_of, len(labels)) for table in tables]
+        train, control, released = (np.bincount(side.text, minlength=len(labels)) for side in sides)
         both = _Had(
             text=np.concatenate([side.text for side in sides[:2]]),
             person=np.concatenate([sides[0].person, split.train.n_people + sides[1].person]),
         )
         return cls(
-            columns=names,
-            starts=dict(zip(names, accumulate(sizes, initial=0), strict=False)),
-            words=Words.of([label for column in held for label in column.labels]),
+            columns=starts_of,
+            words=Words.of(labels),
             train=train,
             control=control,
             released=released,
@@ -190,7 +189,7 @@ class _Texts:
         for each in self.columns if column is None else (column,):
             cells = table.column(each)
             held = ~np.isnan(cells)
-            found[held] |= flags[self.starts[each] + cells[held].astype(np.int64)]
+            found[held] |= flags[self.columns[each] + cells[held].astype(np.int64)]
         return found
 
 
@@ -209,14 +208,12 @@ class _Had:
     person: Indices  # (n_pairs,) ascending from 0
 
     @classmethod
-    def of(cls, table: Table, columns: Sequence[Categorical]) -> Self:
-        whose, n_texts = numbered(table), sum(len(column.labels) for column in columns)
-        pairs, start = [np.zeros(0, dtype=np.int64)], 0
-        for column in columns:
-            cells = table.column(column.name)
+    def of(cls, table: Table, starts: dict[str, int], n_texts: int) -> Self:
+        whose, pairs = numbered(table), [np.zeros(0, dtype=np.int64)]
+        for column, start in starts.items():
+            cells = table.column(column)
             held = ~np.isnan(cells)
             pairs.append(whose[held] * n_texts + start + cells[held].astype(np.int64))
-            start += len(column.labels)
         different = np.unique(np.concatenate(pairs))
         return cls(text=different % max(n_texts, 1), person=different // max(n_texts, 1))
 
