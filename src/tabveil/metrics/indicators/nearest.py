@@ -137,10 +137,8 @@ def closeness(
     # Resamples know how the threshold varies, but have no width where a share is none or all, and too little
     # where few control rows are left beyond the threshold; Wilson's bounds know those. The wider ones hold.
     by_shares = part_of_room(value, attack, control, room)
-    by_resamples = by_shares
-    if len(resampled):
-        by_resamples = percentile_interval(value, resampled, len(attacked), confidence)
-    low, high = min(by_resamples.low, by_shares.low), max(by_resamples.high, by_shares.high)
+    found = percentile_interval(value, resampled, len(attacked), confidence) if len(resampled) else by_shares
+    low, high = min(found.low, by_shares.low), max(found.high, by_shares.high)
     risk = Estimate(value=value, low=low, high=high, n=len(attacked))
     return CloseShares(
         threshold=threshold,

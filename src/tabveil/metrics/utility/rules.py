@@ -237,10 +237,11 @@ def find_rules(tables: RuleTables, *, confidence: float, rng: Generator) -> Rule
     n_found = 0
     for candidate in _candidates(tables):
         unrelated = _broken_by_chance(candidate, tables, rng=rng)
+        if unrelated < LEAST_BROKEN:
+            continue
         said, broken = candidate.look(tables, tables.verifying)
         excepted = EXCEPTED if candidate.kind == "sum" else 0.0
-        verified = said.sum() >= LEAST_VERIFIED and broken.sum() <= excepted * said.sum()
-        if unrelated < LEAST_BROKEN or not verified:
+        if said.sum() < LEAST_VERIFIED or broken.sum() > excepted * said.sum():
             continue
         n_found += 1
         if n_found > MOST_RULES:
