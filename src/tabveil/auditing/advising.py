@@ -49,7 +49,7 @@ from tabveil.core.wording import joined
 from tabveil.errors import NotApplicable
 from tabveil.metrics.control.copies import RARE, copies
 from tabveil.metrics.utility import Figure
-from tabveil.metrics.utility.compared_tables import ComparedTables
+from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.marginals import mean_total_variation
 from tabveil.protocols import Metric
 from tabveil.tables.reading import LoadedTables

@@ -24,12 +24,11 @@ from tabveil.metrics.indicators import (
     NearestNeighbors,
     NeighborDistanceRatio,
 )
-from tabveil.metrics.indicators.adversarial import _entanglement
 from tabveil.metrics.indicators.closest import _Owners
 from tabveil.metrics.indicators.comparison import Exchange, nearest
 from tabveil.metrics.indicators.discrepancy import count_shared_of_person, draw_partitions, unit_cells
+from tabveil.metrics.indicators.exchanging import _different, _entanglement, _NearRecords
 from tabveil.metrics.indicators.nearest import sides
-from tabveil.metrics.indicators.ratio import _different, _NearRecords
 
 LINE = Schema((Numeric(name="x", low=0, high=100),))
 QUICK = [kind() for kind in INDICATORS if getattr(kind, "extra", None) is None]

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.properties import WEAKNESSES, measure
-from tabveil.metrics.properties import sensitive as diversity
+from tabveil.metrics.properties import measuring as diversity
 
 ILLNESS = Categorical(name="illness", labels=("cold", "flu", "asthma", "burn"))
 SCHEMA = Schema(

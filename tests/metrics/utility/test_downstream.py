@@ -8,8 +8,7 @@ from supplies.populations import SCHEMAS, population, rows, split
 
 from tabveil.core.table import Categorical, Numeric, Schema, Split, Table
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.correlation import relate
+from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.downstream import (
     choose_targets,
     compare_labels,
@@ -17,7 +16,7 @@ from tabveil.metrics.utility.downstream import (
     named_targets,
     predict_targets,
 )
-from tabveil.metrics.utility.telling_apart import discrepancy, discriminate, unbiased
+from tabveil.metrics.utility.joint import discrepancy, discriminate, relate, unbiased
 
 NAN = np.nan
 

@@ -9,7 +9,7 @@ from supplies.strategies import splits
 
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Numeric, Schema
-from tabveil.metrics.utility.compared_tables import ComparedTables
+from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.marginals import MOST_LABELS, MOST_RANGES, bars, measure_columns
 
 SCHEMA = Schema((Numeric(name="age", low=0, high=10), Categorical(name="sex", labels=("f", "m"))))

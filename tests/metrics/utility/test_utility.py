@@ -1,7 +1,11 @@
-"""The whole measurement: any tables have an answer, always the same one, and planted truths are found."""
+"""The whole measurement: any tables have an answer, always the same one, and planted truths are found.
+
+One figure alone is that of the whole.
+"""
 
 import json
 import math
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -12,8 +16,10 @@ from supplies.strategies import splits
 from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Split
 from tabveil.core.workers import working
-from tabveil.errors import ParameterError
-from tabveil.metrics.utility import MEANINGS, Utility, measure
+from tabveil.datasets import hospital
+from tabveil.errors import NotApplicable, ParameterError
+from tabveil.metrics.utility import MEANINGS, NAMES, Utility, loss, measure, measure_one
+from tabveil.tables.reading import load_split
 
 on_tables = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -269,3 +275,42 @@ def test_numbers_of_any_size():
     assert found.skipped == ()
     assert all(map(math.isfinite, (estimate.high for estimate in estimates(found))))
     assert [target.name for target in found.targets] == ["far", "huge"]
+
+
+@pytest.fixture(scope="module")
+def hospitals():
+    tables = [hospital(n, seed=seed) for n, seed in ((150, 1), (120, 2), (110, 3))]
+    return load_split(*tables).split
+
+
+@pytest.fixture(scope="module")
+def everything(hospitals):
+    return measure(hospitals, rng=np.random.default_rng(5))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_figure_is_what_all_together_say(name, hospitals, everything):
+    found = measure_one(hospitals, name, rng=np.random.default_rng(5))
+    if name == "downstream":
+        assert found == fmean(item.gap.value for item in everything.targets)
+    else:
+        assert found == everything.figures[name].value.value
+
+
+def test_targets_may_be_named_and_must_be_there(hospitals):
+    named = measure(hospitals, target="outcome", rng=np.random.default_rng(5)).targets[0].gap.value
+    assert measure_one(hospitals, "downstream", target="outcome", rng=np.random.default_rng(5)) == named
+    with pytest.raises(ParameterError, match="no column 'outcom'"):
+        measure_one(hospitals, "downstream", target="outcom", rng=np.random.default_rng(5))
+
+
+def test_a_figure_of_numbers_where_there_are_none_does_not_apply(hospitals):
+    labels = hospitals.select(["sex", "region"])
+    with pytest.raises(NotApplicable, match="no column that it can be measured on"):
+        measure_one(labels, "wasserstein", rng=np.random.default_rng(0))
+
+
+def test_nothing_lost_is_zero_and_chance_may_go_below():
+    assert loss("discriminator", 0.5) == 0
+    assert loss("discriminator", 0.45) == pytest.approx(-0.05)
+    assert loss("total_variation", 0.2) == pytest.approx(0.2)

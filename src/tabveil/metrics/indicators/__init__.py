@@ -1,11 +1,10 @@
 """Indicators: what a release looks like beside the training rows. Diagnostics, not evidence of anonymity."""
 
-from tabveil.metrics.indicators.adversarial import AdversarialAccuracy
 from tabveil.metrics.indicators.closest import ClosestShare, DistanceToClosest, DistanceToClosestContrastive
 from tabveil.metrics.indicators.discrepancy import MaximumMeanDiscrepancy
+from tabveil.metrics.indicators.exchanging import AdversarialAccuracy, NeighborDistanceRatio
 from tabveil.metrics.indicators.identical import IdenticalMatchShare
 from tabveil.metrics.indicators.nearest import NearestNeighbors
-from tabveil.metrics.indicators.ratio import NeighborDistanceRatio
 from tabveil.protocols import Metric
 
 INDICATORS: tuple[type[Metric], ...] = (

@@ -13,7 +13,7 @@ from tabveil.core.result import Cost, Result, Scores, params_of
 from tabveil.core.sampling import group_equal_rows, in_order
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.core.wording import share_of
-from tabveil.engines.neighbors import NearestRows, Neighbors, Space
+from tabveil.engines.neighbors import NearestRows, Neighbors
 from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators.comparison import (
@@ -42,13 +42,10 @@ class ClosestRecords(Indicator):
     alpha: float = 0.02
     direction: Literal["synthetic_to_real", "real_to_synthetic"] = "synthetic_to_real"
 
-    name: ClassVar[str]
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        owner = type(self).__name__
+        owner, directions = type(self).__name__, ("synthetic_to_real", "real_to_synthetic")
         check.between(owner, "alpha", self.alpha, 0, 1)
-        directions = ("synthetic_to_real", "real_to_synthetic")
         check.one_of(owner, "direction", self.direction, directions)
 
     def view(self, split: Split, *, rng: Generator) -> View:
@@ -65,6 +62,12 @@ class ClosestRecords(Indicator):
             neighbors.nearest(view.see(rows, known)).distance[:, 0]
             for rows in (compared.attacked.table, compared.fresh)
         )
+        tables = split.train, split.control, without_people(split.synthetic)
+        # How far people of one table are apart (near 0 where a generator repeats itself).
+        within = [
+            summary(nearest_other(space, seen).distance[:, 0]) if seen.n_people > 1 else None
+            for seen in (view.see(table, known) for table in tables)
+        ]
         found = closeness(
             self.name,
             attacked,
@@ -86,9 +89,9 @@ class ClosestRecords(Indicator):
                 "threshold": found.threshold,
                 "attacked": summary(attacked),
                 "fresh": summary(fresh),
-                "within_train": _within(space, view.see(split.train, known)),
-                "within_control": _within(space, view.see(split.control, known)),
-                "within_synthetic": _within(space, view.see(without_people(split.synthetic), known)),
+                "within_train": within[0],
+                "within_control": within[1],
+                "within_synthetic": within[2],
             },
             notes=compared.notes,
             scores=(Scores(table=compared.role, rows=compared.attacked.rows, values=-attacked),),
@@ -207,11 +210,6 @@ class DistanceToClosestContrastive(ClosestRecords):
         return replace(found, notes=(*found.notes, *self.representation.notes))
 
 
-def _within(space: Space, table: Table) -> dict[str, float] | None:
-    """Return how far people of one table are apart (near 0 where a generator repeats itself)."""
-    return summary(nearest_other(space, table).distance[:, 0]) if table.n_people > 1 else None
-
-
 @dataclass(frozen=True, kw_only=True)
 class ClosestShare(ByDistance):
     """Are synthetic rows closer to training people than to people never seen?
@@ -262,10 +260,9 @@ class ClosestShare(ByDistance):
         synthetic, space = in_order(without_people(split.synthetic)), self.space(split)
         real = _RealRows.of(split.train, split.control, rng=rng)
         found = nearest(space, real.records, synthetic.table, min(MOST_TIES, len(real.records)))
-        part = real.part_of_train(found)
-        attack, chance = real.share(found, part, self.confidence), known(real.chance, len(part))
-        worst = real.worst
-        risk = excess(attack, chance, worst) if worst - real.chance > NO_ROOM else None
+        part, attack = real.share(found, self.confidence)
+        chance = known(real.chance, len(part))
+        risk = excess(attack, chance, real.worst) if real.worst - real.chance > NO_ROOM else None
         if risk is None:
             raise NotApplicable(self.name, "train and control hold the same rows.")
         return Result(
@@ -279,7 +276,7 @@ class ClosestShare(ByDistance):
                 "nearer_to_train": int(np.sum(part == 1)),
                 "nearer_to_control": int(np.sum(part == 0)),
                 "ties": int(np.sum((part > 0) & (part < 1))),
-                "worst": worst,
+                "worst": real.worst,
                 "n_train": len(split.train),
                 "n_control": len(split.control),
             },
@@ -330,29 +327,26 @@ class _RealRows:
         """What training rows would score: each has itself as the nearest, and what equals it."""
         return float(np.sort(self.train**2 / self.rows).sum()) / int(self.train.sum())
 
-    def part_of_train(self, found: NearestRows) -> Floats:
-        """Return which part of each synthetic row's nearest rows is train, (m,)."""
-        tied = found.distance == found.distance[:, :1]
-        of_train, of_all = ((counts[found.index] * tied).sum(axis=1) for counts in (self.train, self.rows))
-        return np.asarray(of_train / of_all)
+    def share(self, found: NearestRows, confidence: float) -> tuple[Floats, Estimate]:
+        """Return which part of each synthetic row's nearest rows is train, (m,), and the mean of the parts.
 
-    def share(self, found: NearestRows, part: Floats, confidence: float) -> Estimate:
-        """Return the mean part of train, between Wilson's bounds for as many coins as it is worth.
-
+        That lies between Wilson's bounds for as many coins as it is worth.
         The real rows are the observations, each with the synthetic rows it owns, and the noise is the sum of
         squares of what they own. As the number of training rows is given, were all to own equally many there
         would be no noise at all: what they own on average is taken off.
         """
-        m, n = len(part), int(self.rows.sum())
         tied = found.distance == found.distance[:, :1]
-        of_one = tied / (self.rows[found.index] * tied).sum(axis=1, keepdims=True)  # what a row of each owns
+        of_train, of_all = ((counts[found.index] * tied).sum(axis=1) for counts in (self.train, self.rows))
+        part = np.asarray(of_train / of_all)
+        m, n = len(part), int(self.rows.sum())
+        of_one = tied / of_all[:, None]  # what a row of each owns
         owned = np.bincount(found.index.ravel(), weights=of_one.ravel(), minlength=len(self.rows))
         if self.people is not None:
             worth = m * m / self.people.noise(np.asarray(owned, np.float64), self.chance)
         else:
             noise = (float(np.sort(self.rows * owned**2).sum()) - m * m / n) * n / (n - 1)
             worth = m * m / max(noise, 1.0)
-        return share(float(np.sort(part).mean()), m, effective=worth, confidence=confidence)
+        return part, share(float(np.sort(part).mean()), m, effective=worth, confidence=confidence)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

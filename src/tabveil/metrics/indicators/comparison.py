@@ -11,7 +11,7 @@ from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE, Estimate, around, grouped_error
 from tabveil.core.estimate.means import student
 from tabveil.core.people import rows_worth
-from tabveil.core.result import Labels, Result, Threat
+from tabveil.core.result import Labels
 from tabveil.core.sampling import in_order, rows_of_people
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import NearestRows, NearPeople, Neighbors, Space
@@ -22,7 +22,7 @@ from tabveil.protocols import Metric, View
 
 @dataclass(frozen=True, kw_only=True)
 class Indicator(Metric):
-    """A confidence level as a parameter; whatever interval an indicator reports is made at this level."""
+    """A confidence level as a parameter, that of any interval reported. A diagnosis: there is no attacker."""
 
     confidence: float = CONFIDENCE
 
@@ -30,10 +30,6 @@ class Indicator(Metric):
 
     def __post_init__(self) -> None:
         check.between(type(self).__name__, "confidence", self.confidence, 0.5, 1)
-
-    def threat(self, result: Result) -> Threat | None:  # noqa: ARG002 - nobody attacks
-        """Say that there is no attacker: an indicator is a diagnosis."""
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -224,24 +224,19 @@ class MaximumMeanDiscrepancy(Indicator):
 class _OwnRows:
     """The rows of the person that each row of a table is of, itself among them: never their own neighbors."""
 
-    whose: Indices | None  # (n,) people numbered from 0
+    by_people: bool  # whether somebody may have several
+    whose: Indices  # (n,) people numbered from 0
     number: Indices  # (n,) how many
     shared: Floats  # (n,) the sum of the kernel between each row and them
 
     @classmethod
     def of(cls, table: Table, cells: Floats, partitions: Partitions) -> Self:
+        whose = numbered(table)
         if table.people is None:
             one = np.ones(len(table), dtype=np.int64)
-            return cls(whose=None, number=one, shared=one.astype(np.float64))
-        whose = numbered(table)
+            return cls(by_people=False, whose=whose, number=one, shared=one.astype(np.float64))
         shared = count_shared_of_person(cells, whose, partitions) / len(partitions)
-        return cls(whose=whose, number=np.bincount(whose)[whose], shared=shared)
-
-    def by_person(self, values: Floats) -> Floats:
-        """Add up what rows have, (n,), by whose they are."""
-        return (
-            values if self.whose is None else np.asarray(np.bincount(self.whose, weights=values), np.float64)
-        )
+        return cls(by_people=True, whose=whose, number=np.bincount(whose)[whose], shared=shared)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -285,28 +280,25 @@ class _Discrepancies:
         """Return how much nearer train is; people are dealt to it, each with all rows."""
         sizes = [len(side) for side in self.witness]
         value = (_mean(self.witness[TRAIN]) - _mean(self.witness[CONTROL])) / self.of_a_copy
-        if self.own[TRAIN].whose is None:
+        if not self.own[TRAIN].by_people:
             variance = float(np.sort(np.concatenate(self.witness)).var(ddof=1))
             error, groups = math.sqrt(variance * sum(1 / size for size in sizes)), min(sizes)
         else:
-            error, groups = self._by_people()
+            # What a person moves a mean of rows by is the sum of what their rows differ from it, over all
+            # rows of the table. Both are of one population, as every dealing of people is as likely.
+            mean = _mean(np.concatenate(self.witness))
+            beyond = [
+                np.asarray(np.bincount(own.whose, weights=side - mean), np.float64)
+                for own, side in zip(self.own, self.witness, strict=True)
+            ]
+            variance = float(np.sort(np.concatenate(beyond)).var(ddof=1))
+            counts = zip(map(len, beyond), sizes, strict=True)
+            error = math.sqrt(variance * sum(people / rows**2 for people, rows in counts))
+            worth = [len(own.number) ** 2 / float(own.number.sum()) for own in self.own]
+            groups = max(round(min(worth)), 1)
         return at_most_all(
             around(value, error / self.of_a_copy, sizes[TRAIN], groups=groups, confidence=confidence)
         )
-
-    def _by_people(self) -> tuple[float, int]:
-        """Return the error of the difference of means, and how many people it rests on.
-
-        What a person moves a mean of rows by is the sum of what their rows differ from it, over all rows of
-        the table. Both tables are of one population, as every dealing of people is as likely.
-        """
-        mean = _mean(np.concatenate(self.witness))
-        beyond = [own.by_person(side - mean) for own, side in zip(self.own, self.witness, strict=True)]
-        variance = float(np.sort(np.concatenate(beyond)).var(ddof=1))
-        counts = [(len(people), len(rows)) for people, rows in zip(beyond, self.witness, strict=True)]
-        error = math.sqrt(variance * sum(people / rows**2 for people, rows in counts))
-        worth = [len(own.number) ** 2 / float(own.number.sum()) for own in self.own]
-        return error, max(round(min(worth)), 1)
 
 
 def _mean(values: Floats | Indices) -> float:

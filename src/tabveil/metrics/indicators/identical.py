@@ -66,19 +66,26 @@ class IdenticalMatchShare(Indicator):
         groups = group_equal_rows(split.synthetic, split.train, split.control)
         n_groups = 1 + max(int(group.max(initial=0)) for group in groups)
         synthetic, train, control = (np.bincount(group, minlength=n_groups) for group in groups)
-        matched = train[groups[0]] > 0  # (m,)
+        matched, held_back = train[groups[0]] > 0, len(split.control) > 0  # (m,)
+        n_matches = [int(synthetic @ (real > 0)) for real in (train, control)]
         answer = Result(
             metric=self.name,
             labels=self.labels,
             params=params_of(self),
-            details=_details(synthetic, train, control),
+            details={
+                "matches_in_train": n_matches[0],
+                "matches_in_control": n_matches[1] if held_back else None,
+                "share_in_train": n_matches[0] / len(matched),
+                "share_in_control": n_matches[1] / len(matched) if held_back else None,
+                "different_matching_rows": int(np.sum((synthetic > 0) & (train > 0))),
+            },
             scores=(
                 Scores(table="synthetic", rows=np.arange(len(matched)), values=matched.astype(np.float64)),
             ),
         )
         holders = Holders.of(split, groups[1:], n_groups)
         attack = _matched_share(synthetic, holders, self.confidence)
-        if len(split.control) == 0:
+        if not held_back:
             note = "No control: some matches may be chance, so no risk is derived from the share."
             return replace(answer, attack=attack, notes=(note,))
         require_people(self.name, split, self.confidence)
@@ -120,19 +127,6 @@ class IdenticalMatchShare(Indicator):
         if result.control is not None:
             told += f"; by chance {share_of(result.control)} would"
         return f"{told}."
-
-
-def _details(synthetic: Indices, train: Indices, control: Indices) -> dict[str, float | int | None]:
-    rows = int(synthetic.sum())
-    in_train, in_control = int(synthetic @ (train > 0)), int(synthetic @ (control > 0))
-    held_back = int(control.sum()) > 0
-    return {
-        "matches_in_train": in_train,
-        "matches_in_control": in_control if held_back else None,
-        "share_in_train": in_train / rows,
-        "share_in_control": in_control / rows if held_back else None,
-        "different_matching_rows": int(np.sum((synthetic > 0) & (train > 0))),
-    }
 
 
 def _risk(found: Excess, unmatched: float, of_copies: tuple[float, float], confidence: float) -> Estimate:

@@ -137,10 +137,8 @@ def closeness(
     # Resamples know how the threshold varies, but have no width where a share is none or all, and too little
     # where few control rows are left beyond the threshold; Wilson's bounds know those. The wider ones hold.
     by_shares = part_of_room(value, attack, control, room)
-    by_resamples = by_shares
-    if len(resampled):
-        by_resamples = percentile_interval(value, resampled, len(attacked), confidence)
-    low, high = min(by_resamples.low, by_shares.low), max(by_resamples.high, by_shares.high)
+    found = percentile_interval(value, resampled, len(attacked), confidence) if len(resampled) else by_shares
+    low, high = min(found.low, by_shares.low), max(found.high, by_shares.high)
     risk = Estimate(value=value, low=low, high=high, n=len(attacked))
     return CloseShares(
         threshold=threshold,
@@ -255,9 +253,12 @@ class NearestNeighbors(ByDistance):
         compared = sides(self.name, split, rng=rng)
         ks, notes = self._possible(compared)
         space = self.space(split)
-        attacked, fresh = (
-            _means(nearest(space, compared.reference, rows, ks[-1]).distance)
+        distances = (
+            nearest(space, compared.reference, rows, ks[-1]).distance
             for rows in (compared.attacked.table, compared.fresh)
+        )
+        attacked, fresh = (  # the mean of the first k in column k - 1; equal distances give equal means
+            np.round(np.cumsum(each, axis=1) / np.arange(1, ks[-1] + 1), 12) for each in distances
         )
         level = sidak(self.confidence, len(ks))
         found = {
@@ -312,9 +313,3 @@ class NearestNeighbors(ByDistance):
             return ks, compared.notes
         too_many = ", ".join(str(k) for k in self.n_neighbors if k > n)
         return ks, (*compared.notes, f"Left out, since only {n} train {whose} are compared: k = {too_many}.")
-
-
-def _means(distances: Floats) -> Floats:
-    """Return the mean of the first k distances in column k - 1."""
-    means = np.cumsum(distances, axis=1) / np.arange(1, distances.shape[1] + 1)
-    return np.round(means, 12)  # equal distances give equal means

@@ -1,8 +1,14 @@
-"""All properties of a table at once, with what an attacker could read from them."""
+"""All properties of a table at once, with what an attacker could read from them.
+
+Among them what classes tell about sensitive values, from their counts: l-diversity and t-closeness.
+"""
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
@@ -11,15 +17,6 @@ from tabveil.core.sampling import group_equal_rows
 from tabveil.core.storage.plain import PlainData, Unbounded
 from tabveil.core.table import Floats, Indices, Numeric, Split, Table
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.properties.sensitive import (
-    Entries,
-    distinct,
-    entropy,
-    equal,
-    hierarchical,
-    ordered,
-    recursive,
-)
 
 FACTOR = 3.0
 """The c of recursive (c, l)-diversity where none is given."""
@@ -33,6 +30,127 @@ WEAKNESSES = {
     "reference itself is taken as known to everybody.",
 }
 """What is known against each property, in a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Entries:
+    """How often each class holds each value, sorted by class and value; zeros are left out.
+
+    Values are numbered in ascending order, a missing one last, over the table and its reference.
+    """
+
+    classes: Indices  # (e,)
+    values: Indices  # (e,)
+    counts: Indices  # (e,)
+    sizes: Indices  # (c,) rows of each class
+    reference: Floats  # (v,) share of each value in the reference
+    cells: Floats  # (v,) the values themselves
+
+    @classmethod
+    def of(cls, classes: Indices, cells: Floats, reference: Floats) -> Self:
+        """Count the cells of each class; ``reference`` are cells, too."""
+        known, codes = np.unique(np.concatenate((cells, reference)), return_inverse=True)
+        own, others = codes[: len(cells)], codes[len(cells) :]
+        pairs, counts = np.unique(classes * len(known) + own, return_counts=True)
+        return cls(
+            classes=pairs // len(known),
+            values=pairs % len(known),
+            counts=counts,
+            sizes=np.bincount(classes),
+            reference=np.bincount(others, minlength=len(known)) / max(len(others), 1),
+            cells=known,
+        )
+
+    @property
+    def shares(self) -> Floats:
+        """The share of its class that each entry has, (e,)."""
+        return np.asarray(self.counts / self.sizes[self.classes])
+
+    @property
+    def distinct(self) -> int:
+        """The least number of different values that a class has."""
+        return int(np.bincount(self.classes).min())
+
+    def summed(self, terms: Floats) -> Floats:
+        """Add up a number of each entry by class, (c,)."""
+        return np.bincount(self.classes, weights=terms, minlength=len(self.sizes)).astype(np.float64)
+
+
+def recursive_factor(entries: Entries, l: int) -> float:  # noqa: E741 - its name everywhere
+    """Return the c that (c, l)-diversity must be above: the largest ratio of first value to the l-th and on.
+
+    Infinity where a class has fewer than l values.
+    """
+    order = np.lexsort((-entries.counts, entries.classes))  # largest first; classes stay where they are
+    ranked = entries.counts[order].astype(np.float64)
+    ranks = np.arange(len(order)) - np.searchsorted(entries.classes, entries.classes)
+    first = np.zeros(len(entries.sizes))
+    first[entries.classes[ranks == 0]] = ranked[ranks == 0]
+    rest = entries.summed(np.where(ranks >= l - 1, ranked, 0.0))
+    with np.errstate(divide="ignore"):
+        return float(np.max(first / rest))
+
+
+def recursive(entries: Entries, c: float) -> int:
+    """Return the largest l for which every class is (c, l)-diverse; 1 where it is so for none above.
+
+    The factor rises with l, so halving finds it: a number has as many values as there are rows.
+    """
+    above_one = range(2, entries.distinct + 1)
+    return 1 + bisect_left(above_one, True, key=lambda l: recursive_factor(entries, l) >= c)  # noqa: E741 - as above
+
+
+def ordered(entries: Entries) -> Floats:
+    """Return the distance of each class where values are as far apart as their ranks, (c,).
+
+    It is the mean difference of the two cumulative distributions. That of a class is constant between the
+    values it holds, and that of the reference rises: so each stretch is a sum up to where they meet, and one
+    from there on.
+    """
+    n_values, start = len(entries.reference), entries.values
+    cumulative = np.cumsum(entries.reference)
+    sums = np.concatenate(([0.0], np.cumsum(cumulative)))
+    totals = np.cumsum(entries.counts)
+    starts = np.searchsorted(entries.classes, np.arange(len(entries.sizes)))
+    before = np.concatenate(([0], totals))[starts]
+    level = (totals - before[entries.classes]) / entries.sizes[entries.classes]  # from this value on
+    end = np.append(start[1:], n_values)
+    end[np.append(entries.classes[1:] != entries.classes[:-1], True)] = n_values
+    meeting = np.clip(np.searchsorted(cumulative, level), start, end)
+    below = level * (meeting - start) - (sums[meeting] - sums[start])
+    moved = entries.summed(below + (sums[end] - sums[meeting]) - level * (end - meeting))
+    moved += sums[start[starts]]  # up to its first value a class has nothing
+    return np.maximum(moved, 0.0) / max(n_values - 1, 1)
+
+
+def hierarchical(entries: Entries, codes: Indices) -> Floats:
+    """Return the distance of each class where values are as far apart as the level at which they meet, (c,).
+
+    ``codes`` (n_levels, v) has the value of each level that each value lies under; the first level are the
+    values themselves. What a parent's children have too much is moved to those that have too little, at the
+    price of its level; the rest goes on to the next. What is not in the class has too little everywhere.
+    """
+    height = len(codes) - 1
+    moved = np.zeros(len(entries.sizes))
+    for level, (below, above) in enumerate(pairwise(codes), start=1):
+        n_below, n_above = int(below.max()) + 1, int(above.max()) + 1
+        parents = np.zeros(n_below, dtype=np.int64)
+        parents[below] = above
+        children, places = np.unique(entries.classes * n_below + below[entries.values], return_inverse=True)
+        owner, child = children // n_below, children % n_below
+        mass = np.bincount(places, weights=entries.shares)
+        expected = np.bincount(below, weights=entries.reference, minlength=n_below)
+        nodes, places = np.unique(owner * n_above + parents[child], return_inverse=True)
+        # Of every parent that a class touches: what its children have too much, and what it has itself. The
+        # first counts only children that have too much; what the others have too little is the difference.
+        over = np.bincount(places, weights=np.maximum(mass - expected[child], 0.0))
+        whole = np.bincount(above, weights=entries.reference, minlength=n_above)
+        extra = np.bincount(places, weights=mass) - whole[nodes % n_above]
+        price = level / height
+        moved += np.bincount(
+            nodes // n_above, weights=np.minimum(over, over - extra) * price, minlength=len(entries.sizes)
+        )
+    return np.maximum(moved, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,31 +286,27 @@ def _of_column(
         )
     others = table if reference is None else reference
     entries = Entries.of(classes, table.column(name), others.column(name))
-    gains, column = _gains(entries), table.schema[name]
+    shares, expected = entries.shares, entries.reference[entries.values]
+    with np.errstate(divide="ignore"):
+        ratio = np.where(expected > 0, shares / np.where(expected > 0, expected, 1.0), math.inf)
+    # The bits by which each class tells values apart from the reference (relative entropy), (c,).
+    gains = np.maximum(entries.summed(shares * np.log2(ratio)), 0.0)
+    column = table.schema[name]
     has_order = isinstance(column, Numeric) or column.ordered
+    by_level = None if levels is None else hierarchical(entries, _codes(name, entries, *levels))
     return SensitiveProperties(
         column=name,
-        distinct=distinct(entries),
-        entropy=entropy(entries),
+        distinct=entries.distinct,
+        entropy=float(np.exp(np.maximum(entries.summed(-shares * np.log(shares)), 0.0).min())),
         recursive=recursive(entries, factor),
         factor=factor,
-        equal=float(equal(entries).max()),
+        equal=float(entries.summed(np.maximum(shares - expected, 0.0)).max()),
         ordered=float(ordered(entries).max()) if has_order else None,
-        hierarchical=None
-        if levels is None
-        else float(hierarchical(entries, _codes(name, entries, *levels)).max()),
+        hierarchical=None if by_level is None else float(by_level.max()),
         information_gain=float(gains @ entries.sizes / entries.sizes.sum()),
         largest_gain=float(gains.max()),
         reference="all rows of this table" if reference is None else "all rows of the original table",
     )
-
-
-def _gains(entries: Entries) -> Floats:
-    """Return the bits by which each class tells values apart from the reference (relative entropy), (c,)."""
-    expected = entries.reference[entries.values]
-    with np.errstate(divide="ignore"):
-        ratio = np.where(expected > 0, entries.shares / np.where(expected > 0, expected, 1.0), math.inf)
-    return np.maximum(entries.summed(entries.shares * np.log2(ratio)), 0.0)
 
 
 def _codes(name: str, entries: Entries, leaves: Floats, codes: Indices) -> Indices:

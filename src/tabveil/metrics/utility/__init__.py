@@ -5,7 +5,7 @@ See docs/definitions.md, Utility.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TypeVar
 
 from numpy.random import Generator
@@ -15,8 +15,7 @@ from tabveil.core.estimate import CONFIDENCE
 from tabveil.core.result import Omission
 from tabveil.core.table import Split
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.correlation import Relations, relate
+from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.downstream import choose_targets, named_targets, predict_targets
 from tabveil.metrics.utility.findings import (
     DOWNSTREAM,
@@ -33,13 +32,14 @@ from tabveil.metrics.utility.findings import (
     TargetUtility,
     Utility,
 )
+from tabveil.metrics.utility.joint import discrepancy, discriminate, relate
 from tabveil.metrics.utility.marginals import measure_columns
 from tabveil.metrics.utility.rules import RuleTables, find_rules
-from tabveil.metrics.utility.telling_apart import discrepancy, discriminate
 
 __all__ = [
     "DOWNSTREAM",
     "MEANINGS",
+    "NAMES",
     "RULES",
     "Associations",
     "Bar",
@@ -51,10 +51,17 @@ __all__ = [
     "Rules",
     "TargetUtility",
     "Utility",
+    "loss",
     "measure",
+    "measure_one",
 ]
 
 Part = TypeVar("Part")
+
+DOWNSTREAM_GAP = "downstream"
+"""The mean over targets of what a model loses if it learns from the release instead of from people."""
+
+NAMES = (*MEANINGS, DOWNSTREAM_GAP)
 
 
 def measure(
@@ -102,26 +109,40 @@ def measure(
     streams = rng.spawn(7)
     sides = ComparedTables.of(split, rng=streams[0])
     asked = named_targets(target, sides)
-    parts = _Attempts(notes=list(sides.notes))
+    skipped, notes = list[Omission](), list(sides.notes)
+
+    def attempt(name: str, begin: float, end: float, work: Callable[[], Part]) -> Part | None:
+        """Measure a part, which takes the time from ``begin`` to ``end``, if that is possible."""
+        with workers.part(begin, end):
+            try:
+                return work()
+            except NotApplicable as reason:
+                skipped.append(Omission(metric=name, reason=str(reason)))
+                return None
+
+    def predicted() -> tuple[TargetUtility, ...]:
+        """Predict the columns asked for, or those that can be predicted best."""
+        chosen = asked or (choose_targets(sides, related) if related else ())
+        found, untested = predict_targets(
+            sides, chosen, related=related, confidence=confidence, rng=streams[4]
+        )
+        if not asked:
+            why = "the most strongly associated with any one other column"
+            notes.append(f"Chosen as targets, {why}: {', '.join(item.name for item in found)}.")
+        if untested:
+            notes.append(f"Not predicted, with too few or only equal values: {', '.join(untested)}.")
+        return found
+
     workers.tell("comparing columns", 0.0)
     with workers.part(0, 0.05):
         columns, overall = measure_columns(split, sides, halved=halved, rare=rare, confidence=confidence)
-    related = parts.attempt(
-        "correlation", 0.05, 0.1, lambda: relate(sides, confidence=confidence, rng=streams[1])
-    )
-    discrepant = parts.attempt(
-        "mmd", 0.1, 0.2, lambda: discrepancy(sides, confidence=confidence, rng=streams[2])
-    )
-    told_apart = parts.attempt(
+    related = attempt("correlation", 0.05, 0.1, lambda: relate(sides, confidence=confidence, rng=streams[1]))
+    discrepant = attempt("mmd", 0.1, 0.2, lambda: discrepancy(sides, confidence=confidence, rng=streams[2]))
+    told_apart = attempt(
         "discriminator", 0.2, 0.4, lambda: discriminate(sides, confidence=confidence, rng=streams[3])
     )
-    targets = parts.attempt(
-        "downstream",
-        0.4,
-        0.9,
-        lambda: _targets(sides, asked, related, parts.notes, confidence, rng=streams[4]),
-    )
-    rules = parts.attempt(
+    targets = attempt("downstream", 0.4, 0.9, predicted)
+    rules = attempt(
         "rules",
         0.9,
         1.0,
@@ -130,7 +151,7 @@ def measure(
         ),
     )
     for part in (related, rules):
-        parts.notes.extend(() if part is None else part.notes)
+        notes.extend(() if part is None else part.notes)
     figures = {
         "discriminator": told_apart,
         "correlation": None if related is None else related.figure,
@@ -144,44 +165,51 @@ def measure(
         targets=targets or (),
         associations=None if related is None else related.associations,
         rules=rules,
-        skipped=tuple(parts.skipped),
-        notes=tuple(parts.notes),
+        skipped=tuple(skipped),
+        notes=tuple(notes),
         seconds=time.perf_counter() - start,
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Attempts:
-    """What could not be measured, and what a reader should know."""
-
-    skipped: list[Omission] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def attempt(self, name: str, begin: float, end: float, work: Callable[[], Part]) -> Part | None:
-        """Measure a part, which takes the time from ``begin`` to ``end``, if that is possible."""
-        with workers.part(begin, end):
-            try:
-                return work()
-            except NotApplicable as reason:
-                self.skipped.append(Omission(metric=name, reason=str(reason)))
-                return None
-
-
-def _targets(
-    sides: ComparedTables,
-    asked: tuple[str, ...],
-    related: Relations | None,
-    notes: list[str],
-    confidence: float,
+def measure_one(
+    split: Split,
+    name: str,
     *,
+    target: str | Sequence[str] | None = None,
+    confidence: float = CONFIDENCE,
     rng: Generator,
-) -> tuple[TargetUtility, ...]:
-    """Predict the columns asked for, or those that can be predicted best."""
-    targets = asked or (choose_targets(sides, related) if related else ())
-    found, untested = predict_targets(sides, targets, related=related, confidence=confidence, rng=rng)
-    if not asked:
-        names = ", ".join(item.name for item in found)
-        notes.append(f"Chosen as targets, the most strongly associated with any one other column: {names}.")
-    if untested:
-        notes.append(f"Not predicted, with too few or only equal values: {', '.join(untested)}.")
-    return found
+) -> float:
+    """Return one figure of a release by its name in :data:`NAMES`: what a search looks at again and again.
+
+    It is the number that :func:`measure` finds with the same random numbers, without the others.
+    """
+    streams = rng.spawn(7)  # as measure() hands them out
+    sides = ComparedTables.of(split, rng=streams[0])
+    match name:
+        case "discriminator":
+            return discriminate(sides, confidence=confidence, rng=streams[3]).value.value
+        case "mmd":
+            return discrepancy(sides, confidence=confidence, rng=streams[2]).value.value
+        case "correlation":
+            return relate(sides, confidence=confidence, rng=streams[1]).figure.value.value
+        case "downstream":
+            related = relate(sides, confidence=confidence, rng=streams[1])
+            targets = named_targets(target, sides) or choose_targets(sides, related)
+            found, _ = predict_targets(sides, targets, related=related, confidence=confidence, rng=streams[4])
+            gaps = [item.gap.value for item in found if item.gap is not None]
+            if not gaps:
+                raise NotApplicable("downstream", "there are too few train rows to compare the release with.")
+            return fmean(gaps)
+    overall = measure_columns(split, sides, confidence=confidence)[1]
+    if name not in overall:
+        raise NotApplicable(name, "there is no column that it can be measured on.")
+    return overall[name].value.value
+
+
+def loss(name: str, value: float) -> float:
+    """Return how far a figure lies above its best value: 0 is nothing lost, and less is chance.
+
+    >>> loss("discriminator", 0.8).__round__(3), loss("downstream", 0.1)
+    (0.3, 0.1)
+    """
+    return value if name == DOWNSTREAM_GAP else value - MEANINGS[name].best

@@ -1,4 +1,9 @@
-"""How far apart are two distributions over the same levels? Five distances, each with its uncertainty.
+"""Whom is a release compared with, and how far apart are two distributions? Distances with uncertainty.
+
+Every statistic is taken twice: between the synthetic and the real rows, and between the fresh and the real
+rows. The *real* rows are the control: a release that copies its training rows cannot come closer to them than
+the training rows themselves, which are the *fresh* ones. Both are given the same number of rows, because
+plug-in distances shrink as rows are added.
 
 A distance between two samples errs in two ways. It scatters: the delta method gives the variance from the
 gradient with respect to the shares of the levels, in closed form and without resampling. And it is too large,
@@ -13,12 +18,61 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.random import Generator
 
 from tabveil.core.estimate import CONFIDENCE, Estimate, bounded_distance
-from tabveil.core.table import Floats, Indices
+from tabveil.core.sampling import draw, rows_of_people, shuffled
+from tabveil.core.table import Floats, Indices, Split, Table
 
+NO_CONTROL = (
+    "No control table: one half of the train rows is what the release is compared with, the other half "
+    "stands in for fresh rows. A release that copies its train rows looks better here than it is."
+)
 FOLDED = math.sqrt(2 / math.pi)  # the mean of |z| of a standard normal z
 KOLMOGOROV = math.sqrt(math.pi / 2) * math.log(2)  # the mean of Kolmogorov's distribution
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedTables:
+    """The tables compared: columns by name, rows in the order of their content."""
+
+    real: Table
+    fresh: Table  # may have no rows
+    synthetic: Table
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, split: Split, *, rng: Generator) -> Self:
+        """Take the control as the real rows, and equal numbers of train and synthetic rows beside it."""
+        split = split.select(sorted(split.schema.names))
+        real, fresh, notes = split.control, split.train, tuple[str, ...]()
+        if len(real) == 0:
+            train = split.train if split.train.people is not None else shuffled(split.train, rng=rng).table
+            half = (train.n_people + 1) // 2  # nobody's rows on both sides
+            first = np.arange(half) if train.people is None else rows_of_people(train, half, rng=rng)
+            real, fresh = train.take(first), train.take(np.setdiff1d(np.arange(len(train)), first))
+            notes = (NO_CONTROL,)
+        n = min(len(fresh), len(split.synthetic)) or len(split.synthetic)
+        if n < len(split.synthetic):
+            note = (
+                f"Utility is measured on {n} of {len(split.synthetic)} synthetic rows, as many as there are "
+            )
+            notes = (*notes, f"{note}train rows to compare them with.")
+        return cls(
+            real=draw(real, len(real), rng=rng).table,
+            fresh=draw(fresh, n, rng=rng).table,
+            synthetic=draw(split.synthetic, n, rng=rng).table,
+            notes=notes,
+        )
+
+    def at_most(self, n_rows: int, *, rng: Generator) -> Self:
+        """Keep no more rows of each table than a slower statistic can take."""
+        return type(self)(
+            real=draw(self.real, n_rows, rng=rng).table,
+            fresh=draw(self.fresh, n_rows, rng=rng).table,
+            synthetic=draw(self.synthetic, n_rows, rng=rng).table,
+            notes=self.notes,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,7 +1,7 @@
 """Train on synthetic, test on real (TSTR): is a model learned from the release as good as one from people?"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,9 @@ from tabveil.core.people import sum_by_person
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Table
 from tabveil.engines.boosting import STEPS, train
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.correlation import Relations
+from tabveil.metrics.utility.distances import ComparedTables
 from tabveil.metrics.utility.findings import Figure, TargetUtility
-from tabveil.metrics.utility.telling_apart import tell_apart
+from tabveil.metrics.utility.joint import Relations, tell_apart
 from tabveil.tables.matrices.ordinal import shares_of_range
 
 N_TARGETS = 3
@@ -48,12 +47,13 @@ def choose_targets(sides: ComparedTables, related: Relations) -> tuple[str, ...]
     wide = max(len(sides.real.schema), MOST_COLUMNS)
     most_labels = max(MOST_LABELS * MOST_COLUMNS // wide, LEAST_LABELS)
     strengths = np.abs(related.fresh) - 2 * np.eye(len(related.fresh))  # never with itself
-    ranked = []
-    for position, name in enumerate(sides.real.schema.names):
-        strongest = float(strengths[position].max(initial=-1.0))
-        if 0 < strongest < TWIN and _suitable(sides, name, most_labels):
-            ranked.append((-round(strongest, 9), name))
-    return tuple(name for _, name in sorted(ranked)[:N_TARGETS])
+    strongest = zip(strengths.max(axis=1, initial=-1.0).tolist(), sides.real.schema.names, strict=True)
+    ranked = sorted(
+        (-round(strength, 9), name)
+        for strength, name in strongest
+        if 0 < strength < TWIN and _suitable(sides, name, most_labels)
+    )
+    return tuple(name for _, name in ranked[:N_TARGETS])
 
 
 def _suitable(sides: ComparedTables, name: str, most_labels: int) -> bool:
@@ -101,11 +101,7 @@ def predict_targets(
     if len(sides.real.schema) < 2:  # noqa: PLR2004 - a target and something to predict it from
         raise NotApplicable("downstream", "needs at least two columns, a target and one to predict it from.")
     sides = sides.at_most(MOST_ROWS, rng=rng)
-    tasks = [
-        task
-        for name in targets
-        if (task := _Target.of(sides, name, _predictors(sides, name, related))) is not None
-    ]
+    tasks = [task for name in targets if (task := _Target.of(sides, name, _predictors(sides, name, related)))]
     if not tasks:
         raise NotApplicable(
             "downstream",
@@ -113,15 +109,14 @@ def predict_targets(
             f"{LEAST_ROWS} values in the real and in the synthetic rows.",
         )
 
-    def work(start: int, stop: int) -> None:
-        for job in range(start, stop):
-            tasks[job // 2].learn(job % 2)
-
-    workers.each_chunk(2 * len(tasks), 1, work, doing="training on synthetic, testing on real rows")
-    done = {task.column.name for task in tasks}
-    return tuple(task.utility(confidence) for task in tasks), tuple(
-        name for name in targets if name not in done
+    workers.each_chunk(
+        2 * len(tasks),
+        1,
+        lambda job, _: tasks[job // 2].learn(job % 2),
+        doing="training on synthetic, testing on real rows",
     )
+    done = {task.column.name: task.utility(confidence) for task in tasks}
+    return tuple(done.values()), tuple(name for name in targets if name not in done)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,42 +126,33 @@ class _Target:
     column: Column
     test: Table
     truth: Floats  # (n,) codes of labels, or numbers as shares of their range
-    learn_from: tuple[Table, Table]  # synthetic, fresh; the latter may have too few rows
-    goals: tuple[Floats, Floats]
+    learn_from: list[Table]  # synthetic, fresh; the latter may have too few rows
+    goals: list[Floats]
     guesses: list[Floats | None]  # of the synthetic and of the fresh rows' model
 
     @classmethod
     def of(cls, sides: ComparedTables, name: str, others: Sequence[str]) -> "_Target | None":
         column = sides.real.schema[name]
-        test, synthetic, fresh = (
+        tables = [
             table.take(np.flatnonzero(~np.isnan(table.column(name))))
             for table in (sides.real, sides.synthetic, sides.fresh)
-        )
-        truth, *goals = (shares_of_range(column, table.column(name)) for table in (test, synthetic, fresh))
-        if min(len(test), len(synthetic)) < LEAST_ROWS or truth.min() == truth.max():
+        ]
+        truth, *goals = (shares_of_range(column, table.column(name)) for table in tables)
+        if min(map(len, tables[:2])) < LEAST_ROWS or truth.min() == truth.max():
             return None
+        test, *learn_from = (table.select(others) for table in tables)
         return cls(
-            column=column,
-            test=test.select(others),
-            truth=truth,
-            learn_from=(synthetic.select(others), fresh.select(others)),
-            goals=(goals[SYNTHETIC], goals[FRESH]),
-            guesses=[None, None],
+            column=column, test=test, truth=truth, learn_from=learn_from, goals=goals, guesses=[None, None]
         )
 
     def learn(self, side: int) -> None:
-        """Train one of the two models and let it guess."""
         rows, goal = self.learn_from[side], self.goals[side]
         if len(rows) < LEAST_ROWS:
             return
-        match self.column:
-            case Categorical():
-                self.guesses[side] = guess_labels(rows, goal, self.test)
-            case Numeric():
-                self.guesses[side] = guess_numbers(rows, goal, self.test)
+        guess = guess_labels if isinstance(self.column, Categorical) else guess_numbers
+        self.guesses[side] = guess(rows, goal, self.test)
 
     def utility(self, confidence: float) -> TargetUtility:
-        """Compare the two."""
         guessed, reference = self.guesses[SYNTHETIC], self.guesses[FRESH]
         assert guessed is not None, "there are synthetic rows"
         match self.column:
@@ -262,17 +248,16 @@ def compare_numbers(
         mean = float(squares.mean()) / each
         return root_score(mean, float((squares - mean * rows).std()) / each / math.sqrt(n), n, confidence)
 
+    def of_both(measured: Callable[[Floats], Estimate]) -> Figure:
+        return Figure(value=measured(squares), reference=None if of_fresh is None else measured(of_fresh))
+
     squares = sum_by_person(synthetic**2, people)
     of_fresh = None if fresh is None else sum_by_person(fresh**2, people)
     return TargetUtility(
         name=name,
         score="r2",
-        figure=Figure(
-            value=determination(squares), reference=None if of_fresh is None else determination(of_fresh)
-        ),
+        figure=of_both(determination),
         gap=None if of_fresh is None else ratio_of_means(squares - of_fresh, spread, confidence=confidence),
         baseline=known(0.0, len(truth)),
-        range_score=Figure(
-            value=range_score(squares), reference=None if of_fresh is None else range_score(of_fresh)
-        ),
+        range_score=of_both(range_score),
     )

@@ -156,25 +156,22 @@ class Meaning:
 
     title: str
     question: str
-    best: float
-    worst: float | None  # None where there is no fixed end
+    best: float = 0.0
+    worst: float | None = 1.0  # None where there is no fixed end
     definition: str
-    interval: str
+    interval: str = (
+        "Delta method, in closed form; the lower end also takes off what two samples of the same people are "
+        "expected to score."
+    )
     source: str
     per_column: bool = False
 
-
-_DELTA = (
-    "Delta method, in closed form; the lower end also takes off what two samples of the same people are "
-    "expected to score."
-)
 
 MEANINGS: Mapping[str, Meaning] = {
     "discriminator": Meaning(
         title="Discriminator accuracy",
         question="Can a model tell synthetic rows from real rows it has never seen?",
         best=0.5,
-        worst=1.0,
         definition="Accuracy of XGBoost on equally many synthetic and control rows; two models, each "
         "learns from one half and guesses the other. In tables of more than 64 columns each tree is shown 32 "
         "of them, drawn at random.",
@@ -184,17 +181,14 @@ MEANINGS: Mapping[str, Meaning] = {
     "correlation": Meaning(
         title="Correlation difference",
         question="Do columns go together as they do among real people?",
-        best=0.0,
         worst=None,
         definition="Mean absolute difference over all pairs of columns of Pearson's correlation (numbers), "
         "Cramér's V (labels) or the correlation ratio (one of each), the last two corrected for chance.",
-        interval=_DELTA,
         source="Bergsma 2013; Kelley 1935",
     ),
     "mmd": Meaning(
         title="Maximum mean discrepancy (MMD²)",
         question="Do real and synthetic rows lie in the same places, all columns at once?",
-        best=0.0,
         worst=2.0,
         definition="Mean kernel within either table minus twice that between them; the kernel is "
         "exp(-d / median d) with d Gower's distance, averaged over blocks of rows. Unbiased, so it may be "
@@ -205,54 +199,39 @@ MEANINGS: Mapping[str, Meaning] = {
     "total_variation": Meaning(
         title="Total variation",
         question="Which share of the rows would have to change their value?",
-        best=0.0,
-        worst=1.0,
         definition="½ Σ |p - q| over labels, or over about 20 equally full bins of numbers; missing values "
         "are a level of their own.",
-        interval=_DELTA,
         source="Gibbs and Su 2002",
         per_column=True,
     ),
     "jensen_shannon": Meaning(
         title="Jensen–Shannon distance",
         question="How much does a value betray whether its row is synthetic?",
-        best=0.0,
-        worst=1.0,
         definition="Root of the Jensen–Shannon divergence in bits, over the levels of total variation.",
-        interval=_DELTA,
         source="Lin 1991; Endres and Schindelin 2003",
         per_column=True,
     ),
     "cramers_v": Meaning(
         title="Chi-squared, as Cramér's V",
         question="How strongly does a column go together with being synthetic?",
-        best=0.0,
-        worst=1.0,
         definition="Root of chi-squared over the number of rows. The test itself (statistic, degrees of "
         "freedom, p-value; levels expected less than five times taken together) stands beside it and has no "
         "interval: with many rows it finds any difference, however small.",
-        interval=_DELTA,
         source="Cramér 1946",
         per_column=True,
     ),
     "wasserstein": Meaning(
         title="Wasserstein distance",
         question="How far would numbers have to move, as a share of their range?",
-        best=0.0,
-        worst=1.0,
         definition="Area between the two distribution functions over the column's range; a missing value is "
         "a whole range away from any number.",
-        interval=_DELTA,
         source="Kantorovich 1942; Vallender 1974",
         per_column=True,
     ),
     "kolmogorov_smirnov": Meaning(
         title="Kolmogorov–Smirnov distance",
         question="How large is the largest difference between the two distribution functions?",
-        best=0.0,
-        worst=1.0,
         definition="max |F - G|; rows with a missing value on one side only count in full.",
-        interval=_DELTA,
         source="Kolmogorov 1933; Smirnov 1939",
         per_column=True,
     ),
@@ -262,7 +241,6 @@ MEANINGS: Mapping[str, Meaning] = {
 DOWNSTREAM = Meaning(
     title="Train on synthetic, test on real (TSTR)",
     question="Is a model learned from the release as good as one learned from real people?",
-    best=0.0,
     worst=None,
     definition="XGBoost predicts one column of the control rows from all others (in wide tables from the 64 "
     "most strongly associated with it in train), learned once from synthetic rows (TSTR) and once from as "
@@ -277,8 +255,6 @@ DOWNSTREAM = Meaning(
 RULES = Meaning(
     title="Rules broken",
     question="Which share of the rows breaks a rule that real people keep to?",
-    best=0.0,
-    worst=1.0,
     definition="Looked for are columns that never vary, columns whose value determines another one's, equal "
     "columns, numbers or dates of which one is never above the other, and numbers that are the sum of two "
     "others. A rule is kept if all train rows and one half of the control rows obey it (of a sum, all but "

@@ -4,6 +4,8 @@ import math
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import chdtrc
@@ -11,9 +13,9 @@ from scipy.special import chdtrc
 from tabveil.core.estimate import CONFIDENCE, Estimate
 from tabveil.core.people import LEAST_SHARED
 from tabveil.core.table import Categorical, Column, Floats, Numeric, Split
-from tabveil.metrics.utility.compared_tables import ComparedTables
 from tabveil.metrics.utility.distances import (
     FOLDED,
+    ComparedTables,
     Distance,
     DistanceSum,
     LevelCounts,
@@ -58,13 +60,9 @@ def _of_labels(labels: tuple[str, ...], real: Floats, synthetic: Floats, *, leas
     ]
     ranked = sorted(range(len(labels)), key=lambda code: (-counts[0][code], labels[code]))
     named = [code for code in ranked[:MOST_LABELS] if counts[0][code] >= least]
+    shares = [(counts[0] / len(real)).tolist(), (counts[1] / len(synthetic)).tolist()]
     found = [
-        Bar(
-            kind="label",
-            label=labels[code],
-            real=float(counts[0][code] / len(real)),
-            synthetic=float(counts[1][code] / len(synthetic)),
-        )
+        Bar(kind="label", label=labels[code], real=shares[0][code], synthetic=shares[1][code])
         for code in named
     ]
     rest = [int(count.sum() - count[named].sum()) for count in counts]
@@ -79,19 +77,13 @@ def _of_ranges(column: Numeric, real: Floats, synthetic: Floats) -> list[Bar]:
     if not len(numbers) and not len(released):
         return []
     edges = _wide_enough(_round_edges(column, numbers), numbers)
-    ends = [None, *edges, None]
-    counts = [
-        np.diff([0, *np.searchsorted(side, edges, side="left"), len(side)]) for side in (numbers, released)
-    ]
+    shares = (
+        (np.diff([0, *np.searchsorted(held, edges, side="left"), len(held)]) / len(side)).tolist()
+        for held, side in ((numbers, real), (released, synthetic))
+    )
     return [
-        Bar(
-            kind="range",
-            low=ends[i],
-            high=ends[i + 1],
-            real=float(counts[0][i] / len(real)),
-            synthetic=float(counts[1][i] / len(synthetic)),
-        )
-        for i in range(len(edges) + 1)
+        Bar(kind="range", low=low, high=high, real=share, synthetic=other)
+        for (low, high), share, other in zip(pairwise([None, *edges, None]), *shares, strict=True)
     ]
 
 
@@ -102,26 +94,18 @@ def _round_edges(column: Numeric, numbers: Floats) -> list[float]:
     low, high = float(numbers[LEAST_SHARED - 1]), float(numbers[-LEAST_SHARED])
     if not low < high:
         return []
-    step = _round_step((high - low) / (MOST_RANGES - 3), whole=column.integer)
-    first, last = math.floor(low / step) + 1, math.floor(high / step)
-    return [multiple * step for multiple in range(first, last + 1)]
-
-
-def _round_step(least: float, *, whole: bool) -> float:
-    """Return the smallest round number that is no smaller, a whole one where asked for."""
-    if whole:
-        least = max(least, 1.0)
+    whole, least = column.integer, (high - low) / (MOST_RANGES - 3)
+    least = max(least, 1.0) if whole else least
     power = 10.0 ** math.floor(math.log10(max(least, SMALLEST)))
     steps = [power * digit for digit in ROUND]
-    return next((step for step in steps if step >= least and (not whole or step.is_integer())), steps[-1])
+    step = next((step for step in steps if step >= least and (not whole or step.is_integer())), steps[-1])
+    return [multiple * step for multiple in range(math.floor(low / step) + 1, math.floor(high / step) + 1)]
 
 
 def _wide_enough(edges: list[float], numbers: Floats) -> list[float]:
     """Drop edges until every range, the open ones included, holds enough real rows."""
-    kept: list[float] = []
-    before = 0
-    for edge in edges:
-        below = int(np.searchsorted(numbers, edge, side="left"))
+    kept, before = list[float](), 0
+    for edge, below in zip(edges, np.searchsorted(numbers, edges, side="left").tolist(), strict=True):
         if below - before >= LEAST_SHARED and len(numbers) - below >= LEAST_SHARED:
             kept.append(edge)
             before = below
@@ -167,7 +151,7 @@ def mean_total_variation(sides: ComparedTables, *, confidence: float = CONFIDENC
     return means.figure(confidence)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _ColumnDistance:
     """One distance of one column: of the synthetic and of the fresh rows, from the real ones."""
 
@@ -178,49 +162,29 @@ class _ColumnDistance:
         counts = LevelCounts.of(self.levels.rows[REAL], self.levels.rows[other], len(self.levels))
         return counts, self.distance(counts)
 
-    def estimate(self, other: int, confidence: float) -> Estimate | None:
-        if len(self.levels.rows[other]) == 0:
-            return None
+    def estimate(self, other: int, confidence: float) -> Estimate:
         counts, distance = self.between(other)
         return distance.estimate(counts, confidence)
 
     def figure(self, confidence: float) -> Figure:
-        value = self.estimate(SYNTHETIC, confidence)
-        assert value is not None, "a release has rows"
-        return Figure(value=value, reference=self.estimate(FRESH, confidence))
+        reference = self.estimate(FRESH, confidence) if len(self.levels.rows[FRESH]) else None
+        return Figure(value=self.estimate(SYNTHETIC, confidence), reference=reference)
 
 
 def _distances(column: Column, sides: ComparedTables, *, halved: bool) -> dict[str, _ColumnDistance]:
     levels = ComparedLevels.of(column, (sides.real, sides.fresh, sides.synthetic))
     binned = levels.in_bins(N_BINS) if isinstance(column, Numeric) else levels
     found = {
-        "total_variation": _ColumnDistance(
-            levels=binned, distance=lambda c: total_variation(c, halved=halved)
-        ),
-        "jensen_shannon": _ColumnDistance(levels=binned, distance=jensen_shannon),
-        "cramers_v": _ColumnDistance(levels=binned, distance=cramers_v),
+        "total_variation": _ColumnDistance(binned, partial(total_variation, halved=halved)),
+        "jensen_shannon": _ColumnDistance(binned, jensen_shannon),
+        "cramers_v": _ColumnDistance(binned, cramers_v),
     }
     if isinstance(column, Numeric):
-        scaled = shares_of_range(column, levels.values)
-        found["wasserstein"] = _ColumnDistance(
-            levels=levels, distance=lambda c: beside_missing(c, lambda d: wasserstein(d, scaled))
-        )
-        found["kolmogorov_smirnov"] = _ColumnDistance(
-            levels=levels, distance=lambda c: beside_missing(c, kolmogorov_smirnov)
-        )
+        lengths = partial(wasserstein, support=shares_of_range(column, levels.values))
+        found["wasserstein"] = _ColumnDistance(levels, partial(beside_missing, distance=lengths))
+        steps = partial(beside_missing, distance=kolmogorov_smirnov)
+        found["kolmogorov_smirnov"] = _ColumnDistance(levels, steps)
     return found
-
-
-def _often_enough(levels: ComparedLevels) -> ComparedLevels:
-    """Merge levels too rare for chi-squared to have its distribution."""
-    compared = levels.rows[REAL], levels.rows[SYNTHETIC]
-    counts = np.bincount(np.concatenate(compared), minlength=len(levels))[:-1]
-    sizes = [len(rows) for rows in compared]
-    rare = counts * min(sizes) < LEAST_EXPECTED * sum(sizes)
-    if rare.sum() < 2:  # noqa: PLR2004 - one level alone is merged with nothing
-        return levels
-    groups = np.where(rare, 0, np.cumsum(~rare))
-    return levels.merged(groups)
 
 
 def beside_missing(counts: LevelCounts, distance: Callable[[LevelCounts], Distance]) -> Distance:
@@ -253,7 +217,13 @@ def _conditional(slope: Floats, shares: Floats, present: float, common: float) -
 
 def _chi_squared(measured: _ColumnDistance) -> ChiSquared | None:
     """Test whether real and synthetic rows have one distribution, rare levels taken together."""
-    counts, distance = replace(measured, levels=_often_enough(measured.levels)).between(SYNTHETIC)
+    levels = measured.levels
+    sizes = [len(levels.rows[side]) for side in (REAL, SYNTHETIC)]
+    both = np.concatenate((levels.rows[REAL], levels.rows[SYNTHETIC]))
+    rare = np.bincount(both, minlength=len(levels))[:-1] * min(sizes) < LEAST_EXPECTED * sum(sizes)
+    if rare.sum() > 1:  # too rare for chi-squared to have its distribution; one alone is merged with nothing
+        levels = levels.merged(np.where(rare, 0, np.cumsum(~rare)))
+    counts, distance = replace(measured, levels=levels).between(SYNTHETIC)
     dof = int(np.count_nonzero(counts.real + counts.other)) - 1
     if dof == 0:
         return None

@@ -1,14 +1,14 @@
 """Do synthetic rows keep to the rules that hold among real ones?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from tabveil.core.estimate import Estimate, share
+from tabveil.core.people import Flags
 from tabveil.core.sampling import draw, shuffled
 from tabveil.core.table import Column, Floats, Indices, Numeric, Split, Table
 from tabveil.errors import NotApplicable
@@ -16,8 +16,6 @@ from tabveil.metrics.utility.findings import Figure, Rule, RuleKind, Rules
 from tabveil.metrics.utility.utility_kernels import find_ordered
 from tabveil.tables.matrices.ordinal import Codes, ComparedLevels
 from tabveil.tables.matrices.ranked_kernels import find_determined
-
-Flags = NDArray[np.bool_]
 
 MOST_ROWS = 100_000
 MOST_COLUMNS = 200
@@ -63,7 +61,8 @@ class RuleTables:
     columns: tuple[Column, ...]
     sizes: Indices  # (d,) how many codes each column has
     clocks: Floats  # (d,) microseconds in a unit of a column of times; 1 for others
-    kinds: NDArray[np.int64]  # (d,) numbers, times or dates; -1 for labels
+    kinds: Indices  # (d,) numbers, times or dates; -1 for labels
+    decimals: Floats  # (d,) places after the point; NaN where there is no such number
     learned: RuleRows
     verifying: RuleRows
     fresh: RuleRows
@@ -74,12 +73,10 @@ class RuleTables:
     def of(cls, split: Split, *, clocks: Mapping[str, int], rng: Generator) -> Self:
         """Divide the real rows, and keep no more of anything than can be looked at."""
         split, notes = _narrow(split)
-        learned, verifying, fresh = _real(split, rng=rng)
+        tables = *_real(split, rng=rng), split.synthetic
         # In the order of their content: rules are broken early, however a file is sorted.
-        parts = [
-            draw(part, MOST_ROWS, rng=rng).table for part in (learned, verifying, fresh, split.synthetic)
-        ]
-        if any(len(whole) > MOST_ROWS for whole in (learned, split.synthetic)):
+        parts = [draw(table, MOST_ROWS, rng=rng).table for table in tables]
+        if any(len(table) > MOST_ROWS for table in (tables[0], split.synthetic)):
             notes = (*notes, f"Rules are looked for in at most {MOST_ROWS:,} rows of each table.")
         columns = split.schema.columns
         sizes, codes = [], []
@@ -87,32 +84,22 @@ class RuleTables:
             levels = ComparedLevels.of(column, parts)
             sizes.append(len(levels))
             codes.append([rows.astype(np.int32) for rows in levels.rows])
-        made = [
-            RuleRows(
-                cells=np.ascontiguousarray(part.values.T),
-                codes=np.ascontiguousarray(np.vstack([each[place] for each in codes])),
-            )
-            for place, part in enumerate(parts)
-        ]
+        learned, verifying, fresh, synthetic = (
+            RuleRows(cells=np.ascontiguousarray(part.values.T), codes=np.vstack([each[i] for each in codes]))
+            for i, part in enumerate(parts)
+        )
         return cls(
             columns=columns,
             sizes=np.array(sizes),
             clocks=np.array([float(clocks.get(column.name, 1)) for column in columns]),
             kinds=np.array([_kind(column, clocks) for column in columns]),
-            learned=made[0],
-            verifying=made[1],
-            fresh=made[2],
-            synthetic=made[3],
+            decimals=np.array([getattr(column, "decimals", None) for column in columns], dtype=np.float64),
+            learned=learned,
+            verifying=verifying,
+            fresh=fresh,
+            synthetic=synthetic,
             notes=notes,
         )
-
-    def in_time(self, rows: RuleRows) -> Floats:
-        """Return the cells with times in microseconds, so that days and seconds can be compared."""
-        return np.ascontiguousarray(rows.cells * self.clocks[:, None])
-
-    def names(self, places: Sequence[int]) -> tuple[str, ...]:
-        """Return the names of columns."""
-        return tuple(self.columns[place].name for place in places)
 
 
 def _kind(column: Column, clocks: Mapping[str, int]) -> int:
@@ -163,17 +150,11 @@ def add_up(decimals: Floats, cells: Floats) -> Flags:
     return np.asarray(np.abs(cells[0] + cells[1] - cells[2]) <= slack)
 
 
-def decimals_of(column: Column) -> float:
-    """Return how many decimal places a column has, NaN if there is no such number."""
-    known = column.decimals if isinstance(column, Numeric) else None
-    return np.nan if known is None else float(known)
-
-
 def find_sums(tables: RuleTables, places: Indices) -> list[tuple[int, int, int]]:
     """Return the triples of columns of which the first two add up to the third in nearly every row."""
     places = places[:MOST_SUMMANDS]
     cells = tables.learned.cells[places]  # (m, n)
-    decimals = np.array([decimals_of(tables.columns[place]) for place in places])
+    decimals = tables.decimals[places]
     suspects: set[tuple[int, int, int]] = set()
     telling = np.count_nonzero(~np.isnan(cells) & (cells != 0), axis=0)  # zero adds up with anything
     for row in np.argsort(-telling, kind="stable")[:N_PROBES]:
@@ -245,9 +226,8 @@ class Candidate:
                 said = ~np.isnan(cells[0] + cells[1])
                 return said, said & (cells[0] != cells[1])
             case "sum":
-                decimals = np.array([decimals_of(tables.columns[place]) for place in self.places])
-                said = ~np.isnan(sum(cells))
-                return said, said & ~add_up(decimals[:, None], np.stack(cells))
+                said, decimals = ~np.isnan(sum(cells)), tables.decimals[list(self.places), None]
+                return said, said & ~add_up(decimals, np.stack(cells))
 
 
 def find_rules(tables: RuleTables, *, confidence: float, rng: Generator) -> Rules:
@@ -257,7 +237,11 @@ def find_rules(tables: RuleTables, *, confidence: float, rng: Generator) -> Rule
     n_found = 0
     for candidate in _candidates(tables):
         unrelated = _broken_by_chance(candidate, tables, rng=rng)
-        if unrelated < LEAST_BROKEN or not _verified(candidate, tables):
+        if unrelated < LEAST_BROKEN:
+            continue
+        said, broken = candidate.look(tables, tables.verifying)
+        excepted = EXCEPTED if candidate.kind == "sum" else 0.0
+        if said.sum() < LEAST_VERIFIED or broken.sum() > excepted * said.sum():
             continue
         n_found += 1
         if n_found > MOST_RULES:
@@ -272,7 +256,7 @@ def find_rules(tables: RuleTables, *, confidence: float, rng: Generator) -> Rule
             found.append(
                 Rule(
                     kind=candidate.kind,
-                    columns=tables.names(candidate.places),
+                    columns=tuple(tables.columns[place].name for place in candidate.places),
                     broken=Figure(value=counted[0], reference=counted[1]),
                     unrelated=unrelated,
                 )
@@ -286,12 +270,6 @@ def find_rules(tables: RuleTables, *, confidence: float, rng: Generator) -> Rule
         found=tuple(sorted(found, key=lambda rule: (-rule.broken.value.value, rule.kind, rule.columns))),
         notes=(*tables.notes, *notes),
     )
-
-
-def _verified(candidate: Candidate, tables: RuleTables) -> bool:
-    said, broken = candidate.look(tables, tables.verifying)
-    excepted = EXCEPTED if candidate.kind == "sum" else 0.0
-    return bool(said.sum() >= LEAST_VERIFIED and broken.sum() <= excepted * said.sum())
 
 
 def _broken_by_chance(candidate: Candidate, tables: RuleTables, *, rng: Generator) -> float:
@@ -316,7 +294,8 @@ def _candidates(tables: RuleTables) -> Iterator[Candidate]:
     varies = n_values > 1
     for place in np.flatnonzero(~varies).tolist():
         yield Candidate(kind="constant", places=(place,), expected=codes[place, :1])
-    below = find_ordered(tables.in_time(tables.learned), np.where(varies, tables.kinds, -1), LEAST_VERIFIED)
+    in_time = tables.learned.cells * tables.clocks[:, None]  # so that days and seconds can be compared
+    below = find_ordered(in_time, np.where(varies, tables.kinds, -1), LEAST_VERIFIED)
     equal = below & below.T & (tables.clocks[:, None] == tables.clocks)
     yield from (Candidate(kind="equal", places=pair) for pair in _pairs(np.triu(equal)))
     yield from (Candidate(kind="order", places=pair) for pair in _pairs(_direct(below & ~below.T)))
@@ -334,7 +313,7 @@ def _candidates(tables: RuleTables) -> Iterator[Candidate]:
 
 
 def _pairs(holds: Flags) -> list[tuple[int, int]]:
-    return [(int(first), int(second)) for first, second in zip(*np.nonzero(holds), strict=True)]
+    return [(first, second) for first, second in np.argwhere(holds).tolist()]
 
 
 def _direct(holds: Flags) -> Flags:

@@ -19,8 +19,8 @@ from tabveil.core import check
 from tabveil.core.storage.plain import PlainData
 from tabveil.core.wording import escaped, joined, listed, plural
 from tabveil.errors import ParameterError
+from tabveil.metrics.properties.replay.numbers import WITHOUT_PLANS, numbering_plans
 from tabveil.metrics.properties.replay.patterns import PLURALS, Kind, kind_called, name_part
-from tabveil.metrics.properties.replay.phones import WITHOUT_PLANS, numbering_plans
 from tabveil.tables.reading import Source, load_table, raw_rows, sources
 from tabveil.tables.reading.arrow import RawTable
 from tabveil.tables.reading.rewriting import ColumnTexts, column_texts, replace_native, replace_source

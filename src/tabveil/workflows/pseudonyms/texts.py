@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
 from tabveil.metrics.properties.replay import patterns
-from tabveil.metrics.properties.replay.patterns import Kind, RecognizedValue
-from tabveil.metrics.properties.replay.sources import FEWEST_CHARACTERS, MOST_WORDS, values_of, without_title
+from tabveil.metrics.properties.replay.patterns import Kind, RecognizedValue, values_of, without_title
+from tabveil.metrics.properties.replay.pii import FEWEST_CHARACTERS, MOST_WORDS
 from tabveil.tables.words import word_spans
 
 FEWEST_LETTERS = 2

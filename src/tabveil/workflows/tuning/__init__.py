@@ -22,7 +22,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Split, Table
 from tabveil.core.workers import Listener, tell, working
 from tabveil.errors import ParameterError, TabveilError
-from tabveil.metrics.utility.one_figure import measure_one
+from tabveil.metrics.utility import measure_one
 from tabveil.protocols import Dataset, People
 from tabveil.synthesis.risks import Generated
 from tabveil.version import __version__

@@ -18,7 +18,7 @@ from tabveil.core.estimate import Estimate
 from tabveil.core.storage.plain import PlainData
 from tabveil.errors import ParameterError
 from tabveil.metrics.registry import Knowledge, MetricChoice
-from tabveil.metrics.utility.one_figure import NAMES, loss
+from tabveil.metrics.utility import NAMES, loss
 from tabveil.protocols import Metric
 from tabveil.workflows.benchmark.trials import MetricAnswer
 

@@ -4,9 +4,9 @@ import pytest
 from supplies.needs import need
 from supplies.words_of_people import split_of
 
-from tabveil.metrics.properties.replay import checksums, phones
+from tabveil.metrics.properties.replay import numbers
 from tabveil.metrics.properties.replay.patterns import kind_called, name_part, titled_names, values_in
-from tabveil.metrics.properties.replay.sources import sources
+from tabveil.metrics.properties.replay.pii import sources
 
 EXAMPLES = {
     "anna.b-c+d@mail.example.org": "e-mail address",
@@ -71,7 +71,7 @@ def test_values_are_compared_however_they_are_written():
     assert keys("Jo@Example.org") == keys("jo@example.ORG")
     assert keys("+49 30 901820") == keys("+49 (30) 90-18-20")
     assert keys("12 High Street") == keys("12, high street")
-    assert phones.phone_key("0171 2345678") == phones.phone_key("+49 171 2345678")
+    assert numbers.phone_key("0171 2345678") == numbers.phone_key("+49 171 2345678")
 
 
 def test_several_values_in_one_text():
@@ -101,7 +101,7 @@ def test_a_long_text_is_read_in_one_pass(text):
     assert len(list(titled_names(text))) in {0, 100_000, 50_000}
 
 
-@pytest.mark.parametrize("check", [checksums.luhn, checksums.is_nhs, checksums.is_aadhaar, checksums.is_cpf])
+@pytest.mark.parametrize("check", [numbers.luhn, numbers.is_nhs, numbers.is_aadhaar, numbers.is_cpf])
 def test_one_wrong_digit_is_seen(check):
     number = {"luhn": "4111111111111111", "is_nhs": "9434765919", "is_aadhaar": "234123412346"}.get(
         check.__name__, "52998224725"
@@ -188,14 +188,14 @@ def test_the_schema_says_what_nothing_else_tells():
 
 
 def test_without_the_extra_a_number_is_told_by_its_form(monkeypatch):
-    monkeypatch.setattr(phones, "numbering_plans", lambda: None)
-    assert phones.is_phone("+999 12345678")
-    assert not phones.is_phone("+49 1234")
-    assert not phones.is_phone("12345678")
+    monkeypatch.setattr(numbers, "numbering_plans", lambda: None)
+    assert numbers.is_phone("+999 12345678")
+    assert not numbers.is_phone("+49 1234")
+    assert not numbers.is_phone("12345678")
 
 
 def test_with_the_extra_a_number_must_be_one_that_its_country_gives():
-    need(phones.numbering_plans(), "phonenumbers, of the extra 'pii'")
-    assert phones.is_phone("+49 30 901820")
-    assert not phones.is_phone("+999 12345678")
-    assert not phones.is_phone("+1 212 12345678")
+    need(numbers.numbering_plans(), "phonenumbers, of the extra 'pii'")
+    assert numbers.is_phone("+49 30 901820")
+    assert not numbers.is_phone("+999 12345678")
+    assert not numbers.is_phone("+1 212 12345678")

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tabveil.metrics.properties.replay import checksums
-from tabveil.metrics.properties.replay.phones import is_phone, phone_key
+from tabveil.metrics.properties.replay import numbers
 
 Kind = Literal[
     "full name",
@@ -65,6 +64,13 @@ _CALLED: Mapping[Kind, frozenset[str]] = {
 }
 _NO_PLACE = frozenset({"ip", "mac", "web", "url", "bitcoin", "wallet"})
 """Addresses of something else than people."""
+_FEWEST_DIGITS = 6  # of a number that belongs to one person
+_PHONE_DIGITS = range(6, 16)
+_TITLE_WORDS = frozenset(
+    {"mr", "mrs", "ms", "miss", "dr", "prof", "herr", "herrn", "frau", "mme", "mlle", "sr", "sra", "jr"}
+    | {"signor", "signora", "md", "phd"}
+)
+NAME_WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 
 
 def kind_called(name: str) -> Kind | None:
@@ -175,34 +181,34 @@ _PATTERNS = (
     _Pattern(
         kind="account number",
         form=_form(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"),
-        valid=checksums.is_iban,
+        valid=numbers.is_iban,
     ),
     _Pattern(
-        form=_form(r"[1278] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}"), valid=checksums.is_french
+        form=_form(r"[1278] ?\d{2} ?\d{2} ?(?:\d{2}|2[AB]) ?\d{3} ?\d{3} ?\d{2}"), valid=numbers.is_french
     ),
     _Pattern(
         kind="account number",
         form=_form(
             r"(?<!\d[ -])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{5})(?![ -]\d)"
         ),
-        valid=checksums.is_card,
+        valid=numbers.is_card,
     ),
     _Pattern(
         kind="phone number",
         form=re.compile(r"(?<![\w+])\+\d(?:[ ()./-]{0,3}\d){7,14}(?!\w)"),
         around=_PLUS,
-        key=lambda text: phone_key(text) if is_phone(text) else "",
+        key=lambda text: numbers.phone_key(text) if numbers.is_phone(text) else "",
     ),
-    _Pattern(form=_form(r"\d{3}-\d{2}-\d{4}"), valid=checksums.is_us_social_security),
-    _Pattern(form=_form(r"\d{3} \d{3} \d{4}"), valid=checksums.is_nhs),
-    _Pattern(form=_form(r"\d{4} \d{4} \d{4}"), valid=checksums.is_aadhaar),
-    _Pattern(form=_form(r"\d{3}\.\d{3}\.\d{3}-\d{2}"), valid=checksums.is_cpf),
-    _Pattern(form=_form(r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"), valid=checksums.is_belgian),
-    _Pattern(form=_form(r"\d{6}[-+]\d{4}"), valid=checksums.luhn),
-    _Pattern(form=_form(r"(?:\d{8}|[XYZ]-?\d{7})-?[A-Z]"), valid=checksums.is_spanish),
-    _Pattern(form=_form(r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]"), valid=checksums.is_italian),
+    _Pattern(form=_form(r"\d{3}-\d{2}-\d{4}"), valid=numbers.is_us_social_security),
+    _Pattern(form=_form(r"\d{3} \d{3} \d{4}"), valid=numbers.is_nhs),
+    _Pattern(form=_form(r"\d{4} \d{4} \d{4}"), valid=numbers.is_aadhaar),
+    _Pattern(form=_form(r"\d{3}\.\d{3}\.\d{3}-\d{2}"), valid=numbers.is_cpf),
+    _Pattern(form=_form(r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}"), valid=numbers.is_belgian),
+    _Pattern(form=_form(r"\d{6}[-+]\d{4}"), valid=numbers.luhn),
+    _Pattern(form=_form(r"(?:\d{8}|[XYZ]-?\d{7})-?[A-Z]"), valid=numbers.is_spanish),
+    _Pattern(form=_form(r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]"), valid=numbers.is_italian),
     _Pattern(form=_form(r"(?![DFIQUV])[A-Z](?![DFIQUVO])[A-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]")),  # British
-    _Pattern(form=_form(r"\d{17}[\dX]"), valid=checksums.is_chinese),
+    _Pattern(form=_form(r"\d{17}[\dX]"), valid=numbers.is_chinese),
     _Pattern(
         kind="postal address",
         around=_DIGITS,
@@ -267,3 +273,38 @@ def titled_places(text: str) -> Iterator[tuple[int, int]]:
     if any(title in text for title in _TITLES):
         for match in _TITLED.finditer(text):
             yield match.start(1), match.start(1) + len(match[1].rstrip())
+
+
+def values_of(column: str, label: str) -> Iterator[RecognizedValue]:
+    """Find the values of a label: by its column's name, and by their forms."""
+    kind = kind_called(column)
+    key = _key_of(kind, label)
+    if kind is not None and key:
+        yield RecognizedValue(kind=kind, key=key)
+    if kind is None or not key or kind == "postal address":
+        yield from values_in(label)
+
+
+def _key_of(kind: Kind | None, label: str) -> str:
+    """Return what a label of a column that is called so is compared by; empty if it is none."""
+    digits = sum(letter.isdigit() for letter in label)
+    match kind:
+        case "phone number" if digits in _PHONE_DIGITS:
+            return numbers.phone_key(label)
+        case "account number" | "national identifier" if digits >= _FEWEST_DIGITS:
+            return compact(label).upper()
+        case "postal address" if digits and len(NAME_WORD.findall(label)) > 1:
+            return compact(label).casefold()
+        case _:
+            return ""
+
+
+def without_title(label: str) -> str:
+    """Return a name without titles, in the order of first name and surname.
+
+    >>> without_title("Schmidt, Dr. Anna")
+    'Anna Schmidt'
+    """
+    before, comma, after = label.partition(",")
+    words = NAME_WORD.findall(f"{after} {before}" if comma else label)
+    return " ".join(word for word in words if word.casefold() not in _TITLE_WORDS)

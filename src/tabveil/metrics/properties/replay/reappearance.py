@@ -8,18 +8,17 @@ phrase is, and however many rows each table has: two rates, compared as such.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE, Estimate, difference, rate, sidak, strongest
 from tabveil.core.findings import Configuration, Setting
-from tabveil.core.result import Labels, Result, Scores, Threat, params_of
+from tabveil.core.people import Flags, any_of_person
+from tabveil.core.result import Result, Scores, params_of
+from tabveil.core.table import Split
 from tabveil.protocols import Metric
-
-Flags = NDArray[np.bool_]
 
 _NO_CONTROL = "No control: what reappears may be common to all people, so no risk is derived."
 _NO_ROOM = "Something of all control people reappears: there is no room for a risk."
@@ -33,21 +32,24 @@ class Reappearance:
     control: Flags  # (n_control,)
     weight: float = 1.0
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many people these are."""
-        return {"train_people": int(self.train.sum()), "control_people": int(self.control.sum())}
+    def of_people(self, split: Split) -> Self:
+        """Say of people what this says of rows, by any of their rows."""
+        train, control = split.train.people, split.control.people
+        return replace(
+            self, train=any_of_person(self.train, train), control=any_of_person(self.control, control)
+        )
+
+    def counts(self, what: str = "people") -> dict[str, int]:
+        """Return how many these are, named after the tables and ``what`` they are."""
+        return {f"train_{what}": int(self.train.sum()), f"control_{what}": int(self.control.sum())}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replay(Metric):
-    """What metrics of what reappears share: a confidence, tables of words, and nobody who attacks."""
+    """A confidence, and tables of words. What stands in a release needs no attacker."""
 
     confidence: float = CONFIDENCE
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    labels: ClassVar[Labels]
     reads_words: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -82,10 +84,6 @@ class Replay(Metric):
             notes=(*why, *notes),
         )
 
-    def threat(self, result: Result) -> Threat | None:  # noqa: ARG002 - nobody attacks
-        """Say that there is no attacker: what stands in a release needs none."""
-        return None
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Asking:
@@ -101,17 +99,14 @@ class Asking:
         A weighted sum of rates, or of differences of rates, has the bounds of its parts added in squares
         (MOVER; Zou and Donner 2008): they hold where nothing was counted, too.
         """
-        sides = [(each.weight, each.train, each.control) for each in self.levels]
-        attack = _weighted([(weight, _rate(train, confidence)) for weight, train, _ in sides])
+        levels = [(each.weight, _counted(each.train), _counted(each.control)) for each in self.levels]
+        attack = _weighted([(weight, rate(*train, confidence)) for weight, train, _ in levels])
         found = Configuration(setting=self.setting, attack=attack, facts=self.facts)
         if len(self.levels[0].control) == 0:
             return found
-        control = _weighted([(weight, _rate(others, confidence)) for weight, _, others in sides])
+        control = _weighted([(weight, rate(*others, confidence)) for weight, _, others in levels])
         more = _weighted(
-            [
-                (weight, difference(int(own.sum()), len(own), int(others.sum()), len(others), confidence))
-                for weight, own, others in sides
-            ]
+            [(weight, difference(*train, *others, confidence)) for weight, train, others in levels]
         )
         room = 1 - control.value
         risk = None
@@ -122,8 +117,8 @@ class Asking:
         return replace(found, control=control, risk=risk)
 
 
-def _rate(flags: Flags, confidence: float) -> Estimate:
-    return rate(int(flags.sum()), len(flags), confidence)
+def _counted(flags: Flags) -> tuple[int, int]:
+    return int(flags.sum()), len(flags)
 
 
 def _weighted(parts: Sequence[tuple[float, Estimate]]) -> Estimate:

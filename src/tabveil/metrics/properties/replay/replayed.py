@@ -21,13 +21,12 @@ import numpy as np
 from tabveil.core.estimate import CONFIDENCE, chance_of_at_least, difference, probit, sidak
 from tabveil.core.estimate.risk import exact_chance
 from tabveil.core.findings import Configuration
-from tabveil.core.people import numbered
+from tabveil.core.people import Flags, numbered
 from tabveil.core.result import Result
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.core.wording import UNSEEN, listed, percent, plural
 from tabveil.metrics.properties.replay.patterns import PLURALS
 from tabveil.metrics.properties.replay.pii import PART, PiiReplay
-from tabveil.metrics.properties.replay.reappearance import Flags
 from tabveil.metrics.properties.replay.text import TextReplay
 from tabveil.metrics.traces import Trace
 
@@ -162,7 +161,7 @@ def case_numbers(split: Split, *, confidence: float = CONFIDENCE) -> Trace | Non
     >>> case_numbers(Split(train=train, control=control, synthetic=rows)).p_value > 0.05
     True
     """
-    found = [item for name in sorted(split.schema.names) for item in _identifiers(split, name)]
+    found = [item for name in sorted(split.schema.names) if (item := _identifiers(split, name)) is not None]
     if not found:
         return None
     seen = sorted(
@@ -204,8 +203,7 @@ class _IdentifierHolders:
         people, person = np.unique(whose, return_inverse=True)
         place = np.full(len(people), len(alone), dtype=np.int64)
         np.minimum.at(place, person, values[kept])
-        hit = np.zeros(len(people), dtype=np.bool_)
-        np.logical_or.at(hit, person, released[values[kept]] > 0)
+        hit = np.bincount(person, weights=released[values[kept]], minlength=len(people)) > 0
         return cls(n_people=n_people, place=place, released=hit, n_rows=int(released[own].sum()))
 
 
@@ -215,18 +213,17 @@ def numbered_apart(split: Split) -> frozenset[str]:
     return frozenset(name for name, both in sides.items() if both and not _are_mixed(_along(both)[0]))
 
 
-def _identifiers(split: Split, name: str) -> Iterator[_Occurrence]:
+def _identifiers(split: Split, name: str) -> _Occurrence | None:
     """Compare the people of both tables by one column, if both have identifiers there."""
     sides = _owners(split, name)
     if not sides:
-        return
+        return None
     train, control = sides
     of_train, released = _along(sides)
     if not _are_mixed(of_train):
-        yield _neighbors(name, of_train, released)
-        return
+        return _neighbors(name, of_train, released)
     hits, others = int(train.released.sum()), int(control.released.sum())
-    yield _Occurrence(
+    return _Occurrence(
         label=listed([name]),
         column=name,
         p_value=exact_chance(hits, len(train.place), others, len(control.place)),
@@ -250,12 +247,8 @@ def _owners(split: Split, name: str) -> list[_IdentifierHolders]:
     if isinstance(column, Categorical):
         labels = [column.labels[code] for code in known.astype(np.int64).tolist()]
         rank[sorted(rank.tolist(), key=lambda place: (len(labels[place]), labels[place]))] = rank.copy()
-    values = []
-    for each in cells:
-        held = ~np.isnan(each)
-        numbers = np.full(len(each), -1, dtype=np.int64)
-        numbers[held] = rank[np.searchsorted(known, each[held])]
-        values.append(numbers)
+    # A missing one stands after all others.
+    values = [np.append(rank, -1)[np.searchsorted(known, each)] for each in cells]
     counts = [np.bincount(each[each >= 0], minlength=len(known)) for each in values]
     sides = [
         _IdentifierHolders.of(table, values[own], (counts[own] > 0) & (counts[1 - own] == 0), counts[2])

@@ -1,7 +1,7 @@
 """Text replay: passages of training texts that stand in the release."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import ClassVar, Self
 
 import numpy as np
@@ -9,12 +9,12 @@ from numpy.random import Generator
 
 from tabveil.core import check
 from tabveil.core.findings import Setting
-from tabveil.core.people import any_of_person, numbered
+from tabveil.core.people import Flags, numbered
 from tabveil.core.result import Labels, Result
 from tabveil.core.table import Categorical, Indices, Split, Table
 from tabveil.core.wording import name, plural, share_of
 from tabveil.errors import NothingToAsk
-from tabveil.metrics.properties.replay.reappearance import Asking, Flags, Reappearance, Replay
+from tabveil.metrics.properties.replay.reappearance import Asking, Reappearance, Replay
 from tabveil.tables.words import Passages, Words
 
 SHORTEST = 3
@@ -127,10 +127,9 @@ class TextReplay(Replay):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Texts:
-    """The different texts of all columns of text, and how many people (or rows, of the release) hold each."""
+    """The different texts of all columns of text, and how many people hold each."""
 
-    columns: tuple[str, ...]
-    starts: Mapping[str, int]  # where the texts of each column begin
+    columns: dict[str, int]  # where the texts of each begin
     words: Words
     train: Indices  # (n_texts,)
     control: Indices  # (n_texts,)
@@ -139,38 +138,25 @@ class _Texts:
 
     @classmethod
     def of(cls, split: Split) -> Self:
-        held = sorted(
-            (
-                column
-                for column in split.schema.columns
-                if isinstance(column, Categorical) and column.holds == "text"
-            ),
-            key=lambda column: column.name,
+        columns = sorted(split.schema.columns, key=lambda column: column.name)
+        held = [item for item in columns if isinstance(item, Categorical) and item.holds == "text"]
+        labels = [label for column in held for label in column.labels]
+        starts = accumulate((len(column.labels) for column in held), initial=0)
+        starts_of = dict(zip((column.name for column in held), starts, strict=False))
+        tables = split.train, split.control, split.synthetic
+        sides = [_Had.of(table, starts_of, len(labels)) for table in tables]
+        train, control, released = (np.bincount(side.text, minlength=len(labels)) for side in sides)
+        both = _Had(
+            text=np.concatenate([side.text for side in sides[:2]]),
+            person=np.concatenate([sides[0].person, split.train.n_people + sides[1].person]),
         )
-        sizes = [len(column.labels) for column in held]
-        counts = [
-            np.concatenate([np.zeros(0, np.int64), *(_counts(table, column) for column in held)])
-            for table in (split.train, split.control, split.synthetic)
-        ]
-        had = None
-        if split.train.people is not None:
-            sides = [_Had.of(table, held) for table in (split.train, split.control)]
-            counts[:2] = [np.bincount(side.text, minlength=sum(sizes)) for side in sides]
-            had = _Had(
-                text=np.concatenate([side.text for side in sides]),
-                person=np.concatenate([sides[0].person, split.train.n_people + sides[1].person]),
-            )
         return cls(
-            columns=tuple(column.name for column in held),
-            starts={
-                column.name: start
-                for column, start in zip(held, np.cumsum([0, *sizes])[:-1].tolist(), strict=True)
-            },
-            words=Words.of([label for column in held for label in column.labels]),
-            train=counts[0],
-            control=counts[1],
-            released=counts[2],
-            had=had,
+            columns=starts_of,
+            words=Words.of(labels),
+            train=train,
+            control=control,
+            released=released,
+            had=None if split.train.people is None else both,
         )
 
     def sharing(self, n: int) -> "_Sharing":
@@ -180,29 +166,21 @@ class _Texts:
         theirs = _scattered(
             released, Passages.of(self.words.take(ours), n).held_by(self.words.take(released))
         )
-        people = self.train + self.control
-        return _Sharing(words=self.words, real=ours, released=theirs, people=people, had=self.had, n=n)
+        return _Sharing(texts=self, real=ours, released=theirs, n=n)
 
     def asking(self, split: Split, repeated: Flags, n: int, column: str | None) -> Asking:
         """Ask whose texts, in any column or in one, are flagged as repeated by ``n`` words."""
-
-        def of_people(flags: Flags) -> Reappearance:
-            train, control = (
-                any_of_person(self.rows_with(table, flags, column), table.people)
-                for table in (split.train, split.control)
-            )
-            return Reappearance(train=train, control=control)
-
-        found, holding = of_people(repeated), of_people(np.ones_like(repeated))
+        found, holding = (
+            Reappearance(
+                train=self.rows_with(split.train, flags, column),
+                control=self.rows_with(split.control, flags, column),
+            ).of_people(split)
+            for flags in (repeated, np.ones_like(repeated))
+        )
         return Asking(
             setting=Setting(label=f"{n} words{'' if column is None else f' in {column}'}", target=column),
             levels=[found],
-            facts={
-                "words": n,
-                "train_holding": int(holding.train.sum()),
-                "control_holding": int(holding.control.sum()),
-                **found.counts,
-            },
+            facts={"words": n, **holding.counts("holding"), **found.counts()},
         )
 
     def rows_with(self, table: Table, flags: Flags, column: str | None = None) -> Flags:
@@ -211,13 +189,8 @@ class _Texts:
         for each in self.columns if column is None else (column,):
             cells = table.column(each)
             held = ~np.isnan(cells)
-            found[held] |= flags[self.starts[each] + cells[held].astype(np.int64)]
+            found[held] |= flags[self.columns[each] + cells[held].astype(np.int64)]
         return found
-
-
-def _counts(table: Table, column: Categorical) -> Indices:
-    cells = table.column(column.name)
-    return np.bincount(cells[~np.isnan(cells)].astype(np.int64), minlength=len(column.labels))
 
 
 def _scattered(among: Flags, flags: Flags) -> Flags:
@@ -235,57 +208,44 @@ class _Had:
     person: Indices  # (n_pairs,) ascending from 0
 
     @classmethod
-    def of(cls, table: Table, columns: Sequence[Categorical]) -> Self:
-        whose, n_texts = numbered(table), sum(len(column.labels) for column in columns)
-        pairs, start = [np.zeros(0, dtype=np.int64)], 0
-        for column in columns:
-            cells = table.column(column.name)
+    def of(cls, table: Table, starts: dict[str, int], n_texts: int) -> Self:
+        whose, pairs = numbered(table), [np.zeros(0, dtype=np.int64)]
+        for column, start in starts.items():
+            cells = table.column(column)
             held = ~np.isnan(cells)
             pairs.append(whose[held] * n_texts + start + cells[held].astype(np.int64))
-            start += len(column.labels)
         different = np.unique(np.concatenate(pairs))
         return cls(text=different % max(n_texts, 1), person=different // max(n_texts, 1))
-
-    def among(self, texts: Flags) -> Self:
-        """Keep the flagged texts, and number them anew."""
-        kept = texts[self.text]
-        return replace(self, text=(np.cumsum(texts) - 1)[self.text[kept]], person=self.person[kept])
-
-    @property
-    def n_people(self) -> int:
-        return len(np.unique(self.person))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Sharing:
     """The texts that share passages: all others need not be looked at for longer ones."""
 
-    words: Words
+    texts: _Texts
     real: Flags  # (n_texts,)
     released: Flags  # (n_texts,)
-    people: Indices  # (n_texts,) real people who have each text
-    had: _Had | None  # who they are, where somebody may have several
     n: int  # words that they share, at least
 
     def uncommon(self, n: int) -> Flags:
         """Flag the real texts that share a passage which is hardly any other's, nor a formula, (n_texts,)."""
         # Shorter texts count, as a whole, for the shortest length only.
-        long_enough = (self.words.counts >= n) | (n <= self.n)
+        texts, words = self.texts, self.texts.words
+        long_enough = (words.counts >= n) | (n <= self.n)
         ours, theirs = self.real & long_enough, self.released & long_enough
-        released, real = self.words.take(theirs), self.words.take(ours)
+        released, real = words.take(theirs), words.take(ours)
         table, phrases = Passages.of(released, n), Passages.of(released, max(n // 2, SHORTEST_PHRASE))
-        n_people = int(self.people.sum()) if self.had is None else self.had.n_people
-        many = max(FORMULA * n_people, MOST_HOLDERS)
-        formulas = table.made_of(phrases, self._holders(phrases, real, ours) > many, released)
-        own = (self._holders(table, real, ours) <= MOST_HOLDERS) & ~formulas
-        return _scattered(ours, table.held_by(real, own))
-
-    def _holders(self, passages: Passages, real: Words, ours: Flags) -> Indices:
-        """Count the people who have each passage in one of our texts."""
-        if self.had is None:
-            return passages.holders(real, self.people[ours])
-        had = self.had.among(ours)
-        return passages.people(real, had.text, had.person)
+        if texts.had is None:
+            n_holders = (texts.train + texts.control)[ours]
+            of_phrase, of_passage = (passages.holders(real, n_holders) for passages in (phrases, table))
+            n_people = int((texts.train + texts.control).sum())
+        else:
+            kept = ours[texts.had.text]
+            text, person = (np.cumsum(ours) - 1)[texts.had.text[kept]], texts.had.person[kept]
+            of_phrase, of_passage = (passages.people(real, text, person) for passages in (phrases, table))
+            n_people = len(np.unique(texts.had.person))
+        formulas = table.made_of(phrases, of_phrase > max(FORMULA * n_people, MOST_HOLDERS), released)
+        return _scattered(ours, table.held_by(real, (of_passage <= MOST_HOLDERS) & ~formulas))
 
     def longest(self, people: Indices) -> int | None:
         """Return the most words that a text of these people shares with a released one; None if none does."""
@@ -301,6 +261,6 @@ class _Sharing:
         return low
 
     def _share(self, ours: Flags, theirs: Flags, n: int) -> bool:
-        long_enough = self.words.counts >= n
-        table = Passages.of(self.words.take(theirs & long_enough), n)
-        return bool(table.held_by(self.words.take(ours & long_enough)).any())
+        words, long_enough = self.texts.words, self.texts.words.counts >= n
+        table = Passages.of(words.take(theirs & long_enough), n)
+        return bool(table.held_by(words.take(ours & long_enough)).any())

@@ -7,8 +7,8 @@ from supplies.populations import population, split
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable
 from tabveil.metrics.indicators import AdversarialAccuracy, NeighborDistanceRatio
-from tabveil.metrics.indicators.adversarial import _linked
 from tabveil.metrics.indicators.comparison import Exchange, ScoreGap
+from tabveil.metrics.indicators.exchanging import _linked
 
 LINE = Schema((Numeric(name="x", low=0, high=100),))
 LETTERS = Schema(tuple(Categorical(name=name, labels=tuple("abcd")) for name in "pq"))

@@ -9,18 +9,18 @@ from supplies.populations import SCHEMAS, population, rows, split
 
 from tabveil.core.table import Categorical, Numeric, Schema
 from tabveil.errors import NotApplicable
-from tabveil.metrics.utility.compared_tables import ComparedTables
-from tabveil.metrics.utility.correlation import CodeCells, NumberCells, associate, relate
+from tabveil.metrics.utility.distances import ComparedTables
+from tabveil.metrics.utility.joint import Cells, associate, relate
 
 NAN = np.nan
 
 
 def numbers(*cells):
-    return NumberCells(cells=np.array(cells, dtype=float))
+    return Cells(cells=np.array(cells, dtype=float))
 
 
 def codes(*cells, n_levels=None):
-    return CodeCells(cells=np.array(cells), n_levels=n_levels or max(cells) + 1)
+    return Cells(cells=np.array(cells), n_levels=n_levels or max(cells) + 1)
 
 
 def related(tables):
@@ -83,9 +83,9 @@ def pairs_of_columns(n, rng):
     wealth = region + rng.normal(size=n)
     wealth[rng.random(n) < 0.2] = NAN
     return {
-        "pearson": (NumberCells(cells=age), NumberCells(cells=income)),
-        "ratio": (NumberCells(cells=wealth), CodeCells(cells=region, n_levels=3)),
-        "cramer": (CodeCells(cells=region, n_levels=3), CodeCells(cells=job, n_levels=4)),
+        "pearson": (Cells(cells=age), Cells(cells=income)),
+        "ratio": (Cells(cells=wealth), Cells(cells=region, n_levels=3)),
+        "cramer": (Cells(cells=region, n_levels=3), Cells(cells=job, n_levels=4)),
     }
 
 
@@ -144,7 +144,7 @@ def test_one_column_has_no_pairs():
 
 
 def test_of_many_columns_the_most_changed_are_listed(monkeypatch):
-    monkeypatch.setattr("tabveil.metrics.utility.correlation.MOST_SHOWN", 2)
+    monkeypatch.setattr("tabveil.metrics.utility.joint.MOST_SHOWN", 2)
     schema = Schema(tuple(Numeric(name=name, low=0, high=9) for name in "abc"))
     real = [[1, 1, 1], [2, 2, 3], [3, 3, 2]]  # b follows a, c half
     found = related(split(schema, real, real, [[1, 1, 3], [2, 2, 2], [3, 3, 1]]))
@@ -156,6 +156,6 @@ def test_of_many_columns_the_most_changed_are_listed(monkeypatch):
 
 
 def test_many_columns_are_compared_on_fewer_rows(monkeypatch):
-    monkeypatch.setattr("tabveil.metrics.utility.correlation.MOST_CELLS", 0)
-    monkeypatch.setattr("tabveil.metrics.utility.correlation.LEAST_ROWS", 50)
+    monkeypatch.setattr("tabveil.metrics.utility.joint.MOST_CELLS", 0)
+    monkeypatch.setattr("tabveil.metrics.utility.joint.LEAST_SAMPLED", 50)
     assert related(population("normal", (100, 100, 100))).figure.value.n == 50

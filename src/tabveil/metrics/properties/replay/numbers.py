@@ -1,82 +1,35 @@
-"""Check digits of numbers that belong to people: accounts, cards, national identifiers.
+"""Numbers that belong to people: accounts, cards and national identifiers by their check digits, and phones.
 
-The rules are public: ISO 13616 and 7064 (accounts), ISO/IEC 7812 (cards), and those that the offices of each
-country publish. A number that was typed or drawn at random fails one of ten to one of ninety-seven of them at
-best, so they tell such numbers from others, and never whether somebody really has one.
+The rules of check digits are public: ISO 13616 and 7064 (accounts), ISO/IEC 7812 (cards), and those that the
+offices of each country publish. A number that was typed or drawn at random fails one of ten to one of
+ninety-seven of them at best, so they tell such numbers from others, and never whether somebody really has
+one. Phone numbers are told by the plans of all countries with the extra ``pii``, else by their form alone.
 """
 
+import re
 import string
+from functools import cache
+from typing import Any
 
-_IBAN_LENGTHS = {
-    "AD": 24,
-    "AE": 23,
-    "AL": 28,
-    "AT": 20,
-    "AZ": 28,
-    "BA": 20,
-    "BE": 16,
-    "BG": 22,
-    "BH": 22,
-    "BR": 29,
-    "CH": 21,
-    "CR": 22,
-    "CY": 28,
-    "CZ": 24,
-    "DE": 22,
-    "DK": 18,
-    "DO": 28,
-    "EE": 20,
-    "EG": 29,
-    "ES": 24,
-    "FI": 18,
-    "FO": 18,
-    "FR": 27,
-    "GB": 22,
-    "GE": 22,
-    "GI": 23,
-    "GL": 18,
-    "GR": 27,
-    "GT": 28,
-    "HR": 21,
-    "HU": 28,
-    "IE": 22,
-    "IL": 23,
-    "IS": 26,
-    "IT": 27,
-    "JO": 30,
-    "KW": 30,
-    "KZ": 20,
-    "LB": 28,
-    "LI": 21,
-    "LT": 20,
-    "LU": 20,
-    "LV": 21,
-    "MC": 27,
-    "MD": 24,
-    "ME": 22,
-    "MK": 19,
-    "MT": 31,
-    "MU": 30,
-    "NL": 18,
-    "NO": 15,
-    "PK": 24,
-    "PL": 28,
-    "PS": 29,
-    "PT": 25,
-    "QA": 29,
-    "RO": 24,
-    "RS": 22,
-    "SA": 24,
-    "SE": 24,
-    "SI": 19,
-    "SK": 24,
-    "SM": 27,
-    "TN": 24,
-    "TR": 26,
-    "UA": 29,
-    "VA": 22,
-    "XK": 20,
+_IBAN_COUNTRIES = {
+    15: "NO",
+    16: "BE",
+    18: "DK FI FO GL NL",
+    19: "MK SI",
+    20: "AT BA EE KZ LT LU XK",
+    21: "CH HR LI LV",
+    22: "BG BH CR DE GB GE IE ME RS VA",
+    23: "AE GI IL",
+    24: "AD CZ ES MD PK RO SA SE SK TN",
+    25: "PT",
+    26: "IS TR",
+    27: "FR GR IT MC SM",
+    28: "AL AZ CY DO GT HU LB PL",
+    29: "BR EG PS QA UA",
+    30: "JO KW MU",
+    31: "MT",
 }
+"""The countries by how many letters and digits their account numbers have."""
 _CARD_LENGTHS = range(13, 20)
 _VERHOEFF_DIHEDRAL = (
     *((0, 1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 4, 0, 6, 7, 8, 9, 5), (2, 3, 4, 0, 1, 7, 8, 9, 5, 6)),
@@ -88,6 +41,15 @@ _VERHOEFF_STEP = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
 _SPANISH = "TRWAGMYFPDXBNJZSQVHLCKE"
 _CHINESE = "10X98765432"
 _ITALIAN_ODD = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
+_LEAST_DIGITS, _MOST_DIGITS = 8, 15
+"""Digits of a number with its country's code (ITU-T E.164)."""
+COMPARED = 9
+"""Numbers are compared by so many last digits: 0171 2345678 and +49 171 2345678 are one."""
+
+WITHOUT_PLANS = (
+    "Phone numbers inside texts are told by their form alone (+ and 8 to 15 digits); with the extra pii "
+    "(phonenumbers) also by the numbering plan of their country."
+)
 
 
 def luhn(digits: str) -> bool:
@@ -111,7 +73,7 @@ def is_iban(text: str) -> bool:
     >>> is_iban("DE89370400440532013000"), is_iban("DE89370400440532013001")
     (True, False)
     """
-    if _IBAN_LENGTHS.get(text[:2]) != len(text):
+    if text[:2] not in _IBAN_COUNTRIES.get(len(text), "").split():
         return False
     return int("".join(str(int(letter, 36)) for letter in text[4:] + text[:4])) % 97 == 1
 
@@ -122,10 +84,13 @@ def is_us_social_security(digits: str) -> bool:
     return area not in ("000", "666") and area[0] != "9" and group != "00" and serial != "0000"
 
 
+def _weighted(digits: str, heaviest: int) -> int:
+    return sum(int(digit) * weight for digit, weight in zip(digits, range(heaviest, 1, -1), strict=False))
+
+
 def is_nhs(digits: str) -> bool:
     """Tell a number of England's health service: ten digits, by eleven."""
-    total = sum(int(digit) * weight for digit, weight in zip(digits, range(10, 1, -1), strict=False))
-    return (11 - total % 11) % 11 == int(digits[9])
+    return (11 - _weighted(digits, 10) % 11) % 11 == int(digits[9])
 
 
 def is_aadhaar(digits: str) -> bool:
@@ -145,15 +110,8 @@ def is_aadhaar(digits: str) -> bool:
 
 def is_cpf(digits: str) -> bool:
     """Tell a Brazilian taxpayer's number: eleven digits, of which two check the others."""
-    if len(set(digits)) == 1:
-        return False
-    for known in (9, 10):
-        total = sum(
-            int(digit) * weight for digit, weight in zip(digits, range(known + 1, 1, -1), strict=False)
-        )
-        if total * 10 % 11 % 10 != int(digits[known]):
-            return False
-    return True
+    fits = (_weighted(digits, known + 1) * 10 % 11 % 10 == int(digits[known]) for known in (9, 10))
+    return len(set(digits)) > 1 and all(fits)
 
 
 def is_belgian(digits: str) -> bool:
@@ -195,3 +153,36 @@ def is_chinese(text: str) -> bool:
     """Tell a Chinese resident's number: seventeen digits and a check by eleven (ISO 7064)."""
     total = sum(int(digit) * (2 ** (17 - place) % 11) for place, digit in enumerate(text[:17]))
     return _CHINESE[total % 11] == text[17]
+
+
+@cache
+def numbering_plans() -> Any | None:  # noqa: ANN401 - an optional library
+    """Return the library that knows which numbers there are, if it is installed."""
+    try:
+        import phonenumbers  # noqa: PLC0415 - an extra
+    except ImportError:
+        return None
+    return phonenumbers
+
+
+def is_phone(text: str) -> bool:
+    """Tell a number that is written with its country's code, such as +49 30 901820.
+
+    >>> is_phone("+49 30 901820"), is_phone("030 901820")
+    (True, False)
+    """
+    digits = re.sub(r"\D", "", text)
+    if not text.lstrip(" (").startswith("+") or not _LEAST_DIGITS <= len(digits) <= _MOST_DIGITS:
+        return False
+    plans = numbering_plans()
+    if plans is None:
+        return True
+    try:
+        return bool(plans.is_valid_number(plans.parse(text, None)))
+    except plans.NumberParseException:
+        return False
+
+
+def phone_key(text: str) -> str:
+    """Return what two ways of writing one number have in common."""
+    return re.sub(r"\D", "", text)[-COMPARED:]
