@@ -60,6 +60,8 @@ class Explanation:
 def explain(metric: type[Metric]) -> Explanation:
     """Tell what a metric asks, how it answers, and where it comes from.
 
+    A parameter that its docstring leaves out is described as in a class that it derives from.
+
     >>> from tabveil.metrics.indicators import ClosestShare
     >>> explain(ClosestShare).question
     'Are synthetic rows closer to training people than to people never seen?'
@@ -73,6 +75,12 @@ def explain(metric: type[Metric]) -> Explanation:
     sections = _sections(text)
     question, *summary = _paragraphs(sections.get("", [])) or [metric.name]
     defaults = _defaults(metric)
+    parameters = dict(_parameters(sections.get("Parameters", [])))
+    for kind in metric.__mro__[1:] if text else ():
+        inherited = _sections(inspect.cleandoc(kind.__doc__ or "")).get("Parameters", [])
+        parameters |= {
+            name: told for name, told in _parameters(inherited) if name in defaults and name not in parameters
+        }
     return Explanation(
         name=metric.name,
         title=metric.title,
@@ -86,7 +94,7 @@ def explain(metric: type[Metric]) -> Explanation:
         summary=tuple(summary),
         parameters=tuple(
             Parameter(name=name, default=defaults.get(name, ""), description=description)
-            for name, description in _parameters(sections.get("Parameters", []))
+            for name, description in parameters.items()
         ),
         notes=tuple(_paragraphs(sections.get("Notes", []))),
         references=tuple(_MARK.sub("", text) for text in _paragraphs(sections.get("References", []))),

@@ -158,7 +158,15 @@ class Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class Attack(Metric):
-    """A confidence level as a parameter; whatever interval an attack reports is made at this level."""
+    """What is attacked, and how sure an attack is of what it reports.
+
+    Parameters
+    ----------
+    n_attacks
+        How many training rows, and as many control rows, are attacked; None attacks all.
+    confidence
+        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
+    """
 
     confidence: float = CONFIDENCE
 
@@ -186,7 +194,14 @@ class TellsMembers:
 
 @dataclass(frozen=True, kw_only=True)
 class NearestRowAttack(Attack):
-    """A representation as a parameter: attacks that look for the nearest rows look for them in it."""
+    """What attacks have in common that look for the nearest rows.
+
+    Parameters
+    ----------
+    representation
+        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
+        distance in an embedding.
+    """
 
     representation: Representation = field(default_factory=Mixed)
 

@@ -31,15 +31,9 @@ class MembershipCalibrated(PooledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
     representation
         What is called near: few columns that differ, numbers within a tolerance by a part (``Tolerant``),
         Gower's distance (``Mixed``), the Euclidean one, or the distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -137,14 +131,8 @@ class MembershipContrastive(PooledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
     representation
         The learned space: an embedding that is trained on the release.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

@@ -56,16 +56,9 @@ class Inference(NearestRowAttack):
         How near a guessed number must be to the truth, as a share of its true size.
     zero_tolerance
         The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
     calibrated
         Whether guesses are also ranked by how near the row is for somebody with so many other people around,
         and all configurations are tested together by dealing labels anew. Takes several times as long.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -264,26 +257,14 @@ class InferenceContrastive(Inference):
 
     Parameters
     ----------
-    secrets
-        The columns to infer; None tries every column.
-    known
-        The columns the attacker knows; None means all but the secret.
     most_labels
         Secrets with more labels in the release have no second candidate: the model grows a tree for each
         label and round.
-    tolerance
-        How near a guessed number must be to the truth, as a share of its true size.
-    zero_tolerance
-        The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
     representation
         What is called near: the distance in an embedding that is trained on the release.
     calibrated
         Whether guesses are also ranked by how near the rows are for somebody with so many other people
         around, and all configurations are tested together by dealing labels anew.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

@@ -52,16 +52,9 @@ class Linkability(NearestRowAttack):
         Pairs of disjoint sets of columns to link; all of them are attacked. None splits the columns in two.
     n_splits
         How many of the possible splits are attacked; None attacks all, as in the paper.
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
     calibrated
         Whether guesses are also ranked by how near the rows are for somebody with so many other people
         around, and all configurations are tested together by dealing labels anew.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -335,21 +328,8 @@ class LinkabilityContrastive(Linkability):
 
     Parameters
     ----------
-    n_neighbors
-        How many nearest synthetic rows to look up; each number is a configuration.
-    auxiliary
-        Pairs of disjoint sets of columns to link; all of them are attacked. None splits the columns in two.
-    n_splits
-        How many of the possible splits are attacked; None attacks all, as in the paper.
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
     representation
         What is called near: the distance in an embedding that is trained on the release.
-    calibrated
-        Whether guesses are also ranked by how near the rows are for somebody with so many other people
-        around, and all configurations are tested together by dealing labels anew.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

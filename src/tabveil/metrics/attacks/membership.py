@@ -32,16 +32,6 @@ class MembershipDistance(TellsMembers, NearestRowAttack):
     Where many people tie at a cut-off, the rarer ones come first, since a match of an unusual person says
     more.
 
-    Parameters
-    ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
-
     Notes
     -----
     The attacker names the most likely members: FPR (``control`` and ``baseline``) is the share of other

@@ -109,20 +109,11 @@ class MembershipRatio(SampledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
     offset
         What is added to distances before their logarithm is taken, so that 0 is not infinitely far from the
         smallest other one.
     reference_share
         The share of control that serves as the sample.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -175,19 +166,10 @@ class MembershipTrees(SampledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
     min_leaf
         The fewest rows in a leaf of a tree.
     reference_share
         The share of control that serves as the sample.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -263,21 +245,12 @@ class MembershipInfluence(SampledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
     n_neighbors
         How many of the nearest synthetic rows are looked at.
     offset
         What is added to distances before their logarithm is taken.
     reference_share
         The share of control that serves as the sample.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

@@ -131,10 +131,6 @@ class MLInference(SecretAttack):
         The columns the attacker knows; None means all but the secret.
     n_secrets
         How many secrets to choose where none are named (labels first, then those hardest to guess).
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

@@ -62,13 +62,6 @@ class NeighborVote(NearestRowAttack):
         How near a guessed number must be to the truth, as a share of its true size.
     zero_tolerance
         The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

@@ -212,7 +212,13 @@ DECIMALS = 9  # of scores: what differs less is a rounding error
 
 @dataclass(frozen=True, kw_only=True)
 class PooledAttack(TellsMembers, NearestRowAttack):
-    """What attacks have in common that rank members and others together, and test by dealing labels anew."""
+    """What attacks have in common that rank members and others together, and test by dealing labels anew.
+
+    Parameters
+    ----------
+    n_permutations
+        How often labels are dealt anew for the exact test.
+    """
 
     n_attacks: int | None = None
     n_permutations: int = 999

@@ -60,8 +60,6 @@ class DomiasFlow(TellsMembers, Attack):
         The share of control that serves as the reference.
     device
         Where the network is trained: ``"cpu"`` or ``"cuda"``.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

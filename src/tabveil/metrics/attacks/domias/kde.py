@@ -91,8 +91,6 @@ class DomiasKde(TellsMembers, Attack):
         The share of each side that counts as outliers.
     reference_share
         The share of control that serves as the reference.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

@@ -53,8 +53,6 @@ class Attribution(SecretAttack):
         a triangular kernel over the numeric keys).
     n_attacks
         How many synthetic rows, drawn at random, make claims; None takes all.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

@@ -68,8 +68,6 @@ class SinglingOut(DescriptionAttack):
         How far a window reaches both ways, in shares of the column's distinct synthetic values.
     deduplicate
         Drop equal rows of train and control first, as Anonymeter does.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -196,8 +194,6 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
         Drop equal rows of train and control first, as Anonymeter does.
     representation
         Where rows stand apart: in an embedding, or by Gower's or the Euclidean distance.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
