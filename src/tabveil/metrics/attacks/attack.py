@@ -65,50 +65,11 @@ def guessed(result: Result) -> str:
     return f"{begin(told)}.{naively(result)}"
 
 
-def members_found(result: Result) -> str:
-    """Tell how well members were told from others."""
-    if result.leading is not None and result.leading.statistic == "area":
-        return (
-            "Shown one training person and one of the people the generator never saw, the attack tells which "
-            f"is which in {share_of(result.attack)} of cases; a coin is right in 50%."
-        )
-    return (
-        f"An attacker who would take at most about {surest(result)} of {UNSEEN} for members names "
-        f"{both_sides(result)}. Equal shares would mean that membership does not show."
-    )
-
-
-def members_named(result: Result) -> str:
-    """Tell how well members were told from others by somebody who names those most like members."""
-    if result.leading is None or result.leading.statistic == "area":
-        return members_found(result)
-    return (
-        f"An attacker who names the {surest(result)} of all people that are most like members names "
-        f"{both_sides(result)}. Equal shares would mean that membership does not show."
-    )
-
-
-def targets(result: Result) -> str | None:
-    """List the columns that the configurations are about."""
-    found = dict.fromkeys(item.setting.target for item in result.configurations if item.setting.target)
-    return listed(list(found)) or None
-
-
 def secret_threat(known: Sequence[str] | None, secrets: Sequence[str] | None, otherwise: str) -> Threat:
     """Describe somebody who knows some columns and wants others."""
     return Threat(
         knows=listed(known) if known else REST,
         wants=listed(secrets) if secrets else otherwise,
-    )
-
-
-def membership_threat(*, reference: bool = False, outliers_only: bool = False) -> Threat:
-    """Describe somebody who asks whether a person's data were trained on."""
-    more = " and a sample of the same population" if reference else ""
-    return Threat(
-        knows=f"the person's whole row{more}",
-        wants="whether the person's data were trained on",
-        outliers_only=outliers_only,
     )
 
 
@@ -185,11 +146,20 @@ class TellsMembers:
 
     def sentence(self, result: Result) -> str:
         """Tell how well members were told from others."""
-        return members_found(result)
+        if result.leading is not None and result.leading.statistic == "area":
+            return (
+                "Shown one training person and one of the people the generator never saw, the attack tells "
+                f"which is which in {share_of(result.attack)} of cases; a coin is right in 50%."
+            )
+        return (
+            f"An attacker who would take at most about {surest(result)} of {UNSEEN} for members names "
+            f"{both_sides(result)}. Equal shares would mean that membership does not show."
+        )
 
     def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
-        """Describe the attacker."""
-        return membership_threat(reference=self.reference)
+        """Describe somebody who asks whether a person's data were trained on."""
+        knows = f"the person's whole row{' and a sample of the same population' if self.reference else ''}"
+        return Threat(knows=knows, wants="whether the person's data were trained on")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from tabveil.core import check, workers
 from tabveil.core.result import Result, Threat
 from tabveil.core.table import Categorical, Floats, Numeric, Split, Table
+from tabveil.core.wording import listed
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.attacks.attack import Attack, secret_threat, targets
+from tabveil.metrics.attacks.attack import Attack, secret_threat
 from tabveil.metrics.attacks.column_choice_kernels import best_guesses
 
 MOSTLY = 0.5  # more than this share of cells missing, or of labels different: nothing to learn
@@ -26,13 +27,7 @@ LEVELS_TO_JUDGE = 64  # a column with more different values is compared in coars
 COARSE_LEVELS = 16
 SECRETS_AT_ONCE = 16
 
-
-@dataclass(frozen=True, kw_only=True)
-class ColumnChoice:
-    """The columns to attack, and a sentence that says how they were chosen."""
-
-    secrets: tuple[str, ...]
-    note: str
+ONE_COLUMN = "needs at least two columns, one to know and one to guess."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +38,6 @@ class SecretAttack(Attack):
     known: tuple[str, ...] | None = None
     n_secrets: int = 3
 
-    name: ClassVar[str]
     word: ClassVar[str] = "secret"  # what messages call a column that is attacked
     most_labels: ClassVar[int | None] = None  # columns with more are not chosen
 
@@ -54,110 +48,87 @@ class SecretAttack(Attack):
         if self.secrets is not None:
             check.at_least(owner, f"the number of {self.word}s", len(self.secrets), 1)
 
-    def chosen(self, split: Split) -> ColumnChoice:
-        """Take the columns that the user names, or choose some."""
+    def chosen(self, split: Split) -> tuple[tuple[str, ...], str]:
+        """Take the columns that the user names, or choose some; and say in a sentence how.
+
+        Chosen are up to ``n_secrets`` columns that are hardest to guess from any one other column. Suitable
+        are columns with at least two values in the real and in the synthetic rows, at most half of them
+        missing, that are no identifiers: labels of which more than half are different, whole numbers that
+        hardly repeat (this last rule is waived where it leaves nothing). Columns of labels come before
+        numbers, since a guess of a label can be right; left out are those with more than ``most_labels``
+        different labels, and those the intruder knows.
+        """
         if self.secrets is not None:
-            return given_secrets(self.name, split, self.secrets, word=self.word)
-        return choose_secrets(
-            self.name,
-            split,
-            limit=self.n_secrets,
-            n_labels=self.most_labels,
-            known=self.known,
-            word=self.word,
+            check.known_names(self.name, "column", self.secrets, split.schema.names)
+            chosen = tuple(sorted(set(self.secrets)))
+            return chosen, f"Tried as {self.word}: {', '.join(chosen)}, as asked."
+        suitable = self._suitable(split)
+        room = _rooms(split.synthetic, suitable)
+        chosen = tuple(
+            sorted(
+                suitable,
+                key=lambda name: (isinstance(split.schema[name], Numeric), -round(room[name], 9), name),
+            )[: self.n_secrets]
         )
+        how = (
+            f", chosen among {len(suitable)} suitable columns (labels first, then those hardest to guess "
+            "from any one other column)"
+            if len(suitable) > len(chosen)
+            else ""
+        )
+        return chosen, f"Tried as {self.word}: {', '.join(chosen)}{how}."
+
+    def _suitable(self, split: Split) -> list[str]:
+        if len(split.schema) < 2:  # noqa: PLR2004 - something known and something secret
+            raise NotApplicable(self.name, ONE_COLUMN)
+        unknown = sorted(set(split.schema.names) - set(self.known or ()))
+        varied = [name for name in unknown if _varies(split, name)]
+        suitable = [name for name in varied if not _identifies(split, name)] or varied
+        if self.most_labels is not None:  # of the labels that an attacker could guess; numbers have none
+            suitable = [
+                name
+                for name in suitable
+                if isinstance(split.schema[name], Numeric)
+                or len(np.unique(_present(split.synthetic.column(name)))) <= self.most_labels
+            ]
+        if not suitable:
+            raise NotApplicable(
+                self.name,
+                f"no column is a suitable {self.word}: all are known, constant, mostly missing"
+                f"{'' if self.most_labels is None else f' or have more than {self.most_labels} labels'}.",
+            )
+        return suitable
+
+    def known_beside(self, secret: str, split: Split, *, word: str = "known") -> tuple[str, ...]:
+        """Return what the intruder knows, by name: the columns given, or all others; never the secret."""
+        check.known_names(self.name, "column", self.known or (), split.schema.names)
+        names = tuple(sorted(set(split.schema.names if self.known is None else self.known) - {secret}))
+        if not names:
+            if self.known is not None and len(split.schema) > 1:
+                raise ParameterError(self.name, f"{word} must name a column beside {secret!r}.")
+            raise NotApplicable(self.name, ONE_COLUMN)
+        return names
 
     def threat(self, result: Result) -> Threat:
         """Describe the attacker."""
-        return secret_threat(self.known, self.secrets, targets(result) or "chosen columns")
+        found = dict.fromkeys(item.setting.target for item in result.configurations if item.setting.target)
+        return secret_threat(self.known, self.secrets, listed(list(found)) or "chosen columns")
 
 
-def choose_secrets(
-    owner: str,
-    split: Split,
-    *,
-    limit: int,
-    n_labels: int | None = None,
-    known: Sequence[str] | None = None,
-    word: str = "secret",
-) -> ColumnChoice:
-    """Choose up to ``limit`` columns that are hardest to guess from any one other column.
-
-    Suitable are columns with at least two values in the real and in the synthetic rows, at most half of them
-    missing, that are no identifiers: labels of which more than half are different, whole numbers that hardly
-    repeat (this last rule is waived where it leaves nothing). Columns of labels come before numbers, since a
-    guess of a label can be right; ``n_labels`` leaves out those with more different labels, ``known`` those
-    the intruder knows.
-    """
-    if len(split.schema) < 2:  # noqa: PLR2004 - something known and something secret
-        raise NotApplicable(owner, "needs at least two columns, one to know and one to guess.")
-    varied = [
-        name for name in sorted(split.schema.names) if name not in (known or ()) and _varies(split, name)
-    ]
-    suitable = [name for name in varied if not _identifies(split, name)] or varied
-    labels = {
-        name: split.synthetic.column(name) for name in suitable if isinstance(split.schema[name], Categorical)
-    }
-    many = {
-        name
-        for name, cells in labels.items()
-        if n_labels is not None and len(np.unique(cells[~np.isnan(cells)])) > n_labels
-    }  # of the labels that an attacker could guess; numbers have none
-    small = [name for name in suitable if name not in many]
-    if not small:
-        raise NotApplicable(
-            owner,
-            f"no column is a suitable {word}: all are known, constant, mostly missing"
-            f"{'' if n_labels is None else f' or have more than {n_labels} labels'}.",
-        )
-    room = _rooms(split.synthetic, small)
-    ranked = sorted(
-        small, key=lambda name: (isinstance(split.schema[name], Numeric), -round(room[name], 9), name)
-    )
-    chosen = tuple(ranked[:limit])
-    how = (
-        f", chosen among {len(small)} suitable columns (labels first, then those hardest to guess from any "
-        "one other column)"
-        if len(small) > len(chosen)
-        else ""
-    )
-    return ColumnChoice(secrets=chosen, note=f"Tried as {word}: {', '.join(chosen)}{how}.")
-
-
-def given_secrets(owner: str, split: Split, secrets: Sequence[str], *, word: str = "secret") -> ColumnChoice:
-    """Take the columns that the user names."""
-    check.known_names(owner, "column", secrets, split.schema.names)
-    chosen = tuple(sorted(set(secrets)))
-    return ColumnChoice(secrets=chosen, note=f"Tried as {word}: {', '.join(chosen)}, as asked.")
-
-
-def known_columns(
-    owner: str, split: Split, secret: str, known: Sequence[str] | None, *, word: str = "known"
-) -> tuple[str, ...]:
-    """Return what the intruder knows, by name: the columns given, or all others; never the secret itself."""
-    if known is not None:
-        check.known_names(owner, "column", known, split.schema.names)
-    names = tuple(sorted(set(split.schema.names if known is None else known) - {secret}))
-    if not names:
-        if known is not None and len(split.schema) > 1:
-            raise ParameterError(owner, f"{word} must name a column beside {secret!r}.")
-        raise NotApplicable(owner, "needs at least two columns, one to know and one to guess.")
-    return names
+def _present(cells: Floats) -> Floats:
+    return np.asarray(cells[~np.isnan(cells)])
 
 
 def _real(split: Split, name: str) -> Floats:
-    cells = np.concatenate([split.train.column(name), split.control.column(name)])
-    return np.asarray(cells[~np.isnan(cells)])
+    return _present(np.concatenate([split.train.column(name), split.control.column(name)]))
 
 
 def _varies(split: Split, name: str) -> bool:
     """Whether there is something to guess: several values, and not mostly missing ones."""
-    synthetic = split.synthetic.column(name)
-    synthetic = synthetic[~np.isnan(synthetic)]
     real, n_real = _real(split, name), len(split.train) + len(split.control)
     return all(
         len(cells) > 0 and cells.min() < cells.max() and len(cells) >= MOSTLY * n
-        for cells, n in ((real, n_real), (synthetic, len(split.synthetic)))
+        for cells, n in ((real, n_real), (_present(split.synthetic.column(name)), len(split.synthetic)))
     )
 
 

@@ -12,7 +12,7 @@ configuration with the largest gain has too low a bound (an intersection-union t
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -50,9 +50,7 @@ class Comparison:
 
     def of(self, setting: Setting) -> Configuration:
         """Say which configuration it was."""
-        return Configuration(
-            setting=setting, **{item.name: getattr(self, item.name) for item in fields(self)}
-        )
+        return Configuration(setting=setting, **vars(self))
 
 
 Comparator = Callable[[float], Comparison]
@@ -71,22 +69,13 @@ class Headline:
     informative: bool
     details: Mapping[str, Any]
     notes: tuple[str, ...]
-
-    @property
-    def risk(self) -> Estimate | None:
-        """The risk in the configuration that leads."""
-        return self.leading.risk
-
-    def configuration(self, setting: Setting) -> Configuration:
-        """Return what was found in one configuration."""
-        return next(item for item in self.configurations if item.setting == setting)
+    curve: Curve | None = None  # of the scores of an attack that ranks people
 
     def answer(
         self,
         metric: Metric,
         *,
         configurations: tuple[Configuration, ...] | None = None,
-        curve: Curve | None = None,
         outliers: OutlierRisk | None = None,
         columns: tuple[ColumnRisk, ...] = (),
         combinations: tuple[Combination, ...] = (),
@@ -108,7 +97,7 @@ class Headline:
             beats_baseline=self.informative,
             leading=self.setting,
             configurations=self.configurations if configurations is None else configurations,
-            curve=curve,
+            curve=self.curve,
             outliers=outliers,
             columns=columns,
             combinations=combinations,
@@ -150,6 +139,7 @@ def choose(
     )
     risks = {setting: item.risk.value for setting, item in found.items() if item.risk is not None}
     largest = max(risks, key=lambda setting: risks[setting]) if risks else None
+    missing = NO_CONTROL if found[best].control is None else "" if found[best].risk else NO_ROOM
     return Headline(
         setting=best,
         leading=found[best],
@@ -161,7 +151,7 @@ def choose(
             "confidence_of_each": level,
             "largest_point_estimate": largest and {"configuration": largest.name, "risk": risks[largest]},
         },
-        notes=_notes(found[best], informative=bool(telling)),
+        notes=tuple(note for note in (missing, "" if telling else NOT_INFORMATIVE) if note),
     )
 
 
@@ -188,17 +178,6 @@ def _smallest(p_values: Iterable[float | None], n_tried: int, deals: Deals | Non
     if deals and known:
         return deals.p_value(min(known), n_tried)
     return -math.expm1(n_tried * math.log1p(-min(*known, 0.5))) if known else None
-
-
-def _notes(leading: Comparison, *, informative: bool) -> tuple[str, ...]:
-    notes = []
-    if leading.control is None:
-        notes.append(NO_CONTROL)
-    elif leading.risk is None:
-        notes.append(NO_ROOM)
-    if not informative:
-        notes.append(NOT_INFORMATIVE)
-    return tuple(notes)
 
 
 def compare_counts(tally: Tally, confidence: float) -> Comparison:

@@ -212,17 +212,6 @@ def seen_by(view: View, split: Split, known: Sequence[str]) -> Split:
     )
 
 
-def tie_break(
-    confidence: Floats, space: Space, split: Split, *, rng: Generator
-) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Return the rarity of the attacked rows of ``split``, in the space the attacker sees, if it is needed.
-
-    ``confidence`` is that of the guesses about control.
-    """
-    needed = ties_matter(confidence, people=split.control.people)
-    return rarity(space, split, rng=rng) if needed else (None, None)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Halves:
     """Control cut in halves, and the half that each train row is compared with."""

@@ -15,7 +15,7 @@ from tabveil.core.settings.registry import completed
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.core.workers import part, tell
 from tabveil.engines.neighbors import Neighbors, NeighborsWithout, Space
-from tabveil.metrics.attacks.guessing import Halves, draw_halves, seen_by, tie_break, ties_matter
+from tabveil.metrics.attacks.guessing import Halves, draw_halves, rarity, seen_by, ties_matter
 from tabveil.protocols import View
 
 Names = tuple[str, ...]
@@ -66,11 +66,12 @@ def _alone(targets: Split, view: View, known: Names, *, rng: Generator) -> Looku
     neighbors = Neighbors(space, seen.synthetic.take(order))
     train, control = (neighbors.nearest(table) for table in (seen.train, seen.control))
     confidence = -train.distance[:, 0], -control.distance[:, 0]
+    needed = ties_matter(confidence[1], people=seen.control.people)
     return Lookups(
         order=order,
         index=(train.index[:, 0], control.index[:, 0]),
         confidence=confidence,
-        rarity=tie_break(confidence[1], space, seen, rng=rng),
+        rarity=rarity(space, seen, rng=rng) if needed else (None, None),
         seen=seen,
     )
 

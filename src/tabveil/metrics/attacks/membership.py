@@ -85,9 +85,8 @@ class MembershipDistance(TellsMembers, NearestRowAttack):
         break_ties = ties_matter(-control, levels(len(control)))
         ranked = Ranking.of(-train, -control, rare if break_ties else None)
         judged = judge("distance", ranked, confidence=self.confidence)
-        return judged.headline.answer(
+        return judged.answer(
             self,
-            curve=judged.curve,
             outliers=attack_outliers((train, control), rare, confidence=self.confidence),
             details={"ties_broken_by_rarity": break_ties, "simulation": simulate(train, control)},
             scores=by_row,
@@ -106,7 +105,7 @@ def attack_outliers(
     train, control = (side[far >= bar] for side, far in zip(distances, rare, strict=True))
     if min(len(train), len(control)) < FEWEST_OUTLIERS:
         return None
-    found = judge("distance", Ranking.of(-train, -control), confidence=confidence).headline
+    found = judge("distance", Ranking.of(-train, -control), confidence=confidence)
     return OutlierRisk(
         share=OUTLYING,
         n_train=len(train),

@@ -23,7 +23,7 @@ from tabveil.metrics.attacks.attack import (
     Truth,
     guessed,
 )
-from tabveil.metrics.attacks.column_choice import SecretAttack, known_columns
+from tabveil.metrics.attacks.column_choice import SecretAttack
 from tabveil.metrics.attacks.configurations import Comparator, Comparison, choose, compare_counts
 from tabveil.metrics.attacks.guessing import Guesses, Tally, draw_attacked, scores, tallies
 
@@ -163,19 +163,19 @@ class MLInference(SecretAttack):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Train, guess and compare."""
-        chosen = self.chosen(split)
-        known = {secret: known_columns(self.name, split, secret, self.known) for secret in chosen.secrets}
+        secrets, note = self.chosen(split)
+        known = {secret: self.known_beside(secret, split) for secret in secrets}
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         learned = _learn_all(split, known, attacked)
         if not learned:
-            names = ", ".join(chosen.secrets)
+            names = ", ".join(secrets)
             why = f"{names} holds no value, or one only, among the synthetic or the train rows"
             raise NotApplicable(self.name, f"no secret can be learned: {why}.")
         owner = {setting: item for item in learned for setting in item.comparators}
         comparators = {setting: item.comparators[setting] for setting, item in owner.items()}
         choice = choose(comparators, self.confidence)
         best = owner[choice.setting]
-        notes = [chosen.note]
+        notes = [note]
         left_out = [item.secret for item in learned if item.n_missing]
         if left_out:
             names = ", ".join(left_out)

@@ -1,7 +1,6 @@
 """How well do scores tell members from others? The exact ROC curve, and a scan from the top down."""
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -28,8 +27,8 @@ from tabveil.core.estimate import (
 from tabveil.core.findings import Curve, Setting
 from tabveil.core.result import Labels, Result
 from tabveil.core.sampling import Sample, surest_rows
-from tabveil.core.table import Floats, Indices, Split, Table
-from tabveil.metrics.attacks.attack import NearestRowAttack, TellsMembers, members_named
+from tabveil.core.table import Floats, Indices, Table
+from tabveil.metrics.attacks.attack import NearestRowAttack, TellsMembers, both_sides, surest
 from tabveil.metrics.attacks.configurations import Comparator, Comparison, Headline, choose, compare_counts
 from tabveil.metrics.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, scores, tallies
 
@@ -105,6 +104,23 @@ class Ranking:
             value, len(self.train), level=a, n_others=len(self.control), slope=slope, confidence=confidence
         )
 
+    @cached_property
+    def scanned(self) -> Scanned:
+        """The people of both tables, pooled, and the depths at which no tie is cut."""
+        ranks = np.concatenate([self.train, self.control])
+        order = np.argsort(-ranks, kind="stable")
+        above = np.sort(-ranks)
+        deep = [*depths(len(ranks)), *(len(ranks) // part for part in DEEP if len(ranks) // part >= FIRST)]
+        ends = [int(np.searchsorted(above, above[depth - 1], side="right")) for depth in deep]
+        kept = np.unique([end for end in ends if end < len(ranks)]).astype(np.int64)
+        return Scanned(order=order, ranks=mean_ranks(ranks), depths=kept)
+
+    def tally(self, depth: int) -> Tally:
+        """Count the members and the others among the first ``depth`` of the people, pooled."""
+        members = int(np.sum(self.scanned.order[:depth] < len(self.train)))
+        n_train, n_control = len(self.train), len(self.control)
+        return Tally(train=members, n_train=n_train, control=depth - members, n_control=n_control)
+
     def points(self) -> tuple[tuple[float, float], ...]:
         """Return the curve for a report: all of it, or points that lie close where rates are low."""
         false, true = self.curve()
@@ -127,17 +143,9 @@ def levels(n_control: int) -> tuple[float, ...]:
     return (*(level for level in (HIGHEST_LEVEL, 0.1, 0.01) if level >= SPACING * lowest), lowest)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RankedHeadline:
-    """The headline of an attack that ranks people, and the curve of its scores."""
-
-    headline: Headline
-    curve: Curve
-
-
 def judge(
     name: str, ranked: Ranking, also: Mapping[str, Ranking] | None = None, *, confidence: float
-) -> RankedHeadline:
+) -> Headline:
     """Choose the headline among the levels of ``ranked``; its area, and those of other rankings, are tests.
 
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
@@ -147,9 +155,8 @@ def judge(
         Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(compare_area, other, gained=not counted)
         for key, other in {name: ranked, **(also or {})}.items()
     }
-    for setting, tally in counted.items():
-        comparators[setting] = partial(_compare_rates, tally)
-    return RankedHeadline(headline=choose(comparators, confidence), curve=curve_of(ranked, confidence))
+    comparators |= {setting: partial(_compare_rates, tally) for setting, tally in counted.items()}
+    return replace(choose(comparators, confidence), curve=curve_of(ranked, confidence))
 
 
 def curve_of(ranked: Ranking, confidence: float) -> Curve:
@@ -169,8 +176,7 @@ def compare_area(ranked: Ranking, confidence: float, *, gained: bool = False) ->
     """
 
     def risk(level: float) -> Estimate:
-        area = ranked.area(level)
-        return Estimate(value=2 * area.value - 1, low=2 * area.low - 1, high=2 * area.high - 1, n=area.n)
+        return ranked.area(level).each(lambda area: 2 * area - 1)
 
     coin, found = known(COIN, len(ranked.control)), risk(confidence)
     return Comparison(
@@ -223,8 +229,6 @@ class PooledAttack(TellsMembers, NearestRowAttack):
     n_attacks: int | None = None
     n_permutations: int = 999
 
-    name: ClassVar[str]
-    title: ClassVar[str]
     on_request: ClassVar[bool] = True
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True
@@ -234,10 +238,6 @@ class PooledAttack(TellsMembers, NearestRowAttack):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.at_least(type(self).__name__, "n_permutations", self.n_permutations, 1)
-
-    @abstractmethod
-    def __call__(self, split: Split, *, rng: Generator) -> Result:
-        """Attack, and compare members with others."""
 
     def conclude(
         self,
@@ -249,74 +249,28 @@ class PooledAttack(TellsMembers, NearestRowAttack):
     ) -> Result:
         """Judge scores of the pooled people, each with what breaks its ties; the first gives the curve."""
         (drawn, (shown, _)), *_ = suspicion.items()
-        n_train, people = len(attacked[0]), pool(*attacked).people
-        judged = scan(
-            {
-                name: PooledRanking.of(score, n_train, rare, people=people)
-                for name, (score, rare) in suspicion.items()
-            },
-            drawn,
-            confidence=self.confidence,
-            n_deals=self.n_permutations,
-            rng=rng,
-        )
-        return judged.headline.answer(
-            self,
-            curve=judged.curve,
-            details=details,
-            scores=scores(attacked, (shown[:n_train], shown[n_train:])),
-        )
+        n_train, people = len(attacked[0]), (attacked[0].table.people, attacked[1].table.people)
+        rankings = {}
+        for name, (score, rare) in suspicion.items():
+            broken = None if rare is None else (rare[:n_train], rare[n_train:])
+            rankings[name] = Ranking.of(score[:n_train], score[n_train:], broken, DECIMALS, people)
+        judged = scan(rankings, drawn, confidence=self.confidence, n_deals=self.n_permutations, rng=rng)
+        by_row = scores(attacked, (shown[:n_train], shown[n_train:]))
+        return judged.answer(self, details=details, scores=by_row)
 
     def sentence(self, result: Result) -> str:
-        """Tell how well members were told from others."""
-        return members_named(result)
+        """Tell how well members were told from others by somebody who names those most like members."""
+        if result.leading is None or result.leading.statistic == "area":
+            return super().sentence(result)
+        return (
+            f"An attacker who names the {surest(result)} of all people that are most like members names "
+            f"{both_sides(result)}. Equal shares would mean that membership does not show."
+        )
 
 
 def pool(train: Sample, control: Sample) -> Table:
     """Put the rows of both samples into one table, those of train first."""
     return train.table.joined(control.table)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PooledRanking:
-    """Members and others ranked together: higher is more like a member, and equals share a rank."""
-
-    ranking: Ranking
-
-    @classmethod
-    def of(
-        cls, scores: Floats, n_train: int, tie_break: Floats | None = None, *, people: Indices | None = None
-    ) -> Self:
-        """Rank pooled people, train first, by score, then by ``tie_break``.
-
-        Where somebody has several rows (``people`` says whose each is), the most suspicious speaks for them.
-        """
-        train, control = scores[:n_train], scores[n_train:]
-        broken = None if tie_break is None else (tie_break[:n_train], tie_break[n_train:])
-        whose = (None, None) if people is None else (people[:n_train], people[n_train:])
-        return cls(ranking=Ranking.of(train, control, broken, DECIMALS, whose))
-
-    @property
-    def n_train(self) -> int:
-        """How many members there are."""
-        return len(self.ranking.train)
-
-    @cached_property
-    def scanned(self) -> Scanned:
-        """The pooled people, and the depths at which no tie is cut."""
-        ranks = np.concatenate([self.ranking.train, self.ranking.control])
-        order = np.argsort(-ranks, kind="stable")
-        above = np.sort(-ranks)
-        deep = [*depths(len(ranks)), *(len(ranks) // part for part in DEEP if len(ranks) // part >= FIRST)]
-        ends = [int(np.searchsorted(above, above[depth - 1], side="right")) for depth in deep]
-        kept = np.unique([end for end in ends if end < len(ranks)]).astype(np.int64)
-        return Scanned(order=order, ranks=mean_ranks(ranks), depths=kept)
-
-    def tally(self, depth: int) -> Tally:
-        """Count the members and the others among the first ``depth``."""
-        members = int(np.sum(self.scanned.order[:depth] < self.n_train))
-        n_control = len(self.ranking.control)
-        return Tally(train=members, n_train=self.n_train, control=depth - members, n_control=n_control)
 
 
 def depths(n_people: int) -> list[int]:
@@ -331,30 +285,29 @@ def depths(n_people: int) -> list[int]:
 
 
 def scan(
-    rankings: Mapping[str, PooledRanking], drawn: str, *, confidence: float, n_deals: int, rng: Generator
-) -> RankedHeadline:
+    rankings: Mapping[str, Ranking], drawn: str, *, confidence: float, n_deals: int, rng: Generator
+) -> Headline:
     """Choose the headline among all depths and areas of all rankings; the curve is that of ``drawn``."""
-    dealt = deal([pooled.scanned for pooled in rankings.values()], rankings[drawn].n_train, n_deals, rng=rng)
+    scanned = [ranked.scanned for ranked in rankings.values()]
+    dealt = deal(scanned, len(rankings[drawn].train), n_deals, rng=rng)
     comparators: dict[Setting, Comparator] = {}
-    counted = any(len(pooled.scanned.depths) for pooled in rankings.values())
-    for name, pooled in rankings.items():
+    counted = any(len(found.depths) for found in scanned)
+    for name, ranked in rankings.items():
         area = Setting(label=f"{name}, 2·AUC − 1", statistic="area")
-        comparators[area] = partial(_compare_area, pooled, gained=not counted)
-        for depth in pooled.scanned.depths:
-            setting = Setting(label=f"{name}, first {depth}", level=depth / len(pooled.scanned.ranks))
-            comparators[setting] = partial(_compare_rates, pooled.tally(int(depth)))
-    return RankedHeadline(
-        headline=choose(comparators, confidence, deals=dealt),
-        curve=curve_of(rankings[drawn].ranking, confidence),
-    )
+        comparators[area] = partial(_compare_area, ranked, gained=not counted)
+        for depth in ranked.scanned.depths:
+            setting = Setting(label=f"{name}, first {depth}", level=depth / len(ranked.scanned.ranks))
+            comparators[setting] = partial(_compare_rates, ranked.tally(int(depth)))
+    chosen = choose(comparators, confidence, deals=dealt)
+    return replace(chosen, curve=curve_of(rankings[drawn], confidence))
 
 
-def _compare_area(pooled: PooledRanking, confidence: float, *, gained: bool) -> Comparison:
+def _compare_area(ranked: Ranking, confidence: float, *, gained: bool) -> Comparison:
     """Compare the area with a coin's; that it is larger is decided by the test that was dealt for."""
-    compared = compare_area(pooled.ranking, confidence, gained=gained)
-    ranks = pooled.scanned.ranks
-    total = np.array(ranks[: pooled.n_train].sum())
-    p_value = max(compared.p_value or 0.0, float(chance_of_ranks(total, ranks, pooled.n_train)))
+    compared = compare_area(ranked, confidence, gained=gained)
+    ranks, n_train = ranked.scanned.ranks, len(ranked.train)
+    total = np.array(ranks[:n_train].sum())
+    p_value = max(compared.p_value or 0.0, float(chance_of_ranks(total, ranks, n_train)))
     risk = compared.risk
     if risk is not None and risk.low > 0 and 2 * p_value > 1 - confidence:
         risk = replace(risk, low=0.0)

@@ -140,9 +140,8 @@ class DomiasFlow(TellsMembers, Attack):
         people = attacked[0].table.people, attacked[1].table.people
         ranked = Ranking.of(train, control, decimals=DECIMALS, people=people)
         judged = judge("flow density ratio", ranked, confidence=self.confidence)
-        return judged.headline.answer(
+        return judged.answer(
             self,
-            curve=judged.curve,
             notes=(VARIANT,),
             details={
                 "n_reference": len(held),

@@ -1,7 +1,7 @@
 """DOMIAS by kernel densities: is the release denser around a person than the population is?"""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from tabveil.core import check, workers
 from tabveil.core.result import Cost, Labels, Result, Threat
 from tabveil.core.sampling import Sample, draw_people, in_order, surest_rows
 from tabveil.core.table import Floats, Indices, Numeric, Schema, Split, Table
-from tabveil.metrics.attacks.attack import Attack, TellsMembers, membership_threat
+from tabveil.metrics.attacks.attack import Attack, TellsMembers
 from tabveil.metrics.attacks.domias.density_kernels import log_sums
 from tabveil.metrics.attacks.guessing import scores
 from tabveil.metrics.attacks.roc import Ranking, judge
@@ -121,6 +121,7 @@ class DomiasKde(TellsMembers, Attack):
     name: ClassVar[str] = "domias_kde"
     title: ClassVar[str] = "Membership by density (DOMIAS)"
     cost: ClassVar[Cost] = "slow"
+    reference: ClassVar[bool] = True
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="propensity", mechanism="density", auxiliary=True)
 
     def __post_init__(self) -> None:
@@ -147,9 +148,8 @@ class DomiasKde(TellsMembers, Attack):
             {"smooth densities": Ranking.of(train.smooth, control.smooth, decimals=DECIMALS, people=people)},
             confidence=self.confidence,
         )
-        return judged.headline.answer(
+        return judged.answer(
             self,
-            curve=judged.curve,
             details={
                 "n_tested": dict(zip(("train", "control"), n_tested, strict=True)),
                 "n_reference": len(reference),
@@ -158,9 +158,9 @@ class DomiasKde(TellsMembers, Attack):
             scores=scores(tested, (train.sharp, control.sharp)),
         )
 
-    def threat(self, result: Result) -> Threat:  # noqa: ARG002 - the parameters tell
+    def threat(self, result: Result) -> Threat:
         """Describe the attacker."""
-        return membership_threat(reference=True, outliers_only=self.tested != "random")
+        return replace(super().threat(result), outliers_only=self.tested != "random")
 
     def _densities(
         self, split: Split, reference: Table, attacked: tuple[Sample, Sample]

@@ -13,7 +13,7 @@ from tabveil.core.result import Labels, Result
 from tabveil.core.table import Indices, Split
 from tabveil.core.wording import UNSEEN, name, plural, share_of
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks.column_choice import SecretAttack, known_columns
+from tabveil.metrics.attacks.column_choice import SecretAttack
 from tabveil.metrics.attacks.configurations import choose
 from tabveil.metrics.attacks.gtcap import claim_kernels as kernels
 from tabveil.metrics.attacks.gtcap.claims import CheckedClaims, ClaimAnswer, Claims, find_pure
@@ -98,15 +98,15 @@ class Attribution(SecretAttack):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Check every claim against train and control."""
-        chosen = self.chosen(split)
+        targets, note = self.chosen(split)
         claimed = split.synthetic.sample(self.n_attacks or len(split.synthetic), rng=rng)
         checked: dict[Setting, CheckedClaims] = {}
-        for target in chosen.secrets:
+        for target in targets:
             cells = [table.column(target) for table in (split.train, split.control, split.synthetic)]
             if len(np.unique(np.concatenate(cells))) < 2:  # noqa: PLR2004 - something must be told apart
                 why = f"target {target!r} holds one value only, so there is nothing to claim."
                 raise NotApplicable(self.name, why)
-            keys = known_columns(self.name, split, target, self.known, word="keys")
+            keys = self.known_beside(target, split, word="keys")
             checked |= self._check(split, keys, target, claimed)
         if not checked:
             raise NotApplicable(
@@ -119,7 +119,7 @@ class Attribution(SecretAttack):
             notes=(
                 *_size_note(split),
                 *((SEVERAL_ROWS,) if split.train.people is not None else ()),
-                chosen.note,
+                note,
                 ALL_KEYS if self.known is None else f"Keys: {', '.join(sorted(set(self.known)))}.",
             ),
             scores=tuple(best.scores()),
