@@ -237,10 +237,10 @@ def _learn(
     if len(train) == 0 or not present.any() or (isinstance(column, Numeric) and column.width == 0):
         return None
     learn = partial(_numbers, column=column) if isinstance(column, Numeric) else _labels
-    without = (
-        attacked[0].table.n_people - train.table.n_people,
-        attacked[1].table.n_people - control.table.n_people,
-    )
+    without = {
+        "without_train": attacked[0].table.n_people - train.table.n_people,
+        "without_control": attacked[1].table.n_people - control.table.n_people,
+    }
     comparators, at_risk = learn(split, secret, known, (train, control), without)
     return _SecretModel(
         secret=secret,
@@ -256,7 +256,7 @@ def _labels(
     secret: str,
     known: tuple[str, ...],
     attacked: tuple[Sample, Sample],
-    without: tuple[int, int],
+    without: dict[str, int],
 ) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
     """Guess labels: every guess is right or wrong, and more or less memorized."""
     model = LabelModel.fit(split.synthetic, secret, known)
@@ -277,8 +277,7 @@ def _labels(
         at_risk.append(guessed.of_truth)
     counted = tallies(Setting(label=secret, target=secret), guesses[0], guesses[1], LEVELS)
     comparators: dict[Setting, Comparator] = {
-        setting: partial(compare_counts, replace(tally, without_train=without[0], without_control=without[1]))
-        for setting, tally in counted.items()
+        setting: partial(compare_counts, replace(tally, **without)) for setting, tally in counted.items()
     }
     return comparators, (at_risk[0], at_risk[1])
 
@@ -288,7 +287,7 @@ def _numbers(
     secret: str,
     known: tuple[str, ...],
     attacked: tuple[Sample, Sample],
-    without: tuple[int, int],
+    without: dict[str, int],
     *,
     column: Numeric,
 ) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
@@ -318,8 +317,7 @@ def _numbers(
             n_train=len(near[0]),
             control=near[1].sum().item(),
             n_control=len(near[1]),
-            without_train=without[0],
-            without_control=without[1],
+            **without,
         ),
     )
     return {Setting(label=secret, target=secret): errors.compare}, (-np.abs(train), -np.abs(control))

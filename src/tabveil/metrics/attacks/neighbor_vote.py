@@ -24,7 +24,6 @@ from tabveil.metrics.attacks.votes import (
     FEWEST_PEOPLE,
     Votes,
     VoteScores,
-    by_column,
     entropies,
     typical,
     vote,
@@ -147,10 +146,16 @@ class NeighborVote(NearestRowAttack):
         if self.known is not None:
             tried = f"{', '.join(sorted(set(self.known)))}, as asked"
         train, control = votes[owner[choice.setting]]
+        accuracies = train.accuracies(), control.accuracies()
         rows = by_row[owner[choice.setting]]
         return choice.answer(
             self,
-            details={"columns": by_column(names, train, control, weights)},
+            details={
+                "columns": {
+                    name: {"entropy": weight, "attack": attack, "control": against}
+                    for name, weight, attack, against in zip(names, weights, *accuracies, strict=True)
+                }
+            },
             notes=(f"Tried as known: {tried}.",),
             scores=scores(attacked, (rows[0].at_risk(weights), rows[1].at_risk(weights))),
         )

@@ -3,7 +3,7 @@
 import math
 import sys
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -88,13 +88,8 @@ class Votes:
     @classmethod
     def none(cls, n_rows: int, n_columns: int) -> Self:
         """Return no votes yet."""
-        return cls(
-            guessed=np.zeros((n_rows, n_columns), dtype=bool),
-            right=np.zeros((n_rows, n_columns), dtype=bool),
-            naive=np.zeros((n_rows, n_columns), dtype=bool),
-            distance=np.zeros(n_rows),
-            isolation=np.zeros(n_rows),
-        )
+        votes = {name: np.zeros((n_rows, n_columns), dtype=bool) for name in ("guessed", "right", "naive")}
+        return cls(**votes, distance=np.zeros(n_rows), isolation=np.zeros(n_rows))
 
     def __len__(self) -> int:
         return len(self.distance)
@@ -223,12 +218,3 @@ class VoteScores:
     def _low(self, errors: float) -> float:
         gain = self._gain(level_of(errors))
         return gain.low if gain else 0.0
-
-
-def by_column(names: tuple[str, ...], train: Votes, control: Votes, weights: Floats) -> dict[str, Any]:
-    """Return each column's entropy and accuracies."""
-    sides = zip(names, weights, train.accuracies(), control.accuracies(), strict=True)
-    return {
-        name: {"entropy": weight, "attack": attack, "control": against}
-        for name, weight, attack, against in sides
-    }

@@ -1,23 +1,24 @@
 """TCAP and GTCAP: how often is a claim that the release makes about people with some keys true?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check, workers
+from tabveil.core.estimate import Estimate, chance_of_difference, difference, known, over_all, risk_toward
 from tabveil.core.findings import Setting
-from tabveil.core.result import Labels, Result
-from tabveil.core.table import Indices, Split
+from tabveil.core.result import Labels, Result, Role, Scores
+from tabveil.core.table import Floats, Indices, Split
 from tabveil.core.wording import UNSEEN, name, plural, share_of
 from tabveil.errors import NotApplicable
 from tabveil.metrics.attacks.column_choice import SecretAttack
-from tabveil.metrics.attacks.configurations import choose
+from tabveil.metrics.attacks.configurations import Comparison, choose
 from tabveil.metrics.attacks.gtcap import claim_kernels as kernels
-from tabveil.metrics.attacks.gtcap.claims import CheckedClaims, ClaimAnswer, Claims, find_pure
-from tabveil.metrics.attacks.gtcap.key_classes import arrange
+from tabveil.metrics.attacks.gtcap.claims import ClaimAnswer, Claims, arrange, chance_of_any, find_pure
 
 ALL_KEYS = "Keys: all columns but the target."
 SEVERAL_ROWS = (
@@ -140,7 +141,7 @@ class Attribution(SecretAttack):
 
     def _check(
         self, split: Split, keys: Sequence[str], target: str, claimed: Indices
-    ) -> dict[Setting, CheckedClaims]:
+    ) -> dict[Setting, "CheckedClaims"]:
         """Check the claims about one target, at every radius."""
         weigh = kernels.weigh_rows if split.train.people is None else kernels.weigh_people
         for kernel in (kernels.find_pure, kernels.attribute, weigh):
@@ -184,3 +185,78 @@ def _size_note(split: Split) -> tuple[str, ...]:
         "each; the score in all of train is in the details."
     )
     return (note,)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CheckedClaims:
+    """One configuration: the claims about one target at one radius, answered by train and by control."""
+
+    n_claims: int
+    train: ClaimAnswer
+    control: ClaimAnswer
+    tried: float  # the share of the released rows whose claims are checked, drawn at random
+
+    def compare(self, confidence: float) -> Comparison:
+        """Compare train with control."""
+        attack = self._scored[0](confidence)
+        facts = {
+            "claims": self.n_claims,
+            "claims_kept": int(self.train.claims.total),
+            **self.train.facts("train"),
+        }
+        shared: dict[str, Any] = {
+            "attack": attack,
+            "baseline": known(self.train.score(self._chance, column=3), attack.n),
+            "beats_baseline": self.train.beats_the_usual(),
+        }
+        if self._scored[1] is None:
+            return Comparison(**shared, control=None, risk=None, gain=None, p_value=None, facts=facts)
+        control = self._scored[1](confidence)
+        people = self.train.exposed(), self.train.n_people, self.control.exposed(), self.control.n_people
+        return Comparison(
+            **shared,
+            control=control,
+            risk=risk_toward(attack, control, self._worst),
+            gain=over_all(difference(*people, confidence), self.tried),
+            p_value=chance_of_difference(*people),
+            facts={
+                **facts,
+                **self.control.facts("control"),
+                "worst": self._worst,
+                **dict(
+                    zip(("exposed_train", "n_train", "exposed_control", "n_control"), people, strict=True)
+                ),
+            },
+        )
+
+    @property
+    def _chance(self) -> Floats:
+        return chance_of_any(self.train.n_people, self._size)
+
+    @property
+    def _size(self) -> int:
+        """The number of people at which both sides are compared."""
+        return min(self.train.n_people, self.control.n_people) or self.train.n_people
+
+    @cached_property
+    def _worst(self) -> float:
+        return self.train.worst(self._chance)
+
+    @cached_property
+    def _scored(self) -> tuple[Callable[[float], Estimate], Callable[[float], Estimate] | None]:
+        """The scores of train and control, each with its interval at a level of confidence."""
+        others = self.control.n_people
+        against = self.control.scored(chance_of_any(others, self._size)) if others else None
+        return self.train.scored(self._chance), against
+
+    def scores(self) -> list[Scores]:
+        """Return how many right claims rest on each real row, or on all rows of its person."""
+        found = []
+        sides: tuple[tuple[Role, ClaimAnswer], ...] = (("train", self.train), ("control", self.control))
+        for role, answer in sides:
+            if answer.n_people:
+                borne = answer.weigh(chance_of_any(answer.n_people, answer.n_people))[:, 1]
+                kind, whose = answer.real.of_row, answer.real.people
+                values = borne[kind if whose is None else whose[kind]]
+                found.append(Scores(table=role, rows=np.arange(len(kind)), values=values))
+        return found
