@@ -1,6 +1,6 @@
 """Nearness calibrated by what it means for this person: attacks on membership, and guesses judged blind."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
@@ -71,12 +71,17 @@ class MembershipCalibrated(PooledAttack):
         """Attack, and compare members with others."""
         split.require_control(self.name)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
-        around = surroundings(split, pool(*attacked), self.representation, rng=rng)
-        suspicion: dict[str, tuple[Floats, Floats | None]] = {
+        return self.conclude(attacked, self._suspicion(split, pool(*attacked), rng=rng), rng=rng)
+
+    def _suspicion(
+        self, split: Split, people: Table, *, rng: Generator
+    ) -> dict[str, tuple[Floats, Floats | None]]:
+        """Score people by each way of looking, (n,), and say how rare they are, which breaks ties (n,)."""
+        around = surroundings(split, people, self.representation, rng=rng)
+        return {
             "calibrated distance": (-unexplained(around.release, around.others), None),
             "distance": (-around.release, around.loneliness),
         }
-        return self.conclude(attacked, suspicion, rng=rng)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,7 +125,7 @@ def unexplained(distance: Floats, others: Floats) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipContrastive(PooledAttack):
+class MembershipContrastive(MembershipCalibrated):
     """Is a synthetic row nearer to a person than it should be, in a learned space or by columns that differ?
 
     As ``membership_calibrated``: the attacker suspects those to whom the release is nearer than is to be
@@ -168,18 +173,12 @@ class MembershipContrastive(PooledAttack):
     title: ClassVar[str] = "Membership, contrastive and tolerant"
     cost: ClassVar[Cost] = "slow"
     extra: ClassVar[str] = "deep"
+    on_request: ClassVar[bool] = True
     beside: ClassVar[tuple[str, ...]] = ("membership_calibrated", "membership_distance")
-
-    def __call__(self, split: Split, *, rng: Generator) -> Result:
-        """Attack in both spaces, and compare members with others."""
-        split.require_control(self.name)
-        attacked = draw_attacked(split, self.n_attacks, rng=rng)
-        return self.conclude(attacked, self._suspicion(split, pool(*attacked), rng=rng), rng=rng)
 
     def _suspicion(
         self, split: Split, people: Table, *, rng: Generator
     ) -> dict[str, tuple[Floats, Floats | None]]:
-        """Score people by each way of looking, (n,), and say how rare they are, which breaks ties (n,)."""
         spaces = {"contrastive": self.representation, "tolerant": Tolerant()}
         found: dict[str, dict[str, tuple[Floats, Floats]]] = {"calibrated": {}, "difference": {}}
         for name, representation in spaces.items():
@@ -187,28 +186,19 @@ class MembershipContrastive(PooledAttack):
             distance, others = around.release, around.others
             found["calibrated"][name] = -unexplained(distance, others), others[:, -1]
             found["difference"][name] = others[:, 0] - distance, others[:, -1]
-        return {
-            **{f"both spaces, {score}": _together(by.values()) for score, by in found.items()},
-            **{f"{name}, {score}": one for score, by in found.items() for name, one in by.items()},
-        }
-
-
-def _together(rankings: Iterable[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return the mean of a person's ranks, of the scores and of what breaks their ties."""
-    scores, rare = zip(*rankings, strict=True)
-    return mean_rank(*scores), mean_rank(*rare)
+        together: dict[str, tuple[Floats, Floats | None]] = {}
+        for score, by in found.items():
+            scores, rare = zip(*by.values(), strict=True)
+            together[f"both spaces, {score}"] = mean_rank(*scores), mean_rank(*rare)
+        return together | {f"{name}, {score}": one for score, by in found.items() for name, one in by.items()}
 
 
 OFFSET = 0.001  # added to distances before their logarithm: the size of differences that mean nothing
 N_DEALS = 999
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SureGuesses:
-    """The right guesses about pooled people, the surest first, and what they come to at several depths."""
-
-    scanned: Scanned
-    tallies: Mapping[Setting, Tally]
+SureGuesses = tuple[Scanned, dict[Setting, Tally]]
+"""The right guesses about pooled people, the surest first, and what they come to at several depths."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -219,7 +209,7 @@ class GuessTrials:
     targets: Split
     calibrated: bool
     counted: dict[Setting, Tally] = field(default_factory=dict)
-    ranked: list["SureGuesses"] = field(default_factory=list)
+    ranked: list[SureGuesses] = field(default_factory=list)
 
     @classmethod
     def on(cls, split: Split, n_attacks: int | None, *, calibrated: bool, rng: Generator) -> Self:
@@ -255,7 +245,7 @@ class GuessTrials:
         if others is not None:
             sure = rank(setting, guesses, others, present)
             self.ranked.extend(sure)
-            return [made for item in sure for made in item.tallies]
+            return [made for _, counts in sure for made in counts]
         train, control = guesses
         if present is not None:
             train, control = train.take(present[0]), control.take(present[1])
@@ -271,9 +261,9 @@ class GuessTrials:
         """Choose among all that was tried; what was ranked, in intervals that hold together by deals."""
         counted, dealt = self.counted, None
         if self.calibrated:
-            scanned = [item.scanned for item in self.ranked]
+            scanned = [scanned for scanned, _ in self.ranked]
             dealt = deal(scanned, self.targets.train.n_people, N_DEALS, rng=rng)
-            counted = {setting: tally for item in self.ranked for setting, tally in item.tallies.items()}
+            counted = {setting: tally for _, counts in self.ranked for setting, tally in counts.items()}
         return headline(counted, confidence, deals=dealt)
 
 
@@ -336,10 +326,8 @@ class _PooledGuesses:
         is_right = self.right[order]
         n_right = np.cumsum(is_right)[looked - 1]
         counted = np.unique(n_right[n_right > 0]).astype(np.int64)
-        return SureGuesses(
-            scanned=Scanned(order=order[is_right], ranks=np.ones(n), depths=counted),
-            tallies={_first(setting, int(depth), n): self._tally(order[:depth]) for depth in looked},
-        )
+        scanned = Scanned(order=order[is_right], ranks=np.ones(n), depths=counted)
+        return scanned, {_first(setting, int(depth), n): self._tally(order[:depth]) for depth in looked}
 
     def _take(self, rows: Indices) -> Self:
         """Keep one row of each person, those of train first."""

@@ -23,8 +23,7 @@ from tabveil.metrics.attacks.attack import (
     guessed,
     secret_threat,
 )
-from tabveil.metrics.attacks.guessing import Bools, Guesses, nearness, scores
-from tabveil.metrics.attacks.look_up import Lookups, look_up
+from tabveil.metrics.attacks.guessing import Bools, Guesses, Lookups, look_up, nearness, scores
 from tabveil.metrics.attacks.ml_inference import LabelModel, NumberModel
 from tabveil.protocols import Representation, View
 

@@ -27,7 +27,6 @@ from tabveil.metrics.attacks.singling_out.predicates import (
     bins,
     draw_isolating,
     draw_naive,
-    every_row,
     half_lines,
     univariate,
     windows,
@@ -139,7 +138,8 @@ class SinglingOut(DescriptionAttack):
 
         alone = univariate(synthetic, self.n_attacks, rng=rng, most=most)
         yield beside_naive(Setting(label="univariate"), alone, lines)
-        for n in _possible(self.n_columns, d):
+        # Where even the smallest number of columns is too many, all columns.
+        for n in [n for n in self.n_columns if n <= d] or ([d] if self.n_columns and d > 1 else []):
             guesses = draw_isolating(synthetic, lines, n, self.n_attacks, rng=rng, most=most)
             yield beside_naive(Setting(label=f"{n} columns", n_columns=n), guesses, lines)
         seen: list[Form] = []
@@ -151,7 +151,8 @@ class SinglingOut(DescriptionAttack):
             seen.append(form)
             for n in sorted({*(n for n in self.window_columns if n < d), d}):
                 where = "all columns" if n == d else f"{n} columns"
-                guesses = every_row(different, form, n, self.n_windows, rng=rng, most=most)
+                placed = rng.permutation(len(different))[: self.n_windows]
+                guesses = around_rows(different, form, n, placed, rng=rng, most=most)
                 setting = Setting(label=f"window {width:.3g}, {where}", n_columns=n, width=width)
                 yield beside_naive(setting, guesses, form, tried)
 
@@ -161,11 +162,6 @@ class SinglingOut(DescriptionAttack):
             placed = f"{self.n_windows:,} of up to {len(tables.synthetic):,} different synthetic rows"
             notes += (f"Windows were placed around {placed}; people are estimated over all of them.",)
         return notes
-
-
-def _possible(n_columns: tuple[int, ...], d: int) -> tuple[int, ...]:
-    """Keep the numbers of columns there are; where even the smallest is too many, take all columns."""
-    return tuple(n for n in n_columns if n <= d) or ((d,) if n_columns and d > 1 else ())
 
 
 @dataclass(frozen=True, kw_only=True)

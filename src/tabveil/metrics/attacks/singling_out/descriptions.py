@@ -1,6 +1,6 @@
 """What attacks have in common that describe people: whom do descriptions fit, and what does that prove?"""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -119,15 +119,6 @@ class Descriptions:
     tried: float = 1.0
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class MatchedDescriptions:
-    """The same, matched with the people of both tables."""
-
-    isolation: Isolation
-    judged: bool
-    tried: float
-
-
 @dataclass(frozen=True, kw_only=True)
 class DescriptionAttack(Attack):
     """Guesses that are descriptions read off the release, matched with train and with control."""
@@ -154,8 +145,8 @@ class DescriptionAttack(Attack):
         tables = Split(train=train.table, control=control.table, synthetic=synthetic)
         found = self._attack(tables, rng=rng)
         scanned = self._scanned(tables, rng=rng)
-        made = {setting: item for setting, item in found.items() if item.isolation.n_guesses}
-        tallies = {setting: item.isolation.tally(rng=rng) for setting, item in made.items()}
+        made = {setting: item for setting, item in found.items() if item.n_guesses}
+        tallies = {setting: item.tally(rng=rng) for setting, item in made.items()}
         judged = {setting: item for setting, item in made.items() if item.judged}
         if not judged and not scanned.comparators:
             judged = made
@@ -183,16 +174,15 @@ class DescriptionAttack(Attack):
         sizes = tables.train.n_people, tables.control.n_people
         if sizes[1] not in {0, sizes[0]}:  # the rates of descriptions are for so many people
             details["rows_compared"] = min(sizes)
-        isolated = [item.isolation for item in made.values()]
         result = best.answer(
             self,
             configurations=tuple(_configurations(best, found, tallies, described)),
-            combinations=combinations(sorted(split.schema.names), isolated),
+            combinations=combinations(sorted(split.schema.names), made.values()),
             details=details,
             notes=self._notes(tables),
             scores=scores(
                 (train, control),
-                (_surprise("train", tables.train, isolated), _surprise("control", tables.control, isolated)),
+                (_surprise("train", tables.train, made), _surprise("control", tables.control, made)),
             ),
         )
         people = None if result.control is None else excess(best.leading.attack, result.control)
@@ -237,7 +227,7 @@ class DescriptionAttack(Attack):
             return ()
         return (f"{SEVERAL_ROWS} A guess may fit up to {plural(rows_a_person(tables), 'synthetic row')}.",)
 
-    def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, MatchedDescriptions]:
+    def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, Isolation]:
         """Match the guesses of every configuration with train and control."""
         ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
         in_train, in_control = ranks.encode(tables.train), ranks.encode(tables.control)
@@ -247,15 +237,13 @@ class DescriptionAttack(Attack):
         if len(once) < len(synthetic):
             different = ranks.encode(once.table)
         return {
-            made.setting: MatchedDescriptions(
-                isolation=Isolation(
-                    columns=made.guesses.columns,
-                    train=match(made.guesses, in_train, of_train),
-                    control=match(made.guesses, in_control, of_control),
-                    naive=match(made.naive, in_train, of_train),
-                    n_train=tables.train.n_people,
-                    n_control=tables.control.n_people,
-                ),
+            made.setting: Isolation(
+                columns=made.guesses.columns,
+                train=match(made.guesses, in_train, of_train),
+                control=match(made.guesses, in_control, of_control),
+                naive=match(made.naive, in_train, of_train),
+                n_train=tables.train.n_people,
+                n_control=tables.control.n_people,
                 judged=made.judged,
                 tried=made.tried,
             )
@@ -290,10 +278,10 @@ def _whose(table: Table) -> Indices | None:
     return None if table.people is None else by_first_row(table.people)
 
 
-def _compare(item: MatchedDescriptions, confidence: float) -> Comparison:
+def _compare(item: Isolation, confidence: float) -> Comparison:
     """Judge by the people who are singled out, over all rows."""
-    found, n_train, others, n_control = item.isolation.people()
-    attack, naive = rate(found, n_train, confidence), item.isolation.naive_people()
+    found, n_train, others, n_control = item.people()
+    attack, naive = rate(found, n_train, confidence), item.naive_people()
     gain = difference(found, n_train, others, n_control, confidence) if n_control else None
     return Comparison(
         attack=over_all(attack, item.tried),
@@ -308,7 +296,7 @@ def _compare(item: MatchedDescriptions, confidence: float) -> Comparison:
 
 def _configurations(
     best: Headline,
-    found: Mapping[Setting, MatchedDescriptions],
+    found: Mapping[Setting, Isolation],
     tallies: Mapping[Setting, Tally | None],
     described: Mapping[Setting, Comparison | None],
 ) -> Iterator[Configuration]:
@@ -325,7 +313,7 @@ def _configurations(
             rates = None if compared is None else replace(compared, gain=None, p_value=None).of(setting)
             entry = rates or Configuration(setting=setting)
         risk = None if compared is None else compared.risk
-        yield replace(entry, risk=risk, facts=_facts(item.isolation, tallies.get(setting)))
+        yield replace(entry, risk=risk, facts=_facts(item, tallies.get(setting)))
     yield from judged.values()
 
 
@@ -344,7 +332,7 @@ def _facts(item: Isolation, tally: Tally | None) -> dict[str, Any]:
     }
 
 
-def _surprise(role: Role, table: Table, made: Iterable[Isolation]) -> Floats:
+def _surprise(role: Role, table: Table, made: Mapping[Setting, Isolation]) -> Floats:
     """Score the rows of a table by how surprising it is that their person is singled out so.
 
     Every configuration that singles somebody out adds minus the logarithm of its rate on control (on train
@@ -352,7 +340,7 @@ def _surprise(role: Role, table: Table, made: Iterable[Isolation]) -> Floats:
     """
     whose = _whose(table)
     values = np.zeros(table.n_people)
-    for item in made:
+    for item in made.values():
         chance = singled_out(item.control if item.n_control else item.train)
         surprise = -np.log((len(chance) + 0.5) / (item.n_guesses + 1))
         values[np.unique(singled_out(getattr(item, role)))] += surprise

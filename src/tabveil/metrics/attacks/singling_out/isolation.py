@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 import numpy as np
@@ -43,6 +44,8 @@ class Isolation:
     naive: Matches  # random predicates against train
     n_train: int  # people
     n_control: int
+    judged: bool = True  # as in the descriptions
+    tried: float = 1.0
 
     @property
     def size(self) -> int:
@@ -164,12 +167,10 @@ def combinations(names: Sequence[str], made: Iterable[Isolation]) -> tuple[Combi
                 train=round(float(train[a, b]), 1),
                 control=round(float(control[a, b]), 1),
             )
-            found[a, b] = max(found.get((a, b), (0.0, pair)), (float(sureness[a, b]), pair), key=_sureness)
-    return tuple(pair for _, pair in sorted(found.values(), key=_sureness, reverse=True)[:MOST])
-
-
-def _sureness(entry: tuple[float, Combination]) -> float:
-    return entry[0]
+            found[a, b] = max(
+                found.get((a, b), (0.0, pair)), (float(sureness[a, b]), pair), key=itemgetter(0)
+            )
+    return tuple(pair for _, pair in sorted(found.values(), key=itemgetter(0), reverse=True)[:MOST])
 
 
 def _by_pair(item: Isolation, n_columns: int) -> tuple[Floats, Floats]:
