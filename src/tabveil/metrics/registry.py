@@ -60,7 +60,8 @@ class Explanation:
 def explain(metric: type[Metric]) -> Explanation:
     """Tell what a metric asks, how it answers, and where it comes from.
 
-    A parameter that its docstring leaves out is described as in a class that it derives from.
+    A parameter that its docstring leaves out is described as in a class that it derives from, whose
+    references are its own, too.
 
     >>> from tabveil.metrics.indicators import ClosestShare
     >>> explain(ClosestShare).question
@@ -76,11 +77,15 @@ def explain(metric: type[Metric]) -> Explanation:
     question, *summary = _paragraphs(sections.get("", [])) or [metric.name]
     defaults = _defaults(metric)
     parameters = dict(_parameters(sections.get("Parameters", [])))
+    references = _paragraphs(sections.get("References", []))
     for kind in metric.__mro__[1:] if text else ():
-        inherited = _sections(inspect.cleandoc(kind.__doc__ or "")).get("Parameters", [])
+        inherited = _sections(inspect.cleandoc(kind.__doc__ or ""))
         parameters |= {
-            name: told for name, told in _parameters(inherited) if name in defaults and name not in parameters
+            name: told
+            for name, told in _parameters(inherited.get("Parameters", []))
+            if name in defaults and name not in parameters
         }
+        references += _paragraphs(inherited.get("References", []))
     return Explanation(
         name=metric.name,
         title=metric.title,
@@ -97,7 +102,7 @@ def explain(metric: type[Metric]) -> Explanation:
             for name, description in parameters.items()
         ),
         notes=tuple(_paragraphs(sections.get("Notes", []))),
-        references=tuple(_MARK.sub("", text) for text in _paragraphs(sections.get("References", []))),
+        references=tuple(_MARK.sub("", text) for text in references),
     )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tabveil.core import check
 from tabveil.core.estimate import CONFIDENCE
-from tabveil.core.result import Result, Threat
+from tabveil.core.result import Labels, Result, Threat
 from tabveil.core.table import Column, Floats, Numeric
 from tabveil.core.wording import NOT_COMPUTED, UNSEEN, begin, listed, name, percent, share_of
 from tabveil.engines.representation import Mixed, require_representation
@@ -98,7 +98,7 @@ class Truth:
         return ~np.isnan(self.low)
 
     @classmethod
-    def of(cls, cells: Floats, column: Column, *, tolerance: float, zero_tolerance: float) -> Self:
+    def of(cls, cells: Floats, column: Column, tolerance: float, zero_tolerance: float) -> Self:
         """Put the bounds around the true cells of a column."""
         if not isinstance(column, Numeric):
             return cls(low=cells, high=cells)
@@ -143,6 +143,7 @@ class TellsMembers:
     """What attacks say that tell members from others; with a ``reference``, a sample of the population."""
 
     reference: ClassVar[bool] = False
+    labels: ClassVar[Labels] = Labels(pillar="attack", wp29="propensity", mechanism="density", auxiliary=True)
 
     def sentence(self, result: Result) -> str:
         """Tell how well members were told from others."""

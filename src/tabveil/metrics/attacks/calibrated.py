@@ -147,24 +147,13 @@ class MembershipContrastive(MembershipCalibrated):
     both spaces is one more ranking. The other people are all who are attacked, training and control rows
     alike: an attacker would need a sample of about that size.
 
-    Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
-    any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all, then a quarter and a
-    half: ``attack`` is the share of training people named, ``control`` and ``baseline`` that of other people,
-    ``risk`` is ``(attack − control) / (1 − control)``. The area, as ``2·AUC − 1``, is one more test; it
-    counts nobody and has no gain. The headline is the reading with the largest lower bound of its gain, in
-    intervals that hold for all of them together, by the same deals of the labels (max-T); each is in
-    ``details``. The p-value is that of the joint test.
-
-    The test asks that training and control rows are drawn alike. Where equal rows were kept on one side on
-    purpose, they are not.
+    ``attack``, ``control``, ``baseline``, ``risk``, the readings, the exact test and what it asks for are
+    those of ``membership_calibrated``.
 
     References
     ----------
     - Plasencia Palacios, M. N. et al. (2025). Contrastive Learning-Based Privacy Metrics in Tabular Synthetic
       Datasets. arXiv:2502.13833.
-    - Watson, L., Guo, C., Cormode, G. and Sablayrolles, A. (2022). On the Importance of Difficulty
-      Calibration in Membership Inference Attacks. ICLR.
-    - Westfall, P. H. and Young, S. S. (1993). Resampling-Based Multiple Testing. Wiley.
     """
 
     representation: Representation = field(default_factory=Contrastive)

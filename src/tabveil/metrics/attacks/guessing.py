@@ -20,7 +20,7 @@ from tabveil.core.findings import Setting
 from tabveil.core.result import Role, Scores
 from tabveil.core.sampling import Sample, draw_people, rows_of_people, shuffled_rows, surest_rows
 from tabveil.core.settings.registry import completed
-from tabveil.core.table import Floats, Indices, Split, Table
+from tabveil.core.table import Floats, Indices, Split
 from tabveil.core.workers import part, tell
 from tabveil.engines.neighbors import Neighbors, NeighborsWithout, Space
 from tabveil.protocols import View
@@ -117,7 +117,7 @@ def tallies(
     rank_train, rank_control = rank_together((train.confidence, control.confidence), broken)
     found = {}
     for level in usable_levels(len(control.correct), levels):
-        bar = _bar(rank_control, level) if level < 1 else 0
+        bar = least_sure(rank_control, level) if level < 1 else 0
         sure_train, sure_control = rank_train >= bar, rank_control >= bar
         found[replace(setting, level=level)] = Tally(
             train=int(np.sum(train.correct & sure_train)),
@@ -130,7 +130,7 @@ def tallies(
     return found
 
 
-def _bar(confidence: NDArray[Any], level: float) -> Any:  # noqa: ANN401 - one of the values given
+def least_sure(confidence: NDArray[Any], level: float) -> Any:  # noqa: ANN401 - one of the values given
     """Return how sure the least sure of the best share of guesses is."""
     n_confident = int(np.ceil(level * len(confidence)))
     return np.partition(confidence, -n_confident)[-n_confident]
@@ -152,7 +152,7 @@ def ties_matter(
         confidence = confidence[surest_rows(people, confidence)]
     for level in usable_levels(len(confidence), levels):
         if level < 1:
-            n_sure = int(np.sum(confidence >= _bar(confidence, level)))
+            n_sure = int(np.sum(confidence >= least_sure(confidence, level)))
             if n_sure > TIE_THAT_MATTERS * level * len(confidence) + 1:
                 return True
     return False
@@ -226,14 +226,12 @@ class Halves:
 
 def draw_halves(split: Split, *, rng: Generator) -> Halves:
     """Cut control in halves by lot, nobody's rows in both, and let the lot say which a train row meets."""
-    return Halves(held=_half(split.control, rng=rng), of_train=_half(split.train, rng=rng))
-
-
-def _half(table: Table, *, rng: Generator) -> Bools:
-    """Draw half of the people, and mark their rows (n,)."""
-    half = np.zeros(len(table), dtype=bool)
-    half[rows_of_people(table, table.n_people // 2, rng=rng)] = True
-    return half
+    halves = []
+    for table in (split.control, split.train):
+        half = np.zeros(len(table), dtype=bool)
+        half[rows_of_people(table, table.n_people // 2, rng=rng)] = True
+        halves.append(half)
+    return Halves(held=halves[0], of_train=halves[1])
 
 
 def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Floats]:

@@ -182,12 +182,7 @@ class Inference(NearestRowAttack):
         pool = targets.synthetic.column(secret)
 
         def judge(side: int, cells: Floats) -> Guesses:
-            truth = Truth.of(
-                cells,
-                targets.schema[secret],
-                tolerance=self.tolerance,
-                zero_tolerance=self.zero_tolerance,
-            )
+            truth = Truth.of(cells, targets.schema[secret], self.tolerance, self.zero_tolerance)
             return Guesses(
                 correct=truth.met_by(guessed[side]),
                 naive=truth.chance(pool),
@@ -251,8 +246,7 @@ class InferenceContrastive(Inference):
     product with that of the person, the secret masked. The first candidate alone competes as a configuration
     of its own.
 
-    A careful attacker acts only on sure guesses: at the level of 10 %, say, a guess succeeds if it is right
-    and as sure as the surest 10 % of those about control rows. A guess is surer the nearer the row is.
+    A careful attacker acts only on sure guesses, as in ``inference``: the nearer the row is, the surer.
 
     Parameters
     ----------
@@ -267,22 +261,13 @@ class InferenceContrastive(Inference):
 
     Notes
     -----
-    ``attack`` is the share of training people whose secret is guessed right, ``control`` the same for people
-    never seen, ``baseline`` the exact chance that a value drawn from the synthetic column is right. ``risk =
-    (attack - control) / (1 - control)``: 0 where the release tells no more about training people than about
-    others, 1 where it tells the secret of all of them. People whose secret is missing have none to infer and
-    are not attacked.
-
-    ``columns`` has each secret's strongest configuration. The headline is the configuration with the largest
-    lower bound of its gain, among intervals that hold for all of them together (Šidák); each is in
-    ``details``.
+    ``attack``, ``control``, ``baseline``, ``risk``, ``columns`` and the headline are those of ``inference``.
+    People whose secret is missing have none to infer and are not attacked.
 
     References
     ----------
     - Plasencia Palacios, M. N. et al. (2025). Contrastive Learning-Based Privacy Metrics in Tabular Synthetic
       Datasets. arXiv:2502.13833.
-    - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2023). A Unified Framework for Quantifying
-      Privacy Risk in Synthetic Data. Proceedings on Privacy Enhancing Technologies.
     """
 
     most_labels: int = 20

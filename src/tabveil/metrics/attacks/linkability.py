@@ -1,5 +1,6 @@
 """Linkability: does the release tie together two pieces of knowledge about one person?"""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -100,7 +101,15 @@ class Linkability(NearestRowAttack):
             check.at_least("Linkability", "n_splits", self.n_splits, 1)
         if self.auxiliary is not None:
             check.at_least("Linkability", "the number of auxiliary pairs", len(self.auxiliary), 1)
-            _check_disjoint(self.auxiliary)
+        for pair in self.auxiliary or ():
+            if len(pair) != 2 or not all(pair):  # noqa: PLR2004 - a pair
+                raise ParameterError(
+                    "Linkability", "auxiliary must hold pairs of column sets, none of them empty."
+                )
+            twice = [name for name, count in sorted(Counter(pair[0] + pair[1]).items()) if count > 1]
+            if twice:
+                why = f"the two column sets of a pair must be disjoint; both or one twice: {twice}."
+                raise ParameterError("Linkability", why)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack train and control rows alike."""
@@ -203,20 +212,6 @@ class _Cut:
         return self.names[: self.first], self.names[self.first :]
 
 
-def _check_disjoint(pairs: Sequence[Pair]) -> None:
-    for pair in pairs:
-        if len(pair) != 2 or not all(pair):  # noqa: PLR2004 - a pair
-            raise ParameterError(
-                "Linkability", "auxiliary must hold pairs of column sets, none of them empty."
-            )
-        names = [name for side in pair for name in side]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ParameterError(
-                "Linkability", f"the two column sets of a pair must be disjoint; both or one twice: {twice}."
-            )
-
-
 def _ease(synthetic: Table, splits: Mapping[str, _Cut]) -> dict[str, float]:
     """Return how often a person whose very row is in the release would be linked at k = 1, for each pair.
 
@@ -267,8 +262,12 @@ def _link(
         nearest = [neighbors.nearest(table, max(n_neighbors)) for table in (seen.train, seen.control)]
         found.append([replace(item, index=candidates.rows[item.index]) for item in nearest])
     met = [_first_meeting(one.index, other.index) for one, other in zip(*found, strict=True)]
-    apart = [_distance(pair, one, other) for one, other in zip(*found, strict=True)]
-    both = pair[0] + pair[1]
+    both, sizes = pair[0] + pair[1], (len(pair[0]), len(pair[1]))
+    apart = []
+    for one, other in zip(*found, strict=True):
+        total = one.distance[:, 0] * sizes[0] + other.distance[:, 0] * sizes[1]
+        # The mean over all columns; 0.1 + 0.2 and 0.3 are one distance, a comparison must see the tie.
+        apart.append(np.round(total / len(both), 12))
     rare: tuple[Floats, Floats] | tuple[None, None] = (None, None)
     # Else nobody need be looked at once more, which an embedding takes long for.
     if ties_matter(-apart[1], people=targets.control.people):
@@ -285,13 +284,6 @@ def _link(
         )
 
     return {k: (guesses(0, k), guesses(1, k)) for k in n_neighbors}
-
-
-def _distance(pair: Pair, one: NearestRows, other: NearestRows) -> Floats:
-    """Return how far the nearest rows are (n,): the sum over all columns of both sets, by their number."""
-    total = one.distance[:, 0] * len(pair[0]) + other.distance[:, 0] * len(pair[1])
-    # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie.
-    return np.round(total / (len(pair[0]) + len(pair[1])), 12)
 
 
 def _first_meeting(one: Indices, other: Indices) -> Floats:
@@ -322,9 +314,7 @@ class LinkabilityContrastive(Linkability):
     the nearest synthetic rows by one set of columns, all others masked in the person's row and in the release
     alike, and again by another set. The two parts are linked if some synthetic row is among both.
 
-    A careful attacker acts only on sure guesses: at the level of 10 %, say, a guess succeeds if it is right
-    and as sure as the surest 10 % of those about control rows. A guess is surer the nearer the rows are on
-    both sets together.
+    A careful attacker acts only on sure guesses: the nearer the rows are on both sets together, the surer.
 
     Parameters
     ----------
@@ -333,20 +323,13 @@ class LinkabilityContrastive(Linkability):
 
     Notes
     -----
-    ``attack`` is the share of training people whose two parts are linked, ``control`` the same for people
-    never seen, ``baseline`` the chance that rows picked at random meet. ``risk = (attack - control) / (1 -
-    control)``: 0 where training people are linked no more often than others, 1 where all of them are.
-
-    The splits are those of ``linkability``: here, and only here, the order of columns matters. The headline
-    is the configuration with the largest lower bound, among intervals that hold for all of them together
-    (Šidák); each is in ``details``.
+    ``attack``, ``control``, ``baseline``, ``risk``, the splits and the headline are those of ``linkability``:
+    here, and only here, the order of columns matters.
 
     References
     ----------
     - Plasencia Palacios, M. N. et al. (2025). Contrastive Learning-Based Privacy Metrics in Tabular Synthetic
       Datasets. arXiv:2502.13833.
-    - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2023). A Unified Framework for Quantifying
-      Privacy Risk in Synthetic Data. Proceedings on Privacy Enhancing Technologies.
     """
 
     representation: Representation = field(default_factory=Contrastive)

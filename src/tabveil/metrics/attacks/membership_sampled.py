@@ -172,11 +172,8 @@ class MembershipTrees(SampledAttack):
     grown from the release, less that in trees grown from the sample. With d to the nearest synthetic row and
     r to the nearest row of the sample, ``r − d``, ``−d`` and the mean of the ranks of these three compete.
 
-    Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
-    the tested people is an exact test. ``attack`` is the share of training people named, ``control`` and
-    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``; readings, headline
-    and ties are those of ``membership_ratio``. It sees most where the release was itself drawn from
-    trees.
+    ``attack``, ``control``, ``baseline``, ``risk``, the exact test, readings, headline and ties are those of
+    ``membership_ratio``. It sees most where the release was itself drawn from trees.
 
     References
     ----------
@@ -246,10 +243,8 @@ class MembershipInfluence(SampledAttack):
     offset) − log(d + offset)`` where it is positive, d from x to the row, r from the row to the sample. It is
     the stronger one by far.
 
-    Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
-    the tested people is an exact test. ``attack`` is the share of training people named, ``control`` and
-    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``; readings, headline
-    and ties are those of ``membership_ratio``.
+    ``attack``, ``control``, ``baseline``, ``risk``, the exact test, readings, headline and ties are those of
+    ``membership_ratio``.
 
     References
     ----------

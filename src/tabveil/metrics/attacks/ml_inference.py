@@ -303,9 +303,7 @@ def _numbers(
     train, control = ((guess - truth) / column.width for guess, truth in zip(guesses, cells_of, strict=True))
     people = [side.table.people for side in attacked]
     near = [
-        mean_by_person(
-            Truth.of(truth, column, tolerance=TOLERANCE, zero_tolerance=ZERO_TOLERANCE).met_by(guess), whose
-        )
+        mean_by_person(Truth.of(truth, column, TOLERANCE, ZERO_TOLERANCE).met_by(guess), whose)
         for whose, truth, guess in zip(people, cells_of, guesses, strict=True)
     ]
     errors = NumberErrors(

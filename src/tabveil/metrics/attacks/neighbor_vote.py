@@ -229,12 +229,7 @@ class NeighborVote(NearestRowAttack):
             counted.isolation[rows] = distance[:, min(1, distance.shape[1] - 1)]
         for position in np.setdiff1d(np.arange(len(asked.schema)), looked_up.known):
             column = asked.schema.columns[position]
-            truth = Truth.of(
-                asked.values[:, position],
-                column,
-                tolerance=self.tolerance,
-                zero_tolerance=self.zero_tolerance,
-            )
+            truth = Truth.of(asked.values[:, position], column, self.tolerance, self.zero_tolerance)
             naively = truth.met_by(naive[position])
             cells = looked_up.candidates.values[looked_up.found.index, position]  # (m, most)
             for k, counted in votes.items():

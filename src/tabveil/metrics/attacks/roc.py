@@ -150,7 +150,11 @@ def judge(
 
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
     """
-    counted = _confident(name, ranked)
+    train, control = (  # to be called a member is the success
+        Guesses(correct=np.ones(len(ranks), bool), naive=np.zeros(len(ranks), bool), confidence=ranks * 1.0)
+        for ranks in (ranked.train, ranked.control)
+    )
+    counted = tallies(Setting(label=name), train, control, levels(len(ranked.control)))
     comparators: dict[Setting, Comparator] = {
         Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(compare_area, other, gained=not counted)
         for key, other in {name: ranked, **(also or {})}.items()
@@ -194,19 +198,6 @@ def _compare_rates(tally: Tally, confidence: float) -> Comparison:
     """Compare the shares of members and of others that are named: equal for somebody who names by lot."""
     compared = compare_counts(tally, confidence)
     return replace(compared, baseline=compared.control, beats_baseline=True)
-
-
-def _confident(name: str, ranked: Ranking) -> dict[Setting, Tally]:
-    """Count the rows among the most confident of each level: to be called a member is the success."""
-    train, control = (
-        Guesses(
-            correct=np.ones(len(ranks), dtype=bool),
-            naive=np.zeros(len(ranks), dtype=bool),
-            confidence=ranks.astype(np.float64),
-        )
-        for ranks in (ranked.train, ranked.control)
-    )
-    return tallies(Setting(label=name), train, control, levels(len(ranked.control)))
 
 
 FIRST = 5  # people named by the most careful attacker

@@ -19,7 +19,7 @@ from tabveil.core.estimate import (
 from tabveil.core.sampling import surest_rows
 from tabveil.core.table import Categorical, Column, Floats, Indices, Numeric, Split
 from tabveil.metrics.attacks.configurations import Comparison
-from tabveil.metrics.attacks.guessing import Bools
+from tabveil.metrics.attacks.guessing import Bools, least_sure, rank_together
 
 BINS = 20  # of a number's range, for its entropy
 FEWEST_PEOPLE = 30  # below, intervals that rest on a variance over people do not hold
@@ -105,16 +105,6 @@ class Votes:
         kept = surest_rows(people, something, -self.distance, self.isolation)
         return replace(self, **{item.name: getattr(self, item.name)[kept] for item in fields(self)})
 
-    def ranks(self, other: "Votes") -> tuple[Floats, Floats]:
-        """Rank the rows of both tables: near neighbors first, then those whose second nearest is far."""
-        distance = np.concatenate([self.distance, other.distance])
-        isolation = np.concatenate([self.isolation, other.isolation])
-        order = np.lexsort((isolation, -distance))
-        new = (np.diff(distance[order]) != 0) | (np.diff(isolation[order]) != 0)
-        ranks = np.empty(len(order))
-        ranks[order] = np.append(0, np.cumsum(new))
-        return ranks[: len(self)], ranks[len(self) :]
-
     def at_risk(self, weights: Floats) -> Floats:
         """Score each row: the weighted share of its columns guessed right, less where the neighbor is far."""
         asked = (self.guessed * weights).sum(axis=1)
@@ -183,9 +173,10 @@ class VoteScores:
         """Score the votes at one level of the careful attacker."""
         sure_train, sure_control = None, None
         if level < 1:
-            rank_train, rank_control = train.ranks(control)
-            n_sure = int(np.ceil(level * len(control)))
-            bar = np.partition(rank_control, -n_sure)[-n_sure]
+            # Near neighbors first, then those whose second nearest is far.
+            nearness, isolation = (-train.distance, -control.distance), (train.isolation, control.isolation)
+            rank_train, rank_control = rank_together(nearness, isolation)
+            bar = least_sure(rank_control, level)
             sure_train, sure_control = rank_train >= bar, rank_control >= bar
         return cls(
             train=train.score(weights, sure=sure_train),

@@ -44,7 +44,7 @@ def network(torch):
 
 def fresh_flow(network, d=2, **sizes):
     sizes = {"n_flows": 3, "n_layers": 2, "hidden": 8} | sizes
-    return network.Flow(network.Architecture(n_dimensions=d, **sizes), rng=np.random.default_rng(0))
+    return network.Flow(d, **sizes, rng=np.random.default_rng(0))
 
 
 def test_output_i_grows_with_input_i_and_ignores_later_ones(torch, network):

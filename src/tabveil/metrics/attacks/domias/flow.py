@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check
-from tabveil.core.result import Cost, Labels, Result
+from tabveil.core.result import Cost, Result
 from tabveil.core.sampling import draw
 from tabveil.core.table import Floats, Split
 from tabveil.engines.networks import limited_threads, load_torch, require_device
@@ -103,7 +103,6 @@ class DomiasFlow(TellsMembers, Attack):
     cost: ClassVar[Cost] = "training"
     extra: ClassVar[str] = "deep"
     reference: ClassVar[bool] = True
-    labels: ClassVar[Labels] = Labels(pillar="attack", wp29="propensity", mechanism="density", auxiliary=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,17 +153,15 @@ class DomiasFlow(TellsMembers, Attack):
         self, rows: Floats, queries: list[Floats], *, rng: Generator
     ) -> tuple[list[Floats], list[float]]:
         """Learn the density of the rows. Return its log around the queries, and the validation losses."""
-        from tabveil.metrics.attacks.domias.flow_network import Architecture, Flow, Training  # noqa: PLC0415 - needs torch
+        from tabveil.metrics.attacks.domias.flow_network import Flow, Training  # noqa: PLC0415 - needs torch
 
-        architecture = Architecture(
-            n_dimensions=rows.shape[1], n_flows=self.n_flows, n_layers=self.n_layers, hidden=self.hidden
-        )
         training = Training(
             learning_rate=self.learning_rate,
             batch_size=self.batch_size,
             max_epochs=self.max_epochs,
             patience=self.patience,
         )
-        flow = Flow(architecture, rng=rng, device=self.device)
+        sizes = {"n_flows": self.n_flows, "n_layers": self.n_layers, "hidden": self.hidden}
+        flow = Flow(rows.shape[1], **sizes, rng=rng, device=self.device)
         losses = flow.fit(rows, training, rng=rng)
         return [flow.evaluate(points) for points in queries], losses

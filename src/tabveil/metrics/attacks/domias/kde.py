@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tabveil.core import check, workers
-from tabveil.core.result import Cost, Labels, Result, Threat
+from tabveil.core.result import Cost, Result, Threat
 from tabveil.core.sampling import Sample, draw_people, in_order, surest_rows
 from tabveil.core.table import Floats, Indices, Numeric, Schema, Split, Table
 from tabveil.metrics.attacks.attack import Attack, TellsMembers
@@ -122,7 +122,6 @@ class DomiasKde(TellsMembers, Attack):
     title: ClassVar[str] = "Membership by density (DOMIAS)"
     cost: ClassVar[Cost] = "slow"
     reference: ClassVar[bool] = True
-    labels: ClassVar[Labels] = Labels(pillar="attack", wp29="propensity", mechanism="density", auxiliary=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
