@@ -60,8 +60,8 @@ class Explanation:
 def explain(metric: type[Metric]) -> Explanation:
     """Tell what a metric asks, how it answers, and where it comes from.
 
-    A parameter that its docstring leaves out is described as in a class that it derives from, whose
-    references are its own, too.
+    A parameter that its docstring leaves out is described as in a class that it derives from, whose notes
+    and references are its own, too.
 
     >>> from tabveil.metrics.indicators import ClosestShare
     >>> explain(ClosestShare).question
@@ -77,7 +77,7 @@ def explain(metric: type[Metric]) -> Explanation:
     question, *summary = _paragraphs(sections.get("", [])) or [metric.name]
     defaults = _defaults(metric)
     parameters = dict(_parameters(sections.get("Parameters", [])))
-    references = _paragraphs(sections.get("References", []))
+    notes, references = (_paragraphs(sections.get(title, [])) for title in ("Notes", "References"))
     for kind in metric.__mro__[1:] if text else ():
         inherited = _sections(inspect.cleandoc(kind.__doc__ or ""))
         parameters |= {
@@ -85,6 +85,7 @@ def explain(metric: type[Metric]) -> Explanation:
             for name, told in _parameters(inherited.get("Parameters", []))
             if name in defaults and name not in parameters
         }
+        notes += _paragraphs(inherited.get("Notes", []))
         references += _paragraphs(inherited.get("References", []))
     return Explanation(
         name=metric.name,
@@ -101,7 +102,7 @@ def explain(metric: type[Metric]) -> Explanation:
             Parameter(name=name, default=defaults.get(name, ""), description=description)
             for name, description in parameters.items()
         ),
-        notes=tuple(_paragraphs(sections.get("Notes", []))),
+        notes=tuple(notes),
         references=tuple(_MARK.sub("", text) for text in references),
     )
 

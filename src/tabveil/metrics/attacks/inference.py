@@ -68,9 +68,7 @@ class Inference(NearestRowAttack):
     too, and so is no risk.
 
     ``columns`` has each secret's strongest configuration. Scores of single rows are the share of secrets
-    guessed right, those guessed from far off counting less. The headline is the configuration with the
-    largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each is in
-    ``details``.
+    guessed right, those guessed from far off counting less.
 
     With ``calibrated``, training and control rows are pooled and guesses are ranked blind to who is who: by
     distance (of equals, those farthest from their five nearest other people first), and by what least squares
@@ -244,7 +242,7 @@ class InferenceContrastive(Inference):
     with its default parameters, trained on the release) predicts from that row's other values. The candidate
     wins that fits the person better: its own embedding, all columns but the secret masked, has the larger dot
     product with that of the person, the secret masked. The first candidate alone competes as a configuration
-    of its own.
+    of its own. People whose secret is missing have none to infer and are not attacked.
 
     A careful attacker acts only on sure guesses, as in ``inference``: the nearer the row is, the surer.
 
@@ -258,11 +256,6 @@ class InferenceContrastive(Inference):
     calibrated
         Whether guesses are also ranked by how near the rows are for somebody with so many other people
         around, and all configurations are tested together by dealing labels anew.
-
-    Notes
-    -----
-    ``attack``, ``control``, ``baseline``, ``risk``, ``columns`` and the headline are those of ``inference``.
-    People whose secret is missing have none to infer and are not attacked.
 
     References
     ----------
@@ -336,15 +329,6 @@ class Candidates:
         """Return the candidate of each person's neighbor whose vector is more like the person's (k, m).
 
         Of equals it is the neighbor's own value.
-
-        >>> both = Candidates(
-        ...     own=np.array([30.0]),
-        ...     predicted=np.array([40.0]),
-        ...     vectors=np.array([[0.6, 0.8], [0.8, 0.6]]),
-        ...     which=np.array([[0], [1]]),
-        ... )
-        >>> both.better(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 0])).tolist()
-        [40.0, 30.0]
         """
         own, predicted = ((people * self.vectors[which[neighbor]]).sum(axis=1) for which in self.which)
         return np.where(own >= predicted, self.own[neighbor], self.predicted[neighbor])

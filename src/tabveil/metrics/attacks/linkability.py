@@ -67,8 +67,7 @@ class Linkability(NearestRowAttack):
     here, and only here, the order of columns matters. Every split attacked widens the intervals of all, so
     ``n_splits`` are chosen by what the release alone shows: how often a person whose very row is in it would
     be linked (``linked_to_itself`` in ``details["splits"]``; ``first`` there is how many of
-    ``details["columns"]`` stand on the first side). The headline is the configuration with the
-    largest lower bound, among intervals that hold for all of them together (Šidák); each is in ``details``.
+    ``details["columns"]`` stand on the first side).
 
     With ``calibrated``, training and control rows are pooled and guesses are ranked blind to who is who: by
     distance (of equals, those farthest from their five nearest other people first), and by what least squares
@@ -320,11 +319,6 @@ class LinkabilityContrastive(Linkability):
     ----------
     representation
         What is called near: the distance in an embedding that is trained on the release.
-
-    Notes
-    -----
-    ``attack``, ``control``, ``baseline``, ``risk``, the splits and the headline are those of ``linkability``:
-    here, and only here, the order of columns matters.
 
     References
     ----------

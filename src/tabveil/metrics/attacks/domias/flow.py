@@ -74,8 +74,7 @@ class DomiasFlow(TellsMembers, Attack):
 
     Numbers are a mix of their rank and their position in the range, categories one-hot codes (the 50 most
     frequent of a column), missing is a category. A little noise in training keeps ties from becoming endless
-    densities. The headline is the configuration with the largest lower bound of its gain, among intervals
-    that hold for all of them together (Šidák); each is in ``details``.
+    densities.
 
     References
     ----------

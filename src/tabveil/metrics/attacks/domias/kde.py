@@ -97,9 +97,7 @@ class DomiasKde(TellsMembers, Attack):
     ``risk`` is ``(TPR − FPR) / (1 − FPR)`` and the gain ``TPR − FPR``: ``attack`` is TPR, the share of
     members rightly named, ``control`` and ``baseline`` are FPR, the share of other people wrongly named, 50 %
     or less. It is 0 where members cannot be told from others, 1 where all of them can. The area, as ``2·AUC −
-    1``, is one more test; it counts nobody and has no gain. The headline is the configuration with the
-    largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each is in
-    ``details``.
+    1``, is one more test; it counts nobody and has no gain.
 
     References
     ----------
