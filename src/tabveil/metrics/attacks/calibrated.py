@@ -322,7 +322,6 @@ class _PooledGuesses:
         )
 
     def _tally(self, acted: Indices) -> Tally:
-        """Count the right guesses among those that somebody acts on."""
         of_train = acted < self.n_train
         n_there = int(self.there[: self.n_train].sum()), int(self.there[self.n_train :].sum())
         return Tally(

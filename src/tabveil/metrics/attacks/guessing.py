@@ -298,7 +298,6 @@ def look_up(
 
 
 def _alone(targets: Split, view: View, known: Names, *, rng: Generator) -> Lookups:
-    """Search by the columns known beside one secret."""
     order = shuffled_rows(targets.synthetic, rng=rng)
     space, seen = view.space(known), seen_by(view, targets, known)
     neighbors = Neighbors(space, seen.synthetic.take(order))

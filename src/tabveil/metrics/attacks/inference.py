@@ -176,7 +176,6 @@ class Inference(NearestRowAttack):
     def _judge(
         self, targets: Split, secret: str, looked_up: Lookups, guessed: Sides
     ) -> tuple[Guesses, Guesses]:
-        """Compare the guesses with the truth."""
         pool = targets.synthetic.column(secret)
 
         def judge(side: int, cells: Floats) -> Guesses:

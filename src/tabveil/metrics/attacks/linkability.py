@@ -167,7 +167,6 @@ class Linkability(NearestRowAttack):
         return Threat(knows=f"two parts of a person's data: {first}{more}", wants=wants)
 
     def _splits(self, schema: Schema) -> Mapping[str, "_Cut"]:
-        """Name the pairs of column sets the attacker may hold."""
         if self.auxiliary is not None:
             for one, other in self.auxiliary:
                 check.known_names("Linkability", "column", one + other, schema.names)
@@ -252,7 +251,6 @@ class _Copies:
 def _link(
     targets: Split, view: View, pair: Pair, n_neighbors: Sequence[int], *, rng: Generator
 ) -> dict[int, tuple[Guesses, Guesses]]:
-    """Link the train and control rows on a pair of column sets, for several numbers of neighbors."""
     found: list[list[NearestRows]] = []
     for names in pair:
         candidates = shuffled(targets.synthetic, rng=rng)  # anew for each: ties are broken independently

@@ -201,8 +201,6 @@ class MLInference(SecretAttack):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _SecretModel:
-    """What the model of one secret achieved."""
-
     secret: str
     comparators: dict[Setting, Comparator]
     attacked: tuple[Sample, Sample]  # rows that have the secret
@@ -213,17 +211,15 @@ class _SecretModel:
 def _learn_all(
     split: Split, known: dict[str, tuple[str, ...]], attacked: tuple[Sample, Sample]
 ) -> list[_SecretModel]:
-    """Fit one model a secret, several at a time."""
     secrets = list(known)
-    found: list[_SecretModel | None] = [None] * len(secrets)
+    found: dict[str, _SecretModel | None] = dict.fromkeys(secrets)  # in this order, whichever is first
 
     def learn(start: int, stop: int) -> None:
-        for position in range(start, stop):
-            secret = secrets[position]
-            found[position] = _learn(split, secret, known[secret], attacked)
+        for secret in secrets[start:stop]:
+            found[secret] = _learn(split, secret, known[secret], attacked)
 
     workers.each_chunk(len(secrets), 1, learn, doing="learning secrets")
-    return [item for item in found if item is not None]
+    return [item for item in found.values() if item is not None]
 
 
 def _learn(
@@ -297,18 +293,18 @@ def _numbers(
     model = NumberModel.fit(split.synthetic, column, known)
     cells = np.sort(split.synthetic.column(secret))  # missing last
     mean = float(np.nanmean(cells))
-    guesses = [model.guess(side.table.select(known)) for side in attacked]
-    cells_of = [side.table.column(secret) for side in attacked]
-    train, control = ((guess - truth) / column.width for guess, truth in zip(guesses, cells_of, strict=True))
-    people = [side.table.people for side in attacked]
-    near = [
-        mean_by_person(Truth.of(truth, column, TOLERANCE, ZERO_TOLERANCE).met_by(guess), whose)
-        for whose, truth, guess in zip(people, cells_of, guesses, strict=True)
-    ]
-    errors = NumberErrors(
-        train=mean_by_person(train**2, people[0]),
-        control=mean_by_person(control**2, people[1]),
-        naive=mean_by_person(((mean - cells_of[0]) / column.width) ** 2, people[0]),
+    off, errors, near = [], [], []
+    for side in attacked:
+        truth, people = side.table.column(secret), side.table.people
+        guess = model.guess(side.table.select(known))
+        off.append((guess - truth) / column.width)
+        errors.append(mean_by_person(off[-1] ** 2, people))
+        near.append(mean_by_person(Truth.of(truth, column, TOLERANCE, ZERO_TOLERANCE).met_by(guess), people))
+    naive = (mean - attacked[0].table.column(secret)) / column.width
+    found = NumberErrors(
+        train=errors[0],
+        control=errors[1],
+        naive=mean_by_person(naive**2, attacked[0].table.people),
         near=Tally(
             train=near[0].sum().item(),
             n_train=len(near[0]),
@@ -317,7 +313,7 @@ def _numbers(
             **without,
         ),
     )
-    return {Setting(label=secret, target=secret): errors.compare}, (-np.abs(train), -np.abs(control))
+    return {Setting(label=secret, target=secret): found.compare}, (-np.abs(off[0]), -np.abs(off[1]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -194,7 +194,6 @@ class NeighborVote(NearestRowAttack):
         *,
         rng: Generator,
     ) -> dict[int, tuple[Votes, Votes]]:
-        """Let the neighbors of every attacked row vote, for every number of neighbors."""
         counts = sorted({min(k, len(synthetic)) for k in self.n_neighbors})
         columns = len(synthetic.schema)
         votes = {

@@ -151,7 +151,11 @@ def judge(
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
     """
     train, control = (  # to be called a member is the success
-        Guesses(correct=np.ones(len(ranks), bool), naive=np.zeros(len(ranks), bool), confidence=ranks * 1.0)
+        Guesses(
+            correct=np.ones(len(ranks), bool),
+            naive=np.zeros(len(ranks), bool),
+            confidence=ranks.astype(float),
+        )
         for ranks in (ranked.train, ranked.control)
     )
     counted = tallies(Setting(label=name), train, control, levels(len(ranked.control)))

@@ -158,7 +158,6 @@ class Flow(nn.Module):
     def _learn(
         self, rows: Floats, training: Training, optimizer: torch.optim.Optimizer, *, rng: Generator
     ) -> None:
-        """Go through all rows once."""
         order = rng.permutation(len(rows))
         for start in range(0, len(rows), training.batch_size):
             batch = rows[order[start : start + training.batch_size]]

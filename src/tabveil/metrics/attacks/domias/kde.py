@@ -135,14 +135,16 @@ class DomiasKde(TellsMembers, Attack):
         reference, attacked = set_aside(split, self.reference_share, self.n_attacks, rng=rng)
         sides = self._densities(split, reference, attacked)
         kept = self._kept(sides, (attacked[0].table.people, attacked[1].table.people), rng=rng)
-        train, control = (side.take(rows) for side, rows in zip(sides, kept, strict=True))
+        (train, train_smooth, _), (control, control_smooth, _) = (
+            side[:, rows] for side, rows in zip(sides, kept, strict=True)
+        )
         tested = attacked[0].take(kept[0]), attacked[1].take(kept[1])
         people = tested[0].table.people, tested[1].table.people
         n_tested = tested[0].table.n_people, tested[1].table.n_people
         judged = judge(
             "density ratio",
-            Ranking.of(train.sharp, control.sharp, decimals=DECIMALS, people=people),
-            {"smooth densities": Ranking.of(train.smooth, control.smooth, decimals=DECIMALS, people=people)},
+            Ranking.of(train, control, decimals=DECIMALS, people=people),
+            {"smooth densities": Ranking.of(train_smooth, control_smooth, decimals=DECIMALS, people=people)},
             confidence=self.confidence,
         )
         return judged.answer(
@@ -152,7 +154,7 @@ class DomiasKde(TellsMembers, Attack):
                 "n_reference": len(reference),
             },
             notes=(OUTLYING_MEMBERS,) if self.tested == "outlying_members" else (),
-            scores=scores(tested, (train.sharp, control.sharp)),
+            scores=scores(tested, (train, control)),
         )
 
     def threat(self, result: Result) -> Threat:
@@ -161,8 +163,11 @@ class DomiasKde(TellsMembers, Attack):
 
     def _densities(
         self, split: Split, reference: Table, attacked: tuple[Sample, Sample]
-    ) -> tuple["_Densities", "_Densities"]:
-        """Estimate the densities around the attacked rows of train and control."""
+    ) -> tuple[Floats, Floats]:
+        """Return (3, n) for the attacked rows of train and of control.
+
+        The log ratio with the release's density taken sharp; with it smooth; the reference's log density.
+        """
         smooth = Kernel.rule(self.bandwidth, len(reference), max(count_varying(split.schema), 1))
         sharp = Kernel.copy(self.copy_noise)
         release = in_order(split.synthetic).table  # sums run in an order that no file decides
@@ -173,19 +178,17 @@ class DomiasKde(TellsMembers, Attack):
             found = log_density(read.points(drawn), read.points(rows), (kernel,), len(read.complete))
             return np.asarray(found[0])
 
-        def estimate(drawn: Sample) -> _Densities:
+        def estimate(drawn: Sample) -> Floats:
             of_reference = density(drawn.table, reference, smooth, coordinates)
-            return _Densities(
-                sharp=density(drawn.table, release, sharp, straight) - of_reference,
-                smooth=density(drawn.table, release, smooth, coordinates) - of_reference,
-                reference=of_reference,
-            )
+            near = density(drawn.table, release, sharp, straight) - of_reference
+            around = density(drawn.table, release, smooth, coordinates) - of_reference
+            return np.stack([near, around, of_reference])
 
         return estimate(attacked[0]), estimate(attacked[1])
 
     def _kept(
         self,
-        sides: tuple["_Densities", "_Densities"],
+        sides: tuple[Floats, Floats],
         people: tuple[Indices | None, Indices | None],
         *,
         rng: Generator,
@@ -195,12 +198,12 @@ class DomiasKde(TellsMembers, Attack):
         Somebody with several rows is as outlying as the row of them that is most so, and tested with all.
         """
         if self.tested == "random":
-            return np.arange(len(sides[0].reference)), np.arange(len(sides[1].reference))
-        speaking = [surest_rows(whose, -side.reference) for side, whose in zip(sides, people, strict=True)]
+            return np.arange(sides[0].shape[1]), np.arange(sides[1].shape[1])
+        speaking = [surest_rows(whose, -side[2]) for side, whose in zip(sides, people, strict=True)]
         outliers = []
         for side, rows in zip(sides, speaking, strict=True):  # a row of each person
             n_outliers = max(1, round(self.outlier_share * len(rows)))
-            outliers.append(rows[np.sort(np.argsort(side.reference[rows], kind="stable")[:n_outliers])])
+            outliers.append(rows[np.sort(np.argsort(side[2][rows], kind="stable")[:n_outliers])])
         if self.tested == "outlying_members":
             n_control = len(speaking[1])
             outliers[1] = speaking[1][np.sort(rng.choice(n_control, len(outliers[1]), replace=False))]
@@ -236,18 +239,6 @@ def set_aside(
         for side in sides
     )
     return reference.table, (train, Sample(table=control.table, rows=left[control.rows]))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Densities:
-    """What the densities say about the attacked rows of one side, each (n,)."""
-
-    sharp: Floats  # log ratio, with the release's density taken sharp
-    smooth: Floats  # likewise smooth
-    reference: Floats  # log density of the reference
-
-    def take(self, rows: Indices) -> "_Densities":
-        return _Densities(sharp=self.sharp[rows], smooth=self.smooth[rows], reference=self.reference[rows])
 
 
 def log_density(queries: Points, rows: Points, kernels: tuple[Kernel, ...], n_complete: int) -> Floats:

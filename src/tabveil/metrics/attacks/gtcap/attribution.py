@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -140,7 +140,6 @@ class Attribution(SecretAttack):
     def _check(
         self, split: Split, keys: Sequence[str], target: str, claimed: Indices
     ) -> dict[Setting, "CheckedClaims"]:
-        """Check the claims about one target, at every radius."""
         weigh = kernels.weigh_rows if split.train.people is None else kernels.weigh_people
         for kernel in (kernels.find_pure, kernels.attribute, weigh):
             workers.announce_compilation(kernel)
@@ -196,35 +195,27 @@ class CheckedClaims:
 
     def compare(self, confidence: float) -> Comparison:
         """Compare train with control."""
-        attack = self._scored[0](confidence)
+        of_train, of_control = self._scored
+        attack, control = of_train(confidence), of_control(confidence) if of_control else None
+        people = self.train.exposed(), self.train.n_people, self.control.exposed(), self.control.n_people
         facts = {
             "claims": self.n_claims,
             "claims_kept": int(self.train.claims.total),
             **self.train.facts("train"),
         }
-        shared: dict[str, Any] = {
-            "attack": attack,
-            "baseline": known(self.train.score(self._chance, column=3), attack.n),
-            "beats_baseline": self.train.beats_the_usual(),
-        }
-        if self._scored[1] is None:
-            return Comparison(**shared, control=None, risk=None, gain=None, p_value=None, facts=facts)
-        control = self._scored[1](confidence)
-        people = self.train.exposed(), self.train.n_people, self.control.exposed(), self.control.n_people
+        if control:
+            exposed = ("exposed_train", "n_train", "exposed_control", "n_control")
+            facts |= self.control.facts("control")
+            facts |= {"worst": self._worst, **dict(zip(exposed, people, strict=True))}
         return Comparison(
-            **shared,
+            attack=attack,
             control=control,
-            risk=risk_toward(attack, control, self._worst),
-            gain=over_all(difference(*people, confidence), self.tried),
-            p_value=chance_of_difference(*people),
-            facts={
-                **facts,
-                **self.control.facts("control"),
-                "worst": self._worst,
-                **dict(
-                    zip(("exposed_train", "n_train", "exposed_control", "n_control"), people, strict=True)
-                ),
-            },
+            baseline=known(self.train.score(self._chance, column=3), attack.n),
+            risk=risk_toward(attack, control, self._worst) if control else None,
+            gain=over_all(difference(*people, confidence), self.tried) if control else None,
+            p_value=chance_of_difference(*people) if control else None,
+            beats_baseline=self.train.beats_the_usual(),
+            facts=facts,
         )
 
     @property

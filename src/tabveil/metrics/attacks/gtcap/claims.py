@@ -121,7 +121,6 @@ def _above_low(column: Numeric, cells: Floats) -> Floats:
 
 
 def _width(column: Numeric) -> float:
-    """Return the width of the range, in last decimal places."""
     return column.width * places_a_unit(column.decimals)
 
 

@@ -122,7 +122,6 @@ class SinglingOut(DescriptionAttack):
     def _guesses(
         self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
     ) -> Iterator[Descriptions]:
-        """Name each configuration, with its guesses and as many naive ones."""
         lines, d = half_lines(synthetic), synthetic.n_columns
         most = rows_a_person(tables)
 
@@ -232,7 +231,6 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
         *,
         rng: Generator,
     ) -> Iterator[Descriptions]:
-        """Name each configuration, with its guesses and as many naive ones."""
         unusual, form = self._unusual(tables, rng=rng)[: self.n_attacks], bins(synthetic, self.n_bins)
         d, most = synthetic.n_columns, rows_a_person(tables)
         for n in sorted({*(n for n in self.n_columns if n < d), d}):

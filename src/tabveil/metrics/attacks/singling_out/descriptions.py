@@ -49,9 +49,7 @@ class ColumnSets:
     @classmethod
     def of(cls, tables: Split, *, rng: Generator) -> Self:
         """Look at all columns."""
-        if not len(tables.control):
-            return cls()
-        found = scan(tables, rng=rng)
+        found = scan(tables, rng=rng) if len(tables.control) else None
         if found is None:
             return cls()
         comparators: dict[Setting, Comparator] = {}
@@ -67,9 +65,8 @@ class ColumnSets:
 
     def with_p_value(self, other: float | None) -> float | None:
         """Put together the p-values of the sets and of all other configurations: two tests."""
-        if other is None or self.p_value is None:
-            return self.p_value if other is None else other
-        return min(2 * min(other, self.p_value), 1.0)
+        known = [p_value for p_value in (other, self.p_value) if p_value is not None]
+        return min(len(known) * min(known), 1.0) if known else None
 
 
 def _compare_sets(hits: Hits, n_train: int, n_control: int, n_sets: int, confidence: float) -> Comparison:
@@ -228,7 +225,6 @@ class DescriptionAttack(Attack):
         return (f"{SEVERAL_ROWS} A guess may fit up to {plural(rows_a_person(tables), 'synthetic row')}.",)
 
     def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, Isolation]:
-        """Match the guesses of every configuration with train and control."""
         ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
         in_train, in_control = ranks.encode(tables.train), ranks.encode(tables.control)
         of_train, of_control = _whose(tables.train), _whose(tables.control)
@@ -312,24 +308,21 @@ def _configurations(
         if entry is None:
             rates = None if compared is None else replace(compared, gain=None, p_value=None).of(setting)
             entry = rates or Configuration(setting=setting)
-        risk = None if compared is None else compared.risk
-        yield replace(entry, risk=risk, facts=_facts(item, tallies.get(setting)))
+        people_train, n_train, people_control, n_control = item.people()
+        tally = tallies.get(setting)
+        facts = {
+            "naive": item.naive_people() / n_train if item.n_guesses else None,
+            "guesses": item.n_guesses,
+            "independent_guesses": tally.n_train if tally else 0,
+            "successes_train": len(singled_out(item.train)),
+            "successes_control": len(singled_out(item.control)) if n_control else None,
+            "people_train": people_train,
+            "people_control": people_control if n_control else None,
+            "n_train": n_train,
+            "n_control": n_control,
+        }
+        yield replace(entry, risk=compared.risk if compared else None, facts=facts)
     yield from judged.values()
-
-
-def _facts(item: Isolation, tally: Tally | None) -> dict[str, Any]:
-    found, n_train, others, n_control = item.people()
-    return {
-        "naive": item.naive_people() / n_train if item.n_guesses else None,
-        "guesses": item.n_guesses,
-        "independent_guesses": 0 if tally is None else tally.n_train,
-        "successes_train": len(singled_out(item.train)),
-        "successes_control": len(singled_out(item.control)) if n_control else None,
-        "people_train": found,
-        "people_control": others if n_control else None,
-        "n_train": n_train,
-        "n_control": n_control,
-    }
 
 
 def _surprise(role: Role, table: Table, made: Mapping[Setting, Isolation]) -> Floats:

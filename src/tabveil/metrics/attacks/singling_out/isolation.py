@@ -159,7 +159,15 @@ def combinations(names: Sequence[str], made: Iterable[Isolation]) -> tuple[Combi
     for item in made:
         if not 1 < item.columns.shape[1] < len(names):
             continue
-        train, control = _by_pair(item, len(names))
+        used = np.zeros((len(item.columns), len(names)))
+        np.put_along_axis(used, item.columns.astype(np.int64), 1.0, axis=1)
+        counts = []  # (d, d) each: descriptions with both columns that fit one person of train, of control
+        for matches, n_people in ((item.train, item.n_train), (item.control, item.n_control)):
+            chances = chance_of_one(int(matches.counts.max(initial=0)), max(n_people, 1), item.size)
+            fitting = chances[matches.counts] if n_people else np.zeros(len(used))
+            kept = fitting > 0
+            counts.append(used[kept].T @ (used[kept] * fitting[kept, None]))
+        train, control = counts
         sureness = (train - control) / np.sqrt(train + control + 1)
         for a, b in np.argwhere(np.triu(sureness > SURE, 1)):
             pair = Combination(
@@ -171,16 +179,3 @@ def combinations(names: Sequence[str], made: Iterable[Isolation]) -> tuple[Combi
                 found.get((a, b), (0.0, pair)), (float(sureness[a, b]), pair), key=itemgetter(0)
             )
     return tuple(pair for _, pair in sorted(found.values(), key=itemgetter(0), reverse=True)[:MOST])
-
-
-def _by_pair(item: Isolation, n_columns: int) -> tuple[Floats, Floats]:
-    """Return (d, d) each: the descriptions with both columns that fit one person of train, of control."""
-    used = np.zeros((len(item.columns), n_columns))
-    np.put_along_axis(used, item.columns.astype(np.int64), 1.0, axis=1)
-    counts = []
-    for matches, n_people in ((item.train, item.n_train), (item.control, item.n_control)):
-        chances = chance_of_one(int(matches.counts.max(initial=0)), max(n_people, 1), item.size)
-        fitting = chances[matches.counts] if n_people else np.zeros(len(used))
-        kept = fitting > 0
-        counts.append(np.asarray(used[kept].T @ (used[kept] * fitting[kept, None])))
-    return counts[0], counts[1]
