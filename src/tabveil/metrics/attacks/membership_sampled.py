@@ -15,7 +15,7 @@ from tabveil.core.result import Labels, Result
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Floats, Indices, Split, Table
 from tabveil.engines.neighbors import NearestRows, Neighbors
-from tabveil.metrics.attacks.domias.kde import Kernel, count_varying, log_density, set_aside
+from tabveil.metrics.attacks.domias.density_ratios import Kernel, count_varying, log_density, set_aside
 from tabveil.metrics.attacks.roc import DECIMALS, PooledAttack, pool
 from tabveil.protocols import View
 from tabveil.synthesis.generators.trees.chain import grow_chain

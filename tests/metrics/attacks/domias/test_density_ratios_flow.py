@@ -9,7 +9,7 @@ from supplies.populations import population, split
 from tabveil.core.rng import stream
 from tabveil.engines.networks import limited_threads
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.attacks.domias.flow import VARIANT, DomiasFlow
+from tabveil.metrics.attacks.domias.density_ratios import VARIANT, DomiasFlow
 
 TINY = DomiasFlow(n_axes=2, n_flows=2, n_layers=2, hidden=4, max_epochs=4)
 
