@@ -94,7 +94,7 @@ def test_what_is_named_is_counted_by_hand():
     pooled = ranked(scores, 50)
     counted = pooled.tally(10)
     assert (counted.train, counted.n_train, counted.control, counted.n_control) == (10, 50, 0, 50)
-    found = scan({"score": pooled}, "score", confidence=0.95, n_deals=999, rng=np.random.default_rng(0))
+    found = scan({"score": pooled}, confidence=0.95, n_deals=999, rng=np.random.default_rng(0))
     named = next(item for item in found.configurations if item.setting.label == "score, first 10")
     assert named.gain.value == 0.2
     assert named.p_value == pytest.approx(fisher_exact([[10, 40], [0, 50]], alternative="greater").pvalue)
@@ -109,7 +109,7 @@ def test_joint_intervals_lie_above_zero_where_the_joint_test_is_passed():
             "a": ranked(first, 200),
             "b": ranked(first + rng.normal(size=400), 200),
         }
-        found = scan(rankings, "a", confidence=0.95, n_deals=199, rng=rng)
+        found = scan(rankings, confidence=0.95, n_deals=199, rng=rng)
         assert (found.gain.low > 0) == (found.p_value <= 0.025)
 
 

@@ -111,11 +111,11 @@ def test_nobody_is_ranked_by_who_was_trained_on(attack, monkeypatch):
     schema = population("mixed", (1, 1, 1)).schema
     for train, control in ((one, other), (other, one)):
         ask(attack, split(schema, train, control, release))
-    depths = [[item[0].depths.tolist() for item in ranked] for ranked in seen]
+    depths = [[item.depths.tolist() for item in ranked] for ranked in seen]
     assert depths[0] == depths[1]  # the release, and so the lot that breaks its ties, is the same
-    swapped = [np.where(item[0].order < 80, item[0].order + 80, item[0].order - 80) for item in seen[0]]
+    swapped = [np.where(item.order < 80, item.order + 80, item.order - 80) for item in seen[0]]
     assert all(
-        sorted(mine[:5]) == sorted(item[0].order[:5]) for mine, item in zip(swapped, seen[1], strict=True)
+        sorted(mine[:5]) == sorted(item.order[:5]) for mine, item in zip(swapped, seen[1], strict=True)
     )
 
 

@@ -190,7 +190,7 @@ class GuessTrials:
     targets: Split
     calibrated: bool
     counted: dict[Setting, Tally] = field(default_factory=dict)
-    ranked: list[SureGuesses] = field(default_factory=list)
+    ranked: list[Scanned] = field(default_factory=list)  # the right guesses, the surest first
 
     @classmethod
     def on(cls, split: Split, n_attacks: int | None, *, calibrated: bool, rng: Generator) -> Self:
@@ -223,29 +223,26 @@ class GuessTrials:
 
         ``present`` tells who has something to guess.
         """
+        found: dict[Setting, Tally] = {}
         if others is not None:
-            sure = rank(setting, guesses, others, present)
-            self.ranked.extend(sure)
-            return [made for _, counts in sure for made in counts]
-        train, control = guesses
-        if present is not None:
-            train, control = train.take(present[0]), control.take(present[1])
-        without = guesses[0].n_people - train.n_people, guesses[1].n_people - control.n_people
-        found = {
-            level: replace(tally, without_train=without[0], without_control=without[1])
-            for level, tally in tallies(setting, train, control).items()
-        }
+            for scanned, made in rank(setting, guesses, others, present):
+                self.ranked.append(scanned)
+                found |= made
+        else:
+            train, control = guesses
+            if present is not None:
+                train, control = train.take(present[0]), control.take(present[1])
+            without = guesses[0].n_people - train.n_people, guesses[1].n_people - control.n_people
+            for level, tally in tallies(setting, train, control).items():
+                found[level] = replace(tally, without_train=without[0], without_control=without[1])
         self.counted.update(found)
         return list(found)
 
     def headline(self, confidence: float, *, rng: Generator) -> Headline:
         """Choose among all that was tried; what was ranked, in intervals that hold together by deals."""
-        counted, dealt = self.counted, None
-        if self.calibrated:
-            scanned = [scanned for scanned, _ in self.ranked]
-            dealt = deal(scanned, self.targets.train.n_people, N_DEALS, rng=rng)
-            counted = {setting: tally for _, counts in self.ranked for setting, tally in counts.items()}
-        return headline(counted, confidence, deals=dealt)
+        n_train = self.targets.train.n_people
+        dealt = deal(self.ranked, n_train, N_DEALS, rng=rng) if self.calibrated else None
+        return headline(self.counted, confidence, deals=dealt)
 
 
 def rank(

@@ -252,9 +252,6 @@ class InferenceContrastive(Inference):
         label and round.
     representation
         What is called near: the distance in an embedding that is trained on the release.
-    calibrated
-        Whether guesses are also ranked by how near the rows are for somebody with so many other people
-        around, and all configurations are tested together by dealing labels anew.
 
     References
     ----------

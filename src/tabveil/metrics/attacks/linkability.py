@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -135,15 +135,18 @@ class Linkability(NearestRowAttack):
                 made |= dict.fromkeys(trials.add(setting, guesses, others), guesses)
         best = trials.headline(self.confidence, rng=rng)
         shown = made[best.setting]
+        cuts = {
+            name: {
+                **({"columns": item.pair} if self.auxiliary else {"first": item.first}),
+                "linked_to_itself": ease[name],
+                "attacked": name in chosen,
+            }
+            for name, item in splits.items()
+        }
+        columns = {} if self.auxiliary else {"columns": split.schema.names}  # once, for all cuts of them
         return best.answer(
             self,
-            details={
-                **({} if self.auxiliary else {"columns": split.schema.names}),  # once, for all cuts of them
-                "splits": {
-                    name: {**item.facts, "linked_to_itself": ease[name], "attacked": name in chosen}
-                    for name, item in splits.items()
-                },
-            },
+            details={**columns, "splits": cuts},
             notes=notes,
             scores=scores(trials.attacked, (nearness(shown[0]), nearness(shown[1]))),
         )
@@ -171,7 +174,7 @@ class Linkability(NearestRowAttack):
             for one, other in self.auxiliary:
                 check.known_names("Linkability", "column", one + other, schema.names)
             return {
-                f"auxiliary {n}": _Cut(names=pair[0] + pair[1], first=len(pair[0]), facts={"columns": pair})
+                f"auxiliary {n}": _Cut(names=pair[0] + pair[1], first=len(pair[0]))
                 for n, pair in enumerate(self.auxiliary, start=1)
             }
         n = len(schema)
@@ -179,7 +182,7 @@ class Linkability(NearestRowAttack):
             raise NotApplicable(self.name, f"needs at least two columns, got {n}.")
         least = min(2, n // 2)
         return {
-            f"first {i} | other {n - i} columns": _Cut(names=schema.names, first=i, facts={"first": i})
+            f"first {i} | other {n - i} columns": _Cut(names=schema.names, first=i)
             for i in range(least, n - least + 1)
         }
 
@@ -198,11 +201,10 @@ class Linkability(NearestRowAttack):
 
 @dataclass(frozen=True, kw_only=True)
 class _Cut:
-    """Columns, cut in two after some of them, and what a report says of the cut."""
+    """Columns, cut in two after some of them."""
 
     names: Names
     first: int
-    facts: Mapping[str, Any]
 
     @property
     def pair(self) -> Pair:

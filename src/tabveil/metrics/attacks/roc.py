@@ -250,13 +250,13 @@ class PooledAttack(TellsMembers, NearestRowAttack):
         details: Mapping[str, Any] | None = None,
     ) -> Result:
         """Judge scores of the pooled people, each with what breaks its ties; the first gives the curve."""
-        (drawn, (shown, _)), *_ = suspicion.items()
+        shown, _ = next(iter(suspicion.values()))
         n_train, people = len(attacked[0]), (attacked[0].table.people, attacked[1].table.people)
         rankings = {}
         for name, (score, rare) in suspicion.items():
             broken = None if rare is None else (rare[:n_train], rare[n_train:])
             rankings[name] = Ranking.of(score[:n_train], score[n_train:], broken, DECIMALS, people)
-        judged = scan(rankings, drawn, confidence=self.confidence, n_deals=self.n_permutations, rng=rng)
+        judged = scan(rankings, confidence=self.confidence, n_deals=self.n_permutations, rng=rng)
         by_row = scores(attacked, (shown[:n_train], shown[n_train:]))
         return judged.answer(self, details=details, scores=by_row)
 
@@ -286,12 +286,10 @@ def depths(n_people: int) -> list[int]:
     return sorted({min(round(depth), deepest) for depth in steps}) if deepest >= FIRST else []
 
 
-def scan(
-    rankings: Mapping[str, Ranking], drawn: str, *, confidence: float, n_deals: int, rng: Generator
-) -> Headline:
-    """Choose the headline among all depths and areas of all rankings; the curve is that of ``drawn``."""
-    scanned = [ranked.scanned for ranked in rankings.values()]
-    dealt = deal(scanned, len(rankings[drawn].train), n_deals, rng=rng)
+def scan(rankings: Mapping[str, Ranking], *, confidence: float, n_deals: int, rng: Generator) -> Headline:
+    """Choose the headline among all depths and areas of all rankings; the curve is that of the first."""
+    first, scanned = next(iter(rankings.values())), [ranked.scanned for ranked in rankings.values()]
+    dealt = deal(scanned, len(first.train), n_deals, rng=rng)
     comparators: dict[Setting, Comparator] = {}
     counted = any(len(found.depths) for found in scanned)
     for name, ranked in rankings.items():
@@ -301,7 +299,7 @@ def scan(
             setting = Setting(label=f"{name}, first {depth}", level=depth / len(ranked.scanned.ranks))
             comparators[setting] = partial(_compare_rates, ranked.tally(int(depth)))
     chosen = choose(comparators, confidence, deals=dealt)
-    return replace(chosen, curve=curve_of(rankings[drawn], confidence))
+    return replace(chosen, curve=curve_of(first, confidence))
 
 
 def _compare_area(ranked: Ranking, confidence: float, *, gained: bool) -> Comparison:

@@ -117,7 +117,7 @@ class Flow(nn.Module):
         """Return log p of each point as an array."""
         with torch.no_grad():
             parts = [
-                self.log_density(self._here(points[start : start + AT_ONCE])).cpu().numpy()
+                self.log_density(_tensor(points[start : start + AT_ONCE]).to(self.device)).cpu().numpy()
                 for start in range(0, len(points), AT_ONCE)
             ]
         return np.concatenate([np.empty(0), *parts]).astype(np.float64)
@@ -162,14 +162,11 @@ class Flow(nn.Module):
         for start in range(0, len(rows), training.batch_size):
             batch = rows[order[start : start + training.batch_size]]
             noisy = batch + rng.normal(0, training.jitter, batch.shape)
-            loss = -self.log_density(self._here(noisy)).mean()
+            loss = -self.log_density(_tensor(noisy).to(self.device)).mean()
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(self.parameters(), CLIP)
             optimizer.step()
-
-    def _here(self, values: Floats) -> Tensor:
-        return _tensor(values).to(self.device)
 
 
 def _tensor(values: Floats) -> Tensor:

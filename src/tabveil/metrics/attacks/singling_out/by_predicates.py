@@ -15,7 +15,6 @@ from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.attacks.attack import NearestRowAttack
 from tabveil.metrics.attacks.singling_out.descriptions import (
-    ColumnSets,
     DescriptionAttack,
     Descriptions,
     rows_a_person,
@@ -115,9 +114,6 @@ class SinglingOut(DescriptionAttack):
     def judged_part(self) -> Self:
         """Return the attack without the literature's descriptions: what is judged, at half the cost."""
         return replace(self, n_columns=()) if self.widths or self.column_sets else self
-
-    def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:
-        return ColumnSets.of(tables, rng=rng) if self.column_sets else ColumnSets()
 
     def _guesses(
         self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator

@@ -123,8 +123,6 @@ class DescriptionAttack(Attack):
     n_columns: tuple[int, ...] = tuple(range(3, 13))
     deduplicate: bool = False
 
-    name: ClassVar[str]
-    title: ClassVar[str]
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="singling out", mechanism="uniqueness")
 
     def __post_init__(self) -> None:
@@ -141,7 +139,8 @@ class DescriptionAttack(Attack):
         synthetic = in_order(split.synthetic).table
         tables = Split(train=train.table, control=control.table, synthetic=synthetic)
         found = self._attack(tables, rng=rng)
-        scanned = self._scanned(tables, rng=rng)
+        scans = getattr(self, "column_sets", False)  # not all look at sets of columns
+        scanned = ColumnSets.of(tables, rng=rng) if scans else ColumnSets()
         made = {setting: item for setting, item in found.items() if item.n_guesses}
         tallies = {setting: item.tally(rng=rng) for setting, item in made.items()}
         judged = {setting: item for setting, item in made.items() if item.judged}
@@ -157,15 +156,12 @@ class DescriptionAttack(Attack):
             )
         best = choose(comparators, self.confidence)
         level = sidak(self.confidence, len(tallies))
-        described = {
-            setting: None if tally is None else compare_counts(tally, level)
-            for setting, tally in tallies.items()
-        }
-        risks = {setting: item.risk for setting, item in described.items() if item and item.risk}
-        points = {setting.name: risk.value for setting, risk in risks.items()}
-        largest = max(points, key=lambda name: points[name], default=None)
-        details = {  # the largest risk of descriptions, which the papers report
-            "largest_point_estimate": largest and {"configuration": largest, "risk": points[largest]},
+        described = {setting: compare_counts(tally, level) for setting, tally in tallies.items() if tally}
+        risks = {setting: item.risk for setting, item in described.items() if item.risk}
+        largest = max(risks, key=lambda setting: risks[setting].value, default=None)
+        told = largest and {"configuration": largest.name, "risk": risks[largest].value}
+        details = {
+            "largest_point_estimate": told,  # the largest risk of descriptions, which the papers report
             **scanned.details,
         }
         sizes = tables.train.n_people, tables.control.n_people
@@ -204,10 +200,6 @@ class DescriptionAttack(Attack):
     def threat(self, result: Result) -> Threat:  # noqa: ARG002 - always the same attacker
         """Describe the attacker."""
         return Threat(knows="nothing about anybody", wants="a description that fits exactly one real person")
-
-    def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:  # noqa: ARG002 - for those who scan
-        """Look at sets of columns, too, if the attack does."""
-        return ColumnSets()
 
     def _guesses(
         self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
@@ -294,7 +286,7 @@ def _configurations(
     best: Headline,
     found: Mapping[Setting, Isolation],
     tallies: Mapping[Setting, Tally | None],
-    described: Mapping[Setting, Comparison | None],
+    described: Mapping[Setting, Comparison],
 ) -> Iterator[Configuration]:
     """Give every configuration, in the order they were tried in; sets of columns come last.
 

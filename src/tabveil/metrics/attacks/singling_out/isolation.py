@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -85,13 +84,11 @@ class Isolation:
         many descriptions do, they count once. Whom descriptions fit does not depend on who was trained on, so
         sizes do not matter: where nothing leaks, those singled out are training people by chance alone.
         """
-        return len(self.lone("train")), self.n_train, len(self.lone("control")), self.n_control
-
-    def lone(self, side: Literal["train", "control"]) -> Indices:
-        """Return the people of one table whom a description fits, and nobody else in either."""
-        one, other = (self.train, self.control) if side == "train" else (self.control, self.train)
-        fitting = (one.counts == 1) & (other.counts == 0)
-        return np.unique(one.people[fitting, 0].astype(np.int64))
+        alone = [
+            len(np.unique(one.people[(one.counts == 1) & (other.counts == 0), 0]))
+            for one, other in ((self.train, self.control), (self.control, self.train))
+        ]
+        return alone[0], self.n_train, alone[1], self.n_control
 
     def naive_people(self) -> int:
         """Return how many training people descriptions made up without the release single out."""
