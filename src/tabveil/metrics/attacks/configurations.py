@@ -48,10 +48,6 @@ class Comparison:
     beats_baseline: bool  # where it acts, and beyond chance
     facts: Mapping[str, Any] = field(default_factory=dict)  # counts, sizes: what the rates rest on
 
-    def of(self, setting: Setting) -> Configuration:
-        """Say which configuration it was."""
-        return Configuration(setting=setting, **vars(self))
-
 
 Comparator = Callable[[float], Comparison]
 """Give the comparison with intervals at this level of confidence."""
@@ -145,7 +141,7 @@ def choose(
         leading=found[best],
         gain=replace(gains[best], high=_highest(gains, comparators, confidence)) if gains else None,
         p_value=_smallest([item.p_value for item in counted.values()], n_tried, deals),
-        configurations=tuple(item.of(setting) for setting, item in found.items()),
+        configurations=tuple(Configuration(setting=key, **vars(item)) for key, item in found.items()),
         informative=bool(telling),
         details={
             "confidence_of_each": level,
@@ -209,6 +205,4 @@ def compare_counts(tally: Tally, confidence: float) -> Comparison:
 
 def beats(tally: Tally) -> bool:
     """Tell whether the attack succeeds more often than a naive guesser would, beyond what chance explains."""
-    if not tally.n_naive:
-        return True
-    return rate(tally.train, tally.n_train).low > tally.naive / tally.n_naive
+    return not tally.n_naive or rate(tally.train, tally.n_train).low > tally.naive / tally.n_naive

@@ -17,13 +17,7 @@ from tabveil.core.table import Floats, Numeric, Split, Table
 from tabveil.core.wording import UNSEEN, name, percent
 from tabveil.engines.boosting import ROUNDS, STEPS, BoostedTrees, train
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks.attack import (
-    TOLERANCE,
-    ZERO_TOLERANCE,
-    Truth,
-    guessed,
-)
-from tabveil.metrics.attacks.column_choice import SecretAttack
+from tabveil.metrics.attacks.attack import TOLERANCE, ZERO_TOLERANCE, SecretAttack, Truth, guessed
 from tabveil.metrics.attacks.configurations import Comparator, Comparison, choose, compare_counts
 from tabveil.metrics.attacks.guessing import Guesses, Tally, draw_attacked, scores, tallies
 
@@ -167,8 +161,7 @@ class MLInference(SecretAttack):
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         learned = _learn_all(split, known, attacked)
         if not learned:
-            names = ", ".join(secrets)
-            why = f"{names} holds no value, or one only, among the synthetic or the train rows"
+            why = f"{', '.join(secrets)} holds no value, or one only, among the synthetic or the train rows"
             raise NotApplicable(self.name, f"no secret can be learned: {why}.")
         owner = {setting: item for item in learned for setting in item.comparators}
         comparators = {setting: item.comparators[setting] for setting, item in owner.items()}
@@ -177,12 +170,11 @@ class MLInference(SecretAttack):
         notes = [note]
         left_out = [item.secret for item in learned if item.n_missing]
         if left_out:
-            names = ", ".join(left_out)
-            notes.append(f"Rows with a missing secret are neither learned from nor attacked: {names}.")
+            why = "Rows with a missing secret are neither learned from nor attacked"
+            notes.append(f"{why}: {', '.join(left_out)}.")
         unlearned = set(known) - {item.secret for item in learned}
         if unlearned:
-            names = ", ".join(sorted(unlearned))
-            notes.append(f"Not attacked, with no value to learn or to guess: {names}.")
+            notes.append(f"Not attacked, with no value to learn or to guess: {', '.join(sorted(unlearned))}.")
         return choice.answer(self, notes=tuple(notes), scores=scores(best.attacked, best.at_risk))
 
     def sentence(self, result: Result) -> str:

@@ -357,10 +357,8 @@ class NeighborVote(NearestRowAttack):
 
     def sentence(self, result: Result) -> str:
         """Tell which share of the unknown facts was filled in right."""
-        told = (
-            f"{surely(result)}{share_of(result.attack)} of the unknown facts about training people are filled"
-        )
-        told += " in right"
+        told = f"{surely(result)}{share_of(result.attack)} of the unknown facts about training people are"
+        told += " filled in right"
         if result.control is not None:
             told += f", and {share_of(result.control)} of those about {UNSEEN}"
         if result.baseline is not None:

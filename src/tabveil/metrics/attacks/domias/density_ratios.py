@@ -136,13 +136,12 @@ class DomiasKde(TellsMembers, Attack):
         split.require_control(self.name, 2)
         reference, attacked = set_aside(split, self.reference_share, self.n_attacks, rng=rng)
         sides = self._densities(split, reference, attacked)
-        kept = self._kept(sides, (attacked[0].table.people, attacked[1].table.people), rng=rng)
+        kept = self._kept(sides, attacked, rng=rng)
         (train, train_smooth, _), (control, control_smooth, _) = (
             side[:, rows] for side, rows in zip(sides, kept, strict=True)
         )
         tested = attacked[0].take(kept[0]), attacked[1].take(kept[1])
         people = tested[0].table.people, tested[1].table.people
-        n_tested = tested[0].table.n_people, tested[1].table.n_people
         judged = judge(
             "density ratio",
             Ranking.of(train, control, decimals=DECIMALS, people=people),
@@ -152,7 +151,7 @@ class DomiasKde(TellsMembers, Attack):
         return judged.answer(
             self,
             details={
-                "n_tested": dict(zip(("train", "control"), n_tested, strict=True)),
+                "n_tested": {"train": tested[0].table.n_people, "control": tested[1].table.n_people},
                 "n_reference": len(reference),
             },
             notes=(OUTLYING_MEMBERS,) if self.tested == "outlying_members" else (),
@@ -189,11 +188,7 @@ class DomiasKde(TellsMembers, Attack):
         return estimate(attacked[0]), estimate(attacked[1])
 
     def _kept(
-        self,
-        sides: tuple[Floats, Floats],
-        people: tuple[Indices | None, Indices | None],
-        *,
-        rng: Generator,
+        self, sides: tuple[Floats, Floats], attacked: tuple[Sample, Sample], *, rng: Generator
     ) -> tuple[Indices, Indices]:
         """Choose which of the attacked rows of each side are tested.
 
@@ -201,6 +196,7 @@ class DomiasKde(TellsMembers, Attack):
         """
         if self.tested == "random":
             return np.arange(sides[0].shape[1]), np.arange(sides[1].shape[1])
+        people = attacked[0].table.people, attacked[1].table.people
         speaking = [surest_rows(whose, -side[2]) for side, whose in zip(sides, people, strict=True)]
         outliers = []
         for side, rows in zip(sides, speaking, strict=True):  # a row of each person

@@ -15,7 +15,7 @@ from tabveil.core.result import Labels, Result, Role, Scores
 from tabveil.core.table import Floats, Indices, Split
 from tabveil.core.wording import UNSEEN, name, plural, share_of
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks.column_choice import SecretAttack
+from tabveil.metrics.attacks.attack import SecretAttack
 from tabveil.metrics.attacks.configurations import Comparison, choose
 from tabveil.metrics.attacks.gtcap import claim_kernels as kernels
 from tabveil.metrics.attacks.gtcap.claims import ClaimAnswer, Claims, arrange, chance_of_any, find_pure

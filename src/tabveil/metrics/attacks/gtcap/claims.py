@@ -44,24 +44,21 @@ class Kinds:
         whose = np.zeros(len(groups), dtype=np.int64)
         if people is not None:
             whose = np.unique(people, return_inverse=True)[1]
-        order = np.lexsort((whose, targets, *keys.T[::-1], groups))
-        sorted_keys, sorted_targets, sorted_groups = keys[order], targets[order], groups[order]
+        cells = np.column_stack([groups, keys, targets, whose])
+        order = np.lexsort(cells.T[::-1])
         new = np.ones(len(order), dtype=bool)
-        new[1:] = (
-            (np.diff(sorted_groups) != 0) | (np.diff(sorted_targets) != 0) | (np.diff(whose[order]) != 0)
-        )
-        for column in sorted_keys.T:
-            new[1:] |= np.diff(column) != 0
+        new[1:] = (np.diff(cells[order], axis=0) != 0).any(axis=1)
         of_row = np.empty(len(order), dtype=np.int64)
         of_row[order] = np.cumsum(new) - 1
-        first = np.flatnonzero(new)
+        starts = np.flatnonzero(new)
+        first = order[starts]
         return cls(
-            keys=np.ascontiguousarray(sorted_keys[first]),
-            targets=sorted_targets[first],
-            groups=sorted_groups[first],
-            counts=np.diff(np.append(first, len(order))).astype(np.float64),
+            keys=np.ascontiguousarray(keys[first]),
+            targets=targets[first],
+            groups=groups[first],
+            counts=np.diff(np.append(starts, len(order))).astype(np.float64),
             of_row=of_row,
-            people=None if people is None else whose[order[first]],
+            people=None if people is None else whose[first],
         )
 
     def __len__(self) -> int:

@@ -125,9 +125,7 @@ class SinglingOut(DescriptionAttack):
             setting: Setting, guesses: Predicates, form: Form, tried: float | None = None
         ) -> Descriptions:
             naive = draw_naive(synthetic, form, guesses.columns.shape[1], len(guesses), rng=rng)
-            return Descriptions(
-                setting=setting, guesses=guesses, naive=naive, judged=tried is not None, tried=tried or 1.0
-            )
+            return Descriptions(setting=setting, guesses=guesses, naive=naive, tried=tried)
 
         alone = univariate(synthetic, self.n_attacks, rng=rng, most=most)
         yield beside_naive(Setting(label="univariate"), alone, lines)
@@ -234,7 +232,7 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
             naive = draw_naive(synthetic, form, n, len(guesses), rng=rng)
             where = "all columns" if n == d else f"{n} columns"
             setting = Setting(label=f"outliers, {where}", n_columns=n)
-            yield Descriptions(setting=setting, guesses=guesses, naive=naive, judged=True)
+            yield Descriptions(setting=setting, guesses=guesses, naive=naive, tried=1.0)
 
     def _unusual(self, tables: Split, *, rng: Generator) -> Indices:
         """Return the synthetic rows that stand apart, the most unusual first."""

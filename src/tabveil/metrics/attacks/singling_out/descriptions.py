@@ -104,16 +104,15 @@ SEVERAL_ROWS = "A description singles somebody out that fits one or more of thei
 class Descriptions:
     """The guesses of one configuration.
 
-    ``judged`` ones tried every released row, or the share ``tried`` of them at random: people are then
-    estimated over all rows. The others are the literature's, of a number that somebody chose; they say how
-    often a description succeeds, and nothing about how many people are exposed.
+    Those that are judged ``tried`` every released row, or a share of them at random: people are then
+    estimated over all rows. The others (None) are the literature's, of a number that somebody chose; they say
+    how often a description succeeds, and nothing about how many people are exposed.
     """
 
     setting: Setting
     guesses: Predicates
     naive: Predicates
-    judged: bool
-    tried: float = 1.0
+    tried: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +142,7 @@ class DescriptionAttack(Attack):
         scanned = ColumnSets.of(tables, rng=rng) if scans else ColumnSets()
         made = {setting: item for setting, item in found.items() if item.n_guesses}
         tallies = {setting: item.tally(rng=rng) for setting, item in made.items()}
-        judged = {setting: item for setting, item in made.items() if item.judged}
+        judged = {setting: item for setting, item in made.items() if item.tried is not None}
         if not judged and not scanned.comparators:
             judged = made
         comparators: dict[Setting, Comparator] = {
@@ -232,7 +231,6 @@ class DescriptionAttack(Attack):
                 naive=match(made.naive, in_train, of_train),
                 n_train=tables.train.n_people,
                 n_control=tables.control.n_people,
-                judged=made.judged,
                 tried=made.tried,
             )
             for made in self._guesses(tables, synthetic, different, rng=rng)
@@ -270,13 +268,14 @@ def _compare(item: Isolation, confidence: float) -> Comparison:
     """Judge by the people who are singled out, over all rows."""
     found, n_train, others, n_control = item.people()
     attack, naive = rate(found, n_train, confidence), item.naive_people()
+    tried = 1.0 if item.tried is None else item.tried
     gain = difference(found, n_train, others, n_control, confidence) if n_control else None
     return Comparison(
-        attack=over_all(attack, item.tried),
-        control=over_all(rate(others, n_control, confidence), item.tried) if n_control else None,
-        baseline=over_all(rate(naive, n_train, confidence), item.tried),
+        attack=over_all(attack, tried),
+        control=over_all(rate(others, n_control, confidence), tried) if n_control else None,
+        baseline=over_all(rate(naive, n_train, confidence), tried),
         risk=None,
-        gain=None if gain is None else over_all(gain, item.tried),
+        gain=None if gain is None else over_all(gain, tried),
         p_value=chance_of_difference(found, n_train, others, n_control) if n_control else None,
         beats_baseline=attack.low > naive / n_train,
     )
@@ -298,8 +297,8 @@ def _configurations(
         compared = described.get(setting)
         entry = judged.pop(setting, None)
         if entry is None:
-            rates = None if compared is None else replace(compared, gain=None, p_value=None).of(setting)
-            entry = rates or Configuration(setting=setting)
+            rates = vars(replace(compared, gain=None, p_value=None)) if compared else {}
+            entry = Configuration(setting=setting, **rates)
         people_train, n_train, people_control, n_control = item.people()
         tally = tallies.get(setting)
         facts = {

@@ -43,8 +43,7 @@ class Isolation:
     naive: Matches  # random predicates against train
     n_train: int  # people
     n_control: int
-    judged: bool = True  # as in the descriptions
-    tried: float = 1.0
+    tried: float | None = 1.0  # as in the descriptions
 
     @property
     def size(self) -> int:

@@ -6,7 +6,7 @@ from tabveil.core.table import Categorical, Numeric, Schema, Split
 from tabveil.core.workers import working
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import MLInference
-from tabveil.metrics.attacks.column_choice import _levels, _rooms
+from tabveil.metrics.attacks.attack import _levels, _rooms
 
 NAN = np.nan
 N = 200
