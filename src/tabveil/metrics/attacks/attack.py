@@ -69,10 +69,7 @@ def guessed(result: Result) -> str:
 
 def secret_threat(known: Sequence[str] | None, secrets: Sequence[str] | None, otherwise: str) -> Threat:
     """Describe somebody who knows some columns and wants others."""
-    return Threat(
-        knows=listed(known) if known else REST,
-        wants=listed(secrets) if secrets else otherwise,
-    )
+    return Threat(knows=listed(known) if known else REST, wants=listed(secrets) if secrets else otherwise)
 
 
 Bools = NDArray[np.bool_]
@@ -237,18 +234,16 @@ class SecretAttack(Attack):
             return chosen, f"Tried as {self.word}: {', '.join(chosen)}, as asked."
         suitable = self._suitable(split)
         room = _rooms(split.synthetic, suitable)
-        chosen = tuple(
-            sorted(
-                suitable,
-                key=lambda name: (isinstance(split.schema[name], Numeric), -round(room[name], 9), name),
-            )[: self.n_secrets]
-        )
-        how = (
-            f", chosen among {len(suitable)} suitable columns (labels first, then those hardest to guess "
-            "from any one other column)"
-            if len(suitable) > len(chosen)
-            else ""
-        )
+
+        def order(name: str) -> tuple[bool, float, str]:
+            return isinstance(split.schema[name], Numeric), -round(room[name], 9), name
+
+        chosen, how = tuple(sorted(suitable, key=order)[: self.n_secrets]), ""
+        if len(suitable) > len(chosen):
+            how = (
+                f", chosen among {len(suitable)} suitable columns (labels first, then those hardest to guess "
+            )
+            how += "from any one other column)"
         return chosen, f"Tried as {self.word}: {', '.join(chosen)}{how}."
 
     def _suitable(self, split: Split) -> list[str]:

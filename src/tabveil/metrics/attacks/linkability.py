@@ -19,14 +19,7 @@ from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import calibrated
 from tabveil.metrics.attacks.attack import NearestRowAttack, both_sides, naively, surely
-from tabveil.metrics.attacks.guessing import (
-    Guesses,
-    nearness,
-    rarity,
-    scores,
-    seen_by,
-    ties_matter,
-)
+from tabveil.metrics.attacks.guessing import Guesses, nearness, rarity, scores, seen_by, ties_matter
 from tabveil.protocols import Representation, View
 
 Names = tuple[str, ...]

@@ -176,24 +176,31 @@ def curve_of(ranked: Ranking, confidence: float) -> Curve:
     return Curve(points=ranked.points(), area=ranked.area(confidence), readings=tuple(readings))
 
 
-def compare_area(ranked: Ranking, confidence: float, *, gained: bool = False) -> Comparison:
+def compare_area(ranked: Ranking, confidence: float, *, gained: bool, dealt: bool = False) -> Comparison:
     """Compare the area with a coin's: a test, without a gain, as there is nobody to count.
 
     Where people are so few, or so much alike, that none can be counted at any level, it is all there is, and
-    ``gained`` takes it for a gain: an interval that is wide enough then.
+    ``gained`` takes it for a gain: an interval that is wide enough then. Where labels are ``dealt`` anew, that
+    the area is larger is decided by that test.
     """
 
     def risk(level: float) -> Estimate:
         return ranked.area(level).each(lambda area: 2 * area - 1)
 
     coin, found = known(COIN, len(ranked.control)), risk(confidence)
+    p_value = tail_beyond_zero(lambda errors: risk(level_of(errors)).low)
+    if dealt:
+        ranks, n_train = ranked.scanned.ranks, len(ranked.train)
+        p_value = max(p_value, float(chance_of_ranks(np.array(ranks[:n_train].sum()), ranks, n_train)))
+        if found.low > 0 and 2 * p_value > 1 - confidence:
+            found = replace(found, low=0.0)
     return Comparison(
         attack=ranked.area(confidence),
         control=coin,
         baseline=coin,
         risk=found,
         gain=found if gained else None,
-        p_value=tail_beyond_zero(lambda errors: risk(level_of(errors)).low),
+        p_value=p_value,
         beats_baseline=True,
     )
 
@@ -294,21 +301,9 @@ def scan(rankings: Mapping[str, Ranking], *, confidence: float, n_deals: int, rn
     counted = any(len(found.depths) for found in scanned)
     for name, ranked in rankings.items():
         area = Setting(label=f"{name}, 2·AUC − 1", statistic="area")
-        comparators[area] = partial(_compare_area, ranked, gained=not counted)
+        comparators[area] = partial(compare_area, ranked, gained=not counted, dealt=True)
         for depth in ranked.scanned.depths:
             setting = Setting(label=f"{name}, first {depth}", level=depth / len(ranked.scanned.ranks))
             comparators[setting] = partial(_compare_rates, ranked.tally(int(depth)))
     chosen = choose(comparators, confidence, deals=dealt)
     return replace(chosen, curve=curve_of(first, confidence))
-
-
-def _compare_area(ranked: Ranking, confidence: float, *, gained: bool) -> Comparison:
-    """Compare the area with a coin's; that it is larger is decided by the test that was dealt for."""
-    compared = compare_area(ranked, confidence, gained=gained)
-    ranks, n_train = ranked.scanned.ranks, len(ranked.train)
-    total = np.array(ranks[:n_train].sum())
-    p_value = max(compared.p_value or 0.0, float(chance_of_ranks(total, ranks, n_train)))
-    risk = compared.risk
-    if risk is not None and risk.low > 0 and 2 * p_value > 1 - confidence:
-        risk = replace(risk, low=0.0)
-    return replace(compared, risk=risk, gain=risk if gained else None, p_value=p_value)

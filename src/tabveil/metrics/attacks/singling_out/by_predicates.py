@@ -14,11 +14,7 @@ from tabveil.core.table import Indices, Split
 from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.attacks.attack import NearestRowAttack
-from tabveil.metrics.attacks.singling_out.descriptions import (
-    DescriptionAttack,
-    Descriptions,
-    rows_a_person,
-)
+from tabveil.metrics.attacks.singling_out.descriptions import DescriptionAttack, Descriptions, rows_a_person
 from tabveil.metrics.attacks.singling_out.predicates import (
     Form,
     Predicates,

@@ -164,13 +164,7 @@ def around_rows(
 
 
 def draw_isolating(
-    synthetic: RankedTable,
-    form: Form,
-    n_columns: int,
-    n_predicates: int,
-    *,
-    rng: Generator,
-    most: int = 1,
+    synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator, most: int = 1
 ) -> Predicates:
     """Draw distinct predicates around random rows, on random columns, that hold for that row alone.
 
@@ -204,13 +198,7 @@ def draw_isolating(
 
 
 def _try_all(
-    synthetic: RankedTable,
-    form: Form,
-    n_columns: int,
-    n_predicates: int,
-    *,
-    rng: Generator,
-    most: int,
+    synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator, most: int
 ) -> Predicates:
     """Try all choices of a row and columns, in random order."""
     choices = np.array(list(combinations(range(synthetic.n_columns), n_columns)), dtype=np.int32)
