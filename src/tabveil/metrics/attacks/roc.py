@@ -180,8 +180,8 @@ def compare_area(ranked: Ranking, confidence: float, *, gained: bool, dealt: boo
     """Compare the area with a coin's: a test, without a gain, as there is nobody to count.
 
     Where people are so few, or so much alike, that none can be counted at any level, it is all there is, and
-    ``gained`` takes it for a gain: an interval that is wide enough then. Where labels are ``dealt`` anew, that
-    the area is larger is decided by that test.
+    ``gained`` takes it for a gain: an interval that is wide enough then. Where labels are ``dealt`` anew,
+    that the area is larger is decided by that test.
     """
 
     def risk(level: float) -> Estimate:
