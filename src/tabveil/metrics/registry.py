@@ -102,8 +102,8 @@ def explain(metric: type[Metric]) -> Explanation:
             Parameter(name=name, default=defaults.get(name, ""), description=description)
             for name, description in parameters.items()
         ),
-        notes=tuple(notes),
-        references=tuple(_MARK.sub("", text) for text in references),
+        notes=tuple(dict.fromkeys(notes)),
+        references=tuple(dict.fromkeys(_MARK.sub("", text) for text in references)),
     )
 
 

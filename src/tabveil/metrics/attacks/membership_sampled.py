@@ -67,7 +67,8 @@ class SampledAttack(PooledAttack):
     Notes
     -----
     Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
-    the tested people is an exact test. Ties are broken by lot, those of ``−d`` by r first.
+    the tested people is an exact test. Ties are broken by lot, those of the plain distance by that to the
+    sample first.
     """
 
     reference_share: float = 0.5
