@@ -60,8 +60,8 @@ class Explanation:
 def explain(metric: type[Metric]) -> Explanation:
     """Tell what a metric asks, how it answers, and where it comes from.
 
-    A parameter that its docstring leaves out is described as in a class that it derives from, whose notes
-    and references are its own, too.
+    A parameter that its docstring leaves out, or only names, is described as in a class that it derives from,
+    whose notes and references are its own, too.
 
     >>> from tabveil.metrics.indicators import ClosestShare
     >>> explain(ClosestShare).question
@@ -80,11 +80,9 @@ def explain(metric: type[Metric]) -> Explanation:
     notes, references = (_paragraphs(sections.get(title, [])) for title in ("Notes", "References"))
     for kind in metric.__mro__[1:] if text else ():
         inherited = _sections(inspect.cleandoc(kind.__doc__ or ""))
-        parameters |= {
-            name: told
-            for name, told in _parameters(inherited.get("Parameters", []))
-            if name in defaults and name not in parameters
-        }
+        for name, told in _parameters(inherited.get("Parameters", [])):
+            if name in defaults and not parameters.get(name):
+                parameters[name] = told
         notes += _paragraphs(inherited.get("Notes", []))
         references += _paragraphs(inherited.get("References", []))
     return Explanation(

@@ -126,11 +126,6 @@ class Attack(Metric):
         How many training rows, and as many control rows, are attacked; None attacks all.
     confidence
         The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
-
-    Notes
-    -----
-    The headline is the configuration with the largest lower bound of its gain, among intervals that hold for
-    all of them together (Šidák, or max-T where labels are dealt anew); each is in ``details``.
     """
 
     confidence: float = CONFIDENCE
@@ -173,6 +168,7 @@ class NearestRowAttack(Attack):
 
     Parameters
     ----------
+    n_attacks
     representation
         What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
         distance in an embedding.

@@ -31,6 +31,7 @@ class MembershipCalibrated(PooledAttack):
 
     Parameters
     ----------
+    n_attacks, n_permutations
     representation
         What is called near: few columns that differ, numbers within a tolerance by a part (``Tolerant``),
         Gower's distance (``Mixed``), the Euclidean one, or the distance in an embedding.
@@ -44,8 +45,15 @@ class MembershipCalibrated(PooledAttack):
     other row is near, neither a real one nor a second synthetic one.
 
     Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
-    any sizes. It asks that training and control rows are drawn alike. Where equal rows were kept on one side
-    on purpose, they are not.
+    any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all, then a quarter and a
+    half: ``attack`` is the share of training people named, ``control`` and ``baseline`` that of other people,
+    ``risk`` is ``(attack − control) / (1 − control)``. The area, as ``2·AUC − 1``, is one more test; it
+    counts nobody and has no gain. The headline is the reading with the largest lower bound of its gain, in
+    intervals that hold for all of them together, by the same deals of the labels (max-T); each is in
+    ``details``. The p-value is that of the joint test.
+
+    The test asks that training and control rows are drawn alike. Where equal rows were kept on one side on
+    purpose, they are not.
 
     References
     ----------
@@ -124,6 +132,7 @@ class MembershipContrastive(PooledAttack):
 
     Parameters
     ----------
+    n_attacks, n_permutations
     representation
         The learned space: an embedding that is trained on the release.
 
@@ -135,7 +144,8 @@ class MembershipContrastive(PooledAttack):
     both spaces is one more ranking. The other people are all who are attacked, training and control rows
     alike: an attacker would need a sample of about that size.
 
-    As in ``membership_calibrated`` dealing the labels anew is an exact test, and it asks for the same.
+    ``attack``, ``control``, ``baseline``, ``risk``, the readings, the exact test and what it asks for are
+    those of ``membership_calibrated``.
 
     References
     ----------

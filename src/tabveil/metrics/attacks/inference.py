@@ -55,6 +55,7 @@ class Inference(NearestRowAttack):
         How near a guessed number must be to the truth, as a share of its true size.
     zero_tolerance
         The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
+    n_attacks, representation
     calibrated
         Whether guesses are also ranked by how near the row is for somebody with so many other people around,
         and all configurations are tested together by dealing labels anew. Takes several times as long.
@@ -68,7 +69,9 @@ class Inference(NearestRowAttack):
     too, and so is no risk.
 
     ``columns`` has each secret's strongest configuration. Scores of single rows are the share of secrets
-    guessed right, those guessed from far off counting less.
+    guessed right, those guessed from far off counting less. The headline is the configuration with the
+    largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each is in
+    ``details``.
 
     With ``calibrated``, training and control rows are pooled and guesses are ranked blind to who is who: by
     distance (of equals, those farthest from their five nearest other people first), and by what least squares
@@ -247,9 +250,11 @@ class InferenceContrastive(Inference):
 
     Parameters
     ----------
+    secrets, known
     most_labels
         Secrets with more labels in the release have no second candidate: the model grows a tree for each
         label and round.
+    tolerance, zero_tolerance, n_attacks
     representation
         What is called near: the distance in an embedding that is trained on the release.
 

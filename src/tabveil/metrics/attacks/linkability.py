@@ -46,6 +46,7 @@ class Linkability(NearestRowAttack):
         Pairs of disjoint sets of columns to link; all of them are attacked. None splits the columns in two.
     n_splits
         How many of the possible splits are attacked; None attacks all, as in the paper.
+    n_attacks, representation
     calibrated
         Whether guesses are also ranked by how near the rows are for somebody with so many other people
         around, and all configurations are tested together by dealing labels anew.
@@ -60,7 +61,8 @@ class Linkability(NearestRowAttack):
     here, and only here, the order of columns matters. Every split attacked widens the intervals of all, so
     ``n_splits`` are chosen by what the release alone shows: how often a person whose very row is in it would
     be linked (``linked_to_itself`` in ``details["splits"]``; ``first`` there is how many of
-    ``details["columns"]`` stand on the first side).
+    ``details["columns"]`` stand on the first side). The headline is the configuration with the
+    largest lower bound, among intervals that hold for all of them together (Šidák); each is in ``details``.
 
     With ``calibrated``, training and control rows are pooled and guesses are ranked blind to who is who: by
     distance (of equals, those farthest from their five nearest other people first), and by what least squares
@@ -310,6 +312,7 @@ class LinkabilityContrastive(Linkability):
 
     Parameters
     ----------
+    n_neighbors, auxiliary, n_splits, n_attacks
     representation
         What is called near: the distance in an embedding that is trained on the release.
 

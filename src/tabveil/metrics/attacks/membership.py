@@ -41,10 +41,12 @@ class MembershipDistance(TellsMembers, NearestRowAttack):
     1``, where AUC is the chance that a member scores higher than somebody else (ties half), is one more test
     of whether there is a leak. It counts nobody, so it has no gain, and no bound rests on it.
 
-    ``details`` has the ROC curve, its area, the TPR at FPR 0.1 %, 1 % and 10 %; the same attack on outlying
-    people alone, the tenth that lies farthest from other real people; and a simulation of the usual attack
-    with a fixed threshold: precision and accuracy over thresholds and proportions of members, and the grade
-    these are given in the literature.
+    ``details`` has the ROC curve, its area, the TPR at FPR 0.1 %, 1 % and 10 %; the
+    same attack on outlying people alone, the tenth that lies farthest from other real people; and a
+    simulation of the usual attack with a fixed threshold: precision and accuracy over thresholds and
+    proportions of members, and the grade these are given in the literature. The headline is the configuration
+    with the largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each
+    is in ``details``.
 
     References
     ----------

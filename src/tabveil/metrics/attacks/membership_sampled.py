@@ -67,8 +67,12 @@ class SampledAttack(PooledAttack):
     Notes
     -----
     Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
-    the tested people is an exact test. Ties are broken by lot, those of the plain distance by that to the
-    sample first.
+    the tested people is an exact test. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of
+    all, then a quarter and a half: ``attack`` is the share of training people named, ``control`` and
+    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``. The area, as
+    ``2·AUC − 1``, is one more test; it counts nobody and has no gain. The headline is the reading with the
+    largest lower bound of its gain, in intervals that hold for all of them together, by the same deals
+    (max-T); each is in ``details``.
     """
 
     reference_share: float = 0.5
@@ -120,6 +124,7 @@ class MembershipRatio(SampledAttack):
 
     Parameters
     ----------
+    n_attacks, n_permutations
     offset
         What is added to distances before their logarithm is taken, so that 0 is not infinitely far from the
         smallest other one.
@@ -128,7 +133,7 @@ class MembershipRatio(SampledAttack):
     -----
     With d to the nearest synthetic row and r to the nearest row of the sample, four scores compete:
     ``log(r + offset) − log(d + offset)``, the difference ``r − d``, the plain ``−d``, and the mean of the
-    ranks of these three.
+    ranks of these three. Ties are broken by lot, those of ``−d`` by r first.
 
     References
     ----------
@@ -162,6 +167,7 @@ class MembershipTrees(SampledAttack):
 
     Parameters
     ----------
+    n_attacks, n_permutations
     min_leaf
         The fewest rows in a leaf of a tree.
 
@@ -225,6 +231,7 @@ class MembershipInfluence(SampledAttack):
 
     Parameters
     ----------
+    n_attacks, n_permutations
     n_neighbors
         How many of the nearest synthetic rows are looked at.
     offset

@@ -136,7 +136,8 @@ class MLInference(SecretAttack):
 
     Scores of single rows, for the secret of the headline, are the probability given to the truth, or minus
     the error as a share of the range. Each model is fitted on one thread, several models at a time, so the
-    answer does not depend on the number of threads.
+    answer does not depend on the number of threads. The headline is the configuration with the largest lower
+    bound of its gain, among intervals that hold for all of them together (Šidák); each is in ``details``.
 
     References
     ----------

@@ -267,7 +267,9 @@ class NeighborVote(NearestRowAttack):
     range): columns in which all people are alike count little. ``risk = (attack - control) / (1 - control)``:
     0 where training people are guessed no better than others, 1 where all guesses about them are right.
 
-    The errors are those of people, each with all guesses about them, not of single guesses.
+    The errors are those of people, each with all guesses about them, not of single guesses. The headline is
+    the configuration with the largest lower bound of its gain, among intervals that hold for all of them
+    together (Šidák); each is in ``details``.
 
     References
     ----------

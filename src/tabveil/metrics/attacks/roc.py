@@ -226,13 +226,6 @@ class PooledAttack(TellsMembers, NearestRowAttack):
     ----------
     n_permutations
         How often labels are dealt anew for the exact test.
-
-    Notes
-    -----
-    The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all, then a quarter and a half:
-    ``attack`` is the share of training people named, ``control`` and ``baseline`` that of other people,
-    ``risk`` is ``(attack − control) / (1 − control)``. The area, as ``2·AUC − 1``, is one more test; it
-    counts nobody and has no gain. The p-value is that of the joint test.
     """
 
     n_attacks: int | None = None

@@ -99,7 +99,9 @@ class DomiasKde(TellsMembers, Attack):
     ``risk`` is ``(TPR − FPR) / (1 − FPR)`` and the gain ``TPR − FPR``: ``attack`` is TPR, the share of
     members rightly named, ``control`` and ``baseline`` are FPR, the share of other people wrongly named, 50 %
     or less. It is 0 where members cannot be told from others, 1 where all of them can. The area, as ``2·AUC −
-    1``, is one more test; it counts nobody and has no gain.
+    1``, is one more test; it counts nobody and has no gain. The headline is the configuration with the
+    largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each is in
+    ``details``.
 
     References
     ----------
@@ -334,7 +336,8 @@ class DomiasFlow(TellsMembers, Attack):
 
     Numbers are a mix of their rank and their position in the range, categories one-hot codes (the 50 most
     frequent of a column), missing is a category. A little noise in training keeps ties from becoming endless
-    densities.
+    densities. The headline is the configuration with the largest lower bound of its gain, among intervals
+    that hold for all of them together (Šidák); each is in ``details``.
 
     References
     ----------

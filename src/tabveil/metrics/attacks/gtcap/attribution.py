@@ -65,7 +65,9 @@ class Attribution(SecretAttack):
     A larger table has more people with any given keys by its size alone. Both scores are therefore those
     expected for samples as large as the smaller table (in closed form, nothing is drawn), and ``worst`` is
     what claims about real people would score there: 1 at equal sizes. Claims about the same person stand or
-    fall together; the errors are those of a jackknife over real rows, also in closed form.
+    fall together; the errors are those of a jackknife over real rows, also in closed form. The headline is
+    the configuration with the largest lower bound of its gain, among intervals that hold for all of them
+    together (Šidák); each is in ``details``.
 
     References
     ----------

@@ -77,8 +77,10 @@ class SinglingOut(DescriptionAttack):
     same person do not count as many.
 
     For windows, equal synthetic rows are one: whoever is released twice is described all the same. Real rows
-    are not de-duplicated: two people who are equal are not singled out. The scan over sets of columns is one
-    test, paid for by all sets tried (Tarone 1990), beside that of all other configurations.
+    are not de-duplicated: two people who are equal are not singled out. The headline is the configuration
+    with the largest lower bound of its gain, among intervals that hold for all of them together (Šidák); each
+    is in ``details``. The scan over sets of columns is one test, paid for by all sets tried (Tarone 1990),
+    beside that of all other configurations.
 
     References
     ----------
@@ -182,7 +184,9 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
     -----
     ``attack`` is the share of training people who are singled out, ``control`` that of control people, and
     the gain the difference; ``baseline`` and ``risk`` are as in ``singling_out``. No more people can be
-    singled out than rows are described: a contamination of 0.1 sees no more than a tenth of a leak.
+    singled out than rows are described: a contamination of 0.1 sees no more than a tenth of a leak. The
+    headline is the configuration with the largest lower bound of its gain, among intervals that hold for all
+    of them together (Šidák); each is in ``details``.
 
     References
     ----------
