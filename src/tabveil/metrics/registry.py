@@ -61,7 +61,7 @@ def explain(metric: type[Metric]) -> Explanation:
     """Tell what a metric asks, how it answers, and where it comes from.
 
     A parameter that its docstring leaves out, or only names, is described as in a class that it derives from,
-    whose notes and references are its own, too.
+    whose references are its own, too.
 
     >>> from tabveil.metrics.indicators import ClosestShare
     >>> explain(ClosestShare).question
@@ -77,13 +77,12 @@ def explain(metric: type[Metric]) -> Explanation:
     question, *summary = _paragraphs(sections.get("", [])) or [metric.name]
     defaults = _defaults(metric)
     parameters = dict(_parameters(sections.get("Parameters", [])))
-    notes, references = (_paragraphs(sections.get(title, [])) for title in ("Notes", "References"))
+    references = _paragraphs(sections.get("References", []))
     for kind in metric.__mro__[1:] if text else ():
         inherited = _sections(inspect.cleandoc(kind.__doc__ or ""))
         for name, told in _parameters(inherited.get("Parameters", [])):
             if name in defaults and not parameters.get(name):
                 parameters[name] = told
-        notes += _paragraphs(inherited.get("Notes", []))
         references += _paragraphs(inherited.get("References", []))
     return Explanation(
         name=metric.name,
@@ -100,7 +99,7 @@ def explain(metric: type[Metric]) -> Explanation:
             Parameter(name=name, default=defaults.get(name, ""), description=description)
             for name, description in parameters.items()
         ),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(_paragraphs(sections.get("Notes", []))),
         references=tuple(dict.fromkeys(_MARK.sub("", text) for text in references)),
     )
 

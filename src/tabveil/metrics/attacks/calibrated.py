@@ -144,8 +144,16 @@ class MembershipContrastive(PooledAttack):
     both spaces is one more ranking. The other people are all who are attacked, training and control rows
     alike: an attacker would need a sample of about that size.
 
-    ``attack``, ``control``, ``baseline``, ``risk``, the readings, the exact test and what it asks for are
-    those of ``membership_calibrated``.
+    Nobody's score depends on who was trained on, so dealing these labels anew is an exact test, for tables of
+    any sizes. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of all, then a quarter and a
+    half: ``attack`` is the share of training people named, ``control`` and ``baseline`` that of other people,
+    ``risk`` is ``(attack − control) / (1 − control)``. The area, as ``2·AUC − 1``, is one more test; it
+    counts nobody and has no gain. The headline is the reading with the largest lower bound of its gain, in
+    intervals that hold for all of them together, by the same deals of the labels (max-T); each is in
+    ``details``. The p-value is that of the joint test.
+
+    The test asks that training and control rows are drawn alike. Where equal rows were kept on one side on
+    purpose, they are not.
 
     References
     ----------
@@ -168,7 +176,12 @@ class MembershipContrastive(PooledAttack):
         """Attack in both spaces, and compare members with others."""
         split.require_control(self.name)
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
-        people = pool(*attacked)
+        return self.conclude(attacked, self._suspicion(split, pool(*attacked), rng=rng), rng=rng)
+
+    def _suspicion(
+        self, split: Split, people: Table, *, rng: Generator
+    ) -> dict[str, tuple[Floats, Floats | None]]:
+        """Score people by each way of looking, (n,), and say how rare they are, which breaks ties (n,)."""
         spaces = {"contrastive": self.representation, "tolerant": Tolerant()}
         found: dict[str, dict[str, tuple[Floats, Floats]]] = {"calibrated": {}, "difference": {}}
         for name, representation in spaces.items():
@@ -180,8 +193,7 @@ class MembershipContrastive(PooledAttack):
         for score, by in found.items():
             scores, rare = zip(*by.values(), strict=True)
             together[f"both spaces, {score}"] = mean_rank(*scores), mean_rank(*rare)
-        apart = {f"{name}, {score}": one for score, by in found.items() for name, one in by.items()}
-        return self.conclude(attacked, together | apart, rng=rng)
+        return together | {f"{name}, {score}": one for score, by in found.items() for name, one in by.items()}
 
 
 OFFSET = 0.001  # added to distances before their logarithm: the size of differences that mean nothing
@@ -315,7 +327,11 @@ class _PooledGuesses:
         n_right = np.cumsum(is_right)[looked - 1]
         counted = np.unique(n_right[n_right > 0]).astype(np.int64)
         scanned = Scanned(order=order[is_right], ranks=np.ones(n), depths=counted)
-        return scanned, {_first(setting, int(depth), n): self._tally(order[:depth]) for depth in looked}
+        found = {}
+        for depth in looked.tolist():
+            named = replace(setting, label=f"{setting.label}, first {depth}", level=depth / n)
+            found[setting if depth == n else named] = self._tally(order[:depth])
+        return scanned, found
 
     def _take(self, rows: Indices) -> Self:
         """Keep one row of each person, those of train first."""
@@ -341,10 +357,3 @@ class _PooledGuesses:
             without_train=self.n_train - n_there[0],
             without_control=len(self.right) - self.n_train - n_there[1],
         )
-
-
-def _first(setting: Setting, depth: int, n_people: int) -> Setting:
-    """Name the setting after those that are acted on; not where that is everybody."""
-    if depth == n_people:
-        return setting
-    return replace(setting, label=f"{setting.label}, first {depth}", level=depth / n_people)

@@ -357,13 +357,10 @@ def _rarities(
     neighbors = NeighborsWithout(space, seen.control, twice)
     train, control = (neighbors.nearest(table, among).distance for table in (seen.train, seen.control))
 
-    def picked(distance: Floats, position: int, half: Indices) -> Floats:
-        return distance[np.arange(len(distance)), 2 * position + half]
+    def picked(distance: Floats, position: int, half: Bools) -> Floats:
+        return np.asarray(distance[np.arange(len(distance)), 2 * position + half])
 
     return [
-        (
-            picked(train, position, item.of_train.astype(np.int64)),
-            picked(control, position, (~item.held).astype(np.int64)),
-        )
+        (picked(train, position, item.of_train), picked(control, position, ~item.held))
         for position, item in enumerate(halves)
     ]

@@ -244,9 +244,10 @@ class InferenceContrastive(Inference):
     with its default parameters, trained on the release) predicts from that row's other values. The candidate
     wins that fits the person better: its own embedding, all columns but the secret masked, has the larger dot
     product with that of the person, the secret masked. The first candidate alone competes as a configuration
-    of its own. People whose secret is missing have none to infer and are not attacked.
+    of its own.
 
-    A careful attacker acts only on sure guesses, as in ``inference``: the nearer the row is, the surer.
+    A careful attacker acts only on sure guesses: at the level of 10 %, say, a guess succeeds if it is right
+    and as sure as the surest 10 % of those about control rows. A guess is surer the nearer the row is.
 
     Parameters
     ----------
@@ -257,6 +258,21 @@ class InferenceContrastive(Inference):
     tolerance, zero_tolerance, n_attacks
     representation
         What is called near: the distance in an embedding that is trained on the release.
+    calibrated
+        Whether guesses are also ranked by how near the rows are for somebody with so many other people
+        around, and all configurations are tested together by dealing labels anew.
+
+    Notes
+    -----
+    ``attack`` is the share of training people whose secret is guessed right, ``control`` the same for people
+    never seen, ``baseline`` the exact chance that a value drawn from the synthetic column is right. ``risk =
+    (attack - control) / (1 - control)``: 0 where the release tells no more about training people than about
+    others, 1 where it tells the secret of all of them. People whose secret is missing have none to infer and
+    are not attacked.
+
+    ``columns`` has each secret's strongest configuration. The headline is the configuration with the largest
+    lower bound of its gain, among intervals that hold for all of them together (Šidák); each is in
+    ``details``.
 
     References
     ----------
@@ -279,11 +295,9 @@ class InferenceContrastive(Inference):
     ) -> Mapping[str, Sides]:
         """Guess what the nearest row says, and whatever fits better of that and a model's prediction."""
         if not isinstance(view, VectorView) or looked_up.seen is None:
-            raise ParameterError(
-                type(self).__name__,
-                f"representation must place rows as vectors, such as "
-                f"tabveil.engines.representation.Contrastive(), got {self.representation!r}.",
-            )
+            such = "such as tabveil.engines.representation.Contrastive()"
+            why = f"representation must place rows as vectors, {such}, got {self.representation!r}."
+            raise ParameterError(type(self).__name__, why)
         column, rows = targets.schema[secret], targets.synthetic
         own = rows.column(secret)
         of_neighbor = [looked_up.order[index] for index in looked_up.index]  # (n,) each, a synthetic row

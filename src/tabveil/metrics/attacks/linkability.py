@@ -308,13 +308,25 @@ class LinkabilityContrastive(Linkability):
     the nearest synthetic rows by one set of columns, all others masked in the person's row and in the release
     alike, and again by another set. The two parts are linked if some synthetic row is among both.
 
-    A careful attacker acts only on sure guesses: the nearer the rows are on both sets together, the surer.
+    A careful attacker acts only on sure guesses: at the level of 10 %, say, a guess succeeds if it is right
+    and as sure as the surest 10 % of those about control rows. A guess is surer the nearer the rows are on
+    both sets together.
 
     Parameters
     ----------
     n_neighbors, auxiliary, n_splits, n_attacks
     representation
         What is called near: the distance in an embedding that is trained on the release.
+
+    Notes
+    -----
+    ``attack`` is the share of training people whose two parts are linked, ``control`` the same for people
+    never seen, ``baseline`` the chance that rows picked at random meet. ``risk = (attack - control) / (1 -
+    control)``: 0 where training people are linked no more often than others, 1 where all of them are.
+
+    The splits are those of ``linkability``: here, and only here, the order of columns matters. The headline
+    is the configuration with the largest lower bound, among intervals that hold for all of them together
+    (Šidák); each is in ``details``.
 
     References
     ----------

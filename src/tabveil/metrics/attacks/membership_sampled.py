@@ -63,16 +63,6 @@ class SampledAttack(PooledAttack):
     ----------
     reference_share
         The share of control that serves as the sample.
-
-    Notes
-    -----
-    Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
-    the tested people is an exact test. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of
-    all, then a quarter and a half: ``attack`` is the share of training people named, ``control`` and
-    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``. The area, as
-    ``2·AUC − 1``, is one more test; it counts nobody and has no gain. The headline is the reading with the
-    largest lower bound of its gain, in intervals that hold for all of them together, by the same deals
-    (max-T); each is in ``details``.
     """
 
     reference_share: float = 0.5
@@ -135,6 +125,14 @@ class MembershipRatio(SampledAttack):
     ``log(r + offset) − log(d + offset)``, the difference ``r − d``, the plain ``−d``, and the mean of the
     ranks of these three. Ties are broken by lot, those of ``−d`` by r first.
 
+    Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
+    the tested people is an exact test. The attacker names the first 5, 6, 7, 9, … people, down to a tenth of
+    all, then a quarter and a half: ``attack`` is the share of training people named, ``control`` and
+    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``. The area, as
+    ``2·AUC − 1``, is one more test; it counts nobody and has no gain. The headline is the reading with the
+    largest lower bound of its gain, in intervals that hold for all of them together, by the same deals
+    (max-T); each is in ``details``.
+
     References
     ----------
     - Watson, L., Guo, C., Cormode, G. and Sablayrolles, A. (2022). On the Importance of Difficulty
@@ -176,8 +174,13 @@ class MembershipTrees(SampledAttack):
     Columns are visited in the order of how many different values they have. The score is the sum over columns
     of the logarithm of how likely a person's value is in the leaf that the values before it lead to, in trees
     grown from the release, less that in trees grown from the sample. With d to the nearest synthetic row and
-    r to the nearest row of the sample, ``r − d``, ``−d`` and the mean of the ranks of these three compete. It
-    sees most where the release was itself drawn from trees.
+    r to the nearest row of the sample, ``r − d``, ``−d`` and the mean of the ranks of these three compete.
+
+    Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
+    the tested people is an exact test. ``attack`` is the share of training people named, ``control`` and
+    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``; readings, headline
+    and ties are those of ``membership_ratio``. It sees most where the release was itself drawn from
+    trees.
 
     References
     ----------
@@ -245,6 +248,11 @@ class MembershipInfluence(SampledAttack):
     ``sharp influence`` is what ranks people as the bandwidth shrinks: the sum over these rows of ``log(r +
     offset) − log(d + offset)`` where it is positive, d from x to the row, r from the row to the sample. It is
     the stronger one by far.
+
+    Given release and sample, nobody's score depends on who was trained on, so dealing these labels anew among
+    the tested people is an exact test. ``attack`` is the share of training people named, ``control`` and
+    ``baseline`` that of other people, ``risk`` is ``(attack − control) / (1 − control)``; readings, headline
+    and ties are those of ``membership_ratio``.
 
     References
     ----------

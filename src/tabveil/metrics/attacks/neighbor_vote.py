@@ -294,9 +294,8 @@ class NeighborVote(NearestRowAttack):
         super().__post_init__()
         check.at_least("NeighborVote", "the number of n_neighbors", len(self.n_neighbors), 1)
         check.at_least("NeighborVote", "n_neighbors", min(self.n_neighbors), 1)
-        check.at_least("NeighborVote", "n_sets", self.n_sets, 1)
-        check.at_least("NeighborVote", "tolerance", self.tolerance, 0)
-        check.at_least("NeighborVote", "zero_tolerance", self.zero_tolerance, 0)
+        for name, minimum in (("n_sets", 1), ("tolerance", 0), ("zero_tolerance", 0)):
+            check.at_least("NeighborVote", name, getattr(self, name), minimum)
         if self.known is not None:
             check.at_least("NeighborVote", "the number of known columns", len(self.known), 1)
         if self.n_known is not None:

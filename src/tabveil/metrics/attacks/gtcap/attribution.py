@@ -179,11 +179,10 @@ def _size_note(split: Split) -> tuple[str, ...]:
         return ()
     size = min(split.train.n_people, split.control.n_people)
     whom = "rows" if split.train.people is None else "people"
-    note = (
-        f"Train and control differ in size: attack and control are scores expected for {size} {whom} of "
-        "each; the score in all of train is in the details."
+    told = (
+        f"Train and control differ in size: attack and control are scores expected for {size} {whom} of each"
     )
-    return (note,)
+    return (f"{told}; the score in all of train is in the details.",)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -95,11 +95,17 @@ def arrange(split: Split, keys: Sequence[str], target: str) -> KeyIndex:
     numeric = _most_telling_first(split.synthetic, keys)
     kinds = []
     for table, group in zip(tables, groups, strict=True):
-        values = np.empty((len(table), len(numeric)))
+        cells = np.empty((len(table), len(numeric)))
         for position, key in enumerate(numeric):
-            values[:, position] = np.nan_to_num(_above_low(key, table.column(key.name)), nan=0.0)
-        kinds.append(Kinds.of(group, values, _target_values(table, target), table.people))
-    column = split.schema[target]
+            cells[:, position] = np.nan_to_num(_above_low(key, table.column(key.name)), nan=0.0)
+        kinds.append(Kinds.of(group, cells, _target_values(table, target), table.people))
+    column, claimed = split.schema[target], _target_values(split.synthetic, target)
+    if isinstance(column, Categorical):
+        values, counts = np.unique(claimed, return_counts=True)
+        naive = values[np.argmax(counts)]
+    else:
+        present = np.sort(claimed[claimed >= 0])
+        naive = present[len(present) // 2] if len(present) else claimed[0]
     return KeyIndex(
         train=kinds[0],
         control=kinds[1],
@@ -107,7 +113,7 @@ def arrange(split: Split, keys: Sequence[str], target: str) -> KeyIndex:
         n_groups=1 + max(int(group.max(initial=0)) for group in groups),
         widths=np.array([_width(key) for key in numeric]),
         target_width=_width(column) if isinstance(column, Numeric) else None,
-        naive=_naive_guess(_target_values(split.synthetic, target), column),
+        naive=float(naive),
     )
 
 
@@ -159,14 +165,6 @@ def _target_values(table: Table, target: str) -> Floats:
             return np.nan_to_num(table.column(target), nan=-1.0)
         case Numeric() as column:
             return np.nan_to_num(_above_low(column, table.column(target)), nan=-2 * _width(column) - 1)
-
-
-def _naive_guess(targets: Floats, column: Numeric | Categorical) -> float:
-    if isinstance(column, Categorical):
-        values, counts = np.unique(targets, return_counts=True)
-        return float(values[np.argmax(counts)])
-    present = np.sort(targets[targets >= 0])
-    return float(present[len(present) // 2]) if len(present) else float(targets[0])
 
 
 def find_pure(arranged: KeyIndex, asked: Indices, radius: float) -> Bools:

@@ -72,9 +72,8 @@ def windows(synthetic: RankedTable, width: float) -> Form:
 
     def around(counts: Codes, values: Floats) -> tuple[Codes, Codes]:
         held = np.flatnonzero(counts[1:]) + 1
-        low = high = np.arange(len(counts), dtype=np.int32)
+        low, high = (np.arange(len(counts), dtype=np.int32) for _ in range(2))
         if len(held):
-            low, high = low.copy(), high.copy()
             rank, ranks = np.arange(len(held)), int(width * len(held) + 0.5)
             n, mean = int(counts[1:].sum()), float((values * counts[1:]).sum()) / int(counts[1:].sum())
             deviation = float(np.sqrt(((values - mean) ** 2 * counts[1:]).sum() / n))
