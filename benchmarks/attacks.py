@@ -19,7 +19,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Categorical
 from tabveil.engines.boosting import train as grow
 from tabveil.metrics.attacks import ATTACKS, Attribution, MLInference
-from tabveil.metrics.attacks.domias.kde import gaussian_log_density
+from tabveil.metrics.attacks.domias.density_ratios import gaussian_log_density
 
 LIMITS = {"membership_distance": 0.5}
 MILLION = """# A million rows

@@ -17,7 +17,7 @@ from tabveil.engines.representation import Contrastive, Mixed
 from tabveil.errors import NotApplicable
 from tabveil.metrics.attacks import ATTACKS
 from tabveil.metrics.attacks.calibrated import MembershipCalibrated
-from tabveil.metrics.attacks.domias.kde import DomiasKde
+from tabveil.metrics.attacks.domias.density_ratios import DomiasKde
 from tabveil.metrics.attacks.gtcap.attribution import Attribution
 from tabveil.metrics.attacks.inference import Inference
 from tabveil.metrics.attacks.linkability import Linkability

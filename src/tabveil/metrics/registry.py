@@ -63,6 +63,9 @@ _OF_METRICS = ("name", "title", "labels", "cost", "extra", "on_request", "beside
 def explain(metric: type[Metric]) -> Explanation:
     """Tell what a metric asks, how it answers, and where it comes from.
 
+    A parameter that its docstring leaves out, or only names, is described as in a class that it derives from,
+    whose references are its own, too.
+
     >>> from tabveil.metrics.indicators import ClosestShare
     >>> explain(ClosestShare).question
     'Are synthetic rows closer to training people than to people never seen?'
@@ -80,16 +83,24 @@ def explain(metric: type[Metric]) -> Explanation:
     except (TypeError, ValueError):  # a class made in C may have no signature
         settings = {}
     defaults = {key: repr(item.default) for key, item in settings.items() if item.default is not MISSING}
+    parameters = dict(_parameters(sections.get("Parameters", [])))
+    references = _paragraphs(sections.get("References", []))
+    for kind in metric.__mro__[1:] if text else ():
+        inherited = _sections(inspect.cleandoc(kind.__doc__ or ""))
+        for name, told in _parameters(inherited.get("Parameters", [])):
+            if name in defaults and not parameters.get(name):
+                parameters[name] = told
+        references += _paragraphs(inherited.get("References", []))
     return Explanation(
         **{name: getattr(metric, name) for name in _OF_METRICS},
         question=question,
         summary=tuple(summary),
         parameters=tuple(
             Parameter(name=name, default=defaults.get(name, ""), description=description)
-            for name, description in _parameters(sections.get("Parameters", []))
+            for name, description in parameters.items()
         ),
         notes=tuple(_paragraphs(sections.get("Notes", []))),
-        references=tuple(_MARK.sub("", text) for text in _paragraphs(sections.get("References", []))),
+        references=tuple(dict.fromkeys(_MARK.sub("", text) for text in references)),
     )
 
 

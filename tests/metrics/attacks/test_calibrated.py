@@ -22,7 +22,7 @@ from tabveil.metrics.attacks import (
     MembershipTrees,
 )
 from tabveil.metrics.attacks.calibrated import surroundings, unexplained
-from tabveil.metrics.attacks.roc import PooledRanking, depths, scan
+from tabveil.metrics.attacks.roc import DECIMALS, Ranking, depths, scan
 
 NAN = np.nan
 LINE = Schema((Numeric(name="x", low=0, high=100, decimals=0),))
@@ -76,10 +76,14 @@ def test_the_level_is_where_the_joint_test_is_passed():
     assert Deals(smallest=np.ones(999)).level(0.95, 40) == 0.95  # never less than a single interval
 
 
+def ranked(scores, n_train):
+    return Ranking.of(scores[:n_train], scores[n_train:], decimals=DECIMALS)
+
+
 def test_depths_do_not_cut_ties():
     scores = np.array([9.0] * 7 + [8.0] * 3 + list(np.linspace(0, 1, 190)))
-    assert PooledRanking.of(scores, 100).scanned.depths.tolist() == [7, 10, 12, 15, 18, 20, 50, 100]
-    assert not len(PooledRanking.of(np.zeros(200), 100).scanned.depths)
+    assert ranked(scores, 100).scanned.depths.tolist() == [7, 10, 12, 15, 18, 20, 50, 100]
+    assert not len(ranked(np.zeros(200), 100).scanned.depths)
     assert depths(49) == []
 
 
@@ -87,11 +91,11 @@ def test_what_is_named_is_counted_by_hand():
     scores = np.concatenate([np.arange(100, 110), np.zeros(40), np.arange(99, 89, -1), np.zeros(40)]).astype(
         float
     )
-    pooled = PooledRanking.of(scores, 50)
+    pooled = ranked(scores, 50)
     counted = pooled.tally(10)
     assert (counted.train, counted.n_train, counted.control, counted.n_control) == (10, 50, 0, 50)
-    found = scan({"score": pooled}, "score", confidence=0.95, n_deals=999, rng=np.random.default_rng(0))
-    named = next(item for item in found.headline.configurations if item.setting.label == "score, first 10")
+    found = scan({"score": pooled}, confidence=0.95, n_deals=999, rng=np.random.default_rng(0))
+    named = next(item for item in found.configurations if item.setting.label == "score, first 10")
     assert named.gain.value == 0.2
     assert named.p_value == pytest.approx(fisher_exact([[10, 40], [0, 50]], alternative="greater").pvalue)
 
@@ -102,10 +106,10 @@ def test_joint_intervals_lie_above_zero_where_the_joint_test_is_passed():
         first = rng.normal(size=400)
         first[:20] += 1.0
         rankings = {
-            "a": PooledRanking.of(first, 200),
-            "b": PooledRanking.of(first + rng.normal(size=400), 200),
+            "a": ranked(first, 200),
+            "b": ranked(first + rng.normal(size=400), 200),
         }
-        found = scan(rankings, "a", confidence=0.95, n_deals=199, rng=rng).headline
+        found = scan(rankings, confidence=0.95, n_deals=199, rng=rng)
         assert (found.gain.low > 0) == (found.p_value <= 0.025)
 
 

@@ -36,16 +36,18 @@ def test_right_and_sure_guesses_are_counted_by_hand():
     right = np.arange(60) > 0
     made = guesses(right[:30], -distance[:30]), guesses(right[30:], -distance[30:])
     present = np.ones(30, dtype=bool), np.arange(30) < 29  # the last of control has nothing to guess
-    plain, _ = calibrated.rank(Setting(label="job", target="job"), made, np.ones((60, 2)), present)
-    named, everybody = plain.tallies
+    (scanned, counts), _ = calibrated.rank(
+        Setting(label="job", target="job"), made, np.ones((60, 2)), present
+    )
+    named, everybody = counts
     assert (named.label, named.level) == ("job, first 6", 0.1)
-    tally = plain.tallies[named]
+    tally = counts[named]
     assert (tally.train, tally.n_train, tally.control, tally.n_control) == (5, 30, 0, 29)
     assert (tally.naive, tally.without_train, tally.without_control) == (3.0, 0, 1)
     assert everybody == Setting(label="job", target="job")
-    assert (plain.tallies[everybody].train, plain.tallies[everybody].control) == (29, 29)
-    assert plain.scanned.depths.tolist() == [5, 58]
-    assert plain.scanned.order[:5].tolist() == [1, 2, 3, 4, 5]
+    assert (counts[everybody].train, counts[everybody].control) == (29, 29)
+    assert scanned.depths.tolist() == [5, 58]
+    assert scanned.order[:5].tolist() == [1, 2, 3, 4, 5]
 
 
 def test_people_left_out_of_an_order_are_people_all_the_same():
@@ -109,15 +111,11 @@ def test_nobody_is_ranked_by_who_was_trained_on(attack, monkeypatch):
     schema = population("mixed", (1, 1, 1)).schema
     for train, control in ((one, other), (other, one)):
         ask(attack, split(schema, train, control, release))
-    depths = [[item.scanned.depths.tolist() for item in ranked] for ranked in seen]
+    depths = [[item.depths.tolist() for item in ranked] for ranked in seen]
     assert depths[0] == depths[1]  # the release, and so the lot that breaks its ties, is the same
-    swapped = [
-        np.where(item.scanned.order < 80, item.scanned.order + 80, item.scanned.order - 80)
-        for item in seen[0]
-    ]
+    swapped = [np.where(item.order < 80, item.order + 80, item.order - 80) for item in seen[0]]
     assert all(
-        sorted(mine[:5]) == sorted(item.scanned.order[:5])
-        for mine, item in zip(swapped, seen[1], strict=True)
+        sorted(mine[:5]) == sorted(item.order[:5]) for mine, item in zip(swapped, seen[1], strict=True)
     )
 
 

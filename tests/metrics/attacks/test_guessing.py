@@ -98,7 +98,7 @@ def test_the_headline_has_the_largest_lower_bound_not_the_largest_value():
     best = headline({Setting(label="few"): few, Setting(label="many"): many}, 0.95)
     level = sidak(0.95, 2)
     assert best.setting.name == "many"
-    assert best.risk == risk_between(300, 1000, 100, 1000, level)
+    assert best.leading.risk == risk_between(300, 1000, 100, 1000, level)
     assert best.leading.attack == rate(300, 1000, level)
     assert best.leading.baseline == rate(50, 1000, level)
     assert best.details["largest_point_estimate"]["configuration"] == "few"
@@ -119,7 +119,7 @@ def test_without_control_there_is_a_rate_but_no_risk():
     assert [setting.name for setting in plain] == ["plain"]
     best = headline(plain | better, 0.95)
     assert best.setting.name == "better"  # one of four where the naive guesser has none
-    assert best.risk is None
+    assert best.leading.risk is None
     assert best.leading.control is None
     assert best.notes == (NO_CONTROL,)
     assert best.details["largest_point_estimate"] is None

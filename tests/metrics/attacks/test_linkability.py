@@ -78,7 +78,7 @@ def test_the_chance_holds_for_large_tables():
 
 
 def cut(pair):
-    return _Cut(names=pair[0] + pair[1], first=len(pair[0]), facts={})
+    return _Cut(names=pair[0] + pair[1], first=len(pair[0]))
 
 
 def test_a_row_of_the_release_is_linked_to_itself_as_often_as_ties_allow():

@@ -125,7 +125,7 @@ def test_levels_leave_five_control_rows(n_control, expected):
 def test_every_configuration_counts_for_the_correction():
     rng = np.random.default_rng(7)
     rankings = Ranking.of(*normal(rng, 4000, 4000)), Ranking.of(*normal(rng, 400, 400))
-    choice = judge("a", rankings[0], {"b": rankings[1]}, confidence=0.95).headline
+    choice = judge("a", rankings[0], {"b": rankings[1]}, confidence=0.95)
     assert len(by_name(choice)) == 6
     assert choice.details["confidence_of_each"] == pytest.approx(0.95 ** (1 / 6))
     assert choice.gain.low == max(item["gain"].low for item in by_name(choice).values() if item["gain"])
@@ -136,12 +136,11 @@ def test_a_small_leak_moves_the_far_left_of_the_curve():
     rng = np.random.default_rng(8)
     train, control = normal(rng, 4000, 4000)
     train[:40] = 9
-    judged = judge("a", Ranking.of(train, control), confidence=0.95)
-    choice = judged.headline
+    choice = judge("a", Ranking.of(train, control), confidence=0.95)
     assert choice.setting.name == "a, 0.1% most confident"
-    assert choice.risk.low > 0
+    assert choice.leading.risk.low > 0
     assert by_name(choice)["a, 2·AUC − 1"]["risk"].low < 0
-    assert len(judged.curve.points) <= 200
+    assert len(choice.curve.points) <= 200
 
 
 # The attack -----------------------------------------------------------------------------------------------

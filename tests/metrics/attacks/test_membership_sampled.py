@@ -16,7 +16,7 @@ from tabveil.metrics.attacks import (
     MembershipRatio,
     MembershipTrees,
 )
-from tabveil.metrics.attacks.domias.kde import Kernel
+from tabveil.metrics.attacks.domias.density_ratios import Kernel
 from tabveil.metrics.attacks.membership_sampled import Suspects, influence
 from tabveil.synthesis.generators.trees.synthesizer import Trees
 from tabveil.tables.matrices.points import Coordinates

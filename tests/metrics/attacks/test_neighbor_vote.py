@@ -12,8 +12,14 @@ from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks.attack import Truth
 from tabveil.metrics.attacks.guessing import NO_CONTROL
 from tabveil.metrics.attacks.inference import Inference
-from tabveil.metrics.attacks.neighbor_vote import FEWEST_PEOPLE, NeighborVote, _draw_sets
-from tabveil.metrics.attacks.votes import entropies, typical, vote
+from tabveil.metrics.attacks.neighbor_vote import (
+    FEWEST_PEOPLE,
+    NeighborVote,
+    _draw_sets,
+    entropies,
+    typical,
+    vote,
+)
 
 NAN = np.nan
 AGE = Numeric(name="age", low=0, high=100, decimals=0)

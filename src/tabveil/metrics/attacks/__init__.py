@@ -1,8 +1,7 @@
 """Attacks: what an intruder who holds only the release can do with it."""
 
 from tabveil.metrics.attacks.calibrated import MembershipCalibrated, MembershipContrastive
-from tabveil.metrics.attacks.domias.flow import DomiasFlow
-from tabveil.metrics.attacks.domias.kde import DomiasKde
+from tabveil.metrics.attacks.domias.density_ratios import DomiasFlow, DomiasKde
 from tabveil.metrics.attacks.gtcap.attribution import Attribution
 from tabveil.metrics.attacks.inference import Inference, InferenceContrastive
 from tabveil.metrics.attacks.linkability import Linkability, LinkabilityContrastive

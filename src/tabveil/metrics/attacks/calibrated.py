@@ -1,6 +1,6 @@
 """Nearness calibrated by what it means for this person: attacks on membership, and guesses judged blind."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
@@ -31,15 +31,10 @@ class MembershipCalibrated(PooledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
+    n_attacks, n_permutations
     representation
         What is called near: few columns that differ, numbers within a tolerance by a part (``Tolerant``),
         Gower's distance (``Mixed``), the Euclidean one, or the distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -137,14 +132,9 @@ class MembershipContrastive(PooledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
+    n_attacks, n_permutations
     representation
         The learned space: an embedding that is trained on the release.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -199,28 +189,19 @@ class MembershipContrastive(PooledAttack):
             distance, others = around.release, around.others
             found["calibrated"][name] = -unexplained(distance, others), others[:, -1]
             found["difference"][name] = others[:, 0] - distance, others[:, -1]
-        return {
-            **{f"both spaces, {score}": _together(by.values()) for score, by in found.items()},
-            **{f"{name}, {score}": one for score, by in found.items() for name, one in by.items()},
-        }
-
-
-def _together(rankings: Iterable[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return the mean of a person's ranks, of the scores and of what breaks their ties."""
-    scores, rare = zip(*rankings, strict=True)
-    return mean_rank(*scores), mean_rank(*rare)
+        together: dict[str, tuple[Floats, Floats | None]] = {}
+        for score, by in found.items():
+            scores, rare = zip(*by.values(), strict=True)
+            together[f"both spaces, {score}"] = mean_rank(*scores), mean_rank(*rare)
+        return together | {f"{name}, {score}": one for score, by in found.items() for name, one in by.items()}
 
 
 OFFSET = 0.001  # added to distances before their logarithm: the size of differences that mean nothing
 N_DEALS = 999
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SureGuesses:
-    """The right guesses about pooled people, the surest first, and what they come to at several depths."""
-
-    scanned: Scanned
-    tallies: Mapping[Setting, Tally]
+SureGuesses = tuple[Scanned, dict[Setting, Tally]]
+"""The right guesses about pooled people, the surest first, and what they come to at several depths."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -231,7 +212,7 @@ class GuessTrials:
     targets: Split
     calibrated: bool
     counted: dict[Setting, Tally] = field(default_factory=dict)
-    ranked: list["SureGuesses"] = field(default_factory=list)
+    ranked: list[Scanned] = field(default_factory=list)  # the right guesses, the surest first
 
     @classmethod
     def on(cls, split: Split, n_attacks: int | None, *, calibrated: bool, rng: Generator) -> Self:
@@ -264,29 +245,26 @@ class GuessTrials:
 
         ``present`` tells who has something to guess.
         """
+        found: dict[Setting, Tally] = {}
         if others is not None:
-            sure = rank(setting, guesses, others, present)
-            self.ranked.extend(sure)
-            return [made for item in sure for made in item.tallies]
-        train, control = guesses
-        if present is not None:
-            train, control = train.take(present[0]), control.take(present[1])
-        without = guesses[0].n_people - train.n_people, guesses[1].n_people - control.n_people
-        found = {
-            level: replace(tally, without_train=without[0], without_control=without[1])
-            for level, tally in tallies(setting, train, control).items()
-        }
+            for scanned, made in rank(setting, guesses, others, present):
+                self.ranked.append(scanned)
+                found |= made
+        else:
+            train, control = guesses
+            if present is not None:
+                train, control = train.take(present[0]), control.take(present[1])
+            without = guesses[0].n_people - train.n_people, guesses[1].n_people - control.n_people
+            for level, tally in tallies(setting, train, control).items():
+                found[level] = replace(tally, without_train=without[0], without_control=without[1])
         self.counted.update(found)
         return list(found)
 
     def headline(self, confidence: float, *, rng: Generator) -> Headline:
         """Choose among all that was tried; what was ranked, in intervals that hold together by deals."""
-        counted, dealt = self.counted, None
-        if self.calibrated:
-            scanned = [item.scanned for item in self.ranked]
-            dealt = deal(scanned, self.targets.train.n_people, N_DEALS, rng=rng)
-            counted = {setting: tally for item in self.ranked for setting, tally in item.tallies.items()}
-        return headline(counted, confidence, deals=dealt)
+        n_train = self.targets.train.n_people
+        dealt = deal(self.ranked, n_train, N_DEALS, rng=rng) if self.calibrated else None
+        return headline(self.counted, confidence, deals=dealt)
 
 
 def rank(
@@ -348,10 +326,12 @@ class _PooledGuesses:
         is_right = self.right[order]
         n_right = np.cumsum(is_right)[looked - 1]
         counted = np.unique(n_right[n_right > 0]).astype(np.int64)
-        return SureGuesses(
-            scanned=Scanned(order=order[is_right], ranks=np.ones(n), depths=counted),
-            tallies={_first(setting, int(depth), n): self._tally(order[:depth]) for depth in looked},
-        )
+        scanned = Scanned(order=order[is_right], ranks=np.ones(n), depths=counted)
+        found = {}
+        for depth in looked.tolist():
+            named = replace(setting, label=f"{setting.label}, first {depth}", level=depth / n)
+            found[setting if depth == n else named] = self._tally(order[:depth])
+        return scanned, found
 
     def _take(self, rows: Indices) -> Self:
         """Keep one row of each person, those of train first."""
@@ -365,7 +345,6 @@ class _PooledGuesses:
         )
 
     def _tally(self, acted: Indices) -> Tally:
-        """Count the right guesses among those that somebody acts on."""
         of_train = acted < self.n_train
         n_there = int(self.there[: self.n_train].sum()), int(self.there[self.n_train :].sum())
         return Tally(
@@ -378,10 +357,3 @@ class _PooledGuesses:
             without_train=self.n_train - n_there[0],
             without_control=len(self.right) - self.n_train - n_there[1],
         )
-
-
-def _first(setting: Setting, depth: int, n_people: int) -> Setting:
-    """Name the setting after those that are acted on; not where that is everybody."""
-    if depth == n_people:
-        return setting
-    return replace(setting, label=f"{setting.label}, first {depth}", level=depth / n_people)

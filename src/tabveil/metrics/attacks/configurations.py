@@ -12,7 +12,7 @@ configuration with the largest gain has too low a bound (an intersection-union t
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -48,12 +48,6 @@ class Comparison:
     beats_baseline: bool  # where it acts, and beyond chance
     facts: Mapping[str, Any] = field(default_factory=dict)  # counts, sizes: what the rates rest on
 
-    def of(self, setting: Setting) -> Configuration:
-        """Say which configuration it was."""
-        return Configuration(
-            setting=setting, **{item.name: getattr(self, item.name) for item in fields(self)}
-        )
-
 
 Comparator = Callable[[float], Comparison]
 """Give the comparison with intervals at this level of confidence."""
@@ -71,22 +65,13 @@ class Headline:
     informative: bool
     details: Mapping[str, Any]
     notes: tuple[str, ...]
-
-    @property
-    def risk(self) -> Estimate | None:
-        """The risk in the configuration that leads."""
-        return self.leading.risk
-
-    def configuration(self, setting: Setting) -> Configuration:
-        """Return what was found in one configuration."""
-        return next(item for item in self.configurations if item.setting == setting)
+    curve: Curve | None = None  # of the scores of an attack that ranks people
 
     def answer(
         self,
         metric: Metric,
         *,
         configurations: tuple[Configuration, ...] | None = None,
-        curve: Curve | None = None,
         outliers: OutlierRisk | None = None,
         columns: tuple[ColumnRisk, ...] = (),
         combinations: tuple[Combination, ...] = (),
@@ -108,7 +93,7 @@ class Headline:
             beats_baseline=self.informative,
             leading=self.setting,
             configurations=self.configurations if configurations is None else configurations,
-            curve=curve,
+            curve=self.curve,
             outliers=outliers,
             columns=columns,
             combinations=combinations,
@@ -150,18 +135,19 @@ def choose(
     )
     risks = {setting: item.risk.value for setting, item in found.items() if item.risk is not None}
     largest = max(risks, key=lambda setting: risks[setting]) if risks else None
+    missing = NO_CONTROL if found[best].control is None else "" if found[best].risk else NO_ROOM
     return Headline(
         setting=best,
         leading=found[best],
         gain=replace(gains[best], high=_highest(gains, comparators, confidence)) if gains else None,
         p_value=_smallest([item.p_value for item in counted.values()], n_tried, deals),
-        configurations=tuple(item.of(setting) for setting, item in found.items()),
+        configurations=tuple(Configuration(setting=key, **vars(item)) for key, item in found.items()),
         informative=bool(telling),
         details={
             "confidence_of_each": level,
             "largest_point_estimate": largest and {"configuration": largest.name, "risk": risks[largest]},
         },
-        notes=_notes(found[best], informative=bool(telling)),
+        notes=tuple(note for note in (missing, "" if telling else NOT_INFORMATIVE) if note),
     )
 
 
@@ -188,17 +174,6 @@ def _smallest(p_values: Iterable[float | None], n_tried: int, deals: Deals | Non
     if deals and known:
         return deals.p_value(min(known), n_tried)
     return -math.expm1(n_tried * math.log1p(-min(*known, 0.5))) if known else None
-
-
-def _notes(leading: Comparison, *, informative: bool) -> tuple[str, ...]:
-    notes = []
-    if leading.control is None:
-        notes.append(NO_CONTROL)
-    elif leading.risk is None:
-        notes.append(NO_ROOM)
-    if not informative:
-        notes.append(NOT_INFORMATIVE)
-    return tuple(notes)
 
 
 def compare_counts(tally: Tally, confidence: float) -> Comparison:
@@ -230,6 +205,4 @@ def compare_counts(tally: Tally, confidence: float) -> Comparison:
 
 def beats(tally: Tally) -> bool:
     """Tell whether the attack succeeds more often than a naive guesser would, beyond what chance explains."""
-    if not tally.n_naive:
-        return True
-    return rate(tally.train, tally.n_train).low > tally.naive / tally.n_naive
+    return not tally.n_naive or rate(tally.train, tally.n_train).low > tally.naive / tally.n_naive

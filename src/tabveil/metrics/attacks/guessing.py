@@ -1,4 +1,4 @@
-"""What all guessing attacks share: guesses, who is attacked, and the careful attacker.
+"""What all guessing attacks share: guesses, who is attacked and looked up, and the careful attacker.
 
 See docs/definitions.md, Guesses.
 
@@ -8,7 +8,7 @@ the guesses about control rows, and correct. Rates are shares of all attacked ro
 attack; at low levels the control rate, and with it the noise, shrinks while a leaked person stays inside.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -18,12 +18,16 @@ from numpy.typing import NDArray
 
 from tabveil.core.findings import Setting
 from tabveil.core.result import Role, Scores
-from tabveil.core.sampling import Sample, draw_people, rows_of_people, surest_rows
-from tabveil.core.table import Floats, Indices, Split, Table
-from tabveil.engines.neighbors import Neighbors, Space
+from tabveil.core.sampling import Sample, draw_people, rows_of_people, shuffled_rows, surest_rows
+from tabveil.core.settings.registry import completed
+from tabveil.core.table import Floats, Indices, Split
+from tabveil.core.workers import part, tell
+from tabveil.engines.neighbors import Neighbors, NeighborsWithout, Space
 from tabveil.protocols import View
 
 Bools = NDArray[np.bool_]
+Names = tuple[str, ...]
+Rarity = tuple[Floats, Floats] | tuple[None, None]
 
 LEVELS = (1.0, 0.1, 0.01, 0.001)
 LEAST_CONFIDENT = 5  # control guesses a level must leave to be worth a configuration
@@ -113,7 +117,7 @@ def tallies(
     rank_train, rank_control = rank_together((train.confidence, control.confidence), broken)
     found = {}
     for level in usable_levels(len(control.correct), levels):
-        bar = _bar(rank_control, level) if level < 1 else 0
+        bar = least_sure(rank_control, level) if level < 1 else 0
         sure_train, sure_control = rank_train >= bar, rank_control >= bar
         found[replace(setting, level=level)] = Tally(
             train=int(np.sum(train.correct & sure_train)),
@@ -126,7 +130,7 @@ def tallies(
     return found
 
 
-def _bar(confidence: NDArray[Any], level: float) -> Any:  # noqa: ANN401 - one of the values given
+def least_sure(confidence: NDArray[Any], level: float) -> Any:  # noqa: ANN401 - one of the values given
     """Return how sure the least sure of the best share of guesses is."""
     n_confident = int(np.ceil(level * len(confidence)))
     return np.partition(confidence, -n_confident)[-n_confident]
@@ -148,7 +152,7 @@ def ties_matter(
         confidence = confidence[surest_rows(people, confidence)]
     for level in usable_levels(len(confidence), levels):
         if level < 1:
-            n_sure = int(np.sum(confidence >= _bar(confidence, level)))
+            n_sure = int(np.sum(confidence >= least_sure(confidence, level)))
             if n_sure > TIE_THAT_MATTERS * level * len(confidence) + 1:
                 return True
     return False
@@ -212,17 +216,6 @@ def seen_by(view: View, split: Split, known: Sequence[str]) -> Split:
     )
 
 
-def tie_break(
-    confidence: Floats, space: Space, split: Split, *, rng: Generator
-) -> tuple[Floats, Floats] | tuple[None, None]:
-    """Return the rarity of the attacked rows of ``split``, in the space the attacker sees, if it is needed.
-
-    ``confidence`` is that of the guesses about control.
-    """
-    needed = ties_matter(confidence, people=split.control.people)
-    return rarity(space, split, rng=rng) if needed else (None, None)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Halves:
     """Control cut in halves, and the half that each train row is compared with."""
@@ -233,14 +226,12 @@ class Halves:
 
 def draw_halves(split: Split, *, rng: Generator) -> Halves:
     """Cut control in halves by lot, nobody's rows in both, and let the lot say which a train row meets."""
-    return Halves(held=_half(split.control, rng=rng), of_train=_half(split.train, rng=rng))
-
-
-def _half(table: Table, *, rng: Generator) -> Bools:
-    """Draw half of the people, and mark their rows (n,)."""
-    half = np.zeros(len(table), dtype=bool)
-    half[rows_of_people(table, table.n_people // 2, rng=rng)] = True
-    return half
+    halves = []
+    for table in (split.control, split.train):
+        half = np.zeros(len(table), dtype=bool)
+        half[rows_of_people(table, table.n_people // 2, rng=rng)] = True
+        halves.append(half)
+    return Halves(held=halves[0], of_train=halves[1])
 
 
 def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Floats]:
@@ -264,3 +255,112 @@ def rarity(space: Space, split: Split, *, rng: Generator) -> tuple[Floats, Float
         ):
             out[rows] = held.nearest(table.take(rows)).distance[:, 0]
     return of_train, of_control
+
+
+MOST_ROWS = 100_000  # of a release: in a larger one, searches by fewer columns gain more than a shared walk
+ANSWERS_AT_ONCE = 4_000_000  # held in memory: for so many rows times secrets
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Lookups:
+    """The nearest synthetic rows by what is known beside one secret; train first, then control."""
+
+    order: Indices  # (n_synthetic,) the synthetic rows, as the lot put them: the first of equals is taken
+    index: tuple[Indices, Indices]  # (n,) each, places in that order
+    confidence: tuple[Floats, Floats]  # (n,) each, the negative distance
+    rarity: Rarity  # (n,) each, where ties of confidence matter
+    seen: Split | None = None  # all rows as somebody sees them who knows the rest, if looked up by it alone
+
+
+def look_up(
+    targets: Split, view: View, known: Mapping[str, Names], *, rng: Generator
+) -> Iterator[tuple[str, Lookups]]:
+    """Look up the train and control rows of ``targets`` by what is known beside each secret, in this order.
+
+    Somebody who does not know the secret looks for a person by the columns they know. Where each column is
+    the secret in turn, these searches differ in one column, and one walk through the release does for all of
+    them. The draws, and so the answers, are the same on either road.
+    """
+    secrets, done = list(known), 0
+    together = completed(view, View).columnwise and len(targets.synthetic) <= MOST_ROWS
+    most = max(ANSWERS_AT_ONCE // (len(targets.train) + len(targets.control)), 1) if together else 1
+    while done < len(secrets):
+        batch = secrets[done : done + most]
+        with part(done / len(secrets), (done + len(batch)) / len(secrets)):
+            found = (
+                _together(targets, view, {secret: known[secret] for secret in batch}, rng=rng)
+                if together
+                else [_alone(targets, view, known[batch[0]], rng=rng)]
+            )
+            tell("comparing rows", 1.0)
+        yield from zip(batch, found, strict=True)
+        done += len(batch)
+
+
+def _alone(targets: Split, view: View, known: Names, *, rng: Generator) -> Lookups:
+    order = shuffled_rows(targets.synthetic, rng=rng)
+    space, seen = view.space(known), seen_by(view, targets, known)
+    neighbors = Neighbors(space, seen.synthetic.take(order))
+    train, control = (neighbors.nearest(table) for table in (seen.train, seen.control))
+    confidence = -train.distance[:, 0], -control.distance[:, 0]
+    needed = ties_matter(confidence[1], people=seen.control.people)
+    return Lookups(
+        order=order,
+        index=(train.index[:, 0], control.index[:, 0]),
+        confidence=confidence,
+        rarity=rarity(space, seen, rng=rng) if needed else (None, None),
+        seen=seen,
+    )
+
+
+def _together(targets: Split, view: View, known: Mapping[str, Names], *, rng: Generator) -> list[Lookups]:
+    """Search once for several secrets, each of them left out in turn."""
+    names = tuple(sorted(set().union(*known.values())))
+    space, spaces = view.space(names), [view.space(rest) for rest in known.values()]
+    seen = seen_by(view, targets, names)
+    neighbors = NeighborsWithout(space, seen.synthetic, spaces)
+    with part(0, 0.4):
+        train = neighbors.nearest(seen.train)
+    with part(0.4, 0.6):
+        control = neighbors.nearest(seen.control)
+    confidence = -train.distance, -control.distance  # (n, s) each
+    orders: list[Indices] = []
+    halves: dict[int, Halves] = {}
+    for position, rest in enumerate(known.values()):
+        orders.append(shuffled_rows(targets.synthetic, rng=rng))
+        if ties_matter(confidence[1][:, position], people=seen.control.people):
+            halves[position] = draw_halves(seen.select(rest), rng=rng)
+    with part(0.6, 0.8):
+        index = train.first(orders), control.first(orders)
+    with part(0.8, 1):
+        rare = _rarities(space, [spaces[position] for position in halves], seen, list(halves.values()))
+    found = dict(zip(halves, rare, strict=True))
+    return [
+        Lookups(
+            order=order,
+            index=(index[0][:, position], index[1][:, position]),
+            confidence=(confidence[0][:, position], confidence[1][:, position]),
+            rarity=found.get(position, (None, None)),
+        )
+        for position, order in enumerate(orders)
+    ]
+
+
+def _rarities(
+    space: Space, spaces: Sequence[Space], seen: Split, halves: Sequence[Halves]
+) -> list[tuple[Floats, Floats]]:
+    """Do what :func:`rarity` does, by several spaces at once."""
+    if not spaces:
+        return []
+    twice = [part for part in spaces for _ in range(2)]
+    among = [half for item in halves for half in (~item.held, item.held)]
+    neighbors = NeighborsWithout(space, seen.control, twice)
+    train, control = (neighbors.nearest(table, among).distance for table in (seen.train, seen.control))
+
+    def picked(distance: Floats, position: int, half: Bools) -> Floats:
+        return np.asarray(distance[np.arange(len(distance)), 2 * position + half])
+
+    return [
+        (picked(train, position, item.of_train), picked(control, position, ~item.held))
+        for position, item in enumerate(halves)
+    ]

@@ -23,8 +23,7 @@ from tabveil.metrics.attacks.attack import (
     guessed,
     secret_threat,
 )
-from tabveil.metrics.attacks.guessing import Bools, Guesses, nearness, scores
-from tabveil.metrics.attacks.look_up import Lookups, look_up
+from tabveil.metrics.attacks.guessing import Bools, Guesses, Lookups, look_up, nearness, scores
 from tabveil.metrics.attacks.ml_inference import LabelModel, NumberModel
 from tabveil.protocols import Representation, View
 
@@ -56,16 +55,10 @@ class Inference(NearestRowAttack):
         How near a guessed number must be to the truth, as a share of its true size.
     zero_tolerance
         The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
+    n_attacks, representation
     calibrated
         Whether guesses are also ranked by how near the row is for somebody with so many other people around,
         and all configurations are tested together by dealing labels anew. Takes several times as long.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -186,16 +179,10 @@ class Inference(NearestRowAttack):
     def _judge(
         self, targets: Split, secret: str, looked_up: Lookups, guessed: Sides
     ) -> tuple[Guesses, Guesses]:
-        """Compare the guesses with the truth."""
         pool = targets.synthetic.column(secret)
 
         def judge(side: int, cells: Floats) -> Guesses:
-            truth = Truth.of(
-                cells,
-                targets.schema[secret],
-                tolerance=self.tolerance,
-                zero_tolerance=self.zero_tolerance,
-            )
+            truth = Truth.of(cells, targets.schema[secret], self.tolerance, self.zero_tolerance)
             return Guesses(
                 correct=truth.met_by(guessed[side]),
                 naive=truth.chance(pool),
@@ -264,26 +251,16 @@ class InferenceContrastive(Inference):
 
     Parameters
     ----------
-    secrets
-        The columns to infer; None tries every column.
-    known
-        The columns the attacker knows; None means all but the secret.
+    secrets, known
     most_labels
         Secrets with more labels in the release have no second candidate: the model grows a tree for each
         label and round.
-    tolerance
-        How near a guessed number must be to the truth, as a share of its true size.
-    zero_tolerance
-        The same as a share of the column's range, where the size says nothing: a true value of 0, or a date.
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
+    tolerance, zero_tolerance, n_attacks
     representation
         What is called near: the distance in an embedding that is trained on the release.
     calibrated
         Whether guesses are also ranked by how near the rows are for somebody with so many other people
         around, and all configurations are tested together by dealing labels anew.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -301,8 +278,6 @@ class InferenceContrastive(Inference):
     ----------
     - Plasencia Palacios, M. N. et al. (2025). Contrastive Learning-Based Privacy Metrics in Tabular Synthetic
       Datasets. arXiv:2502.13833.
-    - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2023). A Unified Framework for Quantifying
-      Privacy Risk in Synthetic Data. Proceedings on Privacy Enhancing Technologies.
     """
 
     most_labels: int = 20
@@ -320,11 +295,9 @@ class InferenceContrastive(Inference):
     ) -> Mapping[str, Sides]:
         """Guess what the nearest row says, and whatever fits better of that and a model's prediction."""
         if not isinstance(view, VectorView) or looked_up.seen is None:
-            raise ParameterError(
-                type(self).__name__,
-                f"representation must place rows as vectors, such as "
-                f"tabveil.engines.representation.Contrastive(), got {self.representation!r}.",
-            )
+            such = "such as tabveil.engines.representation.Contrastive()"
+            why = f"representation must place rows as vectors, {such}, got {self.representation!r}."
+            raise ParameterError(type(self).__name__, why)
         column, rows = targets.schema[secret], targets.synthetic
         own = rows.column(secret)
         of_neighbor = [looked_up.order[index] for index in looked_up.index]  # (n,) each, a synthetic row
@@ -371,15 +344,6 @@ class Candidates:
         """Return the candidate of each person's neighbor whose vector is more like the person's (k, m).
 
         Of equals it is the neighbor's own value.
-
-        >>> both = Candidates(
-        ...     own=np.array([30.0]),
-        ...     predicted=np.array([40.0]),
-        ...     vectors=np.array([[0.6, 0.8], [0.8, 0.6]]),
-        ...     which=np.array([[0], [1]]),
-        ... )
-        >>> both.better(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 0])).tolist()
-        [40.0, 30.0]
         """
         own, predicted = ((people * self.vectors[which[neighbor]]).sum(axis=1) for which in self.which)
         return np.where(own >= predicted, self.own[neighbor], self.predicted[neighbor])

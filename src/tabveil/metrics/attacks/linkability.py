@@ -1,8 +1,9 @@
 """Linkability: does the release tie together two pieces of knowledge about one person?"""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -18,14 +19,7 @@ from tabveil.engines.representation import Contrastive
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks import calibrated
 from tabveil.metrics.attacks.attack import NearestRowAttack, both_sides, naively, surely
-from tabveil.metrics.attacks.guessing import (
-    Guesses,
-    nearness,
-    rarity,
-    scores,
-    seen_by,
-    ties_matter,
-)
+from tabveil.metrics.attacks.guessing import Guesses, nearness, rarity, scores, seen_by, ties_matter
 from tabveil.protocols import Representation, View
 
 Names = tuple[str, ...]
@@ -52,16 +46,10 @@ class Linkability(NearestRowAttack):
         Pairs of disjoint sets of columns to link; all of them are attacked. None splits the columns in two.
     n_splits
         How many of the possible splits are attacked; None attacks all, as in the paper.
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
+    n_attacks, representation
     calibrated
         Whether guesses are also ranked by how near the rows are for somebody with so many other people
         around, and all configurations are tested together by dealing labels anew.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -107,7 +95,15 @@ class Linkability(NearestRowAttack):
             check.at_least("Linkability", "n_splits", self.n_splits, 1)
         if self.auxiliary is not None:
             check.at_least("Linkability", "the number of auxiliary pairs", len(self.auxiliary), 1)
-            _check_disjoint(self.auxiliary)
+        for pair in self.auxiliary or ():
+            if len(pair) != 2 or not all(pair):  # noqa: PLR2004 - a pair
+                raise ParameterError(
+                    "Linkability", "auxiliary must hold pairs of column sets, none of them empty."
+                )
+            twice = [name for name, count in sorted(Counter(pair[0] + pair[1]).items()) if count > 1]
+            if twice:
+                why = f"the two column sets of a pair must be disjoint; both or one twice: {twice}."
+                raise ParameterError("Linkability", why)
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Attack train and control rows alike."""
@@ -134,15 +130,18 @@ class Linkability(NearestRowAttack):
                 made |= dict.fromkeys(trials.add(setting, guesses, others), guesses)
         best = trials.headline(self.confidence, rng=rng)
         shown = made[best.setting]
+        cuts = {
+            name: {
+                **({"columns": item.pair} if self.auxiliary else {"first": item.first}),
+                "linked_to_itself": ease[name],
+                "attacked": name in chosen,
+            }
+            for name, item in splits.items()
+        }
+        columns = {} if self.auxiliary else {"columns": split.schema.names}  # once, for all cuts of them
         return best.answer(
             self,
-            details={
-                **({} if self.auxiliary else {"columns": split.schema.names}),  # once, for all cuts of them
-                "splits": {
-                    name: {**item.facts, "linked_to_itself": ease[name], "attacked": name in chosen}
-                    for name, item in splits.items()
-                },
-            },
+            details={**columns, "splits": cuts},
             notes=notes,
             scores=scores(trials.attacked, (nearness(shown[0]), nearness(shown[1]))),
         )
@@ -166,12 +165,11 @@ class Linkability(NearestRowAttack):
         return Threat(knows=f"two parts of a person's data: {first}{more}", wants=wants)
 
     def _splits(self, schema: Schema) -> Mapping[str, "_Cut"]:
-        """Name the pairs of column sets the attacker may hold."""
         if self.auxiliary is not None:
             for one, other in self.auxiliary:
                 check.known_names("Linkability", "column", one + other, schema.names)
             return {
-                f"auxiliary {n}": _Cut(names=pair[0] + pair[1], first=len(pair[0]), facts={"columns": pair})
+                f"auxiliary {n}": _Cut(names=pair[0] + pair[1], first=len(pair[0]))
                 for n, pair in enumerate(self.auxiliary, start=1)
             }
         n = len(schema)
@@ -179,7 +177,7 @@ class Linkability(NearestRowAttack):
             raise NotApplicable(self.name, f"needs at least two columns, got {n}.")
         least = min(2, n // 2)
         return {
-            f"first {i} | other {n - i} columns": _Cut(names=schema.names, first=i, facts={"first": i})
+            f"first {i} | other {n - i} columns": _Cut(names=schema.names, first=i)
             for i in range(least, n - least + 1)
         }
 
@@ -198,30 +196,15 @@ class Linkability(NearestRowAttack):
 
 @dataclass(frozen=True, kw_only=True)
 class _Cut:
-    """Columns, cut in two after some of them, and what a report says of the cut."""
+    """Columns, cut in two after some of them."""
 
     names: Names
     first: int
-    facts: Mapping[str, Any]
 
     @property
     def pair(self) -> Pair:
         """The two parts, which for all cuts of thousands of columns would not be held at once."""
         return self.names[: self.first], self.names[self.first :]
-
-
-def _check_disjoint(pairs: Sequence[Pair]) -> None:
-    for pair in pairs:
-        if len(pair) != 2 or not all(pair):  # noqa: PLR2004 - a pair
-            raise ParameterError(
-                "Linkability", "auxiliary must hold pairs of column sets, none of them empty."
-            )
-        names = [name for side in pair for name in side]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ParameterError(
-                "Linkability", f"the two column sets of a pair must be disjoint; both or one twice: {twice}."
-            )
 
 
 def _ease(synthetic: Table, splits: Mapping[str, _Cut]) -> dict[str, float]:
@@ -265,7 +248,6 @@ class _Copies:
 def _link(
     targets: Split, view: View, pair: Pair, n_neighbors: Sequence[int], *, rng: Generator
 ) -> dict[int, tuple[Guesses, Guesses]]:
-    """Link the train and control rows on a pair of column sets, for several numbers of neighbors."""
     found: list[list[NearestRows]] = []
     for names in pair:
         candidates = shuffled(targets.synthetic, rng=rng)  # anew for each: ties are broken independently
@@ -274,8 +256,12 @@ def _link(
         nearest = [neighbors.nearest(table, max(n_neighbors)) for table in (seen.train, seen.control)]
         found.append([replace(item, index=candidates.rows[item.index]) for item in nearest])
     met = [_first_meeting(one.index, other.index) for one, other in zip(*found, strict=True)]
-    apart = [_distance(pair, one, other) for one, other in zip(*found, strict=True)]
-    both = pair[0] + pair[1]
+    both, sizes = pair[0] + pair[1], (len(pair[0]), len(pair[1]))
+    apart = []
+    for one, other in zip(*found, strict=True):
+        total = one.distance[:, 0] * sizes[0] + other.distance[:, 0] * sizes[1]
+        # The mean over all columns; 0.1 + 0.2 and 0.3 are one distance, a comparison must see the tie.
+        apart.append(np.round(total / len(both), 12))
     rare: tuple[Floats, Floats] | tuple[None, None] = (None, None)
     # Else nobody need be looked at once more, which an embedding takes long for.
     if ties_matter(-apart[1], people=targets.control.people):
@@ -292,13 +278,6 @@ def _link(
         )
 
     return {k: (guesses(0, k), guesses(1, k)) for k in n_neighbors}
-
-
-def _distance(pair: Pair, one: NearestRows, other: NearestRows) -> Floats:
-    """Return how far the nearest rows are (n,): the sum over all columns of both sets, by their number."""
-    total = one.distance[:, 0] * len(pair[0]) + other.distance[:, 0] * len(pair[1])
-    # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie.
-    return np.round(total / (len(pair[0]) + len(pair[1])), 12)
 
 
 def _first_meeting(one: Indices, other: Indices) -> Floats:
@@ -335,21 +314,9 @@ class LinkabilityContrastive(Linkability):
 
     Parameters
     ----------
-    n_neighbors
-        How many nearest synthetic rows to look up; each number is a configuration.
-    auxiliary
-        Pairs of disjoint sets of columns to link; all of them are attacked. None splits the columns in two.
-    n_splits
-        How many of the possible splits are attacked; None attacks all, as in the paper.
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
+    n_neighbors, auxiliary, n_splits, n_attacks
     representation
         What is called near: the distance in an embedding that is trained on the release.
-    calibrated
-        Whether guesses are also ranked by how near the rows are for somebody with so many other people
-        around, and all configurations are tested together by dealing labels anew.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -365,8 +332,6 @@ class LinkabilityContrastive(Linkability):
     ----------
     - Plasencia Palacios, M. N. et al. (2025). Contrastive Learning-Based Privacy Metrics in Tabular Synthetic
       Datasets. arXiv:2502.13833.
-    - Giomi, M., Boenisch, F., Wehmeyer, C. and Tasnádi, B. (2023). A Unified Framework for Quantifying
-      Privacy Risk in Synthetic Data. Proceedings on Privacy Enhancing Technologies.
     """
 
     representation: Representation = field(default_factory=Contrastive)

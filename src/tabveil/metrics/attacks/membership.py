@@ -32,16 +32,6 @@ class MembershipDistance(TellsMembers, NearestRowAttack):
     Where many people tie at a cut-off, the rarer ones come first, since a match of an unusual person says
     more.
 
-    Parameters
-    ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
-
     Notes
     -----
     The attacker names the most likely members: FPR (``control`` and ``baseline``) is the share of other
@@ -95,9 +85,8 @@ class MembershipDistance(TellsMembers, NearestRowAttack):
         break_ties = ties_matter(-control, levels(len(control)))
         ranked = Ranking.of(-train, -control, rare if break_ties else None)
         judged = judge("distance", ranked, confidence=self.confidence)
-        return judged.headline.answer(
+        return judged.answer(
             self,
-            curve=judged.curve,
             outliers=attack_outliers((train, control), rare, confidence=self.confidence),
             details={"ties_broken_by_rarity": break_ties, "simulation": simulate(train, control)},
             scores=by_row,
@@ -116,7 +105,7 @@ def attack_outliers(
     train, control = (side[far >= bar] for side, far in zip(distances, rare, strict=True))
     if min(len(train), len(control)) < FEWEST_OUTLIERS:
         return None
-    found = judge("distance", Ranking.of(-train, -control), confidence=confidence).headline
+    found = judge("distance", Ranking.of(-train, -control), confidence=confidence)
     return OutlierRisk(
         share=OUTLYING,
         n_train=len(train),

@@ -14,8 +14,8 @@ from tabveil.core.estimate import mean_ranks
 from tabveil.core.result import Labels, Result
 from tabveil.core.sampling import in_order
 from tabveil.core.table import Floats, Indices, Split, Table
-from tabveil.engines.neighbors import NearestRows, Neighbors, Space
-from tabveil.metrics.attacks.domias.kde import Kernel, count_varying, log_density, set_aside
+from tabveil.engines.neighbors import NearestRows, Neighbors
+from tabveil.metrics.attacks.domias.density_ratios import Kernel, count_varying, log_density, set_aside
 from tabveil.metrics.attacks.roc import DECIMALS, PooledAttack, pool
 from tabveil.protocols import View
 from tabveil.synthesis.generators.trees.chain import grow_chain
@@ -32,18 +32,11 @@ class Suspects:
     sample: Table
     view: View
 
-    @property
-    def space(self) -> Space:
-        """The distance between rows as the attacker sees them."""
-        return self.view.space(self.people.schema.names)
-
-    def seen(self, table: Table) -> Table:
-        """Return rows as the attacker sees them."""
-        return self.view.see(table, self.people.schema.names)
-
     def nearest(self, table: Table, queries: Table, n_neighbors: int = 1) -> NearestRows:
-        """Find the nearest rows of a table around others."""
-        return Neighbors(self.space, self.seen(table)).nearest(self.seen(queries), n_neighbors)
+        """Find the nearest rows of a table around others, as the attacker sees them."""
+        names = self.people.schema.names
+        rows, asked = self.view.see(table, names), self.view.see(queries, names)
+        return Neighbors(self.view.space(names), rows).nearest(asked, n_neighbors)
 
     @cached_property
     def to_release(self) -> Floats:
@@ -55,10 +48,22 @@ class Suspects:
         """How far the nearest row of the sample is from each person (n,)."""
         return self.nearest(self.sample, self.people).distance[:, 0]
 
+    def beside_distances(self, name: str, score: Floats) -> dict[str, Floats]:
+        """Return a score with those by distances alone, and the mean of the ranks of all three."""
+        difference = self.to_sample - self.to_release
+        found = {name: score, "difference": difference, "distance": -self.to_release}
+        return {**found, "mean of ranks": mean_rank(*found.values())}
+
 
 @dataclass(frozen=True, kw_only=True)
 class SampledAttack(PooledAttack):
-    """What attacks have in common whose attacker owns a sample of the population."""
+    """What attacks have in common whose attacker owns a sample of the population.
+
+    Parameters
+    ----------
+    reference_share
+        The share of control that serves as the sample.
+    """
 
     reference_share: float = 0.5
 
@@ -109,20 +114,10 @@ class MembershipRatio(SampledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
+    n_attacks, n_permutations
     offset
         What is added to distances before their logarithm is taken, so that 0 is not infinitely far from the
         smallest other one.
-    reference_share
-        The share of control that serves as the sample.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -156,13 +151,8 @@ class MembershipRatio(SampledAttack):
 
     def suspicions(self, suspects: Suspects, *, rng: Generator) -> dict[str, Floats]:  # noqa: ARG002 - no draws
         """Compare how near release and sample are."""
-        to_release, to_sample = suspects.to_release, suspects.to_sample
-        found = {
-            "log ratio": np.log(to_sample + self.offset) - np.log(to_release + self.offset),
-            "difference": to_sample - to_release,
-            "distance": -to_release,
-        }
-        return {**found, "mean of ranks": mean_rank(*found.values())}
+        ratio = np.log(suspects.to_sample + self.offset) - np.log(suspects.to_release + self.offset)
+        return suspects.beside_distances("log ratio", ratio)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,19 +165,9 @@ class MembershipTrees(SampledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
+    n_attacks, n_permutations
     min_leaf
         The fewest rows in a leaf of a tree.
-    reference_share
-        The share of control that serves as the sample.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -221,17 +201,7 @@ class MembershipTrees(SampledAttack):
         check.at_least("MembershipTrees", "min_leaf", self.min_leaf, 1)
 
     def suspicions(self, suspects: Suspects, *, rng: Generator) -> dict[str, Floats]:
-        """Compare how likely people are."""
-        of_sample, of_release = self._losses(suspects, rng=rng)
-        found = {
-            "tree ratio": of_sample - of_release,
-            "difference": suspects.to_sample - suspects.to_release,
-            "distance": -suspects.to_release,
-        }
-        return {**found, "mean of ranks": mean_rank(*found.values())}
-
-    def _losses(self, suspects: Suspects, *, rng: Generator) -> tuple[Floats, Floats]:
-        """Return the negative log-likelihoods (n,) of the people by trees of the sample and of the release.
+        """Compare how likely people are by trees of the sample, and by trees of the release.
 
         Both chains know the values of either table, so that one scale serves both.
         """
@@ -250,7 +220,8 @@ class MembershipTrees(SampledAttack):
             chain = grow_chain(levels, encode(table), min_leaf=self.min_leaf, rng=rng)
             return np.asarray(chain.losses(people).sum(axis=1))
 
-        return losses(suspects.sample), losses(suspects.release)
+        of_sample, of_release = losses(suspects.sample), losses(suspects.release)  # negative log-likelihoods
+        return suspects.beside_distances("tree ratio", of_sample - of_release)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,21 +234,11 @@ class MembershipInfluence(SampledAttack):
 
     Parameters
     ----------
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    n_permutations
-        How often labels are dealt anew for the exact test.
+    n_attacks, n_permutations
     n_neighbors
         How many of the nearest synthetic rows are looked at.
     offset
         What is added to distances before their logarithm is taken.
-    reference_share
-        The share of control that serves as the sample.
-    representation
-        What is called near: Gower's distance over the known columns (``Mixed``), the Euclidean one, or the
-        distance in an embedding.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----

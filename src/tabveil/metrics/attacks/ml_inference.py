@@ -17,13 +17,7 @@ from tabveil.core.table import Floats, Numeric, Split, Table
 from tabveil.core.wording import UNSEEN, name, percent
 from tabveil.engines.boosting import ROUNDS, STEPS, BoostedTrees, train
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks.attack import (
-    TOLERANCE,
-    ZERO_TOLERANCE,
-    Truth,
-    guessed,
-)
-from tabveil.metrics.attacks.column_choice import SecretAttack, known_columns
+from tabveil.metrics.attacks.attack import TOLERANCE, ZERO_TOLERANCE, SecretAttack, Truth, guessed
 from tabveil.metrics.attacks.configurations import Comparator, Comparison, choose, compare_counts
 from tabveil.metrics.attacks.guessing import Guesses, Tally, draw_attacked, scores, tallies
 
@@ -131,10 +125,6 @@ class MLInference(SecretAttack):
         The columns the attacker knows; None means all but the secret.
     n_secrets
         How many secrets to choose where none are named (labels first, then those hardest to guess).
-    n_attacks
-        How many training rows, and as many control rows, are attacked; None attacks all.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -167,27 +157,25 @@ class MLInference(SecretAttack):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Train, guess and compare."""
-        chosen = self.chosen(split)
-        known = {secret: known_columns(self.name, split, secret, self.known) for secret in chosen.secrets}
+        secrets, note = self.chosen(split)
+        known = {secret: self.known_beside(secret, split) for secret in secrets}
         attacked = draw_attacked(split, self.n_attacks, rng=rng)
         learned = _learn_all(split, known, attacked)
         if not learned:
-            names = ", ".join(chosen.secrets)
-            why = f"{names} holds no value, or one only, among the synthetic or the train rows"
+            why = f"{', '.join(secrets)} holds no value, or one only, among the synthetic or the train rows"
             raise NotApplicable(self.name, f"no secret can be learned: {why}.")
         owner = {setting: item for item in learned for setting in item.comparators}
         comparators = {setting: item.comparators[setting] for setting, item in owner.items()}
         choice = choose(comparators, self.confidence)
         best = owner[choice.setting]
-        notes = [chosen.note]
+        notes = [note]
         left_out = [item.secret for item in learned if item.n_missing]
         if left_out:
-            names = ", ".join(left_out)
-            notes.append(f"Rows with a missing secret are neither learned from nor attacked: {names}.")
+            why = "Rows with a missing secret are neither learned from nor attacked"
+            notes.append(f"{why}: {', '.join(left_out)}.")
         unlearned = set(known) - {item.secret for item in learned}
         if unlearned:
-            names = ", ".join(sorted(unlearned))
-            notes.append(f"Not attacked, with no value to learn or to guess: {names}.")
+            notes.append(f"Not attacked, with no value to learn or to guess: {', '.join(sorted(unlearned))}.")
         return choice.answer(self, notes=tuple(notes), scores=scores(best.attacked, best.at_risk))
 
     def sentence(self, result: Result) -> str:
@@ -206,8 +194,6 @@ class MLInference(SecretAttack):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _SecretModel:
-    """What the model of one secret achieved."""
-
     secret: str
     comparators: dict[Setting, Comparator]
     attacked: tuple[Sample, Sample]  # rows that have the secret
@@ -218,17 +204,15 @@ class _SecretModel:
 def _learn_all(
     split: Split, known: dict[str, tuple[str, ...]], attacked: tuple[Sample, Sample]
 ) -> list[_SecretModel]:
-    """Fit one model a secret, several at a time."""
     secrets = list(known)
-    found: list[_SecretModel | None] = [None] * len(secrets)
+    found: dict[str, _SecretModel | None] = dict.fromkeys(secrets)  # in this order, whichever is first
 
     def learn(start: int, stop: int) -> None:
-        for position in range(start, stop):
-            secret = secrets[position]
-            found[position] = _learn(split, secret, known[secret], attacked)
+        for secret in secrets[start:stop]:
+            found[secret] = _learn(split, secret, known[secret], attacked)
 
     workers.each_chunk(len(secrets), 1, learn, doing="learning secrets")
-    return [item for item in found if item is not None]
+    return [item for item in found.values() if item is not None]
 
 
 def _learn(
@@ -241,10 +225,10 @@ def _learn(
     if len(train) == 0 or not present.any() or (isinstance(column, Numeric) and column.width == 0):
         return None
     learn = partial(_numbers, column=column) if isinstance(column, Numeric) else _labels
-    without = (
-        attacked[0].table.n_people - train.table.n_people,
-        attacked[1].table.n_people - control.table.n_people,
-    )
+    without = {
+        "without_train": attacked[0].table.n_people - train.table.n_people,
+        "without_control": attacked[1].table.n_people - control.table.n_people,
+    }
     comparators, at_risk = learn(split, secret, known, (train, control), without)
     return _SecretModel(
         secret=secret,
@@ -260,7 +244,7 @@ def _labels(
     secret: str,
     known: tuple[str, ...],
     attacked: tuple[Sample, Sample],
-    without: tuple[int, int],
+    without: dict[str, int],
 ) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
     """Guess labels: every guess is right or wrong, and more or less memorized."""
     model = LabelModel.fit(split.synthetic, secret, known)
@@ -281,8 +265,7 @@ def _labels(
         at_risk.append(guessed.of_truth)
     counted = tallies(Setting(label=secret, target=secret), guesses[0], guesses[1], LEVELS)
     comparators: dict[Setting, Comparator] = {
-        setting: partial(compare_counts, replace(tally, without_train=without[0], without_control=without[1]))
-        for setting, tally in counted.items()
+        setting: partial(compare_counts, replace(tally, **without)) for setting, tally in counted.items()
     }
     return comparators, (at_risk[0], at_risk[1])
 
@@ -292,7 +275,7 @@ def _numbers(
     secret: str,
     known: tuple[str, ...],
     attacked: tuple[Sample, Sample],
-    without: tuple[int, int],
+    without: dict[str, int],
     *,
     column: Numeric,
 ) -> tuple[dict[Setting, Comparator], tuple[Floats, Floats]]:
@@ -303,30 +286,27 @@ def _numbers(
     model = NumberModel.fit(split.synthetic, column, known)
     cells = np.sort(split.synthetic.column(secret))  # missing last
     mean = float(np.nanmean(cells))
-    guesses = [model.guess(side.table.select(known)) for side in attacked]
-    cells_of = [side.table.column(secret) for side in attacked]
-    train, control = ((guess - truth) / column.width for guess, truth in zip(guesses, cells_of, strict=True))
-    people = [side.table.people for side in attacked]
-    near = [
-        mean_by_person(
-            Truth.of(truth, column, tolerance=TOLERANCE, zero_tolerance=ZERO_TOLERANCE).met_by(guess), whose
-        )
-        for whose, truth, guess in zip(people, cells_of, guesses, strict=True)
-    ]
-    errors = NumberErrors(
-        train=mean_by_person(train**2, people[0]),
-        control=mean_by_person(control**2, people[1]),
-        naive=mean_by_person(((mean - cells_of[0]) / column.width) ** 2, people[0]),
+    off, errors, near = [], [], []
+    for side in attacked:
+        truth, people = side.table.column(secret), side.table.people
+        guess = model.guess(side.table.select(known))
+        off.append((guess - truth) / column.width)
+        errors.append(mean_by_person(off[-1] ** 2, people))
+        near.append(mean_by_person(Truth.of(truth, column, TOLERANCE, ZERO_TOLERANCE).met_by(guess), people))
+    naive = (mean - attacked[0].table.column(secret)) / column.width
+    found = NumberErrors(
+        train=errors[0],
+        control=errors[1],
+        naive=mean_by_person(naive**2, attacked[0].table.people),
         near=Tally(
             train=near[0].sum().item(),
             n_train=len(near[0]),
             control=near[1].sum().item(),
             n_control=len(near[1]),
-            without_train=without[0],
-            without_control=without[1],
+            **without,
         ),
     )
-    return {Setting(label=secret, target=secret): errors.compare}, (-np.abs(train), -np.abs(control))
+    return {Setting(label=secret, target=secret): found.compare}, (-np.abs(off[0]), -np.abs(off[1]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,7 +1,6 @@
 """How well do scores tell members from others? The exact ROC curve, and a scan from the top down."""
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -28,8 +27,8 @@ from tabveil.core.estimate import (
 from tabveil.core.findings import Curve, Setting
 from tabveil.core.result import Labels, Result
 from tabveil.core.sampling import Sample, surest_rows
-from tabveil.core.table import Floats, Indices, Split, Table
-from tabveil.metrics.attacks.attack import NearestRowAttack, TellsMembers, members_named
+from tabveil.core.table import Floats, Indices, Table
+from tabveil.metrics.attacks.attack import NearestRowAttack, TellsMembers, both_sides, surest
 from tabveil.metrics.attacks.configurations import Comparator, Comparison, Headline, choose, compare_counts
 from tabveil.metrics.attacks.guessing import LEAST_CONFIDENT, Guesses, Tally, rank_together, scores, tallies
 
@@ -105,6 +104,23 @@ class Ranking:
             value, len(self.train), level=a, n_others=len(self.control), slope=slope, confidence=confidence
         )
 
+    @cached_property
+    def scanned(self) -> Scanned:
+        """The people of both tables, pooled, and the depths at which no tie is cut."""
+        ranks = np.concatenate([self.train, self.control])
+        order = np.argsort(-ranks, kind="stable")
+        above = np.sort(-ranks)
+        deep = [*depths(len(ranks)), *(len(ranks) // part for part in DEEP if len(ranks) // part >= FIRST)]
+        ends = [int(np.searchsorted(above, above[depth - 1], side="right")) for depth in deep]
+        kept = np.unique([end for end in ends if end < len(ranks)]).astype(np.int64)
+        return Scanned(order=order, ranks=mean_ranks(ranks), depths=kept)
+
+    def tally(self, depth: int) -> Tally:
+        """Count the members and the others among the first ``depth`` of the people, pooled."""
+        members = int(np.sum(self.scanned.order[:depth] < len(self.train)))
+        n_train, n_control = len(self.train), len(self.control)
+        return Tally(train=members, n_train=n_train, control=depth - members, n_control=n_control)
+
     def points(self) -> tuple[tuple[float, float], ...]:
         """Return the curve for a report: all of it, or points that lie close where rates are low."""
         false, true = self.curve()
@@ -127,29 +143,28 @@ def levels(n_control: int) -> tuple[float, ...]:
     return (*(level for level in (HIGHEST_LEVEL, 0.1, 0.01) if level >= SPACING * lowest), lowest)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RankedHeadline:
-    """The headline of an attack that ranks people, and the curve of its scores."""
-
-    headline: Headline
-    curve: Curve
-
-
 def judge(
     name: str, ranked: Ranking, also: Mapping[str, Ranking] | None = None, *, confidence: float
-) -> RankedHeadline:
+) -> Headline:
     """Choose the headline among the levels of ``ranked``; its area, and those of other rankings, are tests.
 
     The baseline is a coin: it finds as large a share of the members as it takes of the other rows.
     """
-    counted = _confident(name, ranked)
+    train, control = (  # to be called a member is the success
+        Guesses(
+            correct=np.ones(len(ranks), bool),
+            naive=np.zeros(len(ranks), bool),
+            confidence=ranks.astype(float),
+        )
+        for ranks in (ranked.train, ranked.control)
+    )
+    counted = tallies(Setting(label=name), train, control, levels(len(ranked.control)))
     comparators: dict[Setting, Comparator] = {
         Setting(label=f"{key}, 2·AUC − 1", statistic="area"): partial(compare_area, other, gained=not counted)
         for key, other in {name: ranked, **(also or {})}.items()
     }
-    for setting, tally in counted.items():
-        comparators[setting] = partial(_compare_rates, tally)
-    return RankedHeadline(headline=choose(comparators, confidence), curve=curve_of(ranked, confidence))
+    comparators |= {setting: partial(_compare_rates, tally) for setting, tally in counted.items()}
+    return replace(choose(comparators, confidence), curve=curve_of(ranked, confidence))
 
 
 def curve_of(ranked: Ranking, confidence: float) -> Curve:
@@ -161,25 +176,31 @@ def curve_of(ranked: Ranking, confidence: float) -> Curve:
     return Curve(points=ranked.points(), area=ranked.area(confidence), readings=tuple(readings))
 
 
-def compare_area(ranked: Ranking, confidence: float, *, gained: bool = False) -> Comparison:
+def compare_area(ranked: Ranking, confidence: float, *, gained: bool, dealt: bool = False) -> Comparison:
     """Compare the area with a coin's: a test, without a gain, as there is nobody to count.
 
     Where people are so few, or so much alike, that none can be counted at any level, it is all there is, and
-    ``gained`` takes it for a gain: an interval that is wide enough then.
+    ``gained`` takes it for a gain: an interval that is wide enough then. Where labels are ``dealt`` anew,
+    that the area is larger is decided by that test.
     """
 
     def risk(level: float) -> Estimate:
-        area = ranked.area(level)
-        return Estimate(value=2 * area.value - 1, low=2 * area.low - 1, high=2 * area.high - 1, n=area.n)
+        return ranked.area(level).each(lambda area: 2 * area - 1)
 
     coin, found = known(COIN, len(ranked.control)), risk(confidence)
+    p_value = tail_beyond_zero(lambda errors: risk(level_of(errors)).low)
+    if dealt:
+        ranks, n_train = ranked.scanned.ranks, len(ranked.train)
+        p_value = max(p_value, float(chance_of_ranks(np.array(ranks[:n_train].sum()), ranks, n_train)))
+        if found.low > 0 and 2 * p_value > 1 - confidence:
+            found = replace(found, low=0.0)
     return Comparison(
         attack=ranked.area(confidence),
         control=coin,
         baseline=coin,
         risk=found,
         gain=found if gained else None,
-        p_value=tail_beyond_zero(lambda errors: risk(level_of(errors)).low),
+        p_value=p_value,
         beats_baseline=True,
     )
 
@@ -188,19 +209,6 @@ def _compare_rates(tally: Tally, confidence: float) -> Comparison:
     """Compare the shares of members and of others that are named: equal for somebody who names by lot."""
     compared = compare_counts(tally, confidence)
     return replace(compared, baseline=compared.control, beats_baseline=True)
-
-
-def _confident(name: str, ranked: Ranking) -> dict[Setting, Tally]:
-    """Count the rows among the most confident of each level: to be called a member is the success."""
-    train, control = (
-        Guesses(
-            correct=np.ones(len(ranks), dtype=bool),
-            naive=np.zeros(len(ranks), dtype=bool),
-            confidence=ranks.astype(np.float64),
-        )
-        for ranks in (ranked.train, ranked.control)
-    )
-    return tallies(Setting(label=name), train, control, levels(len(ranked.control)))
 
 
 FIRST = 5  # people named by the most careful attacker
@@ -212,13 +220,17 @@ DECIMALS = 9  # of scores: what differs less is a rounding error
 
 @dataclass(frozen=True, kw_only=True)
 class PooledAttack(TellsMembers, NearestRowAttack):
-    """What attacks have in common that rank members and others together, and test by dealing labels anew."""
+    """What attacks have in common that rank members and others together, and test by dealing labels anew.
+
+    Parameters
+    ----------
+    n_permutations
+        How often labels are dealt anew for the exact test.
+    """
 
     n_attacks: int | None = None
     n_permutations: int = 999
 
-    name: ClassVar[str]
-    title: ClassVar[str]
     on_request: ClassVar[bool] = True
     labels: ClassVar[Labels] = Labels(
         pillar="attack", wp29="propensity", mechanism="distance", auxiliary=True
@@ -229,10 +241,6 @@ class PooledAttack(TellsMembers, NearestRowAttack):
         super().__post_init__()
         check.at_least(type(self).__name__, "n_permutations", self.n_permutations, 1)
 
-    @abstractmethod
-    def __call__(self, split: Split, *, rng: Generator) -> Result:
-        """Attack, and compare members with others."""
-
     def conclude(
         self,
         attacked: tuple[Sample, Sample],
@@ -242,75 +250,29 @@ class PooledAttack(TellsMembers, NearestRowAttack):
         details: Mapping[str, Any] | None = None,
     ) -> Result:
         """Judge scores of the pooled people, each with what breaks its ties; the first gives the curve."""
-        (drawn, (shown, _)), *_ = suspicion.items()
-        n_train, people = len(attacked[0]), pool(*attacked).people
-        judged = scan(
-            {
-                name: PooledRanking.of(score, n_train, rare, people=people)
-                for name, (score, rare) in suspicion.items()
-            },
-            drawn,
-            confidence=self.confidence,
-            n_deals=self.n_permutations,
-            rng=rng,
-        )
-        return judged.headline.answer(
-            self,
-            curve=judged.curve,
-            details=details,
-            scores=scores(attacked, (shown[:n_train], shown[n_train:])),
-        )
+        shown, _ = next(iter(suspicion.values()))
+        n_train, people = len(attacked[0]), (attacked[0].table.people, attacked[1].table.people)
+        rankings = {}
+        for name, (score, rare) in suspicion.items():
+            broken = None if rare is None else (rare[:n_train], rare[n_train:])
+            rankings[name] = Ranking.of(score[:n_train], score[n_train:], broken, DECIMALS, people)
+        judged = scan(rankings, confidence=self.confidence, n_deals=self.n_permutations, rng=rng)
+        by_row = scores(attacked, (shown[:n_train], shown[n_train:]))
+        return judged.answer(self, details=details, scores=by_row)
 
     def sentence(self, result: Result) -> str:
-        """Tell how well members were told from others."""
-        return members_named(result)
+        """Tell how well members were told from others by somebody who names those most like members."""
+        if result.leading is None or result.leading.statistic == "area":
+            return super().sentence(result)
+        return (
+            f"An attacker who names the {surest(result)} of all people that are most like members names "
+            f"{both_sides(result)}. Equal shares would mean that membership does not show."
+        )
 
 
 def pool(train: Sample, control: Sample) -> Table:
     """Put the rows of both samples into one table, those of train first."""
     return train.table.joined(control.table)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PooledRanking:
-    """Members and others ranked together: higher is more like a member, and equals share a rank."""
-
-    ranking: Ranking
-
-    @classmethod
-    def of(
-        cls, scores: Floats, n_train: int, tie_break: Floats | None = None, *, people: Indices | None = None
-    ) -> Self:
-        """Rank pooled people, train first, by score, then by ``tie_break``.
-
-        Where somebody has several rows (``people`` says whose each is), the most suspicious speaks for them.
-        """
-        train, control = scores[:n_train], scores[n_train:]
-        broken = None if tie_break is None else (tie_break[:n_train], tie_break[n_train:])
-        whose = (None, None) if people is None else (people[:n_train], people[n_train:])
-        return cls(ranking=Ranking.of(train, control, broken, DECIMALS, whose))
-
-    @property
-    def n_train(self) -> int:
-        """How many members there are."""
-        return len(self.ranking.train)
-
-    @cached_property
-    def scanned(self) -> Scanned:
-        """The pooled people, and the depths at which no tie is cut."""
-        ranks = np.concatenate([self.ranking.train, self.ranking.control])
-        order = np.argsort(-ranks, kind="stable")
-        above = np.sort(-ranks)
-        deep = [*depths(len(ranks)), *(len(ranks) // part for part in DEEP if len(ranks) // part >= FIRST)]
-        ends = [int(np.searchsorted(above, above[depth - 1], side="right")) for depth in deep]
-        kept = np.unique([end for end in ends if end < len(ranks)]).astype(np.int64)
-        return Scanned(order=order, ranks=mean_ranks(ranks), depths=kept)
-
-    def tally(self, depth: int) -> Tally:
-        """Count the members and the others among the first ``depth``."""
-        members = int(np.sum(self.scanned.order[:depth] < self.n_train))
-        n_control = len(self.ranking.control)
-        return Tally(train=members, n_train=self.n_train, control=depth - members, n_control=n_control)
 
 
 def depths(n_people: int) -> list[int]:
@@ -324,32 +286,17 @@ def depths(n_people: int) -> list[int]:
     return sorted({min(round(depth), deepest) for depth in steps}) if deepest >= FIRST else []
 
 
-def scan(
-    rankings: Mapping[str, PooledRanking], drawn: str, *, confidence: float, n_deals: int, rng: Generator
-) -> RankedHeadline:
-    """Choose the headline among all depths and areas of all rankings; the curve is that of ``drawn``."""
-    dealt = deal([pooled.scanned for pooled in rankings.values()], rankings[drawn].n_train, n_deals, rng=rng)
+def scan(rankings: Mapping[str, Ranking], *, confidence: float, n_deals: int, rng: Generator) -> Headline:
+    """Choose the headline among all depths and areas of all rankings; the curve is that of the first."""
+    first, scanned = next(iter(rankings.values())), [ranked.scanned for ranked in rankings.values()]
+    dealt = deal(scanned, len(first.train), n_deals, rng=rng)
     comparators: dict[Setting, Comparator] = {}
-    counted = any(len(pooled.scanned.depths) for pooled in rankings.values())
-    for name, pooled in rankings.items():
+    counted = any(len(found.depths) for found in scanned)
+    for name, ranked in rankings.items():
         area = Setting(label=f"{name}, 2·AUC − 1", statistic="area")
-        comparators[area] = partial(_compare_area, pooled, gained=not counted)
-        for depth in pooled.scanned.depths:
-            setting = Setting(label=f"{name}, first {depth}", level=depth / len(pooled.scanned.ranks))
-            comparators[setting] = partial(_compare_rates, pooled.tally(int(depth)))
-    return RankedHeadline(
-        headline=choose(comparators, confidence, deals=dealt),
-        curve=curve_of(rankings[drawn].ranking, confidence),
-    )
-
-
-def _compare_area(pooled: PooledRanking, confidence: float, *, gained: bool) -> Comparison:
-    """Compare the area with a coin's; that it is larger is decided by the test that was dealt for."""
-    compared = compare_area(pooled.ranking, confidence, gained=gained)
-    ranks = pooled.scanned.ranks
-    total = np.array(ranks[: pooled.n_train].sum())
-    p_value = max(compared.p_value or 0.0, float(chance_of_ranks(total, ranks, pooled.n_train)))
-    risk = compared.risk
-    if risk is not None and risk.low > 0 and 2 * p_value > 1 - confidence:
-        risk = replace(risk, low=0.0)
-    return replace(compared, risk=risk, gain=risk if gained else None, p_value=p_value)
+        comparators[area] = partial(compare_area, ranked, gained=not counted, dealt=True)
+        for depth in ranked.scanned.depths:
+            setting = Setting(label=f"{name}, first {depth}", level=depth / len(ranked.scanned.ranks))
+            comparators[setting] = partial(_compare_rates, ranked.tally(int(depth)))
+    chosen = choose(comparators, confidence, deals=dealt)
+    return replace(chosen, curve=curve_of(first, confidence))

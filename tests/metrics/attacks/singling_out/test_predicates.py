@@ -14,9 +14,9 @@ from tabveil.metrics.attacks.singling_out.isolation import Isolation, chance_of_
 from tabveil.metrics.attacks.singling_out.predicates import (
     LISTED,
     Predicates,
+    around_rows,
     draw_isolating,
     draw_naive,
-    every_row,
     half_lines,
     match,
     univariate,
@@ -140,7 +140,7 @@ def test_matches_equal_a_comparison_with_every_row(tables):
     for form in (half_lines(synthetic), windows(synthetic, 0.2)):
         for n_columns in range(1, synthetic.n_columns + 1):
             for guesses in (
-                every_row(synthetic, form, n_columns, 100, rng=rng),
+                around_rows(synthetic, form, n_columns, rng.permutation(len(synthetic))[:100], rng=rng),
                 draw_naive(synthetic, form, n_columns, 50, rng=rng),
             ):
                 for role in (tables.train, tables.control):
@@ -228,7 +228,7 @@ def test_guesses_about_one_row_are_worth_one():
     ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
     synthetic = ranks.encode(tables.synthetic)
     rng = np.random.default_rng(0)
-    guesses = every_row(synthetic, windows(synthetic, 0.0), 4, 100, rng=rng)
+    guesses = around_rows(synthetic, windows(synthetic, 0.0), 4, rng.permutation(100), rng=rng)
     assert isolation(guesses, tables, ranks).independent(rng=rng) > 80
     repeated = guesses.take(np.repeat(np.arange(10), 10))
     assert 7 < isolation(repeated, tables, ranks).independent(rng=rng) < 14

@@ -28,16 +28,6 @@ LEAST_RATE = 1 / 20  # of the learning rate, below which it is not halved
 
 
 @dataclass(frozen=True, kw_only=True)
-class Architecture:
-    """The size of a flow."""
-
-    n_dimensions: int
-    n_flows: int = 5
-    n_layers: int = 3
-    hidden: int = 32  # units a dimension
-
-
-@dataclass(frozen=True, kw_only=True)
 class Training:
     """How a flow is fitted."""
 
@@ -78,18 +68,20 @@ class Layer(nn.Module):
 
 
 class Flow(nn.Module):
-    """A density over points of few dimensions; ``log_density`` gives log p for a batch (n, d)."""
+    """A density over points of few dimensions; ``log_density`` gives log p for a batch (n, d).
 
-    def __init__(self, architecture: Architecture, *, rng: Generator, device: str = "cpu") -> None:
+    There are so many ``hidden`` units a dimension.
+    """
+
+    def __init__(
+        self, d: int, *, n_flows: int, n_layers: int, hidden: int, rng: Generator, device: str = "cpu"
+    ) -> None:
         super().__init__()
-        self.d = architecture.n_dimensions
-        self.device = device
-        widths = [1, *[architecture.hidden] * architecture.n_layers, 1]
-        self.maps = [
-            [Layer(self.d, a, b, rng=rng) for a, b in pairwise(widths)] for _ in range(architecture.n_flows)
-        ]
+        self.d, self.device = d, device
+        widths = [1, *[hidden] * n_layers, 1]
+        self.maps = [[Layer(d, a, b, rng=rng) for a, b in pairwise(widths)] for _ in range(n_flows)]
         self.layers = nn.ModuleList(layer for layers in self.maps for layer in layers)
-        self.gates = nn.ParameterList(_learned(np.zeros(1)) for _ in range(architecture.n_flows - 1))
+        self.gates = nn.ParameterList(_learned(np.zeros(1)) for _ in range(n_flows - 1))
         self.to(device)
 
     def log_density(self, points: Tensor) -> Tensor:
@@ -125,7 +117,7 @@ class Flow(nn.Module):
         """Return log p of each point as an array."""
         with torch.no_grad():
             parts = [
-                self.log_density(self._here(points[start : start + AT_ONCE])).cpu().numpy()
+                self.log_density(_tensor(points[start : start + AT_ONCE]).to(self.device)).cpu().numpy()
                 for start in range(0, len(points), AT_ONCE)
             ]
         return np.concatenate([np.empty(0), *parts]).astype(np.float64)
@@ -166,19 +158,15 @@ class Flow(nn.Module):
     def _learn(
         self, rows: Floats, training: Training, optimizer: torch.optim.Optimizer, *, rng: Generator
     ) -> None:
-        """Go through all rows once."""
         order = rng.permutation(len(rows))
         for start in range(0, len(rows), training.batch_size):
             batch = rows[order[start : start + training.batch_size]]
             noisy = batch + rng.normal(0, training.jitter, batch.shape)
-            loss = -self.log_density(self._here(noisy)).mean()
+            loss = -self.log_density(_tensor(noisy).to(self.device)).mean()
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(self.parameters(), CLIP)
             optimizer.step()
-
-    def _here(self, values: Floats) -> Tensor:
-        return _tensor(values).to(self.device)
 
 
 def _tensor(values: Floats) -> Tensor:

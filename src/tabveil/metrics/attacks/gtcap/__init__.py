@@ -1,5 +1,1 @@
 """GTCAP: claims that a release makes about people with some keys."""
-
-from tabveil.metrics.attacks.gtcap.attribution import Attribution
-
-__all__ = ["Attribution"]

@@ -1,23 +1,24 @@
 """TCAP and GTCAP: how often is a claim that the release makes about people with some keys true?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from tabveil.core import check, workers
+from tabveil.core.estimate import Estimate, chance_of_difference, difference, known, over_all, risk_toward
 from tabveil.core.findings import Setting
-from tabveil.core.result import Labels, Result
-from tabveil.core.table import Indices, Split
+from tabveil.core.result import Labels, Result, Role, Scores
+from tabveil.core.table import Floats, Indices, Split
 from tabveil.core.wording import UNSEEN, name, plural, share_of
 from tabveil.errors import NotApplicable
-from tabveil.metrics.attacks.column_choice import SecretAttack, known_columns
-from tabveil.metrics.attacks.configurations import choose
+from tabveil.metrics.attacks.attack import SecretAttack
+from tabveil.metrics.attacks.configurations import Comparison, choose
 from tabveil.metrics.attacks.gtcap import claim_kernels as kernels
-from tabveil.metrics.attacks.gtcap.claims import CheckedClaims, ClaimAnswer, Claims, find_pure
-from tabveil.metrics.attacks.gtcap.key_classes import arrange
+from tabveil.metrics.attacks.gtcap.claims import ClaimAnswer, Claims, arrange, chance_of_any, find_pure
 
 ALL_KEYS = "Keys: all columns but the target."
 SEVERAL_ROWS = (
@@ -53,8 +54,6 @@ class Attribution(SecretAttack):
         a triangular kernel over the numeric keys).
     n_attacks
         How many synthetic rows, drawn at random, make claims; None takes all.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -100,15 +99,15 @@ class Attribution(SecretAttack):
 
     def __call__(self, split: Split, *, rng: Generator) -> Result:
         """Check every claim against train and control."""
-        chosen = self.chosen(split)
+        targets, note = self.chosen(split)
         claimed = split.synthetic.sample(self.n_attacks or len(split.synthetic), rng=rng)
         checked: dict[Setting, CheckedClaims] = {}
-        for target in chosen.secrets:
+        for target in targets:
             cells = [table.column(target) for table in (split.train, split.control, split.synthetic)]
             if len(np.unique(np.concatenate(cells))) < 2:  # noqa: PLR2004 - something must be told apart
                 why = f"target {target!r} holds one value only, so there is nothing to claim."
                 raise NotApplicable(self.name, why)
-            keys = known_columns(self.name, split, target, self.known, word="keys")
+            keys = self.known_beside(target, split, word="keys")
             checked |= self._check(split, keys, target, claimed)
         if not checked:
             raise NotApplicable(
@@ -121,7 +120,7 @@ class Attribution(SecretAttack):
             notes=(
                 *_size_note(split),
                 *((SEVERAL_ROWS,) if split.train.people is not None else ()),
-                chosen.note,
+                note,
                 ALL_KEYS if self.known is None else f"Keys: {', '.join(sorted(set(self.known)))}.",
             ),
             scores=tuple(best.scores()),
@@ -142,8 +141,7 @@ class Attribution(SecretAttack):
 
     def _check(
         self, split: Split, keys: Sequence[str], target: str, claimed: Indices
-    ) -> dict[Setting, CheckedClaims]:
-        """Check the claims about one target, at every radius."""
+    ) -> dict[Setting, "CheckedClaims"]:
         weigh = kernels.weigh_rows if split.train.people is None else kernels.weigh_people
         for kernel in (kernels.find_pure, kernels.attribute, weigh):
             workers.announce_compilation(kernel)
@@ -181,8 +179,74 @@ def _size_note(split: Split) -> tuple[str, ...]:
         return ()
     size = min(split.train.n_people, split.control.n_people)
     whom = "rows" if split.train.people is None else "people"
-    note = (
-        f"Train and control differ in size: attack and control are scores expected for {size} {whom} of "
-        "each; the score in all of train is in the details."
+    told = (
+        f"Train and control differ in size: attack and control are scores expected for {size} {whom} of each"
     )
-    return (note,)
+    return (f"{told}; the score in all of train is in the details.",)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CheckedClaims:
+    """One configuration: the claims about one target at one radius, answered by train and by control."""
+
+    n_claims: int
+    train: ClaimAnswer
+    control: ClaimAnswer
+    tried: float  # the share of the released rows whose claims are checked, drawn at random
+
+    def compare(self, confidence: float) -> Comparison:
+        """Compare train with control."""
+        of_train, of_control = self._scored
+        attack, control = of_train(confidence), of_control(confidence) if of_control else None
+        people = self.train.exposed(), self.train.n_people, self.control.exposed(), self.control.n_people
+        facts = {
+            "claims": self.n_claims,
+            "claims_kept": int(self.train.claims.total),
+            **self.train.facts("train"),
+        }
+        if control:
+            exposed = ("exposed_train", "n_train", "exposed_control", "n_control")
+            facts |= self.control.facts("control")
+            facts |= {"worst": self._worst, **dict(zip(exposed, people, strict=True))}
+        return Comparison(
+            attack=attack,
+            control=control,
+            baseline=known(self.train.score(self._chance, column=3), attack.n),
+            risk=risk_toward(attack, control, self._worst) if control else None,
+            gain=over_all(difference(*people, confidence), self.tried) if control else None,
+            p_value=chance_of_difference(*people) if control else None,
+            beats_baseline=self.train.beats_the_usual(),
+            facts=facts,
+        )
+
+    @property
+    def _chance(self) -> Floats:
+        return chance_of_any(self.train.n_people, self._size)
+
+    @property
+    def _size(self) -> int:
+        """The number of people at which both sides are compared."""
+        return min(self.train.n_people, self.control.n_people) or self.train.n_people
+
+    @cached_property
+    def _worst(self) -> float:
+        return self.train.worst(self._chance)
+
+    @cached_property
+    def _scored(self) -> tuple[Callable[[float], Estimate], Callable[[float], Estimate] | None]:
+        """The scores of train and control, each with its interval at a level of confidence."""
+        others = self.control.n_people
+        against = self.control.scored(chance_of_any(others, self._size)) if others else None
+        return self.train.scored(self._chance), against
+
+    def scores(self) -> list[Scores]:
+        """Return how many right claims rest on each real row, or on all rows of its person."""
+        found = []
+        sides: tuple[tuple[Role, ClaimAnswer], ...] = (("train", self.train), ("control", self.control))
+        for role, answer in sides:
+            if answer.n_people:
+                borne = answer.weigh(chance_of_any(answer.n_people, answer.n_people))[:, 1]
+                kind, whose = answer.real.of_row, answer.real.people
+                values = borne[kind if whose is None else whose[kind]]
+                found.append(Scores(table=role, rows=np.arange(len(kind)), values=values))
+        return found

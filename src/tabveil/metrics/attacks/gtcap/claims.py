@@ -1,35 +1,170 @@
 """Claims that a release makes about people with some keys, and what real rows say to them.
 
-See docs/definitions.md, Claims.
+See docs/definitions.md, Claims. Rows are arranged by their keys. Keys that must be equal (labels, and whether
+a number is missing) form classes; numeric keys stay numbers, in units of their last decimal place, so that
+differences are exact. Rows equal in keys and target are one *kind* with a count, so crowds cost no more than
+single rows. Where people have several rows, only rows of the same person are of one kind.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 
 from tabveil.core import workers
-from tabveil.core.estimate import (
-    CONFIDENCE,
-    Estimate,
-    chance_of_difference,
-    difference,
-    known,
-    mean_share,
-    over_all,
-    probit,
-    risk_toward,
-)
-from tabveil.core.result import Role, Scores
-from tabveil.core.table import Floats, Indices
-from tabveil.metrics.attacks.configurations import Comparison
+from tabveil.core.estimate import CONFIDENCE, Estimate, mean_share, probit
+from tabveil.core.result import Role
+from tabveil.core.sampling import group_equal_rows
+from tabveil.core.table import Categorical, Floats, Indices, Numeric, Schema, Split, Table
 from tabveil.metrics.attacks.gtcap import claim_kernels as kernels
-from tabveil.metrics.attacks.gtcap.key_classes import KeyIndex, Kinds
 from tabveil.metrics.attacks.guessing import Bools
+from tabveil.tables.matrices.ordinal import in_last_places, places_a_unit
 
 CLAIMS_AT_ONCE = 1024
+ROUNDING = 1 + 1e-9  # 0.4 is within 0.1 of 0.3, whatever their last bits say
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Kinds:
+    """The different rows of one table: keys, target and how many rows are so."""
+
+    keys: Floats  # (k, d) numeric keys, sorted within their class by the first
+    targets: Floats  # (k,)
+    groups: Indices  # (k,) class of the other keys, ascending
+    counts: Floats  # (k,) number of rows
+    of_row: Indices  # (n,) the kind of each row
+    people: Indices | None = None  # (k,) whose rows they are, numbered from 0 on
+
+    @classmethod
+    def of(cls, groups: Indices, keys: Floats, targets: Floats, people: Indices | None = None) -> Self:
+        """Bring equal rows together; where people have several, those of each person."""
+        whose = np.zeros(len(groups), dtype=np.int64)
+        if people is not None:
+            whose = np.unique(people, return_inverse=True)[1]
+        cells = np.column_stack([groups, keys, targets, whose])
+        order = np.lexsort(cells.T[::-1])
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (np.diff(cells[order], axis=0) != 0).any(axis=1)
+        of_row = np.empty(len(order), dtype=np.int64)
+        of_row[order] = np.cumsum(new) - 1
+        starts = np.flatnonzero(new)
+        first = order[starts]
+        return cls(
+            keys=np.ascontiguousarray(keys[first]),
+            targets=targets[first],
+            groups=groups[first],
+            counts=np.diff(np.append(starts, len(order))).astype(np.float64),
+            of_row=of_row,
+            people=None if people is None else whose[first],
+        )
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def starts(self, n_groups: int) -> Indices:
+        """Return where each class begins, and where the last one ends."""
+        return np.searchsorted(self.groups, np.arange(n_groups + 1))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KeyIndex:
+    """The three tables by keys and target, in one numbering of classes."""
+
+    train: Kinds
+    control: Kinds
+    synthetic: Kinds
+    n_groups: int
+    widths: Floats  # (d,) of the numeric keys, in last decimal places
+    target_width: float | None  # None for labels, which are right or wrong
+    naive: float  # the guess of one who sees no keys: the most frequent label, the median
+
+    def reach(self, radius: float) -> tuple[Floats, float]:
+        """Return how far keys and targets may be apart."""
+        half_a_code = 0.5
+        target = half_a_code if self.target_width is None else self.target_width * radius * ROUNDING
+        return self.widths * radius * ROUNDING, target
+
+
+def arrange(split: Split, keys: Sequence[str], target: str) -> KeyIndex:
+    """Sort the rows of the three tables by the keys."""
+    tables = (split.train, split.control, split.synthetic)
+    groups = group_equal_rows(*(_compared_by_equality(table, keys) for table in tables))
+    numeric = _most_telling_first(split.synthetic, keys)
+    kinds = []
+    for table, group in zip(tables, groups, strict=True):
+        cells = np.empty((len(table), len(numeric)))
+        for position, key in enumerate(numeric):
+            cells[:, position] = np.nan_to_num(_above_low(key, table.column(key.name)), nan=0.0)
+        kinds.append(Kinds.of(group, cells, _target_values(table, target), table.people))
+    column, claimed = split.schema[target], _target_values(split.synthetic, target)
+    if isinstance(column, Categorical):
+        values, counts = np.unique(claimed, return_counts=True)
+        naive = values[np.argmax(counts)]
+    else:
+        present = np.sort(claimed[claimed >= 0])
+        naive = present[len(present) // 2] if len(present) else claimed[0]
+    return KeyIndex(
+        train=kinds[0],
+        control=kinds[1],
+        synthetic=kinds[2],
+        n_groups=1 + max(int(group.max(initial=0)) for group in groups),
+        widths=np.array([_width(key) for key in numeric]),
+        target_width=_width(column) if isinstance(column, Numeric) else None,
+        naive=float(naive),
+    )
+
+
+def _above_low(column: Numeric, cells: Floats) -> Floats:
+    """Return numbers above the column's lowest, in its last decimal places; missing stays missing."""
+    low = in_last_places(np.array(column.low), column.decimals)
+    return in_last_places(cells, column.decimals) - low + 0.0
+
+
+def _width(column: Numeric) -> float:
+    return column.width * places_a_unit(column.decimals)
+
+
+def _compared_by_equality(table: Table, keys: Sequence[str]) -> Table:
+    """Return the labels, and for each number whether it is missing: missing matches missing only."""
+    columns, cells = [], []
+    for name in keys:
+        column = table.schema[name]
+        if isinstance(column, Categorical):
+            columns.append(column)
+            cells.append(table.column(name))
+        else:
+            columns.append(Categorical(name=name, labels=("present", "missing")))
+            cells.append(np.isnan(table.column(name)).astype(np.float64))
+    return Table(schema=Schema(tuple(columns)), values=np.column_stack(cells))
+
+
+def _most_telling_first(synthetic: Table, keys: Sequence[str]) -> list[Numeric]:
+    """Return the numeric keys that vary, the one spread widest over its range first, the others by name."""
+    numeric = [
+        column
+        for name in sorted(keys)
+        if isinstance(column := synthetic.schema[name], Numeric) and column.width > 0
+    ]
+
+    def spread(column: Numeric) -> float:
+        cells = synthetic.column(column.name)
+        cells = cells[~np.isnan(cells)]
+        return float(np.subtract(*np.quantile(cells, [0.75, 0.25]))) / column.width if len(cells) else 0.0
+
+    widest = max(numeric, key=spread, default=None)
+    return sorted(numeric, key=lambda column: column is not widest)
+
+
+def _target_values(table: Table, target: str) -> Floats:
+    """Return the targets as numbers of which only near or equal ones are near; missing is far from all."""
+    match table.schema[target]:
+        case Categorical():
+            return np.nan_to_num(table.column(target), nan=-1.0)
+        case Numeric() as column:
+            return np.nan_to_num(_above_low(column, table.column(target)), nan=-2 * _width(column) - 1)
 
 
 def find_pure(arranged: KeyIndex, asked: Indices, radius: float) -> Bools:
@@ -109,23 +244,19 @@ class ClaimAnswer:
         starts = np.searchsorted(claims.groups, np.arange(claims.arranged.n_groups + 1))
         made = (claims.keys, claims.targets, claims.counts, starts)
         rows = real.keys, real.targets, real.groups
-        if real.people is None:
-            out = np.empty((len(real), 4))
-
-            def weigh(begin: int, end: int) -> None:
-                kernels.weigh_rows(
-                    *rows, made, self.found, chance, *self._reach, claims.soft, begin, end, out
-                )
-        else:
-            out = np.empty((self.n_people, 5))
+        kernel: Any = kernels.weigh_rows
+        how: tuple[Any, ...] = (*rows, made, self.found, chance, *self._reach, claims.soft)
+        out = np.empty((len(real), 4))
+        if real.people is not None:
             of_person = np.argsort(real.people, kind="stable")
             own_rows = of_person, np.searchsorted(real.people[of_person], np.arange(self.n_people + 1))
-            how = *self._reach, claims.arranged.naive, claims.soft
+            kernel = kernels.weigh_people
+            naive = claims.arranged.naive
+            how = (*rows, real.counts), own_rows, made, self.found, chance, *self._reach, naive, claims.soft
+            out = np.empty((self.n_people, 5))
 
-            def weigh(begin: int, end: int) -> None:
-                kernels.weigh_people(
-                    (*rows, real.counts), own_rows, made, self.found, chance, *how, begin, end, out
-                )
+        def weigh(begin: int, end: int) -> None:
+            kernel(*how, begin, end, out)
 
         workers.each_chunk(len(out), CLAIMS_AT_ONCE, weigh, doing="weighing rows")
         return out
@@ -173,6 +304,12 @@ class ClaimAnswer:
         spread = float((counts * (influence - mean) ** 2).sum())
         return spread * (self.n_people - 1) / self.n_people / self.claims.total**2
 
+    def scored(self, chance: Floats) -> Callable[[float], Estimate]:
+        """Return what gives the score with its interval at a level of confidence."""
+        total = self.claims.total
+        value, variance = self.score(chance), self.variance(chance)
+        return partial(mean_share, value, variance, int(total), independent=min(total, self.n_people))
+
     def facts(self, role: Role) -> dict[str, float | int]:
         """Return the counts and the score in all rows of the table."""
         met = self.found[:, 0] > 0
@@ -191,102 +328,3 @@ def chance_of_any(n_people: int, size: int) -> Floats:
     taken = np.arange(n_people)
     missed = np.maximum(n_people - size - taken, 0) / (n_people - taken)
     return 1 - np.append(1.0, np.cumprod(missed))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CheckedClaims:
-    """One configuration: the claims about one target at one radius, answered by train and by control."""
-
-    n_claims: int
-    train: ClaimAnswer
-    control: ClaimAnswer
-    tried: float  # the share of the released rows whose claims are checked, drawn at random
-
-    def compare(self, confidence: float) -> Comparison:
-        """Compare train with control."""
-        attack = self._scored[0].at(confidence)
-        facts = {
-            "claims": self.n_claims,
-            "claims_kept": int(self.train.claims.total),
-            **self.train.facts("train"),
-        }
-        shared: dict[str, Any] = {
-            "attack": attack,
-            "baseline": known(self.train.score(self._chance, column=3), attack.n),
-            "beats_baseline": self.train.beats_the_usual(),
-        }
-        if self._scored[1] is None:
-            return Comparison(**shared, control=None, risk=None, gain=None, p_value=None, facts=facts)
-        control = self._scored[1].at(confidence)
-        people = self.train.exposed(), self.train.n_people, self.control.exposed(), self.control.n_people
-        return Comparison(
-            **shared,
-            control=control,
-            risk=risk_toward(attack, control, self._worst),
-            gain=over_all(difference(*people, confidence), self.tried),
-            p_value=chance_of_difference(*people),
-            facts={
-                **facts,
-                **self.control.facts("control"),
-                "worst": self._worst,
-                **dict(
-                    zip(("exposed_train", "n_train", "exposed_control", "n_control"), people, strict=True)
-                ),
-            },
-        )
-
-    @property
-    def _chance(self) -> Floats:
-        return chance_of_any(self.train.n_people, self._size)
-
-    @property
-    def _size(self) -> int:
-        """The number of people at which both sides are compared."""
-        return min(self.train.n_people, self.control.n_people) or self.train.n_people
-
-    @cached_property
-    def _worst(self) -> float:
-        return self.train.worst(self._chance)
-
-    @cached_property
-    def _scored(self) -> tuple["_Score", "_Score | None"]:
-        """The scores of train and control."""
-        others = self.control.n_people
-        against = _Score.of(self.control, chance_of_any(others, self._size)) if others else None
-        return _Score.of(self.train, self._chance), against
-
-    def scores(self) -> list[Scores]:
-        """Return how many right claims rest on each real row, or on all rows of its person."""
-        found = []
-        sides: tuple[tuple[Role, ClaimAnswer], ...] = (("train", self.train), ("control", self.control))
-        for role, answer in sides:
-            if answer.n_people:
-                borne = answer.weigh(chance_of_any(answer.n_people, answer.n_people))[:, 1]
-                kind, whose = answer.real.of_row, answer.real.people
-                values = borne[kind if whose is None else whose[kind]]
-                found.append(Scores(table=role, rows=np.arange(len(kind)), values=values))
-        return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Score:
-    """A mean over claims and its variance."""
-
-    value: float
-    variance: float
-    n_claims: int
-    independent: float
-
-    @classmethod
-    def of(cls, answer: ClaimAnswer, chance: Floats) -> Self:
-        total = answer.claims.total
-        return cls(
-            value=answer.score(chance),
-            variance=answer.variance(chance),
-            n_claims=int(total),
-            independent=min(total, answer.n_people),
-        )
-
-    def at(self, confidence: float) -> Estimate:
-        """Return the score with its interval."""
-        return mean_share(self.value, self.variance, self.n_claims, confidence, independent=self.independent)

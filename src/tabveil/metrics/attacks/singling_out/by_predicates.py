@@ -14,12 +14,7 @@ from tabveil.core.table import Indices, Split
 from tabveil.engines.neighbors import local_outlier_factors
 from tabveil.engines.representation import Contrastive
 from tabveil.metrics.attacks.attack import NearestRowAttack
-from tabveil.metrics.attacks.singling_out.descriptions import (
-    ColumnSets,
-    DescriptionAttack,
-    Descriptions,
-    rows_a_person,
-)
+from tabveil.metrics.attacks.singling_out.descriptions import DescriptionAttack, Descriptions, rows_a_person
 from tabveil.metrics.attacks.singling_out.predicates import (
     Form,
     Predicates,
@@ -27,7 +22,6 @@ from tabveil.metrics.attacks.singling_out.predicates import (
     bins,
     draw_isolating,
     draw_naive,
-    every_row,
     half_lines,
     univariate,
     windows,
@@ -68,8 +62,6 @@ class SinglingOut(DescriptionAttack):
         How far a window reaches both ways, in shares of the column's distinct synthetic values.
     deduplicate
         Drop equal rows of train and control first, as Anonymeter does.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -121,13 +113,9 @@ class SinglingOut(DescriptionAttack):
         """Return the attack without the literature's descriptions: what is judged, at half the cost."""
         return replace(self, n_columns=()) if self.widths or self.column_sets else self
 
-    def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:
-        return ColumnSets.of(tables, rng=rng) if self.column_sets else ColumnSets()
-
     def _guesses(
         self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
     ) -> Iterator[Descriptions]:
-        """Name each configuration, with its guesses and as many naive ones."""
         lines, d = half_lines(synthetic), synthetic.n_columns
         most = rows_a_person(tables)
 
@@ -135,13 +123,12 @@ class SinglingOut(DescriptionAttack):
             setting: Setting, guesses: Predicates, form: Form, tried: float | None = None
         ) -> Descriptions:
             naive = draw_naive(synthetic, form, guesses.columns.shape[1], len(guesses), rng=rng)
-            return Descriptions(
-                setting=setting, guesses=guesses, naive=naive, judged=tried is not None, tried=tried or 1.0
-            )
+            return Descriptions(setting=setting, guesses=guesses, naive=naive, tried=tried)
 
         alone = univariate(synthetic, self.n_attacks, rng=rng, most=most)
         yield beside_naive(Setting(label="univariate"), alone, lines)
-        for n in _possible(self.n_columns, d):
+        # Where even the smallest number of columns is too many, all columns.
+        for n in [n for n in self.n_columns if n <= d] or ([d] if self.n_columns and d > 1 else []):
             guesses = draw_isolating(synthetic, lines, n, self.n_attacks, rng=rng, most=most)
             yield beside_naive(Setting(label=f"{n} columns", n_columns=n), guesses, lines)
         seen: list[Form] = []
@@ -153,7 +140,8 @@ class SinglingOut(DescriptionAttack):
             seen.append(form)
             for n in sorted({*(n for n in self.window_columns if n < d), d}):
                 where = "all columns" if n == d else f"{n} columns"
-                guesses = every_row(different, form, n, self.n_windows, rng=rng, most=most)
+                placed = rng.permutation(len(different))[: self.n_windows]
+                guesses = around_rows(different, form, n, placed, rng=rng, most=most)
                 setting = Setting(label=f"window {width:.3g}, {where}", n_columns=n, width=width)
                 yield beside_naive(setting, guesses, form, tried)
 
@@ -163,11 +151,6 @@ class SinglingOut(DescriptionAttack):
             placed = f"{self.n_windows:,} of up to {len(tables.synthetic):,} different synthetic rows"
             notes += (f"Windows were placed around {placed}; people are estimated over all of them.",)
         return notes
-
-
-def _possible(n_columns: tuple[int, ...], d: int) -> tuple[int, ...]:
-    """Keep the numbers of columns there are; where even the smallest is too many, take all columns."""
-    return tuple(n for n in n_columns if n <= d) or ((d,) if n_columns and d > 1 else ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,8 +179,6 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
         Drop equal rows of train and control first, as Anonymeter does.
     representation
         Where rows stand apart: in an embedding, or by Gower's or the Euclidean distance.
-    confidence
-        The level of all intervals: at 0.95, 95 of 100 such intervals hold the true value.
 
     Notes
     -----
@@ -244,7 +225,6 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
         *,
         rng: Generator,
     ) -> Iterator[Descriptions]:
-        """Name each configuration, with its guesses and as many naive ones."""
         unusual, form = self._unusual(tables, rng=rng)[: self.n_attacks], bins(synthetic, self.n_bins)
         d, most = synthetic.n_columns, rows_a_person(tables)
         for n in sorted({*(n for n in self.n_columns if n < d), d}):
@@ -252,7 +232,7 @@ class SinglingOutContrastive(DescriptionAttack, NearestRowAttack):
             naive = draw_naive(synthetic, form, n, len(guesses), rng=rng)
             where = "all columns" if n == d else f"{n} columns"
             setting = Setting(label=f"outliers, {where}", n_columns=n)
-            yield Descriptions(setting=setting, guesses=guesses, naive=naive, judged=True)
+            yield Descriptions(setting=setting, guesses=guesses, naive=naive, tried=1.0)
 
     def _unusual(self, tables: Split, *, rng: Generator) -> Indices:
         """Return the synthetic rows that stand apart, the most unusual first."""

@@ -1,6 +1,6 @@
 """What attacks have in common that describe people: whom do descriptions fit, and what does that prove?"""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -49,9 +49,7 @@ class ColumnSets:
     @classmethod
     def of(cls, tables: Split, *, rng: Generator) -> Self:
         """Look at all columns."""
-        if not len(tables.control):
-            return cls()
-        found = scan(tables, rng=rng)
+        found = scan(tables, rng=rng) if len(tables.control) else None
         if found is None:
             return cls()
         comparators: dict[Setting, Comparator] = {}
@@ -67,9 +65,8 @@ class ColumnSets:
 
     def with_p_value(self, other: float | None) -> float | None:
         """Put together the p-values of the sets and of all other configurations: two tests."""
-        if other is None or self.p_value is None:
-            return self.p_value if other is None else other
-        return min(2 * min(other, self.p_value), 1.0)
+        known = [p_value for p_value in (other, self.p_value) if p_value is not None]
+        return min(len(known) * min(known), 1.0) if known else None
 
 
 def _compare_sets(hits: Hits, n_train: int, n_control: int, n_sets: int, confidence: float) -> Comparison:
@@ -107,25 +104,15 @@ SEVERAL_ROWS = "A description singles somebody out that fits one or more of thei
 class Descriptions:
     """The guesses of one configuration.
 
-    ``judged`` ones tried every released row, or the share ``tried`` of them at random: people are then
-    estimated over all rows. The others are the literature's, of a number that somebody chose; they say how
-    often a description succeeds, and nothing about how many people are exposed.
+    Those that are judged ``tried`` every released row, or a share of them at random: people are then
+    estimated over all rows. The others (None) are the literature's, of a number that somebody chose; they say
+    how often a description succeeds, and nothing about how many people are exposed.
     """
 
     setting: Setting
     guesses: Predicates
     naive: Predicates
-    judged: bool
-    tried: float = 1.0
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class MatchedDescriptions:
-    """The same, matched with the people of both tables."""
-
-    isolation: Isolation
-    judged: bool
-    tried: float
+    tried: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,8 +122,6 @@ class DescriptionAttack(Attack):
     n_columns: tuple[int, ...] = tuple(range(3, 13))
     deduplicate: bool = False
 
-    name: ClassVar[str]
-    title: ClassVar[str]
     labels: ClassVar[Labels] = Labels(pillar="attack", wp29="singling out", mechanism="uniqueness")
 
     def __post_init__(self) -> None:
@@ -153,10 +138,11 @@ class DescriptionAttack(Attack):
         synthetic = in_order(split.synthetic).table
         tables = Split(train=train.table, control=control.table, synthetic=synthetic)
         found = self._attack(tables, rng=rng)
-        scanned = self._scanned(tables, rng=rng)
-        made = {setting: item for setting, item in found.items() if item.isolation.n_guesses}
-        tallies = {setting: item.isolation.tally(rng=rng) for setting, item in made.items()}
-        judged = {setting: item for setting, item in made.items() if item.judged}
+        scans = getattr(self, "column_sets", False)  # not all look at sets of columns
+        scanned = ColumnSets.of(tables, rng=rng) if scans else ColumnSets()
+        made = {setting: item for setting, item in found.items() if item.n_guesses}
+        tallies = {setting: item.tally(rng=rng) for setting, item in made.items()}
+        judged = {setting: item for setting, item in made.items() if item.tried is not None}
         if not judged and not scanned.comparators:
             judged = made
         comparators: dict[Setting, Comparator] = {
@@ -169,30 +155,26 @@ class DescriptionAttack(Attack):
             )
         best = choose(comparators, self.confidence)
         level = sidak(self.confidence, len(tallies))
-        described = {
-            setting: None if tally is None else compare_counts(tally, level)
-            for setting, tally in tallies.items()
-        }
-        risks = {setting: item.risk for setting, item in described.items() if item and item.risk}
-        points = {setting.name: risk.value for setting, risk in risks.items()}
-        largest = max(points, key=lambda name: points[name], default=None)
-        details = {  # the largest risk of descriptions, which the papers report
-            "largest_point_estimate": largest and {"configuration": largest, "risk": points[largest]},
+        described = {setting: compare_counts(tally, level) for setting, tally in tallies.items() if tally}
+        risks = {setting: item.risk for setting, item in described.items() if item.risk}
+        largest = max(risks, key=lambda setting: risks[setting].value, default=None)
+        told = largest and {"configuration": largest.name, "risk": risks[largest].value}
+        details = {
+            "largest_point_estimate": told,  # the largest risk of descriptions, which the papers report
             **scanned.details,
         }
         sizes = tables.train.n_people, tables.control.n_people
         if sizes[1] not in {0, sizes[0]}:  # the rates of descriptions are for so many people
             details["rows_compared"] = min(sizes)
-        isolated = [item.isolation for item in made.values()]
         result = best.answer(
             self,
             configurations=tuple(_configurations(best, found, tallies, described)),
-            combinations=combinations(sorted(split.schema.names), isolated),
+            combinations=combinations(sorted(split.schema.names), made.values()),
             details=details,
             notes=self._notes(tables),
             scores=scores(
                 (train, control),
-                (_surprise("train", tables.train, isolated), _surprise("control", tables.control, isolated)),
+                (_surprise("train", tables.train, made), _surprise("control", tables.control, made)),
             ),
         )
         people = None if result.control is None else excess(best.leading.attack, result.control)
@@ -218,10 +200,6 @@ class DescriptionAttack(Attack):
         """Describe the attacker."""
         return Threat(knows="nothing about anybody", wants="a description that fits exactly one real person")
 
-    def _scanned(self, tables: Split, *, rng: Generator) -> ColumnSets:  # noqa: ARG002 - for those who scan
-        """Look at sets of columns, too, if the attack does."""
-        return ColumnSets()
-
     def _guesses(
         self, tables: Split, synthetic: RankedTable, different: RankedTable, *, rng: Generator
     ) -> Iterator[Descriptions]:
@@ -237,8 +215,7 @@ class DescriptionAttack(Attack):
             return ()
         return (f"{SEVERAL_ROWS} A guess may fit up to {plural(rows_a_person(tables), 'synthetic row')}.",)
 
-    def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, MatchedDescriptions]:
-        """Match the guesses of every configuration with train and control."""
+    def _attack(self, tables: Split, *, rng: Generator) -> dict[Setting, Isolation]:
         ranks = ValueRanks.of(tables.train, tables.control, tables.synthetic)
         in_train, in_control = ranks.encode(tables.train), ranks.encode(tables.control)
         of_train, of_control = _whose(tables.train), _whose(tables.control)
@@ -247,16 +224,13 @@ class DescriptionAttack(Attack):
         if len(once) < len(synthetic):
             different = ranks.encode(once.table)
         return {
-            made.setting: MatchedDescriptions(
-                isolation=Isolation(
-                    columns=made.guesses.columns,
-                    train=match(made.guesses, in_train, of_train),
-                    control=match(made.guesses, in_control, of_control),
-                    naive=match(made.naive, in_train, of_train),
-                    n_train=tables.train.n_people,
-                    n_control=tables.control.n_people,
-                ),
-                judged=made.judged,
+            made.setting: Isolation(
+                columns=made.guesses.columns,
+                train=match(made.guesses, in_train, of_train),
+                control=match(made.guesses, in_control, of_control),
+                naive=match(made.naive, in_train, of_train),
+                n_train=tables.train.n_people,
+                n_control=tables.control.n_people,
                 tried=made.tried,
             )
             for made in self._guesses(tables, synthetic, different, rng=rng)
@@ -290,17 +264,18 @@ def _whose(table: Table) -> Indices | None:
     return None if table.people is None else by_first_row(table.people)
 
 
-def _compare(item: MatchedDescriptions, confidence: float) -> Comparison:
+def _compare(item: Isolation, confidence: float) -> Comparison:
     """Judge by the people who are singled out, over all rows."""
-    found, n_train, others, n_control = item.isolation.people()
-    attack, naive = rate(found, n_train, confidence), item.isolation.naive_people()
+    found, n_train, others, n_control = item.people()
+    attack, naive = rate(found, n_train, confidence), item.naive_people()
+    tried = 1.0 if item.tried is None else item.tried
     gain = difference(found, n_train, others, n_control, confidence) if n_control else None
     return Comparison(
-        attack=over_all(attack, item.tried),
-        control=over_all(rate(others, n_control, confidence), item.tried) if n_control else None,
-        baseline=over_all(rate(naive, n_train, confidence), item.tried),
+        attack=over_all(attack, tried),
+        control=over_all(rate(others, n_control, confidence), tried) if n_control else None,
+        baseline=over_all(rate(naive, n_train, confidence), tried),
         risk=None,
-        gain=None if gain is None else over_all(gain, item.tried),
+        gain=None if gain is None else over_all(gain, tried),
         p_value=chance_of_difference(found, n_train, others, n_control) if n_control else None,
         beats_baseline=attack.low > naive / n_train,
     )
@@ -308,9 +283,9 @@ def _compare(item: MatchedDescriptions, confidence: float) -> Comparison:
 
 def _configurations(
     best: Headline,
-    found: Mapping[Setting, MatchedDescriptions],
+    found: Mapping[Setting, Isolation],
     tallies: Mapping[Setting, Tally | None],
-    described: Mapping[Setting, Comparison | None],
+    described: Mapping[Setting, Comparison],
 ) -> Iterator[Configuration]:
     """Give every configuration, in the order they were tried in; sets of columns come last.
 
@@ -322,29 +297,26 @@ def _configurations(
         compared = described.get(setting)
         entry = judged.pop(setting, None)
         if entry is None:
-            rates = None if compared is None else replace(compared, gain=None, p_value=None).of(setting)
-            entry = rates or Configuration(setting=setting)
-        risk = None if compared is None else compared.risk
-        yield replace(entry, risk=risk, facts=_facts(item.isolation, tallies.get(setting)))
+            rates = vars(replace(compared, gain=None, p_value=None)) if compared else {}
+            entry = Configuration(setting=setting, **rates)
+        people_train, n_train, people_control, n_control = item.people()
+        tally = tallies.get(setting)
+        facts = {
+            "naive": item.naive_people() / n_train if item.n_guesses else None,
+            "guesses": item.n_guesses,
+            "independent_guesses": tally.n_train if tally else 0,
+            "successes_train": len(singled_out(item.train)),
+            "successes_control": len(singled_out(item.control)) if n_control else None,
+            "people_train": people_train,
+            "people_control": people_control if n_control else None,
+            "n_train": n_train,
+            "n_control": n_control,
+        }
+        yield replace(entry, risk=compared.risk if compared else None, facts=facts)
     yield from judged.values()
 
 
-def _facts(item: Isolation, tally: Tally | None) -> dict[str, Any]:
-    found, n_train, others, n_control = item.people()
-    return {
-        "naive": item.naive_people() / n_train if item.n_guesses else None,
-        "guesses": item.n_guesses,
-        "independent_guesses": 0 if tally is None else tally.n_train,
-        "successes_train": len(singled_out(item.train)),
-        "successes_control": len(singled_out(item.control)) if n_control else None,
-        "people_train": found,
-        "people_control": others if n_control else None,
-        "n_train": n_train,
-        "n_control": n_control,
-    }
-
-
-def _surprise(role: Role, table: Table, made: Iterable[Isolation]) -> Floats:
+def _surprise(role: Role, table: Table, made: Mapping[Setting, Isolation]) -> Floats:
     """Score the rows of a table by how surprising it is that their person is singled out so.
 
     Every configuration that singles somebody out adds minus the logarithm of its rate on control (on train
@@ -352,7 +324,7 @@ def _surprise(role: Role, table: Table, made: Iterable[Isolation]) -> Floats:
     """
     whose = _whose(table)
     values = np.zeros(table.n_people)
-    for item in made:
+    for item in made.values():
         chance = singled_out(item.control if item.n_control else item.train)
         surprise = -np.log((len(chance) + 0.5) / (item.n_guesses + 1))
         values[np.unique(singled_out(getattr(item, role)))] += surprise

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from operator import itemgetter
 
 import numpy as np
 from numpy.random import Generator
@@ -43,6 +43,7 @@ class Isolation:
     naive: Matches  # random predicates against train
     n_train: int  # people
     n_control: int
+    tried: float | None = 1.0  # as in the descriptions
 
     @property
     def size(self) -> int:
@@ -82,13 +83,11 @@ class Isolation:
         many descriptions do, they count once. Whom descriptions fit does not depend on who was trained on, so
         sizes do not matter: where nothing leaks, those singled out are training people by chance alone.
         """
-        return len(self.lone("train")), self.n_train, len(self.lone("control")), self.n_control
-
-    def lone(self, side: Literal["train", "control"]) -> Indices:
-        """Return the people of one table whom a description fits, and nobody else in either."""
-        one, other = (self.train, self.control) if side == "train" else (self.control, self.train)
-        fitting = (one.counts == 1) & (other.counts == 0)
-        return np.unique(one.people[fitting, 0].astype(np.int64))
+        alone = [
+            len(np.unique(one.people[(one.counts == 1) & (other.counts == 0), 0]))
+            for one, other in ((self.train, self.control), (self.control, self.train))
+        ]
+        return alone[0], self.n_train, alone[1], self.n_control
 
     def naive_people(self) -> int:
         """Return how many training people descriptions made up without the release single out."""
@@ -156,7 +155,15 @@ def combinations(names: Sequence[str], made: Iterable[Isolation]) -> tuple[Combi
     for item in made:
         if not 1 < item.columns.shape[1] < len(names):
             continue
-        train, control = _by_pair(item, len(names))
+        used = np.zeros((len(item.columns), len(names)))
+        np.put_along_axis(used, item.columns.astype(np.int64), 1.0, axis=1)
+        counts = []  # (d, d) each: descriptions with both columns that fit one person of train, of control
+        for matches, n_people in ((item.train, item.n_train), (item.control, item.n_control)):
+            chances = chance_of_one(int(matches.counts.max(initial=0)), max(n_people, 1), item.size)
+            fitting = chances[matches.counts] if n_people else np.zeros(len(used))
+            kept = fitting > 0
+            counts.append(used[kept].T @ (used[kept] * fitting[kept, None]))
+        train, control = counts
         sureness = (train - control) / np.sqrt(train + control + 1)
         for a, b in np.argwhere(np.triu(sureness > SURE, 1)):
             pair = Combination(
@@ -164,22 +171,7 @@ def combinations(names: Sequence[str], made: Iterable[Isolation]) -> tuple[Combi
                 train=round(float(train[a, b]), 1),
                 control=round(float(control[a, b]), 1),
             )
-            found[a, b] = max(found.get((a, b), (0.0, pair)), (float(sureness[a, b]), pair), key=_sureness)
-    return tuple(pair for _, pair in sorted(found.values(), key=_sureness, reverse=True)[:MOST])
-
-
-def _sureness(entry: tuple[float, Combination]) -> float:
-    return entry[0]
-
-
-def _by_pair(item: Isolation, n_columns: int) -> tuple[Floats, Floats]:
-    """Return (d, d) each: the descriptions with both columns that fit one person of train, of control."""
-    used = np.zeros((len(item.columns), n_columns))
-    np.put_along_axis(used, item.columns.astype(np.int64), 1.0, axis=1)
-    counts = []
-    for matches, n_people in ((item.train, item.n_train), (item.control, item.n_control)):
-        chances = chance_of_one(int(matches.counts.max(initial=0)), max(n_people, 1), item.size)
-        fitting = chances[matches.counts] if n_people else np.zeros(len(used))
-        kept = fitting > 0
-        counts.append(np.asarray(used[kept].T @ (used[kept] * fitting[kept, None])))
-    return counts[0], counts[1]
+            found[a, b] = max(
+                found.get((a, b), (0.0, pair)), (float(sureness[a, b]), pair), key=itemgetter(0)
+            )
+    return tuple(pair for _, pair in sorted(found.values(), key=itemgetter(0), reverse=True)[:MOST])

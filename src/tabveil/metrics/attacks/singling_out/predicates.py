@@ -72,9 +72,8 @@ def windows(synthetic: RankedTable, width: float) -> Form:
 
     def around(counts: Codes, values: Floats) -> tuple[Codes, Codes]:
         held = np.flatnonzero(counts[1:]) + 1
-        low = high = np.arange(len(counts), dtype=np.int32)
+        low, high = (np.arange(len(counts), dtype=np.int32) for _ in range(2))
         if len(held):
-            low, high = low.copy(), high.copy()
             rank, ranks = np.arange(len(held)), int(width * len(held) + 0.5)
             n, mean = int(counts[1:].sum()), float((values * counts[1:]).sum()) / int(counts[1:].sum())
             deviation = float(np.sqrt(((values - mean) ** 2 * counts[1:]).sum() / n))
@@ -155,34 +154,16 @@ class Predicates:
         )
 
 
-def every_row(
-    synthetic: RankedTable, form: Form, n_columns: int, n_rows: int, *, rng: Generator, most: int = 1
-) -> Predicates:
-    """Build a predicate on random columns around every row; keep those that hold for ``most`` rows at most.
-
-    Where there are more than ``n_rows`` rows, around a sample of them.
-    """
-    return around_rows(
-        synthetic, form, n_columns, rng.permutation(len(synthetic))[:n_rows], rng=rng, most=most
-    )
-
-
 def around_rows(
     synthetic: RankedTable, form: Form, n_columns: int, rows: Indices, *, rng: Generator, most: int = 1
 ) -> Predicates:
     """Build a predicate on random columns around each of some rows, and keep those that single it out."""
-    columns = _random_columns(synthetic, n_columns, len(rows), seed=_seed(rng))
+    columns = _random_columns(synthetic, n_columns, len(rows), seed=int(rng.integers(2**62)))
     return _isolating(synthetic, form, rows, columns, most)[0]
 
 
 def draw_isolating(
-    synthetic: RankedTable,
-    form: Form,
-    n_columns: int,
-    n_predicates: int,
-    *,
-    rng: Generator,
-    most: int = 1,
+    synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator, most: int = 1
 ) -> Predicates:
     """Draw distinct predicates around random rows, on random columns, that hold for that row alone.
 
@@ -193,7 +174,7 @@ def draw_isolating(
     most_attempts = _ATTEMPTS_A_PREDICATE * n_predicates
     if n_choices * len(synthetic) <= most_attempts:
         return _try_all(synthetic, form, n_columns, n_predicates, rng=rng, most=most)
-    seed = _seed(rng)
+    seed = int(rng.integers(2**62))
     keys_of_rows, keys_of_columns = (
         rng.integers(2**64, size=size, dtype=np.uint64) for size in (len(synthetic), synthetic.n_columns)
     )
@@ -216,13 +197,7 @@ def draw_isolating(
 
 
 def _try_all(
-    synthetic: RankedTable,
-    form: Form,
-    n_columns: int,
-    n_predicates: int,
-    *,
-    rng: Generator,
-    most: int,
+    synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator, most: int
 ) -> Predicates:
     """Try all choices of a row and columns, in random order."""
     choices = np.array(list(combinations(range(synthetic.n_columns), n_columns)), dtype=np.int32)
@@ -276,10 +251,6 @@ def _random_columns(
     return columns
 
 
-def _seed(rng: Generator) -> int:
-    return int(rng.integers(2**62))
-
-
 def univariate(synthetic: RankedTable, n_predicates: int, *, rng: Generator, most: int = 1) -> Predicates:
     """Draw predicates on one column that hold for one row: a value, missing, the least, the largest.
 
@@ -304,7 +275,7 @@ def draw_naive(
     synthetic: RankedTable, form: Form, n_columns: int, n_predicates: int, *, rng: Generator
 ) -> Predicates:
     """Draw predicates of the same form without looking at a row: on random columns, around random values."""
-    columns = _random_columns(synthetic, n_columns, n_predicates, seed=_seed(rng))
+    columns = _random_columns(synthetic, n_columns, n_predicates, seed=int(rng.integers(2**62)))
     sizes = np.array([len(codes) for codes in synthetic.held])
     begins = np.cumsum([0, *sizes[:-1]])
     picks = (rng.random(columns.shape) * sizes[columns]).astype(np.int64)

@@ -9,7 +9,7 @@ from supplies.populations import population, split
 from tabveil.core.rng import stream
 from tabveil.engines.networks import limited_threads
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.attacks.domias.flow import VARIANT, DomiasFlow
+from tabveil.metrics.attacks.domias.density_ratios import VARIANT, DomiasFlow
 
 TINY = DomiasFlow(n_axes=2, n_flows=2, n_layers=2, hidden=4, max_epochs=4)
 
@@ -44,7 +44,7 @@ def network(torch):
 
 def fresh_flow(network, d=2, **sizes):
     sizes = {"n_flows": 3, "n_layers": 2, "hidden": 8} | sizes
-    return network.Flow(network.Architecture(n_dimensions=d, **sizes), rng=np.random.default_rng(0))
+    return network.Flow(d, **sizes, rng=np.random.default_rng(0))
 
 
 def test_output_i_grows_with_input_i_and_ignores_later_ones(torch, network):

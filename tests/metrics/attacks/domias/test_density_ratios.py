@@ -12,7 +12,7 @@ from tabveil.core.rng import stream
 from tabveil.core.table import Categorical, Numeric, Schema, Table
 from tabveil.errors import NotApplicable, ParameterError
 from tabveil.metrics.attacks.domias.density_kernels import exponential
-from tabveil.metrics.attacks.domias.kde import (
+from tabveil.metrics.attacks.domias.density_ratios import (
     OUTLYING_MEMBERS,
     DomiasKde,
     Kernel,

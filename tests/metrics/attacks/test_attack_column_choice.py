@@ -5,13 +5,8 @@ from supplies.populations import adult_thirds, population, split, with_people
 from tabveil.core.table import Categorical, Numeric, Schema, Split
 from tabveil.core.workers import working
 from tabveil.errors import NotApplicable, ParameterError
-from tabveil.metrics.attacks.column_choice import (
-    _levels,
-    _rooms,
-    choose_secrets,
-    given_secrets,
-    known_columns,
-)
+from tabveil.metrics.attacks import MLInference
+from tabveil.metrics.attacks.attack import _levels, _rooms
 
 NAN = np.nan
 N = 200
@@ -48,17 +43,31 @@ def people(seed=0):
     return schema, np.column_stack(values).astype(float)
 
 
+def attack(word="secret", n_labels=None, **settings):
+    """Make an attack that chooses columns; there is no limit to their labels unless it is given."""
+    kind = type("X", (MLInference,), {"name": "x", "word": word, "most_labels": n_labels})
+    return kind(**settings)
+
+
+def choose_secrets(split, limit, **settings):
+    return attack(n_secrets=limit, **settings).chosen(split)
+
+
+def known_columns(split, secret, known):
+    return attack(known=known).known_beside(secret, split)
+
+
 def tables():
     schema, train = people(0)
     return split(schema, train, people(1)[1], people(2)[1])
 
 
 def test_what_is_hard_to_guess_comes_first_and_what_is_no_secret_not_at_all():
-    chosen = choose_secrets("x", tables(), limit=99)
+    chosen, note = choose_secrets(tables(), limit=99)
     # Seven in eight regions are guessed wrong, one in two smokers; the job is given away by its code. Labels
     # come before numbers, of which the code is given away as well.
-    assert chosen.secrets == ("region", "smokes", "job", "income", "job_code")
-    assert chosen.note == "Tried as secret: region, smokes, job, income, job_code."
+    assert chosen == ("region", "smokes", "job", "income", "job_code")
+    assert note == "Tried as secret: region, smokes, job, income, job_code."
 
 
 def test_the_best_other_column_decides_how_hard_one_is_to_guess():
@@ -91,15 +100,15 @@ def test_how_hard_columns_are_to_guess_is_counted_pair_by_pair(threads):
 
 
 def test_the_note_says_how_many_were_left_out():
-    chosen = choose_secrets("x", tables(), limit=1, word="target")
-    assert chosen.secrets == ("region",)
-    assert chosen.note.startswith("Tried as target: region, chosen among 5 suitable columns (labels first")
+    chosen, note = choose_secrets(tables(), limit=1, word="target")
+    assert chosen == ("region",)
+    assert note.startswith("Tried as target: region, chosen among 5 suitable columns (labels first")
 
 
 def test_known_columns_and_many_labels_are_left_out():
-    assert choose_secrets("x", tables(), limit=99, n_labels=5).secrets[0] == "smokes"
-    chosen = choose_secrets("x", tables(), limit=99, known=("region", "income"))
-    assert chosen.secrets == ("smokes", "job", "job_code")
+    assert choose_secrets(tables(), limit=99, n_labels=5)[0][0] == "smokes"
+    chosen, _ = choose_secrets(tables(), limit=99, known=("region", "income"))
+    assert chosen == ("smokes", "job", "job_code")
 
 
 def test_order_of_rows_and_columns_does_not_matter():
@@ -112,23 +121,23 @@ def test_order_of_rows_and_columns_does_not_matter():
             for role in ("train", "control", "synthetic")
         }
     )
-    assert choose_secrets("x", plain, limit=3) == choose_secrets("x", moved, limit=3)
+    assert choose_secrets(plain, limit=3) == choose_secrets(moved, limit=3)
 
 
 def test_identifiers_are_taken_where_there_is_nothing_else():
     schema, values = people()
     names = ["id", "name", "planet"]
     only = split(schema, values, values, values).select(names)
-    assert choose_secrets("x", only, limit=9).secrets == ("name", "id")
+    assert choose_secrets(only, limit=9)[0] == ("name", "id")
 
 
 def test_nothing_suitable():
     schema, values = people()
     constant = split(schema, values, values, values).select(["planet", "pet"])
     with pytest.raises(NotApplicable, match=r"^x: no column is a suitable secret: .* mostly missing\.$"):
-        choose_secrets("x", constant, limit=3)
+        choose_secrets(constant, limit=3)
     with pytest.raises(NotApplicable, match="at least two columns"):
-        choose_secrets("x", tables().select(["smokes"]), limit=3)
+        choose_secrets(tables().select(["smokes"]), limit=3)
 
 
 def test_a_column_constant_in_the_release_or_among_people_is_no_secret():
@@ -137,34 +146,34 @@ def test_a_column_constant_in_the_release_or_among_people_is_no_secret():
         values = {r: getattr(both, r).values.copy() for r in ("train", "control", "synthetic")}
         for r in ("train", "control") if role == "train" else ("synthetic",):
             values[r][:, 1] = 0
-        chosen = choose_secrets("x", split(both.schema, **values), limit=9)
-        assert sorted(chosen.secrets) == ["c0", "c2", "c3"]
+        chosen, _ = choose_secrets(split(both.schema, **values), limit=9)
+        assert sorted(chosen) == ["c0", "c2", "c3"]
 
 
 def test_given_names_are_checked():
-    assert given_secrets("x", tables(), ("smokes", "job")).secrets == ("job", "smokes")
+    assert attack(secrets=("smokes", "job")).chosen(tables())[0] == ("job", "smokes")
     with pytest.raises(ParameterError, match="Did you mean 'smokes'"):
-        given_secrets("x", tables(), ("smoke",))
+        attack(secrets=("smoke",)).chosen(tables())
     with pytest.raises(ParameterError, match="Did you mean 'region'"):
-        known_columns("x", tables(), "job", ("regio",))
+        known_columns(tables(), "job", ("regio",))
 
 
 def test_all_others_are_known_unless_said():
     few = tables().select(["smokes", "region", "job"])
-    assert known_columns("x", few, "region", None) == ("job", "smokes")
-    assert known_columns("x", few, "region", ("smokes", "region")) == ("smokes",)
+    assert known_columns(few, "region", None) == ("job", "smokes")
+    assert known_columns(few, "region", ("smokes", "region")) == ("smokes",)
     with pytest.raises(ParameterError, match="x: known must name a column beside 'region'"):
-        known_columns("x", few, "region", ("region",))
+        known_columns(few, "region", ("region",))
     with pytest.raises(NotApplicable, match="at least two columns"):
-        known_columns("x", few.select(["region"]), "region", None)
+        known_columns(few.select(["region"]), "region", None)
 
 
 def test_adult():
     schema, (train, control, release) = adult_thirds()
-    chosen = choose_secrets("x", split(schema, train, control, release), limit=3)
-    assert chosen.secrets == ("occupation", "relationship", "workclass")
-    everything = choose_secrets("x", split(schema, train, control, release), limit=99)
-    labels = [name for name in everything.secrets if isinstance(schema[name], Categorical)]
+    chosen, _ = choose_secrets(split(schema, train, control, release), limit=3)
+    assert chosen == ("occupation", "relationship", "workclass")
+    everything, _ = choose_secrets(split(schema, train, control, release), limit=99)
+    labels = [name for name in everything if isinstance(schema[name], Categorical)]
     assert labels[-1] == "education"  # beside its number it is no secret
 
 
@@ -172,6 +181,6 @@ def test_a_number_that_only_rows_of_one_person_share_names_the_person():
     schema, rows = people()
     visits = np.repeat(rows, 3, axis=0)
     tables = split(schema, visits, people(1)[1], people(2)[1])
-    assert {"id", "name"} & set(choose_secrets("x", tables, limit=99).secrets)
+    assert {"id", "name"} & set(choose_secrets(tables, limit=99)[0])
     whose = with_people(tables, np.repeat(np.arange(N), 3), N + np.arange(N))
-    assert not {"id", "name"} & set(choose_secrets("x", whose, limit=99).secrets)
+    assert not {"id", "name"} & set(choose_secrets(whose, limit=99)[0])

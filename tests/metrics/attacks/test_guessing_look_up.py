@@ -6,7 +6,7 @@ from supplies.populations import population
 
 from tabveil.core.workers import working
 from tabveil.engines.representation import Euclidean, Mixed
-from tabveil.metrics.attacks import Inference, look_up
+from tabveil.metrics.attacks import Inference, guessing
 
 SIZES = (160, 120, 140)
 
@@ -17,7 +17,7 @@ def results(monkeypatch, metric, split):
     for name, value in ((None, None), ("ANSWERS_AT_ONCE", 3 * (SIZES[0] + SIZES[1])), ("MOST_ROWS", 0)):
         with monkeypatch.context() as patched:
             if name:
-                patched.setattr(look_up, name, value)
+                patched.setattr(guessing, name, value)
             answers.append(plain(metric(split, rng=np.random.default_rng(4))))
     return answers
 
@@ -45,8 +45,8 @@ def test_secrets_that_are_known_otherwise_and_such_that_are_not_share_a_search(m
 
 def test_ties_are_broken_by_rarity_on_both_roads(monkeypatch):
     split, asked = population("levels", SIZES, seed=3), []
-    honest = look_up._rarities
-    monkeypatch.setattr(look_up, "_rarities", lambda *args: asked.append(len(args[1])) or honest(*args))
+    honest = guessing._rarities
+    monkeypatch.setattr(guessing, "_rarities", lambda *args: asked.append(len(args[1])) or honest(*args))
     results(monkeypatch, Inference(), split)
     assert asked[0] > 0  # or the tests above would compare less than they should
 
@@ -59,7 +59,7 @@ def test_without_control_nothing_is_tied(monkeypatch):
 def test_progress_reaches_the_end_of_every_batch(monkeypatch):
     heard = []
     split = population("mixed", SIZES, seed=3)
-    monkeypatch.setattr(look_up, "ANSWERS_AT_ONCE", 2 * (SIZES[0] + SIZES[1]))
+    monkeypatch.setattr(guessing, "ANSWERS_AT_ONCE", 2 * (SIZES[0] + SIZES[1]))
     with working(threads=1, listener=lambda _doing, share: heard.append(share)):
         Inference()(split, rng=np.random.default_rng(0))
     assert heard == sorted(heard)
