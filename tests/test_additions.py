@@ -132,7 +132,7 @@ ADDITIONS = {
         new={"cli/count.py": COMMAND},
         changed={
             "cli/app.py": [
-                ("    benchmark,\n    demo,\n", "    benchmark,\n    count,\n    demo,\n"),
+                ("    config,\n    demo,\n", "    config,\n    count,\n    demo,\n"),
                 ("COMMANDS = (\n", "COMMANDS = (\n    count,\n"),
             ]
         },

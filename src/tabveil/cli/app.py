@@ -1,4 +1,4 @@
-"""The program: its commands, each in the file of its kind.
+"""The program: its commands, each of which stands in a file of its own.
 
 A command says its options and does what is asked; what is heavy it imports when it runs, because ``--help``
 must not wait for pandas. To add one, write its file and name it here.
@@ -13,22 +13,28 @@ import typer
 
 from tabveil.cli import (
     anonymize,
-    around,
     attack,
     audit,
     audit_epsilon,
     benchmark,
+    compare,
+    config,
     demo,
+    metrics,
     pipeline,
+    policy,
+    schema,
+    split,
     steps,
     synthesize,
+    tune,
 )
 from tabveil.cli.exit_codes import Commands, end_in_order, mind_libraries
 from tabveil.version import __version__
 
 COMMANDS = (
-    *(audit, around, synthesize, attack, anonymize, steps),
-    *(audit_epsilon, pipeline, benchmark, demo),
+    *(audit, compare, config, policy, split, schema, metrics, synthesize, attack, anonymize, steps),
+    *(audit_epsilon, pipeline, tune, benchmark, demo),
 )
 """In the order of the help."""
 

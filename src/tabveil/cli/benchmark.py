@@ -1,20 +1,17 @@
-"""``tabveil benchmark`` judges metrics by a known risk, ``tabveil tune`` searches settings of a generator."""
+"""``tabveil benchmark``: judge metrics by a known risk."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from tabveil.cli import files
-from tabveil.cli.exit_codes import CELLS_FAILED, NOTHING_FOUND
+from tabveil.cli.exit_codes import CELLS_FAILED
 from tabveil.cli.options import Force, Html, Json, OwnCode, Retry, Scheduler, Workers, option
 from tabveil.cli.screen import Screen
 from tabveil.core.wording import plural
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tabveil.workflows import benchmark
     from tabveil.workflows.benchmark.findings import Findings
     from tabveil.workflows.tuning import SearchFindings
@@ -72,10 +69,11 @@ def run(
     """Run a study."""
     import shlex
 
+    from tabveil.cli.progress import kept
     from tabveil.workflows import benchmark
 
     asked = {"workers": workers, "scheduler": scheduler, "retry": retry}
-    outcome = _kept(benchmark.run, config, store, code=code or (), quiet=quiet, **asked)
+    outcome = kept(benchmark.run, config, store, code=code or (), quiet=quiet, **asked)
     if not quiet:
         _tell(Screen(), outcome, store)
         Screen().say(
@@ -106,73 +104,7 @@ def report(
     from tabveil.workflows.benchmark.findings import find
 
     files.destinations(html=html, json=json, force=force)
-    _write(find(store), page=page, summary=summary, html=html, json=json, quiet=quiet)
-
-
-def tune(
-    *,
-    config: Annotated[Path, option("FILE", "The search.")],
-    store: Annotated[Path, option("FOLDER", "Where to keep what is measured.")],
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    code: OwnCode = None,
-    retry: Retry = False,
-    html: Html = None,
-    json: Json = None,
-    force: Force = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table, no progress.")] = False,
-) -> int:
-    """Search settings."""
-    from tabveil.render.tuning.page import page, summary
-    from tabveil.workflows import tuning
-
-    files.destinations(html=html, json=json, force=force, not_over=[config])
-    asked = {"workers": workers, "scheduler": scheduler, "retry": retry}
-    found = _kept(tuning.tune, config, store, code=code or (), quiet=quiet, **asked)
-    _write(found, page=page, summary=summary, html=html, json=json, quiet=quiet)
-    return 0 if found.choice is not None else NOTHING_FOUND
-
-
-def _kept(
-    work: Callable[..., Done],
-    config: Path,
-    store: Path,
-    *,
-    code: Sequence[Path],
-    quiet: bool,
-    **asked: Any,  # noqa: ANN401 - passed on as they are
-) -> Done:
-    """Do work that is kept as it goes, after users' own code was imported."""
-    from tabveil.cli.progress import progress_to_go_on
-    from tabveil.workflows.cells.engine import import_files
-
-    import_files(code)
-    with progress_to_go_on(quiet=quiet) as listener:
-        return work(config, store, code=code, progress=listener, **asked)
-
-
-def _write(
-    found: Found,
-    *,
-    page: Callable[[Found], str],
-    summary: "Callable[[Found], RenderableType]",
-    html: Path | None,
-    json: Path | None,
-    quiet: bool,
-) -> None:
-    """Write page and numbers, and show the table."""
-    from tabveil.core.storage.files import write_text
-
-    if html is not None:
-        write_text(html.resolve(), page(found))
-    files.write_json(
-        found.json_text().rstrip("\n"), json and (json if json == files.STDOUT else json.resolve())
-    )
-    if not quiet:
-        # JSON on standard output is for a program; the table then goes where people look.
-        Screen(stderr=json == files.STDOUT).print(summary(found))
-        if html is not None:
-            Screen(stderr=True).say(f"The report to read and print: {html}")
+    files.write_found(find(store), page=page, summary=summary, html=html, json=json, quiet=quiet)
 
 
 def _tell(screen: Screen, outcome: "benchmark.Outcome", store: Path) -> None:
@@ -193,25 +125,5 @@ def _tell(screen: Screen, outcome: "benchmark.Outcome", store: Path) -> None:
 
 
 def register(root: typer.Typer) -> None:
-    """Add the search, and both commands of the benchmark in a group of their own."""
-    root.command(
-        help="Search settings of a generator, a pipeline above all, for the best trade-offs of privacy and "
-        "usefulness.\n\n"
-        "The file (YAML, JSON) names the data, what is fixed, what may be changed, and what counts. A part "
-        "of the rows is held out from the start: the configuration to take under the policy is checked on "
-        "it, since the best of many looks better than it is. A configuration that cannot be run stops "
-        "nothing and is listed. Whatever is measured is kept in the store at once: after an interruption, "
-        "the same command goes on where it was and ends with the same numbers. Small spaces are searched on "
-        "a grid, others with Optuna (the extra 'tune'). Exit code 1: no configuration has numbers.",
-        epilog="Examples:\n\n"
-        "[cyan]tabveil tune --config tune.yaml --store found[/]\n\n"
-        "[cyan]tabveil tune --config tune.yaml --store found --workers 8 --html found.html[/]\n\n"
-        "[cyan]tabveil tune --config tune.yaml --store found --retry --json found.json[/]\n\n"
-        "A search:\n\n"
-        "data: patients.csv\n\ngenerator: hybrid\n\n"
-        "settings: {hierarchies: {age: {intervals: \\[5, 10, 20]}, sex: auto}}\n\n"
-        "search: {models.0.k: \\[5, 10, 20], sampling.beta: \\[0.5, 1], transition: \\[uniform, "
-        "conditional]}\n\n"
-        "objectives: {privacy: \\[linkability, membership_distance], utility: discriminator}",
-    )(tune)
+    """Add both commands, in a group of their own."""
     root.add_typer(app)

@@ -1,11 +1,20 @@
 """What commands write: refused before the long work begins where that must not be done, and written then."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from tabveil.cli.screen import show, show_json
+from tabveil.cli.screen import Screen, show, show_json
 from tabveil.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tabveil.workflows.benchmark.findings import Findings
+    from tabveil.workflows.tuning import SearchFindings
+
+Found = TypeVar("Found", "Findings", "SearchFindings")
 
 STDOUT = Path("-")
 
@@ -123,3 +132,25 @@ def write_json(text: str, json: Path | None, *, guarded: bool = False) -> None:
         show_json(text)
     elif json is not None:
         write_text(json, f"{text}\n", guarded=guarded)
+
+
+def write_found(
+    found: Found,
+    *,
+    page: Callable[[Found], str],
+    summary: "Callable[[Found], RenderableType]",
+    html: Path | None,
+    json: Path | None,
+    quiet: bool,
+) -> None:
+    """Write page and numbers, and show the table."""
+    from tabveil.core.storage.files import write_text
+
+    if html is not None:
+        write_text(html.resolve(), page(found))
+    write_json(found.json_text().rstrip("\n"), json and (json if json == STDOUT else json.resolve()))
+    if not quiet:
+        # JSON on standard output is for a program; the table then goes where people look.
+        Screen(stderr=json == STDOUT).print(summary(found))
+        if html is not None:
+            Screen(stderr=True).say(f"The report to read and print: {html}")

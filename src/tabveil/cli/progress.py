@@ -4,9 +4,11 @@ How long it will still take is judged by how long the share that is done has tak
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Thread
+from typing import Any, TypeVar
 
 from rich.progress import (
     BarColumn,
@@ -25,6 +27,8 @@ from tabveil.cli.exit_codes import Interrupted
 from tabveil.cli.screen import Screen
 from tabveil.core.wording import duration
 from tabveil.core.workers import Listener, working
+
+Done = TypeVar("Done")
 
 LEAST_SHARE = 0.05
 LEAST_SECONDS = 3.0
@@ -189,3 +193,20 @@ def _lines(screen: Screen, title: str) -> Iterator[Listener]:
     finally:
         ended.set()
         clock.join()
+
+
+def kept(
+    work: Callable[..., Done],
+    config: Path,
+    store: Path,
+    *,
+    code: Sequence[Path],
+    quiet: bool,
+    **asked: Any,  # noqa: ANN401 - passed on as they are
+) -> Done:
+    """Do work that is kept as it goes, after users' own code was imported."""
+    from tabveil.workflows.cells.engine import import_files
+
+    import_files(code)
+    with progress_to_go_on(quiet=quiet) as listener:
+        return work(config, store, code=code, progress=listener, **asked)

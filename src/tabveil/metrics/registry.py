@@ -80,7 +80,7 @@ def explain(metric: type[Metric]) -> Explanation:
     question, *summary = _paragraphs(sections.get("", [])) or [metric.name]
     try:
         settings = settings_of(metric)
-    except (TypeError, ValueError):  # a class made in C may have no signature
+    except (TypeError, ValueError, NameError):  # made in C, or annotated with what is not known here
         settings = {}
     defaults = {key: repr(item.default) for key, item in settings.items() if item.default is not MISSING}
     parameters = dict(_parameters(sections.get("Parameters", [])))

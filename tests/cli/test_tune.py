@@ -45,10 +45,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "tune.yaml").write_text(yaml.safe_dump(SEARCH), encoding="utf-8")
-    known = dict(GENERATORS._kinds)
-    yield tmp_path
-    GENERATORS._kinds.clear()
-    GENERATORS._kinds.update(known)
+    return tmp_path
 
 
 def tune(*more):
