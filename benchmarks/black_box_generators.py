@@ -34,8 +34,8 @@ _QUASI_IDENTIFIERS = {
 }
 _SMALL = {"width": 64, "layers": 2, "heads": 4, "epochs": 30}
 GENERATORS = {
-    "copy": ("bootstrap", "Bootstrap", {}, 400),
-    "marginals": ("marginals", "Marginals", {}, 400),
+    "copy": ("baselines", "Bootstrap", {}, 400),
+    "marginals": ("baselines", "Marginals", {}, 400),
     "trees": ("trees.synthesizer", "Trees", {}, 400),
     "trees, as published": ("trees.synthesizer", "Trees", {"preset": "published", "smoothing": False}, 400),
     "transformer, small": ("transformer", "Transformer", _SMALL, 200),
@@ -185,7 +185,10 @@ def _alone():
     """Let generators be imported one by one: the package imports all, and with them what may not be here."""
     if "tabveil" in sys.modules:
         return
-    for name, folder in (("tabveil", SOURCE), ("tabveil.synthesis.generators", SOURCE / "generators")):
+    for name, folder in (
+        ("tabveil", SOURCE),
+        ("tabveil.synthesis.generators", SOURCE / "synthesis" / "generators"),
+    ):
         module = types.ModuleType(name)
         module.__path__ = [str(folder)]
         sys.modules[name] = module

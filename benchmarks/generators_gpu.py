@@ -63,7 +63,10 @@ def prepare(arguments):
 
 def fit(arguments):
     # The package's own __init__ imports every generator, and with them libraries that may not be here.
-    for name, folder in (("tabveil", SOURCE), ("tabveil.synthesis.generators", SOURCE / "generators")):
+    for name, folder in (
+        ("tabveil", SOURCE),
+        ("tabveil.synthesis.generators", SOURCE / "synthesis" / "generators"),
+    ):
         module = types.ModuleType(name)
         module.__path__ = [str(folder)]
         sys.modules[name] = module
