@@ -91,6 +91,10 @@ def test_numbers_on_standard_output_are_alone_there(folder):
     assert "rows of 300" in result.stderr
 
 
+def test_rows_have_a_file_whose_name_says_its_kind(folder):
+    assert "cannot tell what kind of file '-' is" in refused(*ANONYMIZE[:-1], "-")
+
+
 def test_numbers_that_json_lacks_are_null():
     assert _finite({"a": [math.inf, 1.0], "b": "x"}) == {"a": [None, 1.0], "b": "x"}
 

@@ -45,8 +45,8 @@ def anonymize(
     from tabveil.synthesis.anonymize.releasing import Summary
     from tabveil.tables import reading as frame
 
-    targets: list[Path] = []
-    for given, path in (("--out", out), ("--html", html), ("--json", json)):
+    targets = [files.rows_file(out, force=force, not_over=[data, config])]
+    for given, path in (("--html", html), ("--json", json)):
         if path is not None and path != STDOUT:
             targets.append(files.writable(given, path, force=force, not_over=[data, config, *targets]))
     asked = configuration.read(config)

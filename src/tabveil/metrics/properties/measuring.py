@@ -235,7 +235,7 @@ def measure(
         Hierarchies of sensitive columns, for distances by levels: the cells that are leaves, (n_leaves,), and
         the value of each level that each of them lies under, (n_levels, n_leaves).
     factor
-        The c of recursive (c, l)-
+        The c of recursive (c, l)-diversity.
 
     >>> from tabveil.core.table import Categorical, Schema
     >>> sick = Categorical(name="illness", labels=("cold", "flu"))
