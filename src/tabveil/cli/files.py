@@ -103,8 +103,9 @@ def rows_file(out: Path, *, force: bool, not_over: Iterable[Path | None]) -> Pat
     """Return the place to write rows to; its name must say how."""
     from tabveil.tables.reading.files import is_text_file
 
-    is_text_file(out.resolve())  # refuses unknown suffixes
-    return writable("--out", out, force=force, not_over=not_over)
+    target = writable("--out", out, force=force, not_over=not_over)
+    is_text_file(target)  # refuses unknown suffixes
+    return target
 
 
 def refuse_folder(save: Path) -> None:
