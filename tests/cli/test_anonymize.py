@@ -99,11 +99,16 @@ def test_numbers_that_json_lacks_are_null():
     assert _finite({"a": [math.inf, 1.0], "b": "x"}) == {"a": [None, 1.0], "b": "x"}
 
 
+def test_a_link_to_itself_is_refused_in_a_line(folder):
+    Path("loop.csv").symlink_to("loop.csv")
+    assert "leads to itself" in refused(*ANONYMIZE[:-1], "loop.csv")
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         ((*ANONYMIZE[:-1], "patients.csv"), "also used for something else"),
-        ((*ANONYMIZE[:-1], "asked.yaml"), "also used for something else"),
+        ((*ANONYMIZE[:-1], "asked.yaml"), "cannot tell what kind of file"),
         ((*ANONYMIZE, "--html", "out.csv"), "also used for something else"),
         ((*ANONYMIZE[:4], "none.yaml", *ANONYMIZE[5:]), "there is no such file"),
         ((*ANONYMIZE[:2], "none.csv", *ANONYMIZE[3:]), "there is no file none.csv"),

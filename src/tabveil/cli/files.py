@@ -103,9 +103,8 @@ def rows_file(out: Path, *, force: bool, not_over: Iterable[Path | None]) -> Pat
     """Return the place to write rows to; its name must say how."""
     from tabveil.tables.reading.files import is_text_file
 
-    target = writable("--out", out, force=force, not_over=not_over)
-    is_text_file(target)  # refuses unknown suffixes
-    return target
+    is_text_file(Path(os.path.realpath(out)))  # refuses unknown suffixes; a link to itself is refused below
+    return writable("--out", out, force=force, not_over=not_over)
 
 
 def refuse_folder(save: Path) -> None:
