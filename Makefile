@@ -101,7 +101,8 @@ clean:
 	@echo "Installing tabveil with everything for its tests (once; a few minutes, 2 GB)"
 	@if $(LOCKED); then \
 		sed '/^# torch/,$$d' requirements.lock > .venv/all.lock && $(FROM_LOCK) .venv/all.lock && \
-		sed -n '/^# torch/,$$p' requirements.lock > .venv/torch.lock && $(FROM_LOCK) .venv/torch.lock; \
+		$(PIP) --dry-run --no-deps --ignore-installed --report .venv/torch.json torch==2.13.0 && \
+		$(BIN)/python .ci/lock.py --torch .venv/torch.json > .venv/torch.lock && $(FROM_LOCK) .venv/torch.lock; \
 	fi
 	@$(PIP) torch==2.13.0
 	@if $(LOCKED); then $(PIP) --no-deps --no-build-isolation -e .; else $(PIP) -e '.[all,dev,docs]'; fi

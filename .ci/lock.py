@@ -2,6 +2,7 @@
 
 Reads the reports of ``pip install --dry-run --report`` in a folder, ``core-3.11.json`` and so on: of tabveil
 itself, of all with its tests, and of each build of torch that pip finds (``make lock`` runs it all).
+``--torch REPORT`` says of one build of torch that pip found, by such a report, that it is in the lock.
 """
 
 import json
@@ -64,5 +65,22 @@ def lock(folder: Path) -> str:
     return text
 
 
+def line_of_torch(report: Path, locked: str) -> str:
+    """Return the line of the build that pip chooses here.
+
+    Given all digests, pip takes the file whose digest its index tells before a build for the CPU that lies on
+    this machine: gigabytes for GPUs that are not there.
+    """
+    (item,) = json.loads(report.read_text(encoding="utf-8"))["install"]
+    (known,) = (each for each in locked.splitlines() if each.startswith("torch=="))
+    if digest(item) not in known:
+        sys.exit(f"requirements.lock: no digest of the torch that pip found ({item['metadata']['version']})")
+    return f"{known.split()[0]} --hash=sha256:{digest(item)}\n"
+
+
 if __name__ == "__main__":
-    sys.stdout.write(lock(Path(sys.argv[1])))
+    if sys.argv[1] == "--torch":
+        text = Path("requirements.lock").read_text(encoding="utf-8")
+        sys.stdout.write(line_of_torch(Path(sys.argv[2]), text))
+    else:
+        sys.stdout.write(lock(Path(sys.argv[1])))

@@ -1,6 +1,9 @@
 """The lock of the tests' environment holds all that the project asks for, at the tested versions."""
 
+import json
 import re
+import subprocess
+import sys
 import tomllib
 
 import yaml
@@ -50,6 +53,27 @@ def test_torch_is_locked_alone_with_the_digests_of_both_builds():
     """Which one pip finds depends on where it looks."""
     (line,) = section("torch")
     assert len(re.findall("--hash", line)) == 4  # of three Pythons, and of the build without GPUs for one
+
+
+def test_of_torch_the_build_that_pip_finds_is_asked_for_by_its_own_digest(tmp_path):
+    """Given all digests, pip would bring gigabytes for GPUs to a machine that holds a build without them."""
+    digests = re.findall(r"[0-9a-f]{64}", section("torch")[0])
+    report = tmp_path / "report.json"
+
+    def asked(digest):
+        found = {
+            "metadata": {"version": "2.13.0"},
+            "download_info": {"archive_info": {"hashes": {"sha256": digest}}},
+        }
+        report.write_text(json.dumps({"install": [found]}), encoding="utf-8")
+        words = [sys.executable, ".ci/lock.py", "--torch", str(report)]
+        return subprocess.run(words, check=False, cwd=ROOT, capture_output=True, text=True)
+
+    for digest in digests:
+        assert asked(digest).stdout == f"torch=={locked('torch')['torch']} --hash=sha256:{digest}\n"
+    unknown = asked("0" * 64)
+    assert (unknown.returncode, unknown.stdout) == (1, "")
+    assert "no digest of the torch" in unknown.stderr
 
 
 def test_the_demo_installs_nothing_that_is_not_locked():
