@@ -11,6 +11,9 @@ LOCKED := $(BIN)/python -c 'import platform as p, sys; sys.exit((p.system(), p.m
 FROM_LOCK := $(BIN)/$(INSTALL) --require-hashes --no-deps -r
 SOURCES := src tests benchmarks examples experiments docs_build .ci
 
+# Tests start hundreds of processes: without bytecode beside the source, each would compile all it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test docs bench bench-peers bench-generators bench-million bench-pages experiments pages lint format lock clean
 .DELETE_ON_ERROR:
 
