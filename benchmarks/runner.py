@@ -22,7 +22,7 @@ import yaml
 from tabveil.core.estimate import Estimate
 from tabveil.core.result import Labels, Result
 from tabveil.workflows.benchmark import Store, Study, run
-from tabveil.workflows.cells.engine import import_files
+from tabveil.workflows.cells.own_code import import_files
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 CELLS = 1000

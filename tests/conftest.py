@@ -1,12 +1,20 @@
 """What all tests share."""
 
+import os
 import signal
 
 import pytest
+from hypothesis import settings
 
 pytest.register_assert_rewrite("supplies")  # so that what it compares is shown where it differs
 
 from supplies.snapshots import Snapshot  # noqa: E402 - rewritten, as all that it compares
+
+# Continuous integration tries the same examples each time: what others find is found by hand, where it can be
+# mended, and a change is judged by itself alone.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,7 +26,7 @@ LIBRARIES = {
     "numpy": ANYWHERE,
     "scipy": ANYWHERE,
     **dict.fromkeys(("pandas", "polars", "pyarrow", "narwhals"), re.compile(r"tables\.reading\b")),
-    **dict.fromkeys(("dask", "distributed"), re.compile(r"workflows\.cells\.engine$")),
+    "distributed": re.compile(r"workflows\.cells\.engine$"),
     "phonenumbers": re.compile(r"metrics\.properties\.replay\.numbers$"),
     "optuna": re.compile(r"workflows\.tuning\.search$"),
     "python_calamine": re.compile(r"tables\.reading\.sheet$"),

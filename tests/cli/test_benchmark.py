@@ -18,7 +18,7 @@ from tabveil.errors import ParameterError
 from tabveil.metrics.registry import METRICS
 from tabveil.workflows import benchmark
 from tabveil.workflows.benchmark.findings import Findings
-from tabveil.workflows.cells.engine import import_files
+from tabveil.workflows.cells.own_code import import_files
 
 STUDY = {
     "title": "A small study",

@@ -49,7 +49,7 @@ def audit_epsilon(
     from tabveil.cli.progress import progress_shown
     from tabveil.cli.synthesize import read_settings
     from tabveil.workflows import epsilon as epsilons
-    from tabveil.workflows.cells.engine import import_files
+    from tabveil.workflows.cells.own_code import import_files
 
     target = files.destination("--json", json, force=force)
     if store is not None:

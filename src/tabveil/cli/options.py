@@ -56,7 +56,11 @@ Workers = Annotated[
     int | None, option("N", "How many processes to use; one for each core if left out.", min=1)
 ]
 Scheduler = Annotated[
-    str | None, option("ADDRESS", "A Dask scheduler to use instead; its workers must reach store and data.")
+    str | None,
+    option(
+        "ADDRESS",
+        "A Dask scheduler to use instead, tls:// beyond this machine; its workers must reach store and data.",
+    ),
 ]
 OwnCode = Annotated[
     list[Path] | None,

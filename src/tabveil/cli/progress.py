@@ -205,7 +205,7 @@ def kept(
     **asked: Any,  # noqa: ANN401 - passed on as they are
 ) -> Done:
     """Do work that is kept as it goes, after users' own code was imported."""
-    from tabveil.workflows.cells.engine import import_files
+    from tabveil.workflows.cells.own_code import import_files
 
     import_files(code)
     with progress_to_go_on(quiet=quiet) as listener:

@@ -1,7 +1,6 @@
 """Interrupted, killed, changed, or spread over lost processes: a run ends with the same cells."""
 
 import json
-import os
 import signal
 import stat
 import subprocess
@@ -14,7 +13,6 @@ from typing import ClassVar
 import numpy as np
 import psutil
 import pytest
-from distributed import Client
 
 from tabveil.core import workers as sharing
 from tabveil.core.estimate import Estimate
@@ -89,7 +87,7 @@ def test_processes_come_to_the_same_cells(whole, tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_nobody_outside_can_reach_a_run(workers, tmp_path):
+def test_nobody_can_reach_a_run(workers, tmp_path):
     heard = set()
 
     def listen(doing, share):
@@ -97,11 +95,11 @@ def test_nobody_outside_can_reach_a_run(workers, tmp_path):
         heard.update(
             (connection.laddr.ip, connection.status)
             for process in (me, *me.children(recursive=True))
-            for connection in process.net_connections()
+            for connection in process.net_connections(kind="inet")
         )
 
     run({**SMALL, "repeats": 1, "metrics": ["mmd"]}, tmp_path, workers=workers, progress=listen)
-    assert {address for address, status in heard if status == psutil.CONN_LISTEN} <= {"127.0.0.1", "::1"}
+    assert heard == set()
 
 
 SCRIPT = """
@@ -155,60 +153,6 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_store(moment, whole, tmp_
     time.sleep(1)  # processes that lost their scheduler end by themselves
     run(SMALL, folder, workers=1)
     assert {name: text for name, text in cells(folder).items() if not name.startswith(".")} == cells(whole)
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    """A real scheduler with two workers; hands out its address and the workers' processes."""
-    file = tmp_path / "scheduler.json"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
-    scheduler = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
-         "--no-dashboard", "--scheduler-file", file],
-        **quiet,
-    )  # fmt: skip
-    command = [
-        "--scheduler-file",
-        file,
-        "--host",
-        "127.0.0.1",
-        "--no-nanny",
-        "--nthreads",
-        "1",
-        "--no-dashboard",
-    ]
-    workers = [
-        subprocess.Popen([sys.executable, "-m", "distributed.cli.dask_worker", *command], **quiet)
-        for _ in range(2)
-    ]
-    try:
-        for _ in range(600):
-            if file.exists() and file.read_text().strip():
-                break
-            time.sleep(0.1)
-        yield json.loads(file.read_text())["address"], workers
-    finally:
-        for process in (scheduler, *workers):
-            process.kill()
-            process.wait()
-
-
-def test_a_worker_of_a_cluster_that_is_lost_changes_nothing(cluster, whole, tmp_path):
-    address, workers = cluster
-    folder = tmp_path / "store"
-
-    def lose_one(doing, share):
-        if 0.25 <= share < 0.9:
-            workers[0].kill()
-
-    with Client(address, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
-    outcome = run(SMALL, folder, scheduler=address, progress=lose_one)
-    assert (outcome.new, outcome.failures) == (12, {})
-    assert workers[0].wait() == -signal.SIGKILL
-    assert workers[1].poll() is None
-    assert cells(folder) == cells(whole)
 
 
 def test_a_scheduler_that_does_not_answer_is_one_line(tmp_path, monkeypatch):

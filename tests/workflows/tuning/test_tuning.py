@@ -117,7 +117,7 @@ def test_train_and_control_of_a_trial_are_different_people(monkeypatch, tmp_path
 def test_the_same_command_measures_nothing_again(whole, monkeypatch):
     found, folder = whole
     monkeypatch.setattr(
-        "tabveil.workflows.cells.engine.cluster", lambda *_, **__: pytest.fail("nothing is left to run")
+        "tabveil.workflows.cells.engine.Processes", lambda *_, **__: pytest.fail("nothing is left to run")
     )
     assert tune(COPIES, folder) == found
 

@@ -19,8 +19,9 @@ from tabveil.protocols import Dataset, Release, RiskModel
 from tabveil.workflows.benchmark.plan import CellWork, Record, Store, StudyPlan, work_of
 from tabveil.workflows.benchmark.study import DATASETS, Study, load
 from tabveil.workflows.benchmark.trials import MetricCell, RiskTrial
-from tabveil.workflows.cells.engine import Run, Task, engine, reason
+from tabveil.workflows.cells.engine import engine
 from tabveil.workflows.cells.store import content
+from tabveil.workflows.cells.tasks import Run, Task, reason
 
 __all__ = ["DATASETS", "Outcome", "Record", "Store", "Study", "run"]
 
@@ -62,8 +63,8 @@ def run(
     workers
         How many processes to use on this machine; None is one for each core. One runs in this process.
     scheduler
-        The address of a Dask scheduler to use instead, such as ``tcp://host:8786``. Its workers need tabveil
-        and must reach the store and the datasets under the same paths.
+        The address of a Dask scheduler to use instead, such as ``tls://host:8786``; beyond this machine none
+        without TLS. Its workers need tabveil and must reach the store and the datasets under the same paths.
     code
         Python files that the workers import first: metrics, risk models and datasets of your own.
     retry

@@ -43,8 +43,9 @@ from tabveil.workflows.black_box.releases import (
     RealSources,
     Releasing,
 )
-from tabveil.workflows.cells.engine import Shared, Task, engine, reason
+from tabveil.workflows.cells.engine import engine
 from tabveil.workflows.cells.store import GuardedFolder, content, digest
+from tabveil.workflows.cells.tasks import Shared, Task, reason
 from tabveil.workflows.synthesizing import choose, configuration
 from tabveil.workflows.synthesizing.configuration import SynthesisFile
 from tabveil.workflows.synthesizing.learning import RareLabels, is_private

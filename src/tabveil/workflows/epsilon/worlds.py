@@ -11,7 +11,6 @@ would tell the worlds apart by itself, which no promise covers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,8 +25,9 @@ from tabveil.protocols import Synthesizer
 from tabveil.synthesis.generators import Account
 from tabveil.synthesis.generators.models import require_model
 from tabveil.synthesis.generators.pategan.synthesizer import PateGan
-from tabveil.workflows.cells.engine import Task, engine
+from tabveil.workflows.cells.engine import engine
 from tabveil.workflows.cells.store import JsonFolder
+from tabveil.workflows.cells.tasks import ProcessLost, Task
 from tabveil.workflows.epsilon.bounds import Accounting
 
 N_COLUMNS = 3
@@ -221,9 +221,9 @@ def observe_all(
     ]
     _tell(done, len(chunks))
     n_workers = 1 if len(missing) == 1 else workers
-    with engine(workers=n_workers, code=code, owner=fits.synthesizer.name, means="processes") as on_engine:
+    with engine(workers=n_workers, code=code, owner=fits.synthesizer.name) as on_engine:
         for ended in on_engine(missing):
-            if isinstance(ended.error, BrokenExecutor):
+            if isinstance(ended.error, ProcessLost):
                 lost = "a process ended before its fits were done; try with fewer workers."
                 raise ParameterError(fits.synthesizer.name, lost)
             if ended.error is not None:

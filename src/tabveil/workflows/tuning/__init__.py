@@ -30,8 +30,9 @@ from tabveil.workflows.benchmark import Store, run_cells
 from tabveil.workflows.benchmark.plan import CellPlace, CellWork
 from tabveil.workflows.benchmark.study import Sizes, load
 from tabveil.workflows.benchmark.trials import MetricAnswer, MetricCell, RiskTrial
-from tabveil.workflows.cells.engine import Run, engine
+from tabveil.workflows.cells.engine import engine
 from tabveil.workflows.cells.store import content, digest
+from tabveil.workflows.cells.tasks import Run
 from tabveil.workflows.tuning import tradeoffs
 from tabveil.workflows.tuning.search import Searcher, Tuning, searcher_of
 from tabveil.workflows.tuning.space import Point
