@@ -14,7 +14,7 @@ def nearest(space, reference, queries, k, *, skip_self=False):
         if column.weight > 0:
             numbers += np.minimum(
                 _cost(queries, reference, column.name, column.weight, column.decimals, space.power),
-                space.most,
+                1.0 if space.saturated else np.inf,
             )
         total += (
             np.isnan(queries.column(column.name))[:, None] != np.isnan(reference.column(column.name))[None, :]
@@ -24,7 +24,7 @@ def nearest(space, reference, queries, k, *, skip_self=False):
         np.fill_diagonal(total, np.inf)
     index = np.argsort(total, axis=1, kind="stable")[:, :k]
     distance = np.take_along_axis(total, index, axis=1)
-    rooted = space.power == 2 and np.isinf(space.most)
+    rooted = space.power == 2 and not space.saturated
     return np.round((np.sqrt(distance) if rooted else distance) / space.divisor, 12), index
 
 

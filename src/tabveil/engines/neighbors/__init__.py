@@ -16,6 +16,8 @@ from tabveil.core.table import Floats, Indices, Table
 from tabveil.engines.neighbors import search_kernels
 from tabveil.engines.neighbors.index import NOBODY, QUERIES_AT_ONCE, Index, Queries, hashes
 from tabveil.engines.neighbors.leaving_out import NearestWithout, NeighborsWithout
+from tabveil.engines.neighbors.saturated import SaturatedIndex
+from tabveil.engines.neighbors.saturated_kernels import search_saturated
 from tabveil.engines.neighbors.space import MeasuredColumn, Space
 from tabveil.engines.neighbors.vector_kernels import search_blocks, spread_copies
 from tabveil.engines.neighbors.vectors import Turned, VectorIndex, Vectors
@@ -74,10 +76,12 @@ class Neighbors:
         check.at_least("Neighbors", "the number of reference rows", self.n_rows, n_neighbors)
         same = queries is self._reference
         vectors = self._vectors if same or self._vectors is None else Vectors.of(self.space, queries)
-        if vectors is None:
-            total, index = self._search_rows(queries, n_neighbors)
-        else:  # by their products
+        if vectors is not None:  # by their products
             total, index = self._search_vectors(vectors, n_neighbors)
+        elif self.space.saturated:
+            total, index = self._search_saturated(queries, n_neighbors)
+        else:
+            total, index = self._search_rows(queries, n_neighbors)
         return NearestRows(distance=self.space.reported(total), index=index)
 
     def nearest_other(self, n_neighbors: int = 1) -> NearestRows:
@@ -96,6 +100,22 @@ class Neighbors:
         assert self._vectors is not None, "asked before"
         workers.announce_compilation(search_blocks)
         return VectorIndex(self._vectors)
+
+    @cached_property
+    def _saturated_index(self) -> SaturatedIndex:
+        workers.announce_compilation(search_saturated)
+        return SaturatedIndex(self.space, self._reference)
+
+    def _search_saturated(self, queries: Table, k: int) -> tuple[Floats, Indices]:
+        index = self._saturated_index
+        asked = index.rows if queries is self._reference else index.asked(queries)
+        best, found = np.full((len(asked), k), np.inf), np.full((len(asked), k), NOBODY)
+
+        def search(start: int, stop: int) -> None:
+            index.search(asked, slice(start, stop), best[start:stop], found[start:stop])
+
+        workers.each_chunk(len(asked), QUERIES_AT_ONCE, search, doing="comparing rows")
+        return best[asked.kind_of], found[asked.kind_of]
 
     def _search_vectors(self, queries: Vectors, k: int) -> tuple[Floats, Indices]:
         index = self._vector_index
@@ -130,7 +150,7 @@ class Neighbors:
         def search(start: int, stop: int) -> None:
             search_kernels.search(
                 index.groups, index.tree, index.reference, index.weights, self.space.power,
-                self.space.most, index.pivot, (asked.codes, asked.values), runs, index.counters(), start,
+                index.pivot, (asked.codes, asked.values), runs, index.counters(), start,
                 best[start:stop], found[start:stop],
             )  # fmt: skip
 

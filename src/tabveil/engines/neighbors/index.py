@@ -124,8 +124,7 @@ class Index:
         self.pivot = -1
         if len(self.weights):
             gaps = np.abs(np.diff(kind_values, axis=0)) * self.weights
-            costs = np.minimum(gaps**space.power, space.most)
-            self.pivot = int(np.argmax(np.nan_to_num(costs).sum(axis=0)))
+            self.pivot = int(np.argmax(np.nan_to_num(gaps**space.power).sum(axis=0)))
         forest = BlockForest(kind_values, self.weights, rows.group_start)
         self.tree = forest.tree
         heads = rows.group_start[:-1]

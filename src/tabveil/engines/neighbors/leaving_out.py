@@ -1,6 +1,5 @@
 """Exact nearest neighbors where one column is not known, for each of many columns in one search."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -145,7 +144,7 @@ def _left_out(space: Space, part: Space) -> str | None:
     name = next(iter(fewer), None)
     matched = tuple(other for other in space.matched if other != name)
     measured = tuple(column for column in space.measured if column.name != name)
-    unbounded = space.most == part.most == math.inf  # what is left out may cost any amount
+    unbounded = not (space.saturated or part.saturated)  # what is left out may cost any amount
     same = (part.matched, part.measured, part.power) == (matched, measured, space.power)
     if len(fewer) > 1 or not (same and unbounded):
         raise ParameterError("NeighborsWithout", "a space must be the whole one, or lack one column of it.")

@@ -8,8 +8,7 @@ It works on arrays prepared by ``index``. The layout of the reference:
 - A group of up to ``BLOCK`` rows is one block. A larger group is a tree whose leaves are blocks and whose
   nodes carry bounding boxes.
 
-A distance is ``level + sum of column costs``, none of them above ``most``, the level being the number of
-mismatches. Sums run in the same
+A distance is ``level + sum of column costs``, the level being the number of mismatches. Sums run in the same
 order everywhere and rounding is monotone, so a bound computed from a box never exceeds the distance of a row
 in the box, not even by one bit: pruning is exact, and ties are real ties. A sum in another order is faster
 and may differ in its last bits; it only ever tells which rows are worth the exact one.
@@ -79,7 +78,7 @@ def grow_tree(values, weights, order, start, stop, left, right, begin, end, box,
         keys = np.empty(hi - lo)
         for i in range(lo, hi):
             keys[i - lo] = values[order[i], widest]
-        middle = _split(order[lo:hi], keys) + lo
+        middle = split_rows(order[lo:hi], keys, BLOCK) + lo
         left[node], right[node] = free, free + 1
         begin[free], end[free] = lo, middle
         begin[free + 1], end[free + 1] = middle, hi
@@ -90,13 +89,13 @@ def grow_tree(values, weights, order, start, stop, left, right, begin, end, box,
 
 
 @njit(cache=True, nogil=True)
-def _split(order, keys):
+def split_rows(order, keys, block):
     """Put the smaller half of the rows first (Hoare's selection); returns the size of that half.
 
     The half is rounded to whole blocks, so that blocks are full.
     """
-    blocks = (keys.size + BLOCK - 1) // BLOCK
-    target = (blocks // 2) * BLOCK
+    blocks = (keys.size + block - 1) // block
+    target = (blocks // 2) * block
     lo, hi = 0, keys.size - 1
     while lo < hi:
         pivot = keys[(lo + hi) // 2]
@@ -137,31 +136,31 @@ def lay_blocks(values, order, bounds, blocks):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def sum_row(rows, row, blank, query, weights, power, most):
+def sum_row(rows, row, blank, query, weights, power):
     """Sum the costs of one row of a small block, but for the columns that are ``blank`` (d,)."""
     total = 0.0
     for j in range(query.size):
         gap = 0.0 if blank[j] else abs(rows[row, j] - query[j]) * weights[j]
-        total += min(gap if power == 1 else gap * gap, most)
+        total += gap if power == 1 else gap * gap
     return total
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def guess_row(rows, row, missing, group, query, weights, power, most):
+def guess_row(rows, row, missing, group, query, weights, power):
     """Sum the same costs, in whatever order is fastest."""
     total = 0.0
     if power == 1:
         for j in range(query.size):
-            total += 0.0 if missing[group, j] else min(abs(rows[row, j] - query[j]) * weights[j], most)
+            total += 0.0 if missing[group, j] else abs(rows[row, j] - query[j]) * weights[j]
     else:
         for j in range(query.size):
             gap = 0.0 if missing[group, j] else (rows[row, j] - query[j]) * weights[j]
-            total += min(gap * gap, most)
+            total += gap * gap
     return total
 
 
 @njit(cache=True, nogil=True)
-def _sum_block(blocks, base, size, query, weights, power, most, sums):
+def _sum_block(blocks, base, size, query, weights, power, sums):
     """Sum the costs of a block's rows into ``sums``, column by column, in the order of `sum_row`."""
     for r in range(size):
         sums[r] = 0.0
@@ -169,33 +168,33 @@ def _sum_block(blocks, base, size, query, weights, power, most, sums):
         for r in range(size):
             for j in range(query.size):
                 gap = abs(blocks[base + r * query.size + j] - query[j]) * weights[j]
-                sums[r] += min(gap if power == 1 else gap * gap, most)
+                sums[r] += gap if power == 1 else gap * gap
         return
     for j in range(query.size):
         column = blocks[base + j * size : base + (j + 1) * size]
         x, w = query[j], weights[j]
         if power == 1:
             for r in range(size):
-                sums[r] += min(abs(column[r] - x) * w, most)
+                sums[r] += abs(column[r] - x) * w
         else:
             for r in range(size):
                 gap = (column[r] - x) * w
-                sums[r] += min(gap * gap, most)
+                sums[r] += gap * gap
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _gap_to_box(box, node, query, weights, power, most):
+def _gap_to_box(box, node, query, weights, power):
     """Sum the least costs that any row in a node's box can have."""
     total = 0.0
     for j in range(query.size):
         x = query[j]
         gap = max(box[node, 0, j] - x, x - box[node, 1, j], 0.0) * weights[j]
-        total += min(gap if power == 1 else gap * gap, most)
+        total += gap if power == 1 else gap * gap
     return total
 
 
 @njit(cache=True, nogil=True)
-def _offer(best, index, q, distance, member_start, members, row):
+def offer(best, index, q, distance, member_start, members, row):
     """Insert the copies of a distinct row, all at one distance, into the sorted list of query ``q``."""
     last = best.shape[1] - 1
     for m in range(member_start[row], member_start[row + 1]):
@@ -211,7 +210,7 @@ def _offer(best, index, q, distance, member_start, members, row):
 
 @njit(cache=True, nogil=True)
 def _visit_block(
-    blocks, member_start, members, start, size, level, query, weights, power, most, pivot, best, index, q,
+    blocks, member_start, members, start, size, level, query, weights, power, pivot, best, index, q,
     sums,
 ):  # fmt: skip
     """Offer every row of a block that can still enter the query's list."""
@@ -223,11 +222,11 @@ def _visit_block(
         x, w = query[pivot], weights[pivot]
         for r in range(size):
             gap = abs(column[r] - x) * w
-            n_near += level + min(gap if power == 1 else gap * gap, most) <= limit
+            n_near += level + (gap if power == 1 else gap * gap) <= limit
         if n_near == 0:
             return
         n_near = 0
-    _sum_block(blocks, start * query.size, size, query, weights, power, most, sums)
+    _sum_block(blocks, start * query.size, size, query, weights, power, sums)
     for r in range(size):
         n_near += level + sums[r] <= limit
     if n_near == 0:
@@ -235,25 +234,25 @@ def _visit_block(
     for r in range(size):
         distance = level + sums[r]
         if distance <= best[q, last]:
-            _offer(best, index, q, distance, member_start, members, start + r)
+            offer(best, index, q, distance, member_start, members, start + r)
 
 
 @njit(cache=True, nogil=True)
 def _visit_tree(
-    blocks, member_start, members, left, right, begin, end, box, root, level, query, weights, power, most,
+    blocks, member_start, members, left, right, begin, end, box, root, level, query, weights, power,
     pivot, best, index, q, sums, stack, gaps,
 ):  # fmt: skip
     """Descend to the nearer child first and skip every box that lies beyond the query's worst neighbor."""
     last = best.shape[1] - 1
-    stack[0], gaps[0] = root, _gap_to_box(box, root, query, weights, power, most)
+    stack[0], gaps[0] = root, _gap_to_box(box, root, query, weights, power)
     depth = 1
     while depth:
         depth -= 1
         node, gap = stack[depth], gaps[depth]
         while level + gap <= best[q, last] and left[node] >= 0:
             near, far = left[node], right[node]
-            gap = _gap_to_box(box, near, query, weights, power, most)
-            far_gap = _gap_to_box(box, far, query, weights, power, most)
+            gap = _gap_to_box(box, near, query, weights, power)
+            far_gap = _gap_to_box(box, far, query, weights, power)
             if far_gap < gap:
                 near, far, gap, far_gap = far, near, far_gap, gap
             stack[depth], gaps[depth] = far, far_gap
@@ -264,7 +263,7 @@ def _visit_tree(
             while start < end[node]:  # rows too near to be told apart by a box may fill several blocks
                 size = min(BLOCK, end[node] - start)
                 _visit_block(
-                    blocks, member_start, members, start, size, level, query, weights, power, most, pivot,
+                    blocks, member_start, members, start, size, level, query, weights, power, pivot,
                     best, index, q, sums,
                 )  # fmt: skip
                 start += size
@@ -301,7 +300,7 @@ def count_mismatches(codes, query, counts, lowest):
 
 
 @njit(cache=True, nogil=True)
-def search(groups, tree, reference, weights, power, most, pivot, queries, runs, counts, first, best, index):
+def search(groups, tree, reference, weights, power, pivot, queries, runs, counts, first, best, index):
     """Find the nearest reference rows of consecutive distinct queries.
 
     ``queries`` = (codes (c, q), values (q, d)); ``runs`` = (run (q,): queries with equal codes share one,
@@ -346,25 +345,25 @@ def search(groups, tree, reference, weights, power, most, pivot, queries, runs, 
                     for row in range(start, stop):
                         if pivot >= 0 and not missing[g, pivot]:
                             gap = abs(rows[row, pivot] - query[pivot]) * asked[pivot]
-                            if base_level + min(gap if power == 1 else gap * gap, most) > best[q, last]:
+                            if base_level + (gap if power == 1 else gap * gap) > best[q, last]:
                                 continue
-                        near = base_level + guess_row(rows, row, missing, g, query, asked, power, most)
+                        near = base_level + guess_row(rows, row, missing, g, query, asked, power)
                         if near <= best[q, last] * SLACK:
-                            distance = base_level + sum_row(rows, row, missing[g], query, asked, power, most)
+                            distance = base_level + sum_row(rows, row, missing[g], query, asked, power)
                             if distance <= best[q, last]:
-                                _offer(best, index, q, distance, member_start, members, row)
+                                offer(best, index, q, distance, member_start, members, row)
                     continue
                 for j in range(weights.size):
                     effective[j] = 0.0 if missing[g, j] else asked[j]
                 if root[g] < 0:
                     _visit_block(
                         blocks, member_start, members, start, stop - start, base_level, query, effective,
-                        power, most, pivot, best, index, q, sums,
+                        power, pivot, best, index, q, sums,
                     )  # fmt: skip
                 else:
                     _visit_tree(
                         blocks, member_start, members, left, right, begin, end, box, root[g], base_level,
-                        query, effective, power, most, pivot, best, index, q, sums, stack, gaps,
+                        query, effective, power, pivot, best, index, q, sums, stack, gaps,
                     )  # fmt: skip
             level += 1
 

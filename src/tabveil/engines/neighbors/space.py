@@ -6,11 +6,10 @@ weights 1 / range; the Euclidean distance over standardized numbers and one-hot 
 2 with weights 1 / standard deviation, since two different one-hot codes are then 1 apart. Missing against
 missing costs 0 and missing against a value 1, in every column. So one search engine serves both.
 
-A pair of numbers may be kept from costing more than some most: how far they are apart beyond that does not
-matter then.
+A pair of numbers may be kept from costing more than 1, as much as a mismatch: how far they are apart beyond
+that does not matter then.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -41,7 +40,7 @@ class Space:
     measured: tuple[MeasuredColumn, ...]  # compared by difference
     power: Literal[1, 2]
     divisor: float = 1.0  # what the sum is divided by when reported
-    most: float = math.inf  # that a pair of numbers may cost
+    saturated: bool = False  # whether a pair of numbers costs 1 at most
 
     @classmethod
     def _of(
@@ -52,7 +51,7 @@ class Space:
         coded: bool = False,  # whether categories are compared by difference, too
         power: Literal[1, 2] = 2,
         divisor: float = 1.0,
-        most: float = math.inf,
+        saturated: bool = False,
     ) -> Self:
         columns = sorted(schema.columns, key=lambda column: column.name)
         return cls(
@@ -66,7 +65,7 @@ class Space:
             ),
             power=power,
             divisor=divisor,
-            most=most,
+            saturated=saturated,
         )
 
     @classmethod
@@ -97,14 +96,14 @@ class Space:
         def weight(column: Numeric) -> float:
             return (_inverse_deviation(release.column(column.name)) or _inverse_width(column)) / tolerance
 
-        return cls._of(release.schema, weight, divisor=float(len(release.schema)), most=1.0)
+        return cls._of(release.schema, weight, divisor=float(len(release.schema)), saturated=True)
 
     def reported(self, total: Floats) -> Floats:
         """Return distances as they are reported, from sums over the columns.
 
-        Sums of squares have their root taken, unless a most makes them counts of columns.
+        Sums of squares have their root taken, unless they are counts of columns.
         """
-        rooted = self.power == 2 and self.most == math.inf  # noqa: PLR2004
+        rooted = self.power == 2 and not self.saturated  # noqa: PLR2004
         distance = (np.sqrt(total) if rooted else total) / self.divisor
         return np.round(distance, 12)  # 0.1 + 0.2 and 0.3 are one distance; a comparison must see the tie
 
