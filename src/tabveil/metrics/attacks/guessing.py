@@ -279,10 +279,11 @@ def look_up(
 
     Somebody who does not know the secret looks for a person by the columns they know. Where each column is
     the secret in turn, these searches differ in one column, and one walk through the release does for all of
-    them. The draws, and so the answers, are the same on either road.
+    them. It takes as long as one to six searches, so a single secret is looked up by itself. The draws, and
+    so the answers, are the same on either road.
     """
     secrets, done = list(known), 0
-    together = completed(view, View).columnwise and len(targets.synthetic) <= MOST_ROWS
+    together = completed(view, View).columnwise and len(targets.synthetic) <= MOST_ROWS and len(secrets) > 1
     most = max(ANSWERS_AT_ONCE // (len(targets.train) + len(targets.control)), 1) if together else 1
     while done < len(secrets):
         batch = secrets[done : done + most]
