@@ -160,7 +160,7 @@ def test_a_folder_without_permission_is_refused(tmp_path, monkeypatch):
     def refuse(*args, **kwargs):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "touch", refuse)  # root, who runs many a test, may write everywhere
+    monkeypatch.setattr(files, "TemporaryFile", refuse)  # root, who runs many a test, may write everywhere
     with pytest.raises(ParameterError, match=r"cannot write into .*: Permission denied"):
         files.writable("--json", tmp_path / "report.json", force=False)
     with pytest.raises(ParameterError, match="cannot write into"):
