@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from supplies.daemons import waited_for
 from supplies.places import ROOT
 from supplies.terminal import refused, run
 
@@ -114,12 +114,3 @@ def test_the_child_ends_with_who_started_it(table):
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     assert waited_for(lambda: not Path("/proc", child).exists())
-
-
-def waited_for(answer):
-    """Return the first answer that is one."""
-    for _ in range(1000):
-        if found := answer():
-            return found
-        time.sleep(0.02)
-    return pytest.fail("nothing came")
