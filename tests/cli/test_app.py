@@ -1,5 +1,6 @@
 """The program as a whole: its help, and that every fault is one line with its exit code."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -76,6 +77,32 @@ def test_a_fault_is_one_line_and_exit_code_2(folder, args, fragment):
     before = set(folder.iterdir())
     assert fragment in refused(*args)
     assert set(folder.iterdir()) - {folder / "parts"} == before
+
+
+HYBRID = {"generator": "hybrid", "settings": {"generator": "marginals"}}
+NO_PATHS = {
+    "audit": lambda path: {"train": f"{path}.csv", "synthetic": "synthetic.csv"},
+    "audit --train train.csv --synthetic synthetic.csv": lambda path: {"schema": f"{path}.yaml"},
+    "audit --train train.csv --synthetic control.csv": lambda path: {"policy": f"{path}.yaml"},
+    "anonymize --data train.csv --out o.csv": lambda path: {
+        "hierarchies": {"sex": {"file": path}},
+        "models": [{"k": 2}],
+    },
+    "pipeline --data train.csv": lambda path: {**HYBRID, "pseudonymize": {"columns": ["age"], "key": path}},
+    "tune --store found": lambda path: {
+        **HYBRID,
+        "data": f"{path}.csv",
+        "search": {"generator": ["marginals"]},
+        "objectives": {"privacy": ["linkability"], "utility": "total_variation"},
+    },
+}
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800b"], ids=["NUL", "half a character"])
+@pytest.mark.parametrize("command", NO_PATHS)
+def test_what_can_be_no_path_in_a_file_is_one_line(folder, command, path):
+    Path("settings.json").write_text(json.dumps(NO_PATHS[command](path)), encoding="utf-8")
+    assert "half a character" in refused(*command.split(), "--config", "settings.json")
 
 
 def as_options(arguments):

@@ -53,6 +53,7 @@ def read_key(path: str | Path) -> bytes:
 def make_key(path: str | Path) -> bytes:
     """Draw a key and write it into a new file; one that is there is never written over."""
     path = Path(path)
+    check.ordinary_file("key", path)
     key = secrets.token_bytes(N_BYTES)
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, OWNER_FILE)
